@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Version, ABI namespace and compiler features: the only file with feature macros.
+#pragma once
+
+#include <cstddef>  // names the standard library, for the thread check below
+
+// The one place that states the version: CMake, pkg-config and the docs read these lines.
+#define TENON_VERSION_MAJOR 0
+#define TENON_VERSION_MINOR 1
+#define TENON_VERSION_PATCH 0
+
+#if defined(USE_ATEN_LIB)
+#error "tenon: this version has no ATen mode yet; build without USE_ATEN_LIB"
+#endif
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define TENON_HAS_EXCEPTIONS 1
+#else
+#define TENON_HAS_EXCEPTIONS 0
+#endif
+
+// The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
+// version), library modes, and code built with and without exceptions, whose functions differ.
+#define TENON_DETAIL_JOIN_(a, b, c) v##a##b##c
+#define TENON_DETAIL_JOIN(a, b, c) TENON_DETAIL_JOIN_(a, b, c)
+#if TENON_HAS_EXCEPTIONS
+#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, _plain, )
+#else
+#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, _plain, _noexcept)
+#endif
+#define TENON_BEGIN_NAMESPACE \
+  namespace tenon {           \
+  inline namespace TENON_ABI_NAMESPACE {
+#define TENON_END_NAMESPACE \
+  }                         \
+  }
+
+// Bounds and internal checks: on in debug builds, or wherever TENON_CHECKED is defined.
+#if defined(TENON_CHECKED) || !defined(NDEBUG)
+#define TENON_IS_CHECKED 1
+#else
+#define TENON_IS_CHECKED 0
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TENON_COLD __attribute__((noinline, cold))
+#define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
+#define TENON_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#elif defined(_MSC_VER)
+#define TENON_COLD __declspec(noinline)
+#define TENON_ALWAYS_INLINE __forceinline
+#define TENON_UNLIKELY(condition) (condition)
+#else
+#define TENON_COLD
+#define TENON_ALWAYS_INLINE inline
+#define TENON_UNLIKELY(condition) (condition)
+#endif
+
+// libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
+// atomic read-modify-write operations may not link. Plain variables are right there.
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
+#define TENON_HAS_THREADS 0
+#define TENON_THREAD_LOCAL
+#else
+#define TENON_HAS_THREADS 1
+#define TENON_THREAD_LOCAL thread_local
+#endif

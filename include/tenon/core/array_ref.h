@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Span and ArrayRef: a pointer and a length, nothing owned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+
+TENON_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// The element type of what `data()` points to, where `C` is a contiguous container; else void.
+template <class C, class = void>
+struct ContiguousElement {
+  using type = void;
+};
+template <class C>
+struct ContiguousElement<
+    C, std::void_t<decltype(std::declval<C&>().data()), decltype(std::declval<C&>().size())>> {
+  using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
+};
+
+}  // namespace detail
+
+/// A view of `size()` consecutive elements of type T.
+///
+/// Ownership: none; the memory must outlive the span.
+/// Indexing is unchecked, as in std::span and c10::ArrayRef; at() is not offered.
+/// Source: c10::ArrayRef / c10::MutableArrayRef, std::span.
+template <class T>
+class Span {
+ public:
+  using value_type = std::remove_cv_t<T>;
+  using element_type = T;
+  using iterator = T*;
+  using const_iterator = T*;
+
+  constexpr Span() noexcept = default;
+  constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
+  template <size_t N>
+  constexpr Span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+
+  /// Refers to any contiguous container whose elements are T.
+  template <class C,
+            std::enable_if_t<
+                std::is_convertible_v<typename detail::ContiguousElement<C>::type (*)[], T (*)[]>,
+                int> = 0>
+  constexpr Span(C& container) noexcept : data_(container.data()), size_(container.size()) {}
+  template <class C, std::enable_if_t<
+                         std::is_const_v<T> &&
+                             std::is_convertible_v<
+                                 typename detail::ContiguousElement<const C>::type (*)[], T (*)[]>,
+                         int> = 0>
+  constexpr Span(const C& container) noexcept : data_(container.data()), size_(container.size()) {}
+
+  constexpr T* data() const noexcept { return data_; }
+  constexpr size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr T* begin() const noexcept { return data_; }
+  constexpr T* end() const noexcept { return data_ + size_; }
+  constexpr T& operator[](size_t i) const noexcept { return data_[i]; }
+  constexpr T& front() const noexcept { return data_[0]; }
+  constexpr T& back() const noexcept { return data_[size_ - 1]; }
+  std::vector<value_type> vec() const { return {begin(), end()}; }
+
+  friend constexpr bool operator==(Span a, Span b) noexcept {
+    if (a.size_ != b.size_) return false;
+    for (size_t i = 0; i < a.size_; ++i) {
+      if (!(a.data_[i] == b.data_[i])) return false;
+    }
+    return true;
+  }
+  friend constexpr bool operator!=(Span a, Span b) noexcept { return !(a == b); }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// The read-only span that sizes(), strides() and dim_order() return.
+template <class T>
+using ArrayRef = Span<const T>;
+
+TENON_END_NAMESPACE

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Dims and DimOrder: short lists of sizes, strides or dimension numbers, held inline.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+using SizesType = int64_t;     ///< a size, in elements
+using StridesType = int64_t;   ///< a stride, in elements
+using DimOrderType = uint8_t;  ///< a dimension's number
+
+/// The most dimensions that a tensor can have.
+inline constexpr size_t kMaxDims = 64;
+
+namespace detail {
+
+/// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
+/// from floating values: `{1.0f}` is data, never a shape.
+struct AnyInteger {
+  template <class I, std::enable_if_t<std::is_integral_v<I> && !std::is_same_v<I, bool>, int> = 0>
+  constexpr AnyInteger(I i) noexcept : value(static_cast<int64_t>(i)) {}
+  int64_t value;
+};
+
+template <class C, class = void>
+struct IsIntegerRange : std::false_type {};
+template <class C>
+struct IsIntegerRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>())),
+                                     decltype(std::end(std::declval<const C&>()))>>
+    : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), AnyInteger> {};
+
+/// Up to kMaxDims values of a trivial type T: kInline of them in the object, beyond that one heap
+/// block. It never throws: a list too long, or for which memory was out, becomes empty and keeps
+/// the reason in error(), so that a function which also takes ownership of data is entered, reports
+/// the error by its own name, and runs the deleter.
+template <class T, size_t kInline>
+class InlineArray {
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  InlineArray() noexcept {}
+  InlineArray(const InlineArray& other) noexcept : error_(other.error_) { assign(other); }
+  InlineArray(InlineArray&& other) noexcept { steal(other); }
+  InlineArray& operator=(const InlineArray& other) noexcept {
+    if (this != &other) {
+      InlineArray copy(other);
+      *this = std::move(copy);
+    }
+    return *this;
+  }
+  InlineArray& operator=(InlineArray&& other) noexcept {
+    if (this != &other) {
+      if (on_heap_) std::free(heap_);
+      steal(other);
+    }
+    return *this;
+  }
+  ~InlineArray() {
+    if (on_heap_) std::free(heap_);
+  }
+
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* data() noexcept { return on_heap_ ? heap_ : inline_; }
+  const T* data() const noexcept { return on_heap_ ? heap_ : inline_; }
+  T* begin() noexcept { return data(); }
+  T* end() noexcept { return data() + size_; }
+  const T* begin() const noexcept { return data(); }
+  const T* end() const noexcept { return data() + size_; }
+  T& operator[](size_t i) noexcept { return data()[i]; }
+  const T& operator[](size_t i) const noexcept { return data()[i]; }
+  const T& back() const noexcept { return data()[size_ - 1]; }
+
+  /// Ok, InvalidArgument (more than kMaxDims values were given) or OutOfMemory.
+  Error error() const noexcept { return error_; }
+
+  void push_back(T value) noexcept {
+    if (error_ != Error::Ok || !make_room(size_ + size_t{1})) return;
+    data()[size_++] = value;
+  }
+  /// Makes the list `n` values long; new ones are zero.
+  void resize(size_t n) noexcept {
+    if (error_ != Error::Ok || !make_room(n)) return;
+    for (size_t i = size_; i < n; ++i) data()[i] = T{};
+    size_ = static_cast<uint8_t>(n);
+  }
+
+ private:
+  void assign(const InlineArray& other) noexcept {
+    if (!make_room(other.size_)) return;
+    std::memcpy(data(), other.data(), other.size_ * sizeof(T));
+    size_ = other.size_;
+  }
+  void steal(InlineArray& other) noexcept {
+    size_ = other.size_;
+    error_ = other.error_;
+    on_heap_ = other.on_heap_;
+    if (on_heap_) {
+      heap_ = other.heap_;
+    } else {
+      std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+    }
+    other.size_ = 0;
+    other.on_heap_ = false;
+  }
+  bool make_room(size_t n) noexcept {
+    if (n <= (on_heap_ ? kMaxDims : kInline)) return true;
+    T* block = n <= kMaxDims ? static_cast<T*>(std::malloc(kMaxDims * sizeof(T))) : nullptr;
+    if (block == nullptr) {
+      error_ = n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory;
+      size_ = 0;
+      return false;
+    }
+    std::memcpy(block, inline_, size_ * sizeof(T));
+    heap_ = block;
+    on_heap_ = true;
+    return true;
+  }
+
+  static_assert(std::is_trivially_copyable_v<T>);
+  union {
+    T inline_[kInline];
+    T* heap_;
+  };
+  uint8_t size_ = 0;
+  bool on_heap_ = false;
+  Error error_ = Error::Ok;
+};
+
+}  // namespace detail
+
+/// Sizes or strides: up to 6 inline, one heap block beyond, at most kMaxDims.
+///
+/// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
+/// copies the values, so nothing refers to a dead initializer list. Never throws: see error().
+class Dims : public detail::InlineArray<int64_t, 6> {
+ public:
+  Dims() noexcept = default;
+  Dims(std::initializer_list<detail::AnyInteger> values) noexcept {
+    for (detail::AnyInteger v : values) push_back(v.value);
+  }
+  template <class C, std::enable_if_t<detail::IsIntegerRange<C>::value &&
+                                          !std::is_base_of_v<detail::InlineArray<int64_t, 6>, C>,
+                                      int> = 0>
+  Dims(const C& values) noexcept {
+    for (detail::AnyInteger v : values) push_back(v.value);
+  }
+  /// The integers in [first, last).
+  template <class It,
+            std::enable_if_t<
+                std::is_convertible_v<decltype(*std::declval<It&>()), detail::AnyInteger>, int> = 0>
+  Dims(It first, It last) noexcept {
+    for (; first != last; ++first) push_back(detail::AnyInteger(*first).value);
+  }
+
+  // For two Dims only: everything else compares as ArrayRef.
+  template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
+  friend bool operator==(const D& a, const D& b) noexcept {
+    return ArrayRef<int64_t>(a) == ArrayRef<int64_t>(b);
+  }
+  template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
+  friend bool operator!=(const D& a, const D& b) noexcept {
+    return !(a == b);
+  }
+};
+
+/// A permutation of dimension numbers, outermost in memory first.
+using DimOrder = detail::InlineArray<DimOrderType, 8>;
+
+namespace detail {
+inline void append(Message& out, const Dims& dims) noexcept {
+  append(out, ArrayRef<int64_t>(dims.data(), dims.size()));
+}
+inline void append(Message& out, const DimOrder& order) noexcept {
+  append(out, ArrayRef<DimOrderType>(order.data(), order.size()));
+}
+}  // namespace detail
+
+TENON_END_NAMESPACE

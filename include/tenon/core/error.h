@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Errors: the codes, the calling thread's last message, Exception, the failure handler and the
+// checks.
+//
+// Inner functions return Error and leave their text with fail(); the public function that the user
+// called puts its own name in front with blame(). That keeps one text, in one place, whether it
+// ends as an Exception, a Result or a returned Error, with exceptions and without.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tenon/config.h"
+#include "tenon/core/message.h"
+
+#if TENON_HAS_EXCEPTIONS
+#include <stdexcept>
+#else
+#include <cstdio>
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+/// What went wrong. Ok is zero.
+/// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
+enum class [[nodiscard]] Error : uint8_t{
+    Ok = 0,
+    InvalidArgument,  ///< a value that the function cannot accept
+    InvalidType,      ///< a dtype that the function cannot accept, or a cast that canCast forbids
+    InvalidState,     ///< the object is undefined, has no data, or is read-only
+    NotSupported,     ///< a valid request that this tensor, device or build cannot fulfil
+    OutOfMemory,      ///< an allocation failed
+    OutOfBounds,      ///< an index or a region beyond the tensor
+    InUse,            ///< somebody still borrows the memory
+    NotFound,         ///< no such file, backend or name
+    AccessFailed,     ///< reading or writing failed
+    Internal,         ///< a bug in tenon
+};
+
+/// The enumerator's name, "InvalidArgument".
+constexpr const char* toString(Error error) noexcept {
+  switch (error) {
+    case Error::Ok: return "Ok";
+    case Error::InvalidArgument: return "InvalidArgument";
+    case Error::InvalidType: return "InvalidType";
+    case Error::InvalidState: return "InvalidState";
+    case Error::NotSupported: return "NotSupported";
+    case Error::OutOfMemory: return "OutOfMemory";
+    case Error::OutOfBounds: return "OutOfBounds";
+    case Error::InUse: return "InUse";
+    case Error::NotFound: return "NotFound";
+    case Error::AccessFailed: return "AccessFailed";
+    case Error::Internal: return "Internal";
+  }
+  return "unknown error";
+}
+
+#if TENON_HAS_EXCEPTIONS
+/// What tenon throws. what() is the full message, "zeros: size -1 of dimension 0 is negative".
+class Exception : public std::runtime_error {
+ public:
+  Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
+  Error error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+};
+#endif
+
+/// Called with the error and its message before the program aborts, in builds without exceptions;
+/// and, in every build, to report misuse found where nothing can be thrown (a destructor).
+using FailureHandler = void (*)(Error error, const char* message) noexcept;
+
+namespace detail {
+
+inline constexpr size_t kMessageCapacity = 512;
+
+struct ErrorText {
+  char text[kMessageCapacity];
+};
+
+/// The calling thread's message buffer. Zero-initialised, so it needs no guard and no constructor.
+inline ErrorText& error_text() noexcept {
+  static TENON_THREAD_LOCAL ErrorText text;
+  return text;
+}
+
+inline FailureHandler& failure_handler() noexcept {
+  static FailureHandler handler = nullptr;
+  return handler;
+}
+
+/// Writes the calling thread's message and returns `error`.
+template <class... Parts>
+TENON_COLD Error fail(Error error, const Parts&... parts) noexcept {
+  Message message(error_text().text, kMessageCapacity);
+  (append(message, parts), ...);
+  return error;
+}
+
+/// Puts "function: " in front of the message that fail() left. Returns `error`.
+TENON_COLD inline Error blame(const char* function, Error error) noexcept {
+  char inner[kMessageCapacity];
+  std::memcpy(inner, error_text().text, kMessageCapacity);
+  return fail(error, function, ": ", static_cast<const char*>(inner));
+}
+
+/// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it
+/// may be the thread's own buffer.
+[[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
+#if TENON_HAS_EXCEPTIONS
+  throw Exception(error, message);
+#else
+  if (FailureHandler handler = failure_handler()) {
+    handler(error, message);
+  } else {
+    std::fputs(message, stderr);
+    std::fputc('\n', stderr);
+  }
+  std::abort();
+#endif
+}
+
+template <class... Parts>
+[[noreturn]] TENON_COLD void raise(Error error, const Parts&... parts) {
+  static_cast<void>(fail(error, parts...));
+  raise_message(error, error_text().text);
+}
+
+}  // namespace detail
+
+/// The full text of the calling thread's latest error: what a function that returned an Error other
+/// than Ok would have thrown. Valid until the thread's next error; "" before the first.
+inline const char* last_error_message() noexcept { return detail::error_text().text; }
+
+/// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
+/// the message to stderr. Threads: set it once, at program start; the setting is not synchronised.
+inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
+  FailureHandler old = detail::failure_handler();
+  detail::failure_handler() = handler;
+  return old;
+}
+
+TENON_END_NAMESPACE
+
+/// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
+/// the condition is false. One statement; the failing side is a cold call.
+#define TENON_CHECK(condition, error, ...) \
+  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
+
+/// The same in debug builds and wherever TENON_CHECKED is defined; elsewhere nothing is evaluated.
+#if TENON_IS_CHECKED
+#define TENON_DCHECK(condition, error, ...) TENON_CHECK(condition, error, __VA_ARGS__)
+#else
+#define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
+#endif
+
+/// Returns from the calling function with the Error of `expression` unless it is Ok.
+#define TENON_TRY(expression)                                 \
+  do {                                                        \
+    if (const ::tenon::Error tenon_error_ = (expression);     \
+        TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) { \
+      return tenon_error_;                                    \
+    }                                                         \
+  } while (false)

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Shapes in memory: the rules for sizes, strides and dim order, as pure functions, and Layout,
+// which is made of them in one checked place. All sizes and strides are in elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// The offsets, relative to element 0, of the lowest and highest elements that a shape reaches.
+/// Both are inclusive; a shape without elements has min 0 and max -1.
+struct Extent {
+  int64_t min = 0;
+  int64_t max = -1;
+};
+
+namespace detail {
+
+/// a * b into `product`; false when it does not fit.
+inline bool multiply(int64_t a, int64_t b, int64_t& product) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+  return !__builtin_mul_overflow(a, b, &product);
+#else
+  if (a != 0 && (b > INT64_MAX / (a < 0 ? -a : a) || b < -(INT64_MAX / (a < 0 ? -a : a))))
+    return false;
+  product = a * b;
+  return true;
+#endif
+}
+inline bool add(int64_t a, int64_t b, int64_t& sum) noexcept {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
+  sum = a + b;
+  return true;
+}
+
+inline int64_t magnitude(int64_t stride) noexcept {
+  // The most negative value has no counterpart; compute_extent() rejects it before it matters.
+  return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
+}
+
+/// `what` is the list's name in the message: "sizes", "strides", "dim_order".
+inline Error check_dims(const char* what, const Dims& dims) noexcept {
+  if (TENON_UNLIKELY(dims.error() == Error::InvalidArgument)) {
+    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+  }
+  if (TENON_UNLIKELY(dims.error() != Error::Ok)) {
+    return fail(dims.error(), "out of memory for ", what);
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The number of elements: the product of the sizes, 1 for none.
+/// Errors: InvalidArgument when a size is negative or the product of the non-zero ones overflows.
+/// Source: c10::multiply_integers, with the check.
+inline Error compute_numel(ArrayRef<int64_t> sizes, int64_t& numel) noexcept {
+  int64_t product = 1;
+  bool empty = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (TENON_UNLIKELY(sizes[d] < 0)) {
+      return detail::fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
+                          " is negative in sizes ", sizes);
+    }
+    if (sizes[d] == 0) {
+      empty = true;
+    } else if (TENON_UNLIKELY(!detail::multiply(product, sizes[d], product))) {
+      // Zero-size shapes too: their strides are products of the non-zero sizes.
+      return detail::fail(Error::InvalidArgument, "the element count of sizes ", sizes,
+                          " overflows 64 bits");
+    }
+  }
+  numel = empty ? 0 : product;
+  return Error::Ok;
+}
+
+/// `count` elements in bytes. Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
+inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
+  int64_t product = 0;
+  if (TENON_UNLIKELY(!detail::multiply(count, static_cast<int64_t>(element_size), product) ||
+                     product > PTRDIFF_MAX || product < -PTRDIFF_MAX)) {
+    return detail::fail(Error::InvalidArgument, count, " elements of ", element_size,
+                        " bytes overflow the address space");
+  }
+  nbytes = static_cast<size_t>(product);
+  return Error::Ok;
+}
+
+/// Which offsets the shape reaches, for strides of any sign.
+/// Errors: InvalidArgument when an offset overflows.
+inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                            Extent& extent) noexcept {
+  Extent reached{0, 0};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) {
+      extent = Extent{};
+      return Error::Ok;
+    }
+    int64_t span = 0;
+    int64_t& end = strides[d] < 0 ? reached.min : reached.max;
+    if (TENON_UNLIKELY(!detail::multiply(sizes[d] - 1, strides[d], span) ||
+                       !detail::add(end, span, end))) {
+      return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
+                          " overflow 64 bits");
+    }
+  }
+  extent = reached;
+  return Error::Ok;
+}
+
+/// Whether `order` holds each of 0 … n-1 once.
+inline bool is_permutation(ArrayRef<DimOrderType> order) noexcept {
+  uint64_t seen = 0;
+  for (DimOrderType d : order) {
+    if (d >= order.size() || (seen >> d & 1) != 0) return false;
+    seen |= uint64_t{1} << d;
+  }
+  return true;
+}
+
+/// The strides that leave no gap when dimensions are nested in `order`, outermost first. A size of
+/// 0 counts as 1. `strides` has room for all; the sizes have passed compute_numel(). Source:
+/// executorch::runtime::dim_order_to_stride.
+inline void dense_strides(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> order,
+                          Span<int64_t> strides) noexcept {
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t d = order[i];
+    strides[d] = stride;
+    if (sizes[d] != 0) stride *= sizes[d];
+  }
+}
+
+/// The dim order that strides imply: descending by magnitude. The sort is stable, so equal strides
+/// keep their logical order. The stride of a size-1 dimension means nothing: such a dimension goes
+/// right before the first one in memory that logically follows it.
+/// Source: executorch::runtime::stride_to_dim_order, whose sort is neither stable nor aware of
+/// size 1.
+inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                   Span<DimOrderType> order) noexcept {
+  size_t n = 0;
+  const auto insert = [&](size_t at, size_t d) {
+    for (size_t i = n; i > at; --i) order[i] = order[i - 1];
+    order[at] = static_cast<DimOrderType>(d);
+    ++n;
+  };
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    size_t at = n;
+    while (at > 0 && detail::magnitude(strides[order[at - 1]]) < detail::magnitude(strides[d]))
+      --at;
+    insert(at, d);
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 1) continue;
+    size_t at = 0;
+    while (at < n && order[at] < d) ++at;
+    insert(at, d);
+  }
+}
+
+/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not grow.
+/// Dimensions of size 1 are free, and so is everything in a shape without elements.
+inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                               ArrayRef<DimOrderType> order) noexcept {
+  int64_t previous = INT64_MAX;
+  bool agree = true;
+  for (DimOrderType d : order) {
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    if (detail::magnitude(strides[d]) > previous) agree = false;
+    previous = detail::magnitude(strides[d]);
+  }
+  return agree;
+}
+
+/// Whether the elements lie in row-major order without gaps: strides are those of the sizes, those
+/// of size-1 dimensions aside. True for every shape without elements. Source: c10 is_contiguous.
+inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
+  int64_t expected = 1;
+  bool contiguous = true;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) contiguous = false;
+    if (contiguous) expected *= sizes[d];
+  }
+  return contiguous;
+}
+
+/// Whether the elements fill their memory without gaps or overlap, nested in `order`, which agrees
+/// with the strides. Source: c10 is_non_overlapping_and_dense.
+inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                     ArrayRef<DimOrderType> order) noexcept {
+  int64_t expected = 1;
+  bool dense = true;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t d = order[i];
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) dense = false;
+    if (dense) expected *= sizes[d];
+  }
+  return dense;
+}
+
+/// Whether two index tuples may share an element. Never false when they do; true also for some
+/// exotic strides that happen not to collide, since the exact question is NP-hard. The extent has
+/// been checked, so nothing here overflows. Source: at::has_internal_overlap, which answers "too
+/// hard" for those.
+inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                        ArrayRef<DimOrderType> order) noexcept {
+  int64_t reach = 0;  // of the dimensions inside the current one
+  bool overlap = false;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t d = order[i];
+    if (sizes[d] == 0) return false;
+    if (sizes[d] == 1) continue;
+    const int64_t stride = detail::magnitude(strides[d]);
+    if (stride <= reach) overlap = true;
+    reach += (sizes[d] - 1) * stride;
+  }
+  return overlap;
+}
+
+/// Sizes, strides and dim order that belong together, with what follows from them.
+struct Layout {
+  Dims sizes;
+  Dims strides;
+  DimOrder dim_order;
+  int64_t numel = 1;
+  Extent extent{0, 0};
+
+  bool is_contiguous() const noexcept { return tenon::is_contiguous(sizes, strides); }
+  bool is_dense() const noexcept { return tenon::is_dense(sizes, strides, dim_order); }
+  bool may_overlap() const noexcept { return tenon::may_overlap(sizes, strides, dim_order); }
+  /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
+  /// and what a shape laid from element 0 upward may use.
+  int64_t reach() const noexcept { return extent.max + 1; }
+};
+
+/// Makes a Layout: the one place where a shape is checked and becomes bytes.
+///
+/// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
+/// the dim order. Sizes without elements may come with any strides. Errors: InvalidArgument (more
+/// than kMaxDims dimensions; a negative size; an overflowing element count, extent or byte count; a
+/// dim_order that is no permutation; lengths that differ; strides that do not nest in the dim
+/// order), OutOfMemory (a shape of more than 6 dimensions).
+inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                         size_t element_size, Layout& layout) noexcept {
+  TENON_TRY(detail::check_dims("sizes", sizes));
+  TENON_TRY(detail::check_dims("dim_order", dim_order));
+  TENON_TRY(detail::check_dims("strides", strides));
+  const size_t rank = sizes.size();
+  TENON_TRY(compute_numel(sizes, layout.numel));
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(layout.numel, element_size, nbytes));
+  if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
+    return detail::fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
+                        " differ in length");
+  }
+  if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
+    return detail::fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
+                        " differ in length");
+  }
+  layout.sizes = sizes;
+  layout.strides.resize(rank);
+  layout.dim_order.resize(rank);
+  if (TENON_UNLIKELY(layout.sizes.size() != rank || layout.strides.size() != rank ||
+                     layout.dim_order.size() != rank)) {
+    return detail::fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
+  }
+  const Span<DimOrderType> order(layout.dim_order.data(), rank);
+  const Span<int64_t> new_strides(layout.strides.data(), rank);
+
+  if (!dim_order.empty()) {
+    for (size_t i = 0; i < rank; ++i) {
+      const int64_t d = dim_order[i];
+      order[i] =
+          d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
+    }
+    if (TENON_UNLIKELY(!is_permutation(layout.dim_order))) {
+      return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
+                          " is not a permutation of the ", rank, " dimensions");
+    }
+  } else if (strides.empty()) {
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<DimOrderType>(i);
+  } else {
+    dim_order_from_strides(sizes, strides, order);
+  }
+
+  if (strides.empty()) {
+    dense_strides(sizes, layout.dim_order, new_strides);
+    layout.extent = Extent{0, layout.numel - 1};
+    return Error::Ok;
+  }
+  for (size_t i = 0; i < rank; ++i) new_strides[i] = strides[i];
+  if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, layout.dim_order))) {
+    return detail::fail(Error::InvalidArgument, "strides ", strides,
+                        " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
+  }
+  TENON_TRY(compute_extent(sizes, strides, layout.extent));
+  TENON_TRY(compute_nbytes(layout.extent.min, element_size, nbytes));
+  return compute_nbytes(layout.reach(), element_size, nbytes);
+}
+
+TENON_END_NAMESPACE

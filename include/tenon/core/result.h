@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Result<T>: a value, or the error and message of why there is none.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What the try_ functions return: a T, or an Error other than Ok with its message.
+///
+/// Reading the value of a failed result raises its error (Exception, or the failure handler), so a
+/// result that nobody checked cannot be used by mistake. Ownership: the value is the result's until
+/// it is moved out. Cost: one pointer beside T and the code; a message is copied only on failure.
+/// Source: executorch::runtime::Result, with the message added.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
+
+  /// A failure with the calling thread's last message. An Ok without a value is a bug: Internal.
+  Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
+    const size_t length = std::strlen(last_error_message());
+    message_ = static_cast<char*>(std::malloc(length + 1));
+    if (message_ != nullptr) std::memcpy(message_, last_error_message(), length + 1);
+  }
+
+  Result(Result&& other) noexcept
+      : error_(other.error_), message_(std::exchange(other.message_, nullptr)) {
+    if (ok()) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+  }
+  Result& operator=(Result&& other) noexcept {
+    if (this != &other) {
+      this->~Result();
+      ::new (static_cast<void*>(this)) Result(std::move(other));
+    }
+    return *this;
+  }
+  ~Result() {
+    if (ok()) value_.~T();
+    std::free(message_);
+  }
+
+  bool ok() const noexcept { return error_ == Error::Ok; }
+  explicit operator bool() const noexcept { return ok(); }
+  Error error() const noexcept { return error_; }
+  /// The full text of the error; "" when there is a value; the code's name if memory was out.
+  const char* message() const noexcept {
+    if (ok()) return "";
+    return message_ != nullptr ? message_ : toString(error_);
+  }
+
+  T& value() & { return check(), value_; }
+  const T& value() const& { return check(), value_; }
+  T&& value() && { return check(), std::move(value_); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  void check() const {
+    if (TENON_UNLIKELY(!ok())) detail::raise_message(error_, message());
+  }
+
+  static_assert(std::is_nothrow_move_constructible_v<T>);
+  Error error_;
+  char* message_ = nullptr;
+  union {
+    T value_;
+  };
+};
+
+TENON_END_NAMESPACE

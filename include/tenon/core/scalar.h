@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Scalar: one number of any kind, with checked conversions.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// A bool, an integer, a floating or a complex number.
+///
+/// Converts implicitly from every element type. Integers are held exactly, uint64_t included, the
+/// rest as double or complex<double>. Source: c10::Scalar.
+class Scalar {
+ public:
+  Scalar() noexcept : Scalar(int64_t{0}) {}
+  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+  Scalar(T value) noexcept {
+    if constexpr (std::is_same_v<T, bool>) {
+      kind_ = Kind::Bool;
+      bits_ = value ? 1 : 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      kind_ = std::is_signed_v<T> ? Kind::Signed : Kind::Unsigned;
+      bits_ = static_cast<uint64_t>(value);
+    } else if constexpr (detail::IsComplexLike<T>::value) {
+      kind_ = Kind::Complex;
+      real_ = static_cast<double>(value.real());
+      imag_ = static_cast<double>(value.imag());
+    } else {
+      kind_ = Kind::Double;
+      real_ = static_cast<double>(value);
+    }
+  }
+
+  bool isBoolean() const noexcept { return kind_ == Kind::Bool; }
+  bool isIntegral(bool includeBool) const noexcept {
+    return is_integer() || (includeBool && isBoolean());
+  }
+  bool isFloatingPoint() const noexcept { return kind_ == Kind::Double; }
+  bool isComplex() const noexcept { return kind_ == Kind::Complex; }
+
+  /// Bool, Long (UInt64 above its range), Double or ComplexDouble. Source: c10::Scalar::type.
+  ScalarType type() const noexcept {
+    switch (kind_) {
+      case Kind::Bool: return ScalarType::Bool;
+      case Kind::Signed: return ScalarType::Long;
+      case Kind::Unsigned: return bits_ >> 63 != 0 ? ScalarType::UInt64 : ScalarType::Long;
+      case Kind::Double: return ScalarType::Double;
+      case Kind::Complex: break;
+    }
+    return ScalarType::ComplexDouble;
+  }
+
+  /// The value as a T. Rounding to a shorter floating type is fine; everything else that would not
+  /// keep the value is an error.
+  /// Errors: InvalidArgument when it is out of T's range, has a fraction or an imaginary part that
+  /// T lacks, or is neither 0 nor 1 for bool.
+  template <class T>
+  T to() const {
+    TENON_CHECK(fits<T>(), Error::InvalidArgument, "Scalar::to: ", *this, " does not fit ",
+                CppTypeToScalarType<T>::value);
+    return convert<T>();
+  }
+
+  /// Whether to<T>() succeeds.
+  template <class T>
+  bool fits() const noexcept {
+    if constexpr (std::is_integral_v<T>) {
+      if (isComplex() && imag_ != 0) return false;
+      if (isFloatingPoint() || isComplex()) {
+        // 2^digits is exact in double; the largest integer itself may not be.
+        const double end =
+            static_cast<double>(uint64_t{1} << (std::numeric_limits<T>::digits - 1)) * 2.0;
+        const double begin = std::is_signed_v<T> ? -end : 0.0;
+        if (!(real_ >= begin && real_ < end)) return false;
+      }
+    } else if constexpr (!detail::IsComplexLike<T>::value) {
+      if (isComplex() && imag_ != 0) return false;
+    }
+    return Scalar(convert<T>()).keeps(*this);
+  }
+
+  /// Whether this, a conversion of `value`, still holds it: the same integer, or, for floating
+  /// numbers, the same but for rounding, nothing finite become infinite or NaN, no infinity become
+  /// NaN.
+  bool keeps(const Scalar& value) const noexcept {
+    if (isIntegral(true)) {
+      if (!value.isIntegral(true)) return real_part() == value.real_;
+      return bits_ == value.bits_ && is_negative() == value.is_negative();
+    }
+    return keeps(real_part(), value.real_part()) && keeps(imag_, value.imag_);
+  }
+
+  /// Writes the value to 16 bytes as an int64_t, uint64_t, double or complex<double>: what type()
+  /// names, a Bool as int64_t.
+  void store_exact(void* exact) const noexcept {
+    if (isIntegral(true)) {
+      std::memcpy(exact, &bits_, sizeof bits_);
+    } else {
+      std::memcpy(exact, &real_, sizeof real_);
+      std::memcpy(static_cast<char*>(exact) + sizeof real_, &imag_, sizeof imag_);
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Complex };
+
+  bool is_integer() const noexcept { return kind_ == Kind::Signed || kind_ == Kind::Unsigned; }
+  double real_part() const noexcept {
+    if (kind_ == Kind::Signed) return static_cast<double>(static_cast<int64_t>(bits_));
+    return is_integer() || isBoolean() ? static_cast<double>(bits_) : real_;
+  }
+
+  bool is_negative() const noexcept {
+    return kind_ == Kind::Signed && static_cast<int64_t>(bits_) < 0;
+  }
+  static bool keeps(double after, double before) noexcept {
+    const bool finite = after - after == 0;
+    if (before - before == 0) return finite;
+    return before != before || (!finite && after == before);
+  }
+
+  template <class T>
+  T convert() const noexcept {
+    if constexpr (detail::IsComplexLike<T>::value) {
+      using V = typename T::value_type;
+      return T(static_cast<V>(real_part()), static_cast<V>(imag_));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return bits_ != 0 || real_ != 0;
+    } else {
+      if (kind_ == Kind::Signed) return static_cast<T>(static_cast<int64_t>(bits_));
+      return is_integer() || isBoolean() ? static_cast<T>(bits_) : static_cast<T>(real_);
+    }
+  }
+
+  friend void append(detail::Message& out, const Scalar& s) noexcept {
+    using detail::append;
+    if (s.isBoolean()) return append(out, s.bits_ != 0);
+    if (s.kind_ == Kind::Signed) return append(out, static_cast<int64_t>(s.bits_));
+    if (s.kind_ == Kind::Unsigned) return append(out, s.bits_);
+    append(out, s.real_);
+    if (s.isComplex()) {
+      append(out, s.imag_ < 0 ? " - " : " + ");
+      append(out, s.imag_ < 0 ? -s.imag_ : s.imag_);
+      append(out, 'i');
+    }
+  }
+
+  Kind kind_;
+  uint64_t bits_ = 0;  // Bool, Signed, Unsigned
+  double real_ = 0;    // Double, Complex
+  double imag_ = 0;    // Complex
+};
+
+TENON_END_NAMESPACE

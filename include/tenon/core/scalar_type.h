@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// ScalarType: the element types, what is known about each, and the one visit over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/bfloat16.h"
+#include "tenon/core/complex.h"
+#include "tenon/core/error.h"
+#include "tenon/core/float8.h"
+#include "tenon/core/half.h"
+
+TENON_BEGIN_NAMESPACE
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, by intention
+#endif
+
+/// The type of a tensor's elements. Names and numbers are c10's, so that a value crosses to
+/// ExecuTorch, ATen and their files by a cast; the gaps are c10's quantised and bit types.
+enum class ScalarType : int8_t {
+  Byte = 0,
+  Char = 1,
+  Short = 2,
+  Int = 3,
+  Long = 4,
+  Half = 5,
+  Float = 6,
+  Double = 7,
+  ComplexHalf = 8,
+  ComplexFloat = 9,
+  ComplexDouble = 10,
+  Bool = 11,
+  BFloat16 = 15,
+  Float8_e5m2 = 23,
+  Float8_e4m3fn = 24,
+  Float8_e5m2fnuz = 25,
+  Float8_e4m3fnuz = 26,
+  UInt16 = 27,
+  UInt32 = 28,
+  UInt64 = 29,
+  Undefined = 45,  // c10's number of types of this ABI epoch; never stored in a tensor
+};
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+// One row a type: C++ type, enumerator.
+#define TENON_FORALL_SCALAR_TYPES(_)              \
+  _(uint8_t, Byte)                                \
+  _(int8_t, Char)                                 \
+  _(int16_t, Short)                               \
+  _(int32_t, Int)                                 \
+  _(int64_t, Long)                                \
+  _(::tenon::Half, Half)                          \
+  _(float, Float)                                 \
+  _(double, Double)                               \
+  _(::tenon::complex<::tenon::Half>, ComplexHalf) \
+  _(::tenon::complex<float>, ComplexFloat)        \
+  _(::tenon::complex<double>, ComplexDouble)      \
+  _(bool, Bool)                                   \
+  _(::tenon::BFloat16, BFloat16)                  \
+  _(::tenon::Float8_e5m2, Float8_e5m2)            \
+  _(::tenon::Float8_e4m3fn, Float8_e4m3fn)        \
+  _(::tenon::Float8_e5m2fnuz, Float8_e5m2fnuz)    \
+  _(::tenon::Float8_e4m3fnuz, Float8_e4m3fnuz)    \
+  _(uint16_t, UInt16)                             \
+  _(uint32_t, UInt32)                             \
+  _(uint64_t, UInt64)
+
+/// The C++ type that stores an element: `ScalarTypeToCppType<ScalarType::Int>::type` is int32_t.
+template <ScalarType type>
+struct ScalarTypeToCppType;
+
+namespace detail {
+
+template <class T, class = void>
+struct IsComplexLike : std::false_type {};
+/// std::complex<V>, c10::complex<V>, tenon::complex<V>: a template over V with nothing but two Vs.
+template <template <class> class C, class V>
+struct IsComplexLike<C<V>, std::void_t<decltype(std::declval<const C<V>&>().real()),
+                                       decltype(std::declval<const C<V>&>().imag())>>
+    : std::bool_constant<sizeof(C<V>) == 2 * sizeof(V)> {};
+
+/// Integers map by width and sign, so that `long` and `long long` are both Long on every platform.
+/// Plain char and the wide characters are text, not numbers, and have no ScalarType.
+template <class T>
+constexpr ScalarType integer_scalar_type() noexcept {
+  if (std::is_same_v<T, bool>) return ScalarType::Bool;
+  if (std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> ||
+      std::is_same_v<T, char32_t>) {
+    return ScalarType::Undefined;
+  }
+  constexpr bool is_signed = std::is_signed_v<T>;
+  switch (sizeof(T)) {
+    case 1: return is_signed ? ScalarType::Char : ScalarType::Byte;
+    case 2: return is_signed ? ScalarType::Short : ScalarType::UInt16;
+    case 4: return is_signed ? ScalarType::Int : ScalarType::UInt32;
+    case 8: return is_signed ? ScalarType::Long : ScalarType::UInt64;
+    default: return ScalarType::Undefined;
+  }
+}
+
+template <class T>
+constexpr ScalarType scalar_type_of() noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return integer_scalar_type<T>();
+  } else if constexpr (IsComplexLike<T>::value) {
+    using V = typename T::value_type;
+    return std::is_same_v<V, double>                           ? ScalarType::ComplexDouble
+           : std::is_same_v<V, float>                          ? ScalarType::ComplexFloat
+           : sizeof(V) == 2 && std::is_convertible_v<V, float> ? ScalarType::ComplexHalf
+                                                               : ScalarType::Undefined;
+  } else {
+#define TENON_DETAIL_CASE(cpp_type, name) \
+  if constexpr (std::is_same_v<T, cpp_type>) return ScalarType::name;
+    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
+#undef TENON_DETAIL_CASE
+    return ScalarType::Undefined;
+  }
+}
+
+/// Whether T, cv-qualifiers aside, is the C++ type of some ScalarType.
+template <class T>
+inline constexpr bool is_element_v = scalar_type_of<std::remove_cv_t<T>>() != ScalarType::Undefined;
+
+template <class T>
+struct TypeTag {
+  using type = T;
+};
+
+}  // namespace detail
+
+#define TENON_DETAIL_TRAIT(cpp_type, name)       \
+  template <>                                    \
+  struct ScalarTypeToCppType<ScalarType::name> { \
+    using type = cpp_type;                       \
+  };
+TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TRAIT)
+#undef TENON_DETAIL_TRAIT
+
+/// The ScalarType of a C++ type: `CppTypeToScalarType<float>::value` is Float. Recognises
+/// std::complex and c10::complex too. No `value` member where there is none, usable in SFINAE.
+template <class T, class = void>
+struct CppTypeToScalarType {};
+template <class T>
+struct CppTypeToScalarType<T, std::enable_if_t<detail::is_element_v<T>>>
+    : std::integral_constant<ScalarType, detail::scalar_type_of<std::remove_cv_t<T>>()> {};
+
+/// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
+/// must return the same type. `otherwise()` is called for Undefined and numbers that are no type.
+template <class Visitor, class Otherwise>
+decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) {
+  switch (type) {
+#define TENON_DETAIL_CASE(cpp_type, name) \
+  case ScalarType::name: return visitor(detail::TypeTag<cpp_type>());
+    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
+#undef TENON_DETAIL_CASE
+    case ScalarType::Undefined: break;
+  }
+  return otherwise();
+}
+
+/// Bytes in one element; 0 for Undefined. Source: c10::elementSize.
+constexpr size_t elementSize(ScalarType type) noexcept {
+  switch (type) {
+#define TENON_DETAIL_CASE(cpp_type, name) \
+  case ScalarType::name: return sizeof(cpp_type);
+    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
+#undef TENON_DETAIL_CASE
+    case ScalarType::Undefined: break;
+  }
+  return 0;
+}
+
+/// Whether it is one of the types above, Undefined excluded: false for a number out of nowhere.
+constexpr bool isValidType(ScalarType type) noexcept { return elementSize(type) != 0; }
+
+/// "Float"; "Undefined". Source: c10::toString.
+constexpr const char* toString(ScalarType type) noexcept {
+  switch (type) {
+#define TENON_DETAIL_CASE(cpp_type, name) \
+  case ScalarType::name: return #name;
+    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
+#undef TENON_DETAIL_CASE
+    case ScalarType::Undefined: break;
+  }
+  return "Undefined";
+}
+
+/// The signed and unsigned integers, and Bool where asked. Source: c10::isIntegralType.
+constexpr bool isIntegralType(ScalarType type, bool includeBool) noexcept {
+  return (type >= ScalarType::Byte && type <= ScalarType::Long) ||
+         (type >= ScalarType::UInt16 && type <= ScalarType::UInt64) ||
+         (includeBool && type == ScalarType::Bool);
+}
+
+/// The real floating types, 8-bit ones included. Source: c10::isFloatingType.
+constexpr bool isFloatingType(ScalarType type) noexcept {
+  return (type >= ScalarType::Half && type <= ScalarType::Double) || type == ScalarType::BFloat16 ||
+         (type >= ScalarType::Float8_e5m2 && type <= ScalarType::Float8_e4m3fnuz);
+}
+
+/// Source: c10::isComplexType.
+constexpr bool isComplexType(ScalarType type) noexcept {
+  return type >= ScalarType::ComplexHalf && type <= ScalarType::ComplexDouble;
+}
+
+/// Whether elements may be converted: all but floating to integral, complex to real, and anything
+/// but Bool to Bool. Source: c10::canCast.
+constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
+  if (!isValidType(from) || !isValidType(to)) return false;
+  if (isComplexType(from) && !isComplexType(to)) return false;
+  if (isFloatingType(from) && isIntegralType(to, false)) return false;
+  return from == ScalarType::Bool || to != ScalarType::Bool;
+}
+
+/// The type that an operation on both would compute in, as in ATen and NumPy.
+///
+/// Undefined where c10 refuses: Undefined itself, a Float8 type with any other type, and UInt16,
+/// UInt32 or UInt64 with another integral or a complex type. Source: c10::promoteTypes.
+constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
+  if (!isValidType(a) || !isValidType(b)) return ScalarType::Undefined;
+  if (a == b) return a;
+  const auto is_float8 = [](ScalarType t) { return isFloatingType(t) && elementSize(t) == 1; };
+  const auto is_wide_unsigned = [](ScalarType t) { return t >= ScalarType::UInt16; };
+  if (is_float8(a) || is_float8(b)) return ScalarType::Undefined;
+  if (is_wide_unsigned(a) || is_wide_unsigned(b)) {
+    return isFloatingType(a) ? a : isFloatingType(b) ? b : ScalarType::Undefined;
+  }
+  if (isComplexType(a) || isComplexType(b)) {
+    // The complex type whose parts hold both; BFloat16's range needs float parts.
+    const auto rank = [](ScalarType t) {
+      if (t == ScalarType::ComplexDouble || t == ScalarType::Double) return 2;
+      if (t == ScalarType::ComplexFloat || t == ScalarType::Float) return 1;
+      return t == ScalarType::BFloat16 ? 1 : 0;
+    };
+    const int r = rank(a) > rank(b) ? rank(a) : rank(b);
+    return r == 2   ? ScalarType::ComplexDouble
+           : r == 1 ? ScalarType::ComplexFloat
+                    : ScalarType::ComplexHalf;
+  }
+  if (isFloatingType(a) && isFloatingType(b)) {
+    if (a == ScalarType::Double || b == ScalarType::Double) return ScalarType::Double;
+    return ScalarType::Float;  // Half with BFloat16 too: neither holds the other
+  }
+  if (isFloatingType(a)) return a;
+  if (isFloatingType(b)) return b;
+  if (a == ScalarType::Bool) return b;
+  if (b == ScalarType::Bool) return a;
+  // Byte with a signed type needs one more bit than Char has.
+  const ScalarType wider = a > b ? a : b;
+  const bool mixed = (a == ScalarType::Byte || b == ScalarType::Byte) && wider == ScalarType::Char;
+  return mixed ? ScalarType::Short : wider;
+}
+
+namespace detail {
+inline void append(Message& out, ScalarType type) noexcept {
+  out.put(toString(type));
+  if (!isValidType(type) && type != ScalarType::Undefined) {
+    out.put(" (");
+    append(out, static_cast<int>(type));
+    out.put(')');
+  }
+}
+}  // namespace detail
+
+TENON_END_NAMESPACE

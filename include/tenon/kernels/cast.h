@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Converts elements from one type to another, and single elements from and to Scalar.
+//
+// Every element goes through the one of four exact types that holds it, and is rounded once from
+// there: a row of code per type, instead of one per pair of types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "tenon/config.h"
+#include "tenon/core/scalar.h"
+#include "tenon/core/scalar_type.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
+template <class T>
+using ExactType = std::conditional_t<
+    IsComplexLike<T>::value, complex<double>,
+    std::conditional_t<!std::is_integral_v<T>, double,
+                       std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>>;
+
+constexpr ScalarType exact_type(ScalarType type) noexcept {
+  return isComplexType(type)          ? ScalarType::ComplexDouble
+         : isFloatingType(type)       ? ScalarType::Double
+         : type == ScalarType::UInt64 ? ScalarType::UInt64
+                                      : ScalarType::Long;
+}
+
+/// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in
+/// from outside, and reading one as a C++ bool would be undefined.
+template <class T>
+T load_element(const void* data, int64_t i) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    return static_cast<const unsigned char*>(data)[i] != 0;
+  } else {
+    T value;
+    std::memcpy(&value, static_cast<const unsigned char*>(data) + i * int64_t{sizeof(T)},
+                sizeof(T));
+    return value;
+  }
+}
+template <class T>
+void store_element(void* data, int64_t i, T value) noexcept {
+  std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
+}
+
+/// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
+inline void load_exact(ScalarType type, const void* in, int64_t count, void* exact) noexcept {
+  visit(
+      type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        using Exact = ExactType<T>;
+        for (int64_t i = 0; i < count; ++i) {
+          store_element<Exact>(exact, i, static_cast<Exact>(load_element<T>(in, i)));
+        }
+      },
+      [] {});
+}
+
+template <class T, class Exact>
+void store_from(void* out, int64_t count, const void* exact) noexcept {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = load_element<Exact>(exact, i);
+    if constexpr (IsComplexLike<T>::value && !IsComplexLike<Exact>::value) {
+      store_element<T>(out, i, T(static_cast<typename T::value_type>(value)));
+    } else {
+      store_element<T>(out, i, static_cast<T>(value));
+    }
+  }
+}
+
+/// Stores `count` values of an exact type as elements of `type`, where canCast allows it. Integers
+/// out of range wrap, as in C++; to Bool, all but 0 is true.
+inline void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
+                        const void* exact) noexcept {
+  visit(
+      type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        constexpr bool complex_target = IsComplexLike<T>::value;
+        if (exact_type == ScalarType::Long) {
+          store_from<T, int64_t>(out, count, exact);
+        } else if (exact_type == ScalarType::UInt64) {
+          store_from<T, uint64_t>(out, count, exact);
+        } else if constexpr (!std::is_integral_v<T>) {
+          if (exact_type == ScalarType::Double) {
+            store_from<T, double>(out, count, exact);
+          } else if constexpr (complex_target) {
+            store_from<T, complex<double>>(out, count, exact);
+          }
+        }
+      },
+      [] {});
+}
+
+/// Converts `count` consecutive elements, for a pair of types that canCast allows.
+inline void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                          int64_t count) noexcept {
+  constexpr int64_t kChunk = 64;
+  alignas(16) unsigned char exact[kChunk * 16];
+  const auto out_size = static_cast<int64_t>(elementSize(to));
+  const auto in_size = static_cast<int64_t>(elementSize(from));
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t n = count - i < kChunk ? count - i : kChunk;
+    load_exact(from, static_cast<const unsigned char*>(in) + i * in_size, n, exact);
+    store_exact(to, static_cast<unsigned char*>(out) + i * out_size, n, exact_type(from), exact);
+  }
+}
+
+inline Scalar load_scalar(ScalarType type, const void* element) noexcept {
+  alignas(16) unsigned char exact[16];
+  load_exact(type, element, 1, exact);
+  switch (exact_type(type)) {
+    case ScalarType::Long: {
+      const auto value = load_element<int64_t>(exact, 0);
+      return type == ScalarType::Bool ? Scalar(value != 0) : Scalar(value);
+    }
+    case ScalarType::UInt64: return load_element<uint64_t>(exact, 0);
+    case ScalarType::Double: return load_element<double>(exact, 0);
+    default: return load_element<complex<double>>(exact, 0);
+  }
+}
+
+/// Writes a value that source code gave to `element`, of elementSize(type) bytes.
+/// Errors: InvalidType for Undefined, for a floating value to an integral type or Bool, and for a
+/// complex one to a real type; InvalidArgument when the type cannot keep the value. Rounding is
+/// keeping.
+inline Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
+  if (TENON_UNLIKELY(!isValidType(type))) {
+    return fail(Error::InvalidType, type, " is not an element type");
+  }
+  const bool lossy_kind = (value.isComplex() && !isComplexType(type)) ||
+                          (value.isFloatingPoint() && isIntegralType(type, true));
+  if (TENON_UNLIKELY(lossy_kind)) {
+    return fail(Error::InvalidType, "the ", value.isComplex() ? "complex" : "floating", " value ",
+                value, " cannot be cast to ", type);
+  }
+  alignas(16) unsigned char exact[16];
+  value.store_exact(exact);
+  store_exact(type, element, 1, exact_type(value.type()), exact);
+  if (TENON_UNLIKELY(!load_scalar(type, element).keeps(value))) {
+    return fail(Error::InvalidArgument, "the value ", value, " does not fit ", type);
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The core of tenon: everything but interop/ and compat/.
+#pragma once
+
+#include "tenon/config.h"
+
+#include "tenon/core/array_ref.h"
+#include "tenon/core/bfloat16.h"
+#include "tenon/core/complex.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/float8.h"
+#include "tenon/core/half.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_impl.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"

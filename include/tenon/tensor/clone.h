@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// clone_tensor_ptr: a copy that owns its memory.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/result.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/kernels/copy.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// `type` Undefined stands for the source's.
+inline Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& impl) noexcept {
+  ImplParts parts;
+  TENON_TRY(plan_like(source, type, TensorShapeDynamism::DYNAMIC_BOUND, parts));
+  const TensorImpl& from = *source->unsafeGetTensorImpl();
+  const Layout& old = ImplAccess::layout(from);
+  parts.dynamism = from.shape_dynamism();
+  type = parts.type;
+  if (TENON_UNLIKELY(!canCast(from.scalar_type(), type))) {
+    return fail(Error::InvalidType, "elements of ", from.scalar_type(), " cannot be cast to ",
+                type);
+  }
+  if (!from.has_data()) {
+    parts.placeholder = true;
+    parts.device = from.device();
+    return make_impl(std::move(parts), impl);
+  }
+  if (TENON_UNLIKELY(!from.device().is_host_accessible())) {
+    return fail(Error::NotSupported, "memory on ", from.device(), " cannot be read by the host");
+  }
+  const bool one_run = old.is_dense();
+  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
+  void* const out = ImplAccess::raw_mutable_data(*impl);
+  if (!one_run) {
+    copy_elements(Tensor(impl.get()).as_view(), source->as_view());
+  } else if (type != from.scalar_type()) {
+    cast_elements(type, out, from.scalar_type(), from.data(), old.numel);
+  } else if (old.numel != 0) {
+    std::memcpy(out, from.data(), from.nbytes());
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+template <class Out>
+struct CloneTensor {
+  const char* function;
+
+  /// A copy with the source's dtype or with `type`, its dynamism and dim order; dense strides are
+  /// kept, others become dense in the same dim order. The clone of a placeholder is a placeholder.
+  /// Ownership: owns its memory, which is the host's, and is never read-only.
+  /// Errors: InvalidType where canCast refuses; InvalidState for an undefined source; NotSupported
+  /// for memory that the host cannot read; OutOfMemory. Integers out of the target's range wrap, as
+  /// in C++. Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
+  Out operator()(const Tensor& source) const { return make(&source, ScalarType::Undefined); }
+  Out operator()(const TensorPtr& source) const {
+    return make(source.get(), ScalarType::Undefined);
+  }
+  Out operator()(const Tensor& source, ScalarType type) const { return make_typed(&source, type); }
+  Out operator()(const TensorPtr& source, ScalarType type) const {
+    return make_typed(source.get(), type);
+  }
+
+ private:
+  Out make_typed(const Tensor* source, ScalarType type) const {
+    const Error error = detail::check_type(type);
+    return error == Error::Ok ? make(source, type) : detail::finish<Out>(function, error, nullptr);
+  }
+  Out make(const Tensor* source, ScalarType type) const {
+    TensorImplPtr impl;
+    const Error error = detail::make_clone(source, type, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+inline constexpr CloneTensor<TensorPtr> clone_tensor_ptr{"clone_tensor_ptr"};
+inline constexpr CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{"try_clone_tensor_ptr"};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// What creators take as data: DataPtr (memory of the caller's) and Values (lists and containers),
+// and TypeArg, the optional dtype beside them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// A dtype argument, which may be left out to take that of the data. Converts from ScalarType only
+/// and has no default constructor, so that `{}` in its place means an empty list of strides, never
+/// Byte.
+class TypeArg {
+ public:
+  template <class T, std::enable_if_t<std::is_same_v<T, ScalarType>, int> = 0>
+  constexpr TypeArg(T type) noexcept : type_(type), given_(true) {}
+  /// The type of the data.
+  static constexpr TypeArg deduced() noexcept { return TypeArg(Deduced()); }
+
+  constexpr bool is_given() const noexcept { return given_; }
+  constexpr ScalarType value_or(ScalarType otherwise) const noexcept {
+    return given_ ? type_ : otherwise;
+  }
+
+ private:
+  struct Deduced {};
+  explicit constexpr TypeArg(Deduced) noexcept {}
+  ScalarType type_ = ScalarType::Undefined;
+  bool given_ = false;
+};
+
+/// A pointer to elements that the caller owns.
+///
+/// A pointer to an element type fixes the dtype. void*, char*, unsigned char* and std::byte* are
+/// raw bytes: they take the dtype given, else Float for void*, Char for char*, Byte for the others.
+/// A pointer to const makes a read-only tensor. The literal nullptr makes a placeholder.
+class DataPtr {
+ public:
+  template <class T, std::enable_if_t<std::is_void_v<T> || detail::is_element_v<T> ||
+                                          std::is_same_v<std::remove_cv_t<T>, char> ||
+                                          std::is_same_v<std::remove_cv_t<T>, std::byte>,
+                                      int> = 0>
+  constexpr DataPtr(T* pointer) noexcept
+      : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
+        type_(element_type<std::remove_cv_t<T>>()),
+        raw_(std::is_void_v<T> ||
+             (sizeof(Sized<T>) == 1 && !std::is_same_v<std::remove_cv_t<T>, int8_t> &&
+              !std::is_same_v<std::remove_cv_t<T>, bool> &&
+              !detail::IsSmallFloat<std::remove_cv_t<T>>::value)),
+        readonly_(std::is_const_v<T>) {}
+  template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
+  constexpr DataPtr(N) noexcept : raw_(true), placeholder_(true) {}
+
+  constexpr void* get() const noexcept { return pointer_; }
+  /// The dtype if none is given.
+  constexpr ScalarType type() const noexcept { return type_; }
+  /// Whether the bytes may be taken as another dtype.
+  constexpr bool is_raw() const noexcept { return raw_; }
+  constexpr bool is_readonly() const noexcept { return readonly_; }
+  constexpr bool is_placeholder() const noexcept { return placeholder_; }
+
+ private:
+  template <class T>
+  using Sized = std::conditional_t<std::is_void_v<T>, char, T>;
+  template <class T>
+  static constexpr ScalarType element_type() noexcept {
+    if (std::is_void_v<T>) return ScalarType::Float;
+    if (std::is_same_v<T, char>) return ScalarType::Char;
+    if (std::is_same_v<T, std::byte>) return ScalarType::Byte;
+    return detail::scalar_type_of<T>();
+  }
+
+  void* pointer_ = nullptr;
+  ScalarType type_ = ScalarType::Float;
+  bool raw_;
+  bool readonly_ = false;
+  bool placeholder_ = false;
+};
+
+namespace detail {
+
+/// The element type of any range, without references and cv; void for what is no range.
+template <class C, class = void>
+struct RangeElement {
+  using type = void;
+};
+template <class C>
+struct RangeElement<C, std::void_t<decltype(std::begin(std::declval<C&>())),
+                                   decltype(std::end(std::declval<C&>()))>> {
+  using type = typename std::iterator_traits<decltype(std::begin(std::declval<C&>()))>::value_type;
+};
+
+template <class C>
+inline constexpr bool is_container_v =
+    !std::is_array_v<C> && is_element_v<typename RangeElement<C>::type>;
+
+/// Whether C's elements are its own: a const C gives const elements. A span's are somebody else's.
+template <class C>
+inline constexpr bool owns_elements_v =
+    std::is_const_v<typename ContiguousElement<const C>::type> &&
+    !std::is_const_v<typename ContiguousElement<C>::type>;
+
+template <class C>
+struct IsByteVector : std::false_type {};
+template <class A>
+struct IsByteVector<std::vector<uint8_t, A>> : std::true_type {};
+
+}  // namespace detail
+
+/// Elements with a known count: a brace list, or a container or range of any element type.
+///
+/// A moved contiguous container that owns its elements on the heap is adopted, without copying: it
+/// lives until the tensor releases it. Every other one (an lvalue, a span, a std::array, a
+/// std::vector<bool>) is copied from when the tensor is made. `{}` is an empty list of floats.
+/// Ownership: takes an rvalue container at once; the rest must live until the creator returns.
+class Values {
+ public:
+  Values() noexcept = default;
+  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+  Values(std::initializer_list<T> list) noexcept
+      : data_(list.begin()),
+        count_(list.size()),
+        type_(CppTypeToScalarType<T>::value),
+        checked_(true) {}
+
+  template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
+            std::enable_if_t<
+                detail::is_container_v<Container> && !std::is_same_v<Container, Values>, int> = 0>
+  Values(C&& container)
+      : type_(CppTypeToScalarType<typename detail::RangeElement<Container>::type>::value),
+        bytes_(detail::IsByteVector<Container>::value) {
+    if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
+      gather(container);
+    } else {
+      data_ = container.data();
+      count_ = container.size();
+      if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> &&
+                    detail::owns_elements_v<Container>) {
+        if (!is_inside(&container, sizeof container)) {
+          owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(container)});
+          adoptable_ = true;
+        }
+      }
+    }
+  }
+
+  const void* data() const noexcept { return data_; }
+  size_t count() const noexcept { return count_; }
+  ScalarType type() const noexcept { return type_; }
+  /// Whether each value must fit the dtype asked for, as what was written in source must.
+  bool is_checked() const noexcept { return checked_; }
+  /// Whether they are a std::vector<uint8_t>, which a dtype reinterprets.
+  bool is_bytes() const noexcept { return bytes_; }
+  bool is_adoptable() const noexcept { return adoptable_; }
+  /// Keeps data() alive.
+  Deleter& owner() noexcept { return owner_; }
+
+ private:
+  template <class C>
+  struct Keep {
+    C container;
+    void operator()(void*) const noexcept {}
+  };
+
+  /// Containers with room for small contents in themselves: moving them would move the elements.
+  bool is_inside(const void* object, size_t size) const noexcept {
+    const auto begin = reinterpret_cast<uintptr_t>(object);
+    const auto at = reinterpret_cast<uintptr_t>(data_);
+    return at >= begin && at < begin + size;
+  }
+
+  template <class C>
+  void gather(const C& range) {
+    using T = typename detail::RangeElement<C>::type;
+    for (auto it = std::begin(range); it != std::end(range); ++it) ++count_;
+    auto* buffer = static_cast<T*>(std::malloc(count_ * sizeof(T) + 1));
+    TENON_CHECK(buffer != nullptr, Error::OutOfMemory, "out of memory for ", count_, " values");
+    owner_ = Deleter(buffer, &std::free);
+    data_ = buffer;
+    for (const T& value : range) *buffer++ = value;
+  }
+
+  const void* data_ = nullptr;
+  size_t count_ = 0;
+  ScalarType type_ = ScalarType::Float;
+  bool checked_ = false;
+  bool bytes_ = false;
+  bool adoptable_ = false;
+  Deleter owner_;
+};
+
+TENON_END_NAMESPACE

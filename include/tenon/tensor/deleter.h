@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Deleter: a callable that releases memory, once, with the pointer it was made for.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+namespace detail {
+
+template <class F>
+inline constexpr bool is_deleter_v =
+    std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
+
+template <class F, class = void>
+struct HasBoolOperator : std::false_type {};
+template <class F>
+struct HasBoolOperator<F, std::void_t<decltype(std::declval<const F&>().operator bool())>>
+    : std::true_type {};
+
+/// A null function pointer or an empty std::function. A lambda without captures also converts to
+/// bool, by way of a function pointer, and is never empty: hence the look for a member operator.
+template <class F>
+bool is_empty_callable(const F& f) noexcept {
+  if constexpr (std::is_pointer_v<F> || HasBoolOperator<F>::value) return !static_cast<bool>(f);
+  return false;
+}
+
+}  // namespace detail
+
+/// Owns the duty to release memory: calls `f(argument)` exactly once, when it is destroyed.
+///
+/// The argument is fixed at creation and may be null; the callable is any move-constructible type,
+/// a lambda that owns a vector, say. Up to four pointers are stored inline, larger ones on the
+/// heap. If that heap block cannot be had, `f(argument)` is called at once, and error() is
+/// OutOfMemory: the duty is done, and the function that was given the deleter reports the error.
+/// The callable is taken by value, so a copy that throws does so before anybody has taken over.
+/// Moving it must not throw. An empty std::function, a null function pointer and nullptr make an
+/// empty Deleter. Threads: none of it is synchronised; destruction may happen on any thread. f must
+/// not throw. Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the
+/// tensor's current pointer.
+class Deleter {
+ public:
+  Deleter() noexcept = default;
+  Deleter(void*, std::nullptr_t) noexcept {}
+  template <class F, std::enable_if_t<std::is_invocable_v<F&, void*>, int> = 0>
+  Deleter(void* argument, F f) noexcept : argument_(argument) {
+    if (detail::is_empty_callable(f)) return;
+    if constexpr (sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*)) {
+      ::new (static_cast<void*>(storage_)) F(std::move(f));
+      ops_ = &Inline<F>::ops;
+    } else if (void* block = std::malloc(sizeof(F))) {
+      static_assert(alignof(F) <= alignof(std::max_align_t));
+      ::new (static_cast<void*>(storage_)) void*(::new (block) F(std::move(f)));
+      ops_ = &OnHeap<F>::ops;
+    } else {
+      f(argument);
+      error_ = Error::OutOfMemory;
+    }
+  }
+  Deleter(Deleter&& other) noexcept { take(other); }
+  Deleter& operator=(Deleter&& other) noexcept {
+    if (this != &other) {
+      reset();
+      take(other);
+    }
+    return *this;
+  }
+  ~Deleter() { reset(); }
+
+  /// Whether there is something to call.
+  explicit operator bool() const noexcept { return ops_ != nullptr; }
+  Error error() const noexcept { return error_; }
+
+  /// Calls it now; empty afterwards.
+  void reset() noexcept {
+    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->run_and_destroy(storage_, argument_);
+  }
+
+ private:
+  struct Ops {
+    void (*run_and_destroy)(void* storage, void* argument) noexcept;
+    void (*relocate)(void* to, void* from) noexcept;
+  };
+
+  template <class F>
+  struct Inline {
+    static void run_and_destroy(void* storage, void* argument) noexcept {
+      F& f = *static_cast<F*>(storage);
+      f(argument);
+      f.~F();
+    }
+    static void relocate(void* to, void* from) noexcept {
+      F& f = *static_cast<F*>(from);
+      ::new (to) F(std::move(f));
+      f.~F();
+    }
+    static constexpr Ops ops{run_and_destroy, relocate};
+  };
+
+  template <class F>
+  struct OnHeap {
+    static void run_and_destroy(void* storage, void* argument) noexcept {
+      F* f = static_cast<F*>(*static_cast<void**>(storage));
+      (*f)(argument);
+      f->~F();
+      std::free(f);
+    }
+    static void relocate(void* to, void* from) noexcept {
+      ::new (to) void*(*static_cast<void**>(from));
+    }
+    static constexpr Ops ops{run_and_destroy, relocate};
+  };
+
+  void take(Deleter& other) noexcept {
+    ops_ = std::exchange(other.ops_, nullptr);
+    argument_ = other.argument_;
+    error_ = other.error_;
+    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
+  }
+
+  const Ops* ops_ = nullptr;
+  void* argument_ = nullptr;
+  alignas(void*) unsigned char storage_[4 * sizeof(void*)];
+  Error error_ = Error::Ok;
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Tensor: the handle that programs hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/scalar.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/tensor_impl.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// A handle to a TensorImpl: two pointers, cheap to copy. Copies share data and shape, so a resize
+/// through one shows in all.
+///
+/// Ownership: keeps the impl alive, except a handle made from a raw TensorImpl*, which borrows it.
+/// Constness is the handle's, not the memory's: mutable_data_ptr() is const, as in ATen.
+/// Errors: every member but defined(), impl(), unsafeGetTensorImpl(), use_count() and is_alias_of()
+/// raises InvalidState on an undefined tensor.
+/// Threads: like std::shared_ptr; writing data or resizing needs the caller's own lock.
+/// Source: at::Tensor and executorch::aten::Tensor, whose names it uses.
+class Tensor {
+ public:
+  using SizesType = tenon::SizesType;
+  using StridesType = tenon::StridesType;
+  using DimOrderType = tenon::DimOrderType;
+
+  /// Undefined: defined() is false.
+  Tensor() noexcept = default;
+  /// Shares the impl.
+  explicit Tensor(TensorImplPtr impl) noexcept : impl_(std::move(impl)) {}
+  /// Wraps an impl that the caller keeps alive longer than the handle and its copies. Allocates
+  /// nothing.
+  explicit Tensor(TensorImpl* impl) noexcept : impl_(TensorImplPtr(), impl) {}
+
+  bool defined() const noexcept { return impl_ != nullptr; }
+
+  ArrayRef<SizesType> sizes() const { return get("sizes").sizes(); }
+  /// In elements.
+  ArrayRef<StridesType> strides() const { return get("strides").strides(); }
+  /// Dimension numbers, outermost in memory first.
+  ArrayRef<DimOrderType> dim_order() const { return get("dim_order").dim_order(); }
+  /// Negative d counts from the end. Errors: OutOfBounds.
+  int64_t size(int64_t d) const { return get("size").size(d); }
+  int64_t stride(int64_t d) const { return get("stride").stride(d); }
+  int64_t dim() const { return get("dim").dim(); }
+  int64_t numel() const { return get("numel").numel(); }
+  /// numel() * element_size(): the bytes of the elements, not of gaps between them.
+  size_t nbytes() const { return get("nbytes").nbytes(); }
+  size_t element_size() const { return get("element_size").element_size(); }
+  ScalarType scalar_type() const { return get("scalar_type").scalar_type(); }
+  ScalarType dtype() const { return get("dtype").scalar_type(); }
+  Device device() const { return get("device").device(); }
+  TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").shape_dynamism(); }
+  Ownership ownership() const { return get("ownership").ownership(); }
+  /// Row-major without gaps; strides of size-1 dimensions do not count.
+  bool is_contiguous() const { return get("is_contiguous").is_contiguous(); }
+  bool is_readonly() const { return get("is_readonly").is_readonly(); }
+  /// Whether element 0 is at a multiple of n bytes.
+  bool is_aligned(size_t n) const {
+    const TensorImpl& impl = get("is_aligned");
+    TENON_CHECK(n != 0, Error::InvalidArgument, "is_aligned: 0 is not an alignment");
+    return reinterpret_cast<uintptr_t>(impl.data()) % n == 0;
+  }
+
+  /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
+  /// read it.
+  const void* const_data_ptr() const { return get("const_data_ptr").data(); }
+  /// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host
+  /// cannot read.
+  template <class T>
+  const T* const_data_ptr() const {
+    return get("const_data_ptr").checked_data<const T>("const_data_ptr");
+  }
+  /// Element 0, for writing. Errors: InvalidState when the tensor is read-only.
+  void* mutable_data_ptr() const {
+    get("mutable_data_ptr").check_writable("mutable_data_ptr");
+    return impl_->data_;
+  }
+  template <class T>
+  T* mutable_data_ptr() const {
+    return get("mutable_data_ptr").checked_data<T>("mutable_data_ptr");
+  }
+  /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
+  template <class T>
+  T* data_ptr() const {
+    return get("data_ptr").checked_data<T>("data_ptr");
+  }
+
+  /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
+  /// Errors: as data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not
+  /// contiguous.
+  template <class T>
+  Span<T> data() const {
+    const TensorImpl& impl = get_with_data("data");
+    T* const first = impl.checked_data<T>("data");
+    TENON_CHECK(impl.is_contiguous(), Error::InvalidState, "data: strides ", impl.strides(),
+                " of sizes ", impl.sizes(), " are not contiguous");
+    return Span<T>(first, static_cast<size_t>(impl.numel()));
+  }
+
+  /// Indexed access, `accessor<float, 2>()[i][j]`; T is const for a read-only tensor. Valid until
+  /// the tensor is resized or dropped. Errors: as data_ptr<T>(), InvalidArgument unless N is the
+  /// rank, InvalidState for a placeholder.
+  template <class T, size_t N>
+  TensorAccessor<T, N> accessor() const {
+    const TensorImpl& impl = get_with_data("accessor");
+    TENON_CHECK(impl.dim() == static_cast<int64_t>(N), Error::InvalidArgument,
+                "accessor: asked for ", N, " dimensions, the tensor has ", impl.dim());
+    return TensorAccessor<T, N>(impl.checked_data<T>("accessor"), impl.sizes().data(),
+                                impl.strides().data());
+  }
+
+  /// The value of a tensor with one element.
+  /// Errors: InvalidArgument for any other element count or when T cannot keep the value, see
+  /// Scalar::to(); InvalidState for a placeholder; NotSupported for memory that the host cannot
+  /// read.
+  template <class T>
+  T item() const {
+    const TensorImpl& impl = get_with_data("item");
+    TENON_CHECK(impl.numel() == 1, Error::InvalidArgument, "item: a tensor of sizes ", impl.sizes(),
+                " has ", impl.numel(), " elements, expected 1");
+    TENON_CHECK(impl.device().is_host_accessible(), Error::NotSupported, "item: memory on ",
+                impl.device(), " cannot be read by the host");
+    const Scalar value = detail::load_scalar(impl.scalar_type(), impl.data());
+    TENON_CHECK(value.fits<T>(), Error::InvalidArgument, "item: ", value, " does not fit ",
+                CppTypeToScalarType<T>::value);
+    return value.to<T>();
+  }
+
+  /// The memory described, not owned: valid while the tensor lives and is not resized.
+  TensorView as_view() const {
+    const TensorImpl& impl = get("as_view");
+    return {impl.data_, impl.type_, impl.device_, impl.layout_.sizes, impl.layout_.strides};
+  }
+
+  const TensorImplPtr& impl() const noexcept { return impl_; }
+  TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
+  /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
+  long use_count() const noexcept { return impl_.use_count(); }
+  /// Whether both describe memory of the same owner: the same impl, or views of one.
+  bool is_alias_of(const Tensor& other) const noexcept {
+    return defined() && other.defined() && owner() == other.owner();
+  }
+
+  // Handles of TensorPtr come from malloc: that, unlike `new (std::nothrow)`, reports exhausted
+  // memory on every C library and without exceptions.
+  static void* operator new(size_t size, const std::nothrow_t&) noexcept {
+    return std::malloc(size);
+  }
+  static void* operator new(size_t size) {
+    void* p = std::malloc(size);
+    if (p == nullptr) detail::raise(Error::OutOfMemory, "Tensor: out of memory for a handle");
+    return p;
+  }
+  static void* operator new(size_t, void* place) noexcept { return place; }
+  static void operator delete(void* p) noexcept { std::free(p); }
+  static void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+  static void operator delete(void*, void*) noexcept {}
+
+ private:
+  const TensorImpl& get(const char* function) const {
+    TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");
+    return *impl_;
+  }
+  const TensorImpl& get_with_data(const char* function) const {
+    const TensorImpl& impl = get(function);
+    TENON_CHECK(impl.has_data(), Error::InvalidState, function,
+                ": the tensor is a placeholder without data");
+    return impl;
+  }
+  const TensorImpl* owner() const noexcept {
+    return impl_->base_ != nullptr ? impl_->base_.get() : impl_.get();
+  }
+
+  TensorImplPtr impl_;
+};
+
+/// How programs hold a tensor that they own. Never null when a creator returned it.
+using TensorPtr = std::unique_ptr<Tensor>;
+
+static_assert(sizeof(Tensor) == 2 * sizeof(void*));
+static_assert(std::is_nothrow_move_constructible_v<Tensor>);
+
+TENON_END_NAMESPACE

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// make_tensor_ptr, make_tensor_impl_ptr, make_tensor: tensors of given data, values, impls and
+// tensors.
+//
+// These, like all creators, are function objects. One set of overloads serves every return type,
+// and argument-dependent lookup does not apply to them: for a function, `empty(std::vector{2, 3})`
+// would find std::empty.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
+///
+/// Defaults: the type is the data's, the shape DYNAMIC_BOUND; rank 0 is always STATIC. An empty
+/// dim_order or empty strides stand for row-major, or what the other implies. Errors, all of them
+/// reported under the called function's name, as an Exception or in the Result: InvalidArgument (a
+/// shape that make_layout() refuses; data of another length than the shape needs; null data for a
+/// shape with elements; overlapping or negative strides over memory that the tensor will own; a
+/// value in a list, or a single one, that does not fit the type), InvalidType (a type that the
+/// pointer is not to, or to which canCast refuses the values; Undefined), OutOfMemory. Source:
+/// executorch::extension::make_tensor_ptr.
+template <class Out>
+struct MakeTensor {
+  const char* function;
+
+  /// A 0-d tensor of one value.
+  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+  Out operator()(T value) const {
+    return (*this)(value, CppTypeToScalarType<T>::value);
+  }
+  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+  Out operator()(T value, ScalarType type) const {
+    TensorImplPtr impl;
+    const bool cast = type != CppTypeToScalarType<T>::value;
+    const Error error = detail::make_from_scalar(value, type, cast, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+
+  /// A 1-d tensor of a list or container.
+  /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
+  Out operator()(Values values, TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    TensorImplPtr impl;
+    const Error error = detail::make_from_values(values, true, {}, {}, {}, type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+
+  /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
+  /// many as they reach. With a type, a std::vector<uint8_t> is memory that holds elements of that
+  /// type. Ownership: adopts a moved contiguous container, copies everything else and whatever is
+  /// cast.
+  Out operator()(const Dims& sizes, Values values, TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return (*this)(sizes, std::move(values), {}, {}, type, dynamism);
+  }
+  Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides = {},
+                 TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    TensorImplPtr impl;
+    const Error error =
+        detail::make_from_values(values, false, sizes, dim_order, strides, type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+
+  /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
+  /// Ownership: borrows `data`; with a deleter, takes it: `deleter(data)` runs once, when the
+  /// tensor lets go of the memory, or before this returns when it fails.
+  Out operator()(const Dims& sizes, DataPtr data, TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return (*this)(sizes, data, {}, {}, type, dynamism);
+  }
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
+                 F deleter) const {
+    return (*this)(sizes, data, {}, {}, type, dynamism, std::move(deleter));
+  }
+  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides = {},
+                 TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return (*this)(sizes, data, dim_order, strides, type, dynamism, nullptr);
+  }
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
+                 TypeArg type, TensorShapeDynamism dynamism, F deleter) const {
+    Deleter release(data.get(), std::move(deleter));
+    TensorImplPtr impl;
+    const Error error = detail::make_from_pointer(data, sizes, dim_order, strides, type, dynamism,
+                                                  Device(), release, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+
+  /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
+  /// them. Errors: InvalidState for a null one.
+  template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
+  Out operator()(P impl) const {
+    const Error error =
+        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, "the impl is null");
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+  template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
+  Out operator()(const P& tensor) const {
+    return (*this)(tensor != nullptr ? tensor->impl() : TensorImplPtr());
+  }
+
+  /// A view: metadata of its own over the memory of `source`, which it keeps alive. Empty lists
+  /// stand for the source's; `storage_offset` is in elements, from the source's element 0. The view
+  /// has the source's dynamism, but cannot grow, and while it lives the source cannot either.
+  /// Errors: OutOfBounds when it would reach beyond the source's elements, InvalidState for an
+  /// undefined source.
+  template <class S,
+            std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
+  Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
+                 const Dims& strides = {}, int64_t storage_offset = 0) const {
+    TensorImplPtr impl;
+    const Error error =
+        detail::make_view(detail::peek(source), sizes, dim_order, strides, storage_offset, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+  template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
+  Out operator()(const S& source) const {
+    return (*this)(source, Dims());
+  }
+};
+
+/// Returns TensorPtr; one heap allocation for the handle, one for the metadata and small data.
+inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
+/// Returns the impl, to be shared by several handles.
+inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
+/// Returns Tensor by value, which spares the handle's allocation.
+inline constexpr MakeTensor<Tensor> make_tensor{"make_tensor"};
+
+/// The same without throwing: a Result with the error and its message.
+inline constexpr MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
+inline constexpr MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
+    "try_make_tensor_impl_ptr"};
+inline constexpr MakeTensor<Result<Tensor>> try_make_tensor{"try_make_tensor"};
+
+/// The overloads of from_bytes.
+template <class Out>
+struct FromBytes {
+  const char* function;
+
+  /// A tensor whose elements are the bytes of `bytes`, taken as `type`: exactly as many as the
+  /// sizes need. Ownership: adopts a moved vector, copies an lvalue. Byte order is the host's.
+  Out operator()(const Dims& sizes, std::vector<uint8_t> bytes, ScalarType type,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return MakeTensor<Out>{function}(sizes, std::move(bytes), type, dynamism);
+  }
+};
+
+/// make_tensor_ptr of a byte vector, saying aloud that the bytes are reinterpreted.
+inline constexpr FromBytes<TensorPtr> from_bytes{"from_bytes"};
+inline constexpr FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
+
+TENON_END_NAMESPACE

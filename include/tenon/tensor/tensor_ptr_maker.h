@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// for_blob and from_blob: tensors over memory that somebody else allocated.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/result.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Collects what a tensor over a blob is made of: `for_blob(data, {2, 3}).strides({3,
+/// 1}).make_tensor_ptr()`.
+///
+/// Ownership: once deleter() was called the maker has the duty to run it; a maker that is dropped
+/// unused runs it too. Nothing is checked before the tensor is made. Source:
+/// executorch::extension::TensorPtrMaker.
+class TensorPtrMaker {
+ public:
+  TensorPtrMaker(TensorPtrMaker&&) = default;
+  TensorPtrMaker& operator=(TensorPtrMaker&&) = default;
+
+  /// The dtype; by default that of the pointer.
+  TensorPtrMaker&& type(ScalarType type) && {
+    type_ = type;
+    return std::move(*this);
+  }
+  /// In elements; any values. By default dense.
+  TensorPtrMaker&& strides(Dims strides) && {
+    strides_ = std::move(strides);
+    return std::move(*this);
+  }
+  TensorPtrMaker&& dim_order(Dims dim_order) && {
+    dim_order_ = std::move(dim_order);
+    return std::move(*this);
+  }
+  TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) && {
+    dynamism_ = dynamism;
+    return std::move(*this);
+  }
+  /// Takes the memory: `deleter(data)` will run once.
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  TensorPtrMaker&& deleter(F deleter) && {
+    deleter_ = Deleter(data_.get(), std::move(deleter));
+    return std::move(*this);
+  }
+  /// Where the memory is. Nothing is moved there.
+  TensorPtrMaker&& device(Device device) && {
+    device_ = device;
+    return std::move(*this);
+  }
+  /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
+  /// what contains it, say. Dropped after the deleter has run.
+  template <class Owner>
+  TensorPtrMaker&& owner(Owner owner) && {
+    owner_ = Deleter(nullptr, [kept = std::move(owner)](void*) noexcept {});
+    return std::move(*this);
+  }
+
+  /// Errors: those of make_tensor_ptr.
+  TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
+  TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>("for_blob"); }
+  Tensor make_tensor() && { return make<Tensor>("for_blob"); }
+  Result<TensorPtr> try_make_tensor_ptr() && { return make<Result<TensorPtr>>("for_blob"); }
+  operator TensorPtr() && { return make<TensorPtr>("for_blob"); }
+
+ private:
+  template <class Out>
+  friend struct FromBlob;
+  friend TensorPtrMaker for_blob(DataPtr data, Dims sizes, TypeArg type);
+
+  TensorPtrMaker(DataPtr data, Dims sizes, TypeArg type) noexcept
+      : data_(data), sizes_(std::move(sizes)), type_(type) {}
+
+  template <class Out>
+  Out make(const char* function) {
+    if (owner_ || owner_.error() != Error::Ok) {
+      // Two duties: the deleter's comes first, since the owner may hold what the deleter needs.
+      deleter_ = Deleter(nullptr, [first = std::move(deleter_),
+                                   second = std::move(owner_)](void*) mutable noexcept {
+        first.reset();
+        second.reset();
+      });
+    }
+    TensorImplPtr impl;
+    const Error error = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_,
+                                                  dynamism_, device_, deleter_, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+
+  DataPtr data_;
+  Dims sizes_;
+  Dims strides_;
+  Dims dim_order_;
+  TypeArg type_;
+  TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
+  Device device_;
+  Deleter deleter_;
+  Deleter owner_;
+};
+
+/// Starts a tensor over the memory at `data`, which holds elements of `type` (by default that of
+/// the pointer). Ownership: borrows, unless TensorPtrMaker::deleter() is called. Source:
+/// executorch::extension::for_blob.
+inline TensorPtrMaker for_blob(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) {
+  return TensorPtrMaker(data, std::move(sizes), type);
+}
+
+/// The overloads of from_blob.
+///
+/// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
+/// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
+/// fails. Strides may have any value: gaps, 0 and negative ones too. Errors: those of
+/// make_tensor_ptr. Source: executorch::extension::from_blob, at::from_blob.
+template <class Out>
+struct FromBlob {
+  const char* function;
+
+  Out operator()(DataPtr data, const Dims& sizes, TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return make(data, sizes, {}, type, nullptr, dynamism);
+  }
+  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides,
+                 TypeArg type = TypeArg::deduced(),
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return make(data, sizes, strides, type, nullptr, dynamism);
+  }
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return make(data, sizes, {}, type, std::move(deleter), dynamism);
+  }
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return make(data, sizes, strides, type, std::move(deleter), dynamism);
+  }
+
+ private:
+  template <class F>
+  Out make(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
+           TensorShapeDynamism dynamism) const {
+    Deleter release(data.get(), std::move(deleter));
+    TensorImplPtr impl;
+    const Error error = detail::make_from_pointer(data, sizes, {}, strides, type, dynamism,
+                                                  Device(), release, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
+inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// The cases on tenon. Names are the same in bench_executorch.cpp, bench_aten.cpp and compare.py.
+
+#include <tenon/tenon.h>
+
+#include <utility>
+#include <vector>
+
+#include "harness.h"
+
+int main(int argc, char** argv) {
+  using namespace tenon;
+  bench::Suite suite(argc, argv);
+
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  int deleted = 0;
+  suite.add("from_blob", [&] { return from_blob(data, {2, 3}); });
+  suite.add("from_blob/deleter", [&] {
+    return from_blob(data, {2, 3}, ScalarType::Float, [&deleted](void*) { ++deleted; });
+  });
+  suite.add("for_blob/strides", [&] {
+    return for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr();
+  });
+  suite.add("make_tensor/blob", [&] { return make_tensor({2, 3}, data); });
+
+  suite.add("make_tensor_ptr/vector", [] {
+    std::vector<float> values(6);
+    return make_tensor_ptr({2, 3}, std::move(values));
+  });
+  suite.add("make_tensor_ptr/list", [] { return make_tensor_ptr({1.f, 2.f, 3.f, 4.f}); });
+  suite.add("make_tensor_ptr/scalar", [] { return make_tensor_ptr(3.14f); });
+
+  const TensorImplPtr impl = make_tensor_impl_ptr({2, 3}, data);
+  suite.add("make_tensor_ptr/share", [&] { return make_tensor_ptr(impl); });
+  suite.add("make_tensor_ptr/share_handle", [&] { return make_tensor_ptr(impl); });
+
+  const TensorPtr source = make_tensor_ptr({2, 3}, std::vector<float>(6));
+  suite.add("clone_tensor_ptr", [&] { return clone_tensor_ptr(source); });
+
+  TensorPtr resized = make_tensor_ptr({2, 3}, std::vector<float>(6));
+  const Dims wide{2, 3};
+  const Dims tall{3, 2};
+  suite.add("resize_tensor_ptr", [&] {
+    bench::require(resize_tensor_ptr(resized, tall) == Error::Ok);
+    bench::require(resize_tensor_ptr(resized, wide) == Error::Ok);
+    benchmark::DoNotOptimize(resized);
+  });
+  suite.add("resize_tensor_ptr/braces", [&] {
+    bench::require(resize_tensor_ptr(resized, {3, 2}) == Error::Ok);
+    bench::require(resize_tensor_ptr(resized, {2, 3}) == Error::Ok);
+    benchmark::DoNotOptimize(resized);
+  });
+
+  suite.add("stack_tensor", [&] {
+    SizesType sizes[] = {2, 3};
+    DimOrderType dim_order[] = {0, 1};
+    StridesType strides[] = {3, 1};
+    TensorImpl stack_impl(ScalarType::Float, 2, sizes, data, dim_order, strides,
+                          TensorShapeDynamism::DYNAMIC_BOUND);
+    Tensor tensor(&stack_impl);
+    benchmark::DoNotOptimize(tensor);
+  });
+
+  suite.add("empty/4MiB", [] { return empty({1024, 1024}); });
+
+  return suite.run();
+}

@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the benchmark programs side by side and prints one table.
+
+The programs take turns for several short rounds, so that a slow spell of the machine hits all of
+them, and each figure is the median of its rounds. Allocations come from a run of their own under
+the preloaded malloc counter.
+
+To add a case: a few lines under one name in bench_tenon.cpp and, where they have a peer, in
+bench_executorch.cpp and bench_aten.cpp, and one Row in ROWS below.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+from typing import Dict, List, Optional
+
+PROGRAMS = ("tenon", "executorch", "aten")
+PEERS = ("executorch", "aten")
+TITLES = {"tenon": "tenon", "executorch": "ExecuTorch", "aten": "ATen"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A case and what tenon must reach: at most this multiple of a peer's time, and at most this
+    many allocations. None means no target (and that the peer may lack the case)."""
+
+    case: str
+    title: str
+    executorch: Optional[float] = None
+    aten: Optional[float] = None
+    allocs: Optional[int] = None
+
+    def limit(self, peer):
+        return getattr(self, peer)
+
+
+ROWS = [
+    Row("from_blob", "from_blob 2x3", executorch=0.5, aten=0.5, allocs=2),
+    Row("from_blob/deleter", "from_blob with a deleter", executorch=0.5, aten=0.5, allocs=2),
+    Row("for_blob/strides", "for_blob with strides", executorch=0.4, aten=0.5, allocs=2),
+    Row("make_tensor/blob", "make_tensor over a blob", allocs=1),
+    Row("make_tensor_ptr/vector", "owning vector moved in", executorch=0.6, allocs=3),
+    Row("make_tensor_ptr/list", "list of 4", executorch=0.5, aten=0.4, allocs=2),
+    Row("make_tensor_ptr/scalar", "scalar", executorch=0.6, aten=0.3, allocs=2),
+    Row("make_tensor_ptr/share", "share an existing impl", executorch=0.3, aten=0.5, allocs=1),
+    Row("make_tensor_ptr/share_handle", "share, beside a bare handle"),
+    Row("clone_tensor_ptr", "clone 2x3", executorch=0.4, aten=0.2, allocs=2),
+    Row("resize_tensor_ptr", "two in-bound resizes", executorch=0.7, aten=0.7, allocs=0),
+    Row("resize_tensor_ptr/braces", "two resizes to a brace list"),
+    Row("stack_tensor", "Tensor over a stack TensorImpl", allocs=0),
+    Row("empty/4MiB", "empty 4 MiB", aten=1.0, allocs=3),
+]
+
+# How long the compiler needs for nothing but the header: a row like the others, measured here.
+HEADER_ROW = Row("include", "#include, -fsyntax-only", executorch=0.6)
+HEADERS = {
+    "tenon": "tenon/tenon.h",
+    "executorch": "executorch/extension/tensor/tensor.h",
+    "aten": "ATen/ATen.h",
+}
+
+
+@dataclasses.dataclass
+class Cell:
+    """One program's figures for one case."""
+
+    ns: float
+    allocs: Optional[float] = None
+    rounds: List[float] = dataclasses.field(default_factory=list)
+
+
+Cells = Dict[str, Dict[str, Cell]]  # case -> program -> figures
+
+
+class Failure(Exception):
+    """A program failed, or the programs and the rows do not fit together."""
+
+
+# Measuring
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def run_program(path, arguments, preload=None):
+    """Runs one benchmark program; returns its JSON records by case name."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C")
+    if preload:
+        environment["LD_PRELOAD"] = preload
+    command = [path, "--benchmark_format=json", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"{path} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+    if not done.stdout.strip():  # no case matches the filter
+        return {}
+    try:
+        records = json.loads(done.stdout)["benchmarks"]
+    except (ValueError, KeyError) as error:
+        raise Failure(f"{path} did not print Google Benchmark's JSON: {error}") from error
+    for record in records:
+        if record.get("error_occurred"):
+            raise Failure(f"{path}: {record['name']}: {record.get('error_message')}")
+    return {re.sub(r"/iterations:\d+$", "", record["name"]): record for record in records}
+
+
+def measure_cases(config, options) -> Cells:
+    programs = {p: c["program"] for p, c in config["programs"].items() if "program" in c}
+    arguments = [f"--benchmark_min_time={options.min_time}"]
+    if options.filter:
+        arguments.append(f"--benchmark_filter={options.filter}")
+    cells: Cells = {}
+
+    for number in range(options.rounds):
+        # A different one starts each round, so that none always runs after the same neighbour.
+        order = list(programs)
+        order = order[number % len(order) :] + order[: number % len(order)]
+        for program in order:
+            progress(f"round {number + 1} of {options.rounds}: {TITLES[program]}")
+            for case, record in run_program(programs[program], arguments).items():
+                cell = cells.setdefault(case, {}).setdefault(program, Cell(0.0))
+                # CPU time: what other processes do to the wall clock is not the library's.
+                cell.rounds.append(record["cpu_time"])
+    for program, path in programs.items():
+        progress(f"allocations: {TITLES[program]}")
+        for case, record in run_program(path, arguments, config["malloc_counter"]).items():
+            if "allocs" not in record:
+                raise Failure(f"{path}: the preloaded malloc counter was not found")
+            cells[case][program].allocs = record["allocs"]
+    progress("")
+    for by_program in cells.values():
+        for cell in by_program.values():
+            cell.ns = statistics.median(cell.rounds)
+    return cells
+
+
+def header_seconds(compiler, header, flags):
+    """CPU seconds that the compiler needs for a file that only includes `header`."""
+    command = [compiler, "-std=c++17", "-fsyntax-only", *flags, "-x", "c++", "-"]
+    before = os.times()
+    done = subprocess.run(
+        command, input=f"#include <{header}>\n", capture_output=True, text=True, check=False
+    )
+    after = os.times()
+    if done.returncode != 0:
+        raise Failure(f"<{header}> does not compile:\n{done.stderr.strip()[-2000:]}")
+    return (after.children_user + after.children_system) - (
+        before.children_user + before.children_system
+    )
+
+
+def measure_headers(config, options) -> Dict[str, Cell]:
+    cells = {p: Cell(0.0) for p in PROGRAMS if "program" in config["programs"].get(p, {})}
+    for number in range(options.compile_runs + 1):
+        for program, cell in cells.items():
+            progress(f"compile time {number} of {options.compile_runs}: {TITLES[program]}")
+            flags = config["programs"][program]["flags"]
+            seconds = header_seconds(config["compiler"], HEADERS[program], flags)
+            if number > 0:  # the first reads the headers into the page cache
+                cell.rounds.append(seconds * 1e9)
+    progress("")
+    for cell in cells.values():
+        cell.ns = statistics.median(cell.rounds)
+    return cells
+
+
+def check_cases(cells: Cells, config):
+    """A case that one side misspelt would otherwise pass for one without a peer or a target."""
+    built = [p for p in PROGRAMS if "program" in config["programs"].get(p, {})]
+    rows = {row.case: row for row in ROWS}
+    for case, by_program in cells.items():
+        if case not in rows:
+            names = " and ".join(f"bench_{program}" for program in by_program)
+            raise Failure(f"case {case!r} of {names} has no row in compare.py")
+    for row in ROWS:
+        expected = [p for p in built if p == "tenon" or row.limit(p) is not None]
+        for program in expected:
+            if program not in cells.get(row.case, {}):
+                raise Failure(f"case {row.case!r} of compare.py is not in bench_{program}")
+
+
+# Judging
+
+
+def ratio(by_program: Dict[str, Cell], peer) -> Optional[float]:
+    if "tenon" not in by_program or peer not in by_program:
+        return None
+    return by_program["tenon"].ns / by_program[peer].ns
+
+
+def judge(row: Row, by_program: Dict[str, Cell]) -> str:
+    """met | missed (what) | met, X unchecked | unchecked | "" where the row has no target."""
+    misses = []
+    unchecked = []
+    checked = 0
+    for peer in PEERS:
+        if row.limit(peer) is None:
+            continue
+        value = ratio(by_program, peer)
+        if value is None:
+            unchecked.append(TITLES[peer])
+            continue
+        checked += 1
+        if value > row.limit(peer):
+            misses.append(f"{value:.3f} x {TITLES[peer]}")
+    if row.allocs is not None:
+        tenon = by_program.get("tenon")
+        if tenon is None or tenon.allocs is None:
+            unchecked.append("allocs")
+        else:
+            checked += 1
+            if tenon.allocs > row.allocs:
+                misses.append(f"{format_allocs(tenon)} allocs")
+    if misses:
+        return f"missed ({', '.join(misses)})"
+    if not unchecked:
+        return "met" if checked else ""
+    return f"met, {' and '.join(unchecked)} unchecked" if checked else "unchecked"
+
+
+# Printing
+
+
+def format_time(ns):
+    for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if ns < 0.9995 * limit:
+            return f"{ns / scale:.3g} {unit}"
+    return f"{ns / 1e9:.2f} s"
+
+
+def format_allocs(cell: Cell):
+    if cell.allocs is None:
+        return ""
+    # A fraction is real: something allocates once in a few calls.
+    return f"{cell.allocs:.2f}".rstrip("0").rstrip(".")
+
+
+def format_target(row: Row):
+    parts = [f"≤ {row.limit(p):g} x {TITLES[p]}" for p in PEERS if row.limit(p) is not None]
+    if row.allocs is not None:
+        parts.append(f"≤ {row.allocs} allocs" if row.allocs else "0 allocs")
+    return ", ".join(parts)
+
+
+def table(rows, cells: Cells, config):
+    """Header and lines, as lists of text."""
+    skipped = [p for p in PROGRAMS if "skipped" in config["programs"].get(p, {})]
+    header = ["case", "tenon", "allocs"]
+    for peer in PEERS:
+        header += [TITLES[peer], "allocs", "ratio"]
+    header += ["target", "verdict"]
+    lines = []
+    for row in rows:
+        by_program = cells[row.case]
+        line = [row.title]
+        for program in PROGRAMS:
+            cell = by_program.get(program)
+            if cell:
+                line += [format_time(cell.ns), format_allocs(cell)]
+            else:
+                line += ["skipped" if program in skipped else "–", ""]
+            if program in PEERS:
+                value = ratio(by_program, program)
+                line.append("" if value is None else f"{value:.2f}")
+        line += [format_target(row), judge(row, by_program)]
+        lines.append(line)
+    return header, lines
+
+
+def numeric_columns(header):
+    return [i for i, name in enumerate(header) if name not in ("case", "target", "verdict")]
+
+
+def plain_text(header, lines):
+    widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
+    right = numeric_columns(header)
+
+    def joined(line):
+        cells = [
+            text.rjust(width) if i in right else text.ljust(width)
+            for i, (text, width) in enumerate(zip(line, widths))
+        ]
+        return "  ".join(cells).rstrip()
+
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([joined(header), rule, *map(joined, lines)])
+
+
+def markdown(header, lines):
+    right = numeric_columns(header)
+    rule = ["---:" if i in right else "---" for i in range(len(header))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+
+
+def skipped_notes(config):
+    return [
+        f"{TITLES[p]}: skipped: {config['programs'][p]['skipped']}"
+        for p in PROGRAMS
+        if "skipped" in config["programs"].get(p, {})
+    ]
+
+
+def cpu_model():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else os.uname().machine
+
+
+def environment(config, options):
+    """What a reader needs to judge the figures."""
+    version = subprocess.run(
+        [config["compiler"], "--version"], capture_output=True, text=True, check=True
+    )
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "compiler": version.stdout.splitlines()[0],
+        "flags": f"-std=c++17 {config['flags']}",
+        "versions": {p: c["version"] for p, c in config["programs"].items() if "version" in c},
+        "rounds": options.rounds,
+        "min_time": options.min_time,
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def footer(about):
+    versions = ", ".join(f"{TITLES[p]} {about['versions'][p]}" for p in about["versions"])
+    return (
+        f"{about['cpu']}, {about['cores']} cores; {about['compiler']}; {about['flags']}; "
+        f"one thread; {versions}; CPU time, median of {about['rounds']} interleaved rounds; "
+        f"allocations counted at malloc; {about['date']}."
+    )
+
+
+def as_json(rows, cells: Cells, config, about):
+    return {
+        "environment": about,
+        "skipped": {
+            p: c["skipped"] for p, c in config["programs"].items() if "skipped" in c
+        },
+        "rows": [
+            {
+                "case": row.case,
+                "title": row.title,
+                "figures": {p: dataclasses.asdict(c) for p, c in cells[row.case].items()},
+                "ratios": {
+                    p: ratio(cells[row.case], p) for p in PEERS if p in cells[row.case]
+                },
+                "limits": {"executorch": row.executorch, "aten": row.aten, "allocs": row.allocs},
+                "verdict": judge(row, cells[row.case]),
+            }
+            for row in rows
+        ],
+    }
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("folder", type=pathlib.Path, help="where benchmarks.json was generated")
+    parser.add_argument("--rounds", type=int, default=11, help="timing rounds (default 11)")
+    parser.add_argument(
+        "--min-time", type=float, default=0.02, help="seconds a case in a round (default 0.02)"
+    )
+    parser.add_argument("--filter", help="only the cases that this regular expression matches")
+    parser.add_argument(
+        "--compile-runs", type=int, default=5, help="runs of each header (default 5, 0: none)"
+    )
+    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 unless every target is checked and met"
+    )
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or options.compile_runs < 0 or options.min_time <= 0:
+        parser.error("--rounds and --min-time are positive, --compile-runs is not negative")
+    return options
+
+
+def main(arguments=None):
+    options = parse_arguments(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8")
+    config_file = options.folder / "benchmarks.json"
+    try:
+        config = json.loads(config_file.read_text(encoding="utf-8"))
+        if config["build_type"] != "Release":
+            print(f"warning: a {config['build_type']} build", file=sys.stderr)
+        cells = measure_cases(config, options)
+        rows = [row for row in ROWS if row.case in cells]
+        if not options.filter:
+            check_cases(cells, config)
+            if options.compile_runs > 0:
+                cells[HEADER_ROW.case] = measure_headers(config, options)
+                rows.append(HEADER_ROW)
+        about = environment(config, options)
+    except (Failure, OSError, subprocess.SubprocessError) as error:
+        progress("")
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 2
+
+    header, lines = table(rows, cells, config)
+    print(markdown(header, lines) if options.markdown else plain_text(header, lines))
+    print()
+    for note in skipped_notes(config):
+        print(note + ("\n" if options.markdown else ""))
+    print(footer(about))
+    if options.json:
+        text = json.dumps(as_json(rows, cells, config, about), indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+    verdicts = [judge(row, cells[row.case]) for row in rows]
+    if options.strict and any(verdict not in ("met", "") for verdict in verdicts):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// What the three benchmark programs share. A program makes a Suite, adds one lambda per case and
+// runs it; compare.py has one row per case name.
+
+#ifndef TENON_TESTS_BENCHMARK_HARNESS_H_
+#define TENON_TESTS_BENCHMARK_HARNESS_H_
+
+#include <benchmark/benchmark.h>
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+namespace bench {
+
+using MallocCount = std::uint64_t (*)();
+
+// The preloaded counter's function, or null in a timing run.
+inline MallocCount malloc_counter() {
+  return reinterpret_cast<MallocCount>(dlsym(RTLD_DEFAULT, "tenon_bench_malloc_count"));
+}
+
+// A case that silently fails would be a fast one, so a failed call ends the program.
+inline void require(bool ok) {
+  if (!ok) std::abort();
+}
+
+template <class Body>
+void call(const Body& body) {
+  if constexpr (std::is_void_v<decltype(body())>) {
+    body();
+  } else {
+    // The result is destroyed here: a case's time and allocations are those of a whole life.
+    auto result = body();
+    benchmark::DoNotOptimize(result);
+  }
+}
+
+class Suite {
+ public:
+  Suite(int argc, char** argv) : argc_(argc), argv_(argv) { benchmark::Initialize(&argc_, argv_); }
+
+  // Objects that `body` refers to must live until run() returns.
+  template <class Body>
+  void add(const char* name, Body body) {
+    auto* registered =
+        benchmark::RegisterBenchmark(name, [body = std::move(body)](benchmark::State& state) {
+          // First calls fill caches and one-time tables, which are no part of the steady state.
+          call(body);
+          const MallocCount counter = malloc_counter();
+          const std::uint64_t before = counter != nullptr ? counter() : 0;
+          for (auto _ : state) call(body);
+          if (counter != nullptr) {
+            state.counters["allocs"] = benchmark::Counter(static_cast<double>(counter() - before),
+                                                          benchmark::Counter::kAvgIterations);
+          }
+        });
+    // Counts do not need a stable time, only a number of calls to divide by.
+    if (malloc_counter() != nullptr) registered->Iterations(1000);
+  }
+
+  // Returns main's exit code.
+  int run() {
+    if (benchmark::ReportUnrecognizedArguments(argc_, argv_)) return 1;
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+    return 0;
+  }
+
+ private:
+  int argc_;
+  char** argv_;
+};
+
+}  // namespace bench
+
+#endif  // TENON_TESTS_BENCHMARK_HARNESS_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Catch2 2.x and 3.x under one include, and what the tests share.
+#pragma once
+
+#if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
+
+#include <string>
+
+#include "tenon/core/error.h"
+
+namespace tests {
+
+/// An error's code and text, to compare in one line.
+struct Caught {
+  tenon::Error error = tenon::Error::Ok;
+  std::string message;
+};
+
+/// Calls f and returns what it threw; Error::Ok if nothing.
+template <class F>
+Caught caught(F&& f) {
+  try {
+    static_cast<void>(f());
+  } catch (const tenon::Exception& e) {
+    return {e.error(), e.what()};
+  }
+  return {};
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace tests
+
+/// The expression throws Exception with this error, and its message contains `words`.
+#define CHECK_ERROR(expected, words, ...)                 \
+  do {                                                    \
+    const ::tests::Caught caught_ = ::tests::caught([&] { \
+      static_cast<void>(__VA_ARGS__);                     \
+      return 0;                                           \
+    });                                                   \
+    CHECK(caught_.error == (expected));                   \
+    INFO("message: " << caught_.message);                 \
+    CHECK(::tests::contains(caught_.message, words));     \
+  } while (false)
+
+/// The expression returns this Error, and last_error_message() contains `words`.
+#define CHECK_RETURNS(expected, words, ...)                         \
+  do {                                                              \
+    CHECK((__VA_ARGS__) == (expected));                             \
+    INFO("message: " << ::tenon::last_error_message());             \
+    CHECK(::tests::contains(::tenon::last_error_message(), words)); \
+  } while (false)
