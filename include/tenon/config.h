@@ -42,6 +42,13 @@
 #define TENON_IS_CHECKED 0
 #endif
 
+// The builtins spare including <atomic>, a twentieth of the compile time of the whole library.
+#if defined(__GNUC__) || defined(__clang__)
+#define TENON_HAS_ATOMIC_BUILTINS 1
+#else
+#define TENON_HAS_ATOMIC_BUILTINS 0
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -55,6 +62,11 @@
 #define TENON_ALWAYS_INLINE inline
 #define TENON_UNLIKELY(condition) (condition)
 #endif
+
+// A function that most files including it do not call: as a template it is compiled where it is
+// used, instead of in every file. What it calls over all element types would else dominate the
+// include.
+#define TENON_LAZY template <class = void>
 
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
 // atomic read-modify-write operations may not link. Plain variables are right there.

@@ -24,6 +24,7 @@
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/resize.h"
+#include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_impl.h"
 #include "tenon/tensor/tensor_ptr.h"

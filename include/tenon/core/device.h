@@ -102,8 +102,9 @@ class Device {
       *this = Device(type, index);
       return;
     }
-    detail::raise(Error::InvalidArgument, "Device: \"", text,
-                  "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
+    detail::raise(Error::InvalidArgument,
+                  {"Device: \"", text,
+                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
   }
   Device(const std::string& text) : Device(text.c_str()) {}
 

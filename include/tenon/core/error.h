@@ -91,10 +91,9 @@ inline FailureHandler& failure_handler() noexcept {
 }
 
 /// Writes the calling thread's message and returns `error`.
-template <class... Parts>
-TENON_COLD Error fail(Error error, const Parts&... parts) noexcept {
+TENON_COLD inline Error fail(Error error, std::initializer_list<Part> parts) noexcept {
   Message message(error_text().text, kMessageCapacity);
-  (append(message, parts), ...);
+  for (const Part& part : parts) part.append_to(message);
   return error;
 }
 
@@ -102,7 +101,7 @@ TENON_COLD Error fail(Error error, const Parts&... parts) noexcept {
 TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   char inner[kMessageCapacity];
   std::memcpy(inner, error_text().text, kMessageCapacity);
-  return fail(error, function, ": ", static_cast<const char*>(inner));
+  return fail(error, {function, ": ", inner});
 }
 
 /// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it
@@ -121,9 +120,8 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
 #endif
 }
 
-template <class... Parts>
-[[noreturn]] TENON_COLD void raise(Error error, const Parts&... parts) {
-  static_cast<void>(fail(error, parts...));
+[[noreturn]] TENON_COLD inline void raise(Error error, std::initializer_list<Part> parts) {
+  static_cast<void>(fail(error, parts));
   raise_message(error, error_text().text);
 }
 
@@ -145,8 +143,9 @@ TENON_END_NAMESPACE
 
 /// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
 /// the condition is false. One statement; the failing side is a cold call.
-#define TENON_CHECK(condition, error, ...) \
-  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
+#define TENON_CHECK(condition, error, ...)                                     \
+  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, {__VA_ARGS__}) \
+                                : static_cast<void>(0))
 
 /// The same in debug builds and wherever TENON_CHECKED is defined; elsewhere nothing is evaluated.
 #if TENON_IS_CHECKED

@@ -47,10 +47,10 @@ inline int64_t magnitude(int64_t stride) noexcept {
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
   if (TENON_UNLIKELY(dims.error() == Error::InvalidArgument)) {
-    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+    return fail(Error::InvalidArgument, {what, " has more than ", kMaxDims, " entries"});
   }
   if (TENON_UNLIKELY(dims.error() != Error::Ok)) {
-    return fail(dims.error(), "out of memory for ", what);
+    return fail(dims.error(), {"out of memory for ", what});
   }
   return Error::Ok;
 }
@@ -65,15 +65,15 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, int64_t& numel) noexcept {
   bool empty = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (TENON_UNLIKELY(sizes[d] < 0)) {
-      return detail::fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
-                          " is negative in sizes ", sizes);
+      return detail::fail(Error::InvalidArgument, {"size ", sizes[d], " of dimension ", d,
+                                                   " is negative in sizes ", sizes});
     }
     if (sizes[d] == 0) {
       empty = true;
     } else if (TENON_UNLIKELY(!detail::multiply(product, sizes[d], product))) {
       // Zero-size shapes too: their strides are products of the non-zero sizes.
-      return detail::fail(Error::InvalidArgument, "the element count of sizes ", sizes,
-                          " overflows 64 bits");
+      return detail::fail(Error::InvalidArgument,
+                          {"the element count of sizes ", sizes, " overflows 64 bits"});
     }
   }
   numel = empty ? 0 : product;
@@ -85,8 +85,8 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
   int64_t product = 0;
   if (TENON_UNLIKELY(!detail::multiply(count, static_cast<int64_t>(element_size), product) ||
                      product > PTRDIFF_MAX || product < -PTRDIFF_MAX)) {
-    return detail::fail(Error::InvalidArgument, count, " elements of ", element_size,
-                        " bytes overflow the address space");
+    return detail::fail(Error::InvalidArgument, {count, " elements of ", element_size,
+                                                 " bytes overflow the address space"});
   }
   nbytes = static_cast<size_t>(product);
   return Error::Ok;
@@ -106,8 +106,8 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     int64_t& end = strides[d] < 0 ? reached.min : reached.max;
     if (TENON_UNLIKELY(!detail::multiply(sizes[d] - 1, strides[d], span) ||
                        !detail::add(end, span, end))) {
-      return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
-                          " overflow 64 bits");
+      return detail::fail(Error::InvalidArgument,
+                          {"strides ", strides, " with sizes ", sizes, " overflow 64 bits"});
     }
   }
   extent = reached;
@@ -262,19 +262,19 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
   size_t nbytes = 0;
   TENON_TRY(compute_nbytes(layout.numel, element_size, nbytes));
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
-    return detail::fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
-                        " differ in length");
+    return detail::fail(Error::InvalidArgument,
+                        {"strides ", strides, " and sizes ", sizes, " differ in length"});
   }
   if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
-    return detail::fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
-                        " differ in length");
+    return detail::fail(Error::InvalidArgument,
+                        {"dim_order ", dim_order, " and sizes ", sizes, " differ in length"});
   }
   layout.sizes = sizes;
   layout.strides.resize(rank);
   layout.dim_order.resize(rank);
   if (TENON_UNLIKELY(layout.sizes.size() != rank || layout.strides.size() != rank ||
                      layout.dim_order.size() != rank)) {
-    return detail::fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
+    return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
   }
   const Span<DimOrderType> order(layout.dim_order.data(), rank);
   const Span<int64_t> new_strides(layout.strides.data(), rank);
@@ -286,8 +286,9 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
           d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
     }
     if (TENON_UNLIKELY(!is_permutation(layout.dim_order))) {
-      return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
-                          " is not a permutation of the ", rank, " dimensions");
+      return detail::fail(
+          Error::InvalidArgument,
+          {"dim_order ", dim_order, " is not a permutation of the ", rank, " dimensions"});
     }
   } else if (strides.empty()) {
     for (size_t i = 0; i < rank; ++i) order[i] = static_cast<DimOrderType>(i);
@@ -302,8 +303,9 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
   }
   for (size_t i = 0; i < rank; ++i) new_strides[i] = strides[i];
   if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, layout.dim_order))) {
-    return detail::fail(Error::InvalidArgument, "strides ", strides,
-                        " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
+    return detail::fail(Error::InvalidArgument,
+                        {"strides ", strides, " do not nest in the order of dim_order ", dim_order,
+                         " for sizes ", sizes});
   }
   TENON_TRY(compute_extent(sizes, strides, layout.extent));
   TENON_TRY(compute_nbytes(layout.extent.min, element_size, nbytes));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -100,6 +101,28 @@ void append(Message& out, Span<T> values) noexcept {
   }
   out.put('}');
 }
+
+/// One piece of a message: any value that append() takes. It refers to the value, and a list of
+/// parts is one type whatever the values are, so that no code is generated per error.
+class Part {
+ public:
+  template <class T>
+  Part(const T& value) noexcept
+      : value_(&value), append_([](Message& out, const void* v) noexcept {
+          append(out, *static_cast<const T*>(v));
+        }) {}
+  Part(const char* const& text) noexcept
+      : value_(text), append_([](Message& out, const void* v) noexcept {
+          out.put(static_cast<const char*>(v));
+        }) {}
+  template <size_t N>
+  Part(const char (&text)[N]) noexcept : Part(static_cast<const char*>(text)) {}
+  void append_to(Message& out) const noexcept { append_(out, value_); }
+
+ private:
+  const void* value_;
+  void (*append_)(Message& out, const void* value) noexcept;
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

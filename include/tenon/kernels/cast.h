@@ -50,7 +50,7 @@ void store_element(void* data, int64_t i, T value) noexcept {
 }
 
 /// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
-inline void load_exact(ScalarType type, const void* in, int64_t count, void* exact) noexcept {
+TENON_LAZY void load_exact(ScalarType type, const void* in, int64_t count, void* exact) noexcept {
   visit(
       type,
       [&](auto tag) {
@@ -77,8 +77,8 @@ void store_from(void* out, int64_t count, const void* exact) noexcept {
 
 /// Stores `count` values of an exact type as elements of `type`, where canCast allows it. Integers
 /// out of range wrap, as in C++; to Bool, all but 0 is true.
-inline void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
-                        const void* exact) noexcept {
+TENON_LAZY void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
+                            const void* exact) noexcept {
   visit(
       type,
       [&](auto tag) {
@@ -100,8 +100,8 @@ inline void store_exact(ScalarType type, void* out, int64_t count, ScalarType ex
 }
 
 /// Converts `count` consecutive elements, for a pair of types that canCast allows.
-inline void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                          int64_t count) noexcept {
+TENON_LAZY void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                              int64_t count) noexcept {
   constexpr int64_t kChunk = 64;
   alignas(16) unsigned char exact[kChunk * 16];
   const auto out_size = static_cast<int64_t>(elementSize(to));
@@ -113,7 +113,7 @@ inline void cast_elements(ScalarType to, void* out, ScalarType from, const void*
   }
 }
 
-inline Scalar load_scalar(ScalarType type, const void* element) noexcept {
+TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
   alignas(16) unsigned char exact[16];
   load_exact(type, element, 1, exact);
   switch (exact_type(type)) {
@@ -131,21 +131,21 @@ inline Scalar load_scalar(ScalarType type, const void* element) noexcept {
 /// Errors: InvalidType for Undefined, for a floating value to an integral type or Bool, and for a
 /// complex one to a real type; InvalidArgument when the type cannot keep the value. Rounding is
 /// keeping.
-inline Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
+TENON_LAZY Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
-    return fail(Error::InvalidType, type, " is not an element type");
+    return fail(Error::InvalidType, {type, " is not an element type"});
   }
   const bool lossy_kind = (value.isComplex() && !isComplexType(type)) ||
                           (value.isFloatingPoint() && isIntegralType(type, true));
   if (TENON_UNLIKELY(lossy_kind)) {
-    return fail(Error::InvalidType, "the ", value.isComplex() ? "complex" : "floating", " value ",
-                value, " cannot be cast to ", type);
+    return fail(Error::InvalidType, {"the ", value.isComplex() ? "complex" : "floating", " value ",
+                                     value, " cannot be cast to ", type});
   }
   alignas(16) unsigned char exact[16];
   value.store_exact(exact);
   store_exact(type, element, 1, exact_type(value.type()), exact);
   if (TENON_UNLIKELY(!load_scalar(type, element).keeps(value))) {
-    return fail(Error::InvalidArgument, "the value ", value, " does not fit ", type);
+    return fail(Error::InvalidArgument, {"the value ", value, " does not fit ", type});
   }
   return Error::Ok;
 }

@@ -16,8 +16,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Copies `count` elements of `element_size` bytes; strides in bytes.
-inline void copy_run(char* out, int64_t out_stride, const char* in, int64_t in_stride,
-                     int64_t count, size_t element_size) noexcept {
+TENON_LAZY void copy_run(char* out, int64_t out_stride, const char* in, int64_t in_stride,
+                         int64_t count, size_t element_size) noexcept {
   with_element_size(element_size, [&](auto bits) {
     for (int64_t i = 0; i < count; ++i) {
       std::memcpy(&bits, in + i * in_stride, sizeof bits);
@@ -27,7 +27,7 @@ inline void copy_run(char* out, int64_t out_stride, const char* in, int64_t in_s
 }
 
 /// Copies `in` to `out`: host memory, same sizes, not overlapping, canCast(in.type, out.type).
-inline void copy_elements(const TensorView& out, const TensorView& in) noexcept {
+TENON_LAZY void copy_elements(const TensorView& out, const TensorView& in) noexcept {
   const size_t rank = out.sizes.size();
   const auto out_size = static_cast<int64_t>(elementSize(out.type));
   const auto in_size = static_cast<int64_t>(elementSize(in.type));

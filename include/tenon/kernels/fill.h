@@ -29,8 +29,8 @@ void with_element_size(size_t element_size, Body&& body) {
 }
 
 /// Writes `count` copies of the element at `value` to `data`, which needs no alignment.
-inline void fill_elements(void* data, int64_t count, const void* value,
-                          size_t element_size) noexcept {
+TENON_LAZY void fill_elements(void* data, int64_t count, const void* value,
+                              size_t element_size) noexcept {
   if (count == 0) return;
   with_element_size(element_size, [&](auto bits) {
     using Bits = decltype(bits);

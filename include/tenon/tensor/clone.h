@@ -17,7 +17,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// `type` Undefined stands for the source's.
-inline Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& impl) noexcept {
   ImplParts parts;
   TENON_TRY(plan_like(source, type, TensorShapeDynamism::DYNAMIC_BOUND, parts));
   const TensorImpl& from = *source->unsafeGetTensorImpl();
@@ -25,8 +25,8 @@ inline Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& im
   parts.dynamism = from.shape_dynamism();
   type = parts.type;
   if (TENON_UNLIKELY(!canCast(from.scalar_type(), type))) {
-    return fail(Error::InvalidType, "elements of ", from.scalar_type(), " cannot be cast to ",
-                type);
+    return fail(Error::InvalidType,
+                {"elements of ", from.scalar_type(), " cannot be cast to ", type});
   }
   if (!from.has_data()) {
     parts.placeholder = true;
@@ -34,7 +34,7 @@ inline Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& im
     return make_impl(std::move(parts), impl);
   }
   if (TENON_UNLIKELY(!from.device().is_host_accessible())) {
-    return fail(Error::NotSupported, "memory on ", from.device(), " cannot be read by the host");
+    return fail(Error::NotSupported, {"memory on ", from.device(), " cannot be read by the host"});
   }
   const bool one_run = old.is_dense();
   TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -102,7 +101,7 @@ struct RangeElement {
 template <class C>
 struct RangeElement<C, std::void_t<decltype(std::begin(std::declval<C&>())),
                                    decltype(std::end(std::declval<C&>()))>> {
-  using type = typename std::iterator_traits<decltype(std::begin(std::declval<C&>()))>::value_type;
+  using type = std::decay_t<decltype(*std::begin(std::declval<const C&>()))>;
 };
 
 template <class C>

@@ -32,7 +32,7 @@ enum class Contents : uint8_t { Uninitialized, Zero };
 
 inline Error check_type(ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type)))
-    return fail(Error::InvalidType, type, " is not an element type");
+    return fail(Error::InvalidType, {type, " is not an element type"});
   return Error::Ok;
 }
 
@@ -40,7 +40,7 @@ inline Error check_type(ScalarType type) noexcept {
 inline Error make_impl(ImplParts&& parts, TensorImplPtr& impl) noexcept {
   void* block = std::malloc(ImplAccess::kNodeSize);
   if (TENON_UNLIKELY(block == nullptr))
-    return fail(Error::OutOfMemory, "out of memory for a tensor");
+    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
   impl = ImplAccess::make_in(block, std::move(parts));
   return Error::Ok;
 }
@@ -53,7 +53,7 @@ inline Error make_owned(ImplParts&& parts, Contents contents, TensorImplPtr& imp
   if (nbytes <= kMaxInlineBytes) {
     void* block = std::malloc(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1);
     if (TENON_UNLIKELY(block == nullptr))
-      return fail(Error::OutOfMemory, "out of memory for a tensor");
+      return fail(Error::OutOfMemory, {"out of memory for a tensor"});
     parts.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
     if (contents == Contents::Zero) std::memset(parts.data, 0, nbytes);
     impl = ImplAccess::make_in(block, std::move(parts));
@@ -61,7 +61,7 @@ inline Error make_owned(ImplParts&& parts, Contents contents, TensorImplPtr& imp
   }
   const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
   if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, "out of memory for ", nbytes, " bytes of data");
+    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
   }
   parts.data = memory.data;
   parts.deleter = Deleter(memory.base, &std::free);
@@ -72,9 +72,10 @@ inline Error make_owned(ImplParts&& parts, Contents contents, TensorImplPtr& imp
 /// ones.
 inline Error check_owning_strides(const Layout& layout) noexcept {
   if (TENON_UNLIKELY(layout.extent.min < 0 || layout.may_overlap())) {
-    return fail(Error::InvalidArgument, "strides ", layout.strides, " for sizes ", layout.sizes,
-                layout.extent.min < 0 ? " are negative" : " overlap",
-                "; a tensor that owns its memory needs distinct elements at positive strides");
+    return fail(Error::InvalidArgument,
+                {"strides ", layout.strides, " for sizes ", layout.sizes,
+                 layout.extent.min < 0 ? " are negative" : " overlap",
+                 "; a tensor that owns its memory needs distinct elements at positive strides"});
   }
   return Error::Ok;
 }
@@ -87,18 +88,19 @@ inline Error make_from_pointer(DataPtr data, const Dims& sizes, const Dims& dim_
   parts.type = type_arg.value_or(data.type());
   TENON_TRY(check_type(parts.type));
   if (TENON_UNLIKELY(!data.is_raw() && parts.type != data.type())) {
-    return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
-                parts.type, "; pass a void* to reinterpret the bytes");
+    return fail(Error::InvalidType, {"the data pointer is to ", data.type(), ", the type given is ",
+                                     parts.type, "; pass a void* to reinterpret the bytes"});
   }
   TENON_TRY(make_layout(sizes, dim_order, strides, elementSize(parts.type), parts.layout));
   const bool has_elements = parts.layout.numel != 0;
   const bool placeholder = data.is_placeholder() || device.type() == DeviceType::Template;
   if (TENON_UNLIKELY(data.get() == nullptr && has_elements && !placeholder)) {
-    return fail(Error::InvalidArgument, "the data pointer is null, but sizes ", sizes, " hold ",
-                parts.layout.numel, " elements; the literal nullptr would make a placeholder");
+    return fail(Error::InvalidArgument,
+                {"the data pointer is null, but sizes ", sizes, " hold ", parts.layout.numel,
+                 " elements; the literal nullptr would make a placeholder"});
   }
   if (TENON_UNLIKELY(deleter.error() != Error::Ok)) {
-    return fail(deleter.error(), "out of memory for the deleter");
+    return fail(deleter.error(), {"out of memory for the deleter"});
   }
   parts.data = data.get();
   parts.device = device;
@@ -108,14 +110,14 @@ inline Error make_from_pointer(DataPtr data, const Dims& sizes, const Dims& dim_
   parts.placeholder = data.get() == nullptr && has_elements;
   void* block = std::malloc(ImplAccess::kNodeSize);
   if (TENON_UNLIKELY(block == nullptr))
-    return fail(Error::OutOfMemory, "out of memory for a tensor");
+    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
   parts.deleter = std::move(deleter);
   impl = ImplAccess::make_in(block, std::move(parts));
   return Error::Ok;
 }
 
 /// Converts the values of a list, each of which must fit.
-inline Error store_values(ScalarType type, void* out, const Values& values) noexcept {
+TENON_LAZY Error store_values(ScalarType type, void* out, const Values& values) noexcept {
   auto* to = static_cast<char*>(out);
   auto* from = static_cast<const char*>(values.data());
   for (size_t i = 0; i < values.count(); ++i) {
@@ -127,9 +129,9 @@ inline Error store_values(ScalarType type, void* out, const Values& values) noex
 }
 
 /// A tensor of the values, which it adopts or copies; `flat` makes it 1-d, of as many as there are.
-inline Error make_from_values(Values& values, bool flat, const Dims& sizes, const Dims& dim_order,
-                              const Dims& strides, TypeArg type_arg, TensorShapeDynamism dynamism,
-                              TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
+                                  const Dims& dim_order, const Dims& strides, TypeArg type_arg,
+                                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
   ImplParts parts;
   parts.type = type_arg.value_or(values.type());
   parts.dynamism = dynamism;
@@ -137,7 +139,8 @@ inline Error make_from_values(Values& values, bool flat, const Dims& sizes, cons
   // A vector of bytes with a shape and a type is memory to be taken as that type.
   const bool reinterpret = values.is_bytes() && !flat && type_arg.is_given();
   if (TENON_UNLIKELY(!reinterpret && !canCast(values.type(), parts.type))) {
-    return fail(Error::InvalidType, "values of ", values.type(), " cannot be cast to ", parts.type);
+    return fail(Error::InvalidType,
+                {"values of ", values.type(), " cannot be cast to ", parts.type});
   }
   const size_t element_size = elementSize(parts.type);
   if (flat) {
@@ -148,12 +151,13 @@ inline Error make_from_values(Values& values, bool flat, const Dims& sizes, cons
   }
   const auto needed = static_cast<size_t>(parts.layout.reach()) * (reinterpret ? element_size : 1);
   if (TENON_UNLIKELY(values.count() != needed)) {
-    return fail(Error::InvalidArgument, values.count(), reinterpret ? " bytes" : " values",
-                " were given, sizes ", sizes, " need ", needed,
-                parts.layout.is_dense() ? "" : " with the gaps that the strides leave");
+    return fail(
+        Error::InvalidArgument,
+        {values.count(), reinterpret ? " bytes" : " values", " were given, sizes ", sizes, " need ",
+         needed, parts.layout.is_dense() ? "" : " with the gaps that the strides leave"});
   }
   if (TENON_UNLIKELY(values.owner().error() != Error::Ok)) {
-    return fail(values.owner().error(), "out of memory to keep the container");
+    return fail(values.owner().error(), {"out of memory to keep the container"});
   }
   const bool as_is = reinterpret || values.type() == parts.type;
   const bool aligned =
@@ -161,7 +165,7 @@ inline Error make_from_values(Values& values, bool flat, const Dims& sizes, cons
   if (values.is_adoptable() && as_is && aligned) {
     void* block = std::malloc(ImplAccess::kNodeSize);
     if (TENON_UNLIKELY(block == nullptr))
-      return fail(Error::OutOfMemory, "out of memory for a tensor");
+      return fail(Error::OutOfMemory, {"out of memory for a tensor"});
     parts.data = const_cast<void*>(values.data());
     parts.ownership = Ownership::Adopted;
     parts.deleter = std::move(values.owner());
@@ -185,11 +189,11 @@ inline Error make_from_values(Values& values, bool flat, const Dims& sizes, cons
 }
 
 /// A 0-d tensor of a value.
-inline Error make_from_scalar(const Scalar& value, ScalarType type, bool cast,
-                              TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type, bool cast,
+                                  TensorImplPtr& impl) noexcept {
   if (TENON_UNLIKELY(cast && !canCast(value.type(), type))) {
     TENON_TRY(check_type(type));
-    return fail(Error::InvalidType, "a value of ", value.type(), " cannot be cast to ", type);
+    return fail(Error::InvalidType, {"a value of ", value.type(), " cannot be cast to ", type});
   }
   alignas(16) unsigned char element[16];
   TENON_TRY(store_scalar(type, value, element));
@@ -203,10 +207,11 @@ inline Error make_from_scalar(const Scalar& value, ScalarType type, bool cast,
 }
 
 /// A tensor of its own metadata over the memory of `source`, which it keeps alive.
-inline Error make_view(const Tensor* source, const Dims& sizes, const Dims& dim_order,
-                       const Dims& strides, int64_t storage_offset, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_view(const Tensor* source, const Dims& sizes, const Dims& dim_order,
+                           const Dims& strides, int64_t storage_offset,
+                           TensorImplPtr& impl) noexcept {
   if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
-    return fail(Error::InvalidState, "the source tensor is undefined");
+    return fail(Error::InvalidState, {"the source tensor is undefined"});
   }
   const TensorImpl& from = *source->unsafeGetTensorImpl();
   const Layout& old = ImplAccess::layout(from);
@@ -217,7 +222,7 @@ inline Error make_view(const Tensor* source, const Dims& sizes, const Dims& dim_
     TENON_TRY(check_dims("sizes", parts.layout.sizes));
     TENON_TRY(check_dims("strides", parts.layout.strides));
     if (parts.layout.dim_order.size() != old.dim_order.size()) {
-      return fail(Error::OutOfMemory, "out of memory for dim_order");
+      return fail(Error::OutOfMemory, {"out of memory for dim_order"});
     }
   } else {
     const Dims& new_sizes = sizes.empty() && sizes.error() == Error::Ok ? old.sizes : sizes;
@@ -235,10 +240,10 @@ inline Error make_view(const Tensor* source, const Dims& sizes, const Dims& dim_
   int64_t end = 0;
   if (TENON_UNLIKELY(!add(storage_offset, lowest, begin) || !add(storage_offset, highest, end) ||
                      begin < old.extent.min || end > old.extent.max)) {
-    return fail(Error::OutOfBounds, "a view of sizes ", parts.layout.sizes, ", strides ",
-                parts.layout.strides, " at offset ", storage_offset,
-                " reaches beyond the source's elements at offsets ", old.extent.min, " to ",
-                old.extent.max);
+    return fail(Error::OutOfBounds,
+                {"a view of sizes ", parts.layout.sizes, ", strides ", parts.layout.strides,
+                 " at offset ", storage_offset, " reaches beyond the source's elements at offsets ",
+                 old.extent.min, " to ", old.extent.max});
   }
   parts.type = from.scalar_type();
   parts.device = from.device();
@@ -272,7 +277,7 @@ Error wrap(TensorImplPtr& impl, Out& out) noexcept {
   if constexpr (std::is_same_v<Out, TensorPtr>) {
     out.reset(new (std::nothrow) Tensor(std::move(impl)));
     if (TENON_UNLIKELY(out == nullptr))
-      return fail(Error::OutOfMemory, "out of memory for a handle");
+      return fail(Error::OutOfMemory, {"out of memory for a handle"});
   } else {
     out = Out(std::move(impl));
   }

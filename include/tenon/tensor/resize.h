@@ -29,7 +29,7 @@ struct ResizePlan {
 inline Error plan_resize(const Layout& old, const Dims& sizes, TensorShapeDynamism dynamism,
                          int64_t capacity, size_t element_size, ResizePlan& plan) noexcept {
   if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::STATIC)) {
-    return fail(Error::NotSupported, "sizes ", old.sizes, " of this tensor are STATIC");
+    return fail(Error::NotSupported, {"sizes ", old.sizes, " of this tensor are STATIC"});
   }
   const bool keep_order = sizes.size() == old.sizes.size();
   TENON_TRY(
@@ -37,8 +37,9 @@ inline Error plan_resize(const Layout& old, const Dims& sizes, TensorShapeDynami
   const int64_t numel = plan.layout.numel;
   if (numel <= capacity) return Error::Ok;
   if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
-    return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
-                " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
+    return fail(Error::InvalidArgument,
+                {"sizes ", sizes, " hold ", numel,
+                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
   }
   plan.new_capacity = capacity <= numel / 2 ? numel : capacity * 2;
   return Error::Ok;
@@ -48,16 +49,17 @@ inline Error plan_resize(const Layout& old, const Dims& sizes, TensorShapeDynami
 inline Error check_can_grow(const TensorImpl& impl, int64_t count) noexcept {
   const Ownership ownership = impl.ownership();
   if (TENON_UNLIKELY(ownership == Ownership::Borrowed || ownership == Ownership::View)) {
-    return fail(Error::NotSupported, "room for ", count, " elements needs more memory, but ",
-                ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
-                " with room for ", ImplAccess::capacity(impl), " cannot grow");
+    return fail(Error::NotSupported,
+                {"room for ", count, " elements needs more memory, but ",
+                 ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
+                 " with room for ", ImplAccess::capacity(impl), " cannot grow"});
   }
   if (TENON_UNLIKELY(!impl.device().is_host_accessible())) {
-    return fail(Error::NotSupported, "memory on ", impl.device(), " cannot grow from the host");
+    return fail(Error::NotSupported, {"memory on ", impl.device(), " cannot grow from the host"});
   }
   if (TENON_UNLIKELY(ImplAccess::is_borrowed_from(impl))) {
-    return fail(Error::InUse, "room for ", count,
-                " elements needs other memory, but a view of the tensor is alive");
+    return fail(Error::InUse, {"room for ", count,
+                               " elements needs other memory, but a view of the tensor is alive"});
   }
   return Error::Ok;
 }
@@ -75,7 +77,7 @@ inline Error grow(TensorImpl& impl, int64_t capacity, int64_t needed, int64_t ke
     memory = allocate(nbytes);
   }
   if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, "out of memory for ", nbytes, " bytes of data");
+    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
   }
   const auto kept_bytes = static_cast<size_t>(kept) * impl.element_size();
   if (kept_bytes != 0) std::memcpy(memory.data, impl.data(), kept_bytes);
@@ -84,7 +86,8 @@ inline Error grow(TensorImpl& impl, int64_t capacity, int64_t needed, int64_t ke
 }
 
 inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
-  if (TENON_UNLIKELY(impl == nullptr)) return fail(Error::InvalidState, "the tensor is undefined");
+  if (TENON_UNLIKELY(impl == nullptr))
+    return fail(Error::InvalidState, {"the tensor is undefined"});
   const Layout& old = ImplAccess::layout(*impl);
   ResizePlan plan;
   TENON_TRY(plan_resize(old, sizes, impl->shape_dynamism(), ImplAccess::capacity(*impl),
@@ -100,17 +103,18 @@ inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
 }
 
 inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
-  if (TENON_UNLIKELY(impl == nullptr)) return fail(Error::InvalidState, "the tensor is undefined");
+  if (TENON_UNLIKELY(impl == nullptr))
+    return fail(Error::InvalidState, {"the tensor is undefined"});
   const size_t element_size = impl->element_size();
   const int64_t capacity = ImplAccess::capacity(*impl);
   if (nbytes <= static_cast<size_t>(capacity) * element_size) return Error::Ok;
   if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
-    return fail(Error::InvalidArgument, nbytes, " bytes overflow the address space");
+    return fail(Error::InvalidArgument, {nbytes, " bytes overflow the address space"});
   }
   if (TENON_UNLIKELY(impl->shape_dynamism() != TensorShapeDynamism::DYNAMIC_UNBOUND)) {
-    return fail(Error::NotSupported, nbytes, " bytes are beyond the ",
-                static_cast<size_t>(capacity) * element_size, " of this ",
-                toString(impl->shape_dynamism()), " tensor, which cannot grow");
+    return fail(Error::NotSupported,
+                {nbytes, " bytes are beyond the ", static_cast<size_t>(capacity) * element_size,
+                 " of this ", toString(impl->shape_dynamism()), " tensor, which cannot grow"});
   }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = ImplAccess::layout(*impl).reach();

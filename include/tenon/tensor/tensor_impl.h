@@ -15,7 +15,7 @@
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/deleter.h"
 
-#if TENON_HAS_THREADS
+#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
 #include <atomic>
 #endif
 
@@ -55,12 +55,19 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
 /// Counts those who borrow an impl's memory; any thread may come and go.
 class BorrowCount {
  public:
+#if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
+  void add() noexcept { __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED); }
+  // Release, and acquire below: what a borrower did is over before the memory is replaced.
+  void remove() noexcept { __atomic_fetch_sub(&count_, 1, __ATOMIC_RELEASE); }
+  bool any() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) != 0; }
+#else
   void add() noexcept { ++count_; }
   void remove() noexcept { --count_; }
   bool any() const noexcept { return count_ != 0; }
+#endif
 
  private:
-#if TENON_HAS_THREADS
+#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
   std::atomic<int32_t> count_{0};
 #else
   int32_t count_ = 0;

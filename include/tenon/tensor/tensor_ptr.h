@@ -107,7 +107,7 @@ struct MakeTensor {
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     const Error error =
-        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, "the impl is null");
+        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, {"the impl is null"});
     return detail::finish<Out>(function, error, std::move(impl));
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>

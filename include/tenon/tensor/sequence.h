@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// arange, iota and eye: tensors whose values follow from their position.
+//
+// As in creators.h: function objects with try_ twins, memory of their own, the same errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/kernels/fill.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// No axis, no second size: for the optional arguments of iota and eye.
+struct None {};
+inline constexpr None none{};
+
+/// An axis or a size that may be left out: an integer or `none`.
+class OptionalIndex {
+ public:
+  constexpr OptionalIndex(None) noexcept {}
+  constexpr OptionalIndex(int64_t value) noexcept : value_(value), given_(true) {}
+  constexpr bool has_value() const noexcept { return given_; }
+  constexpr int64_t value_or(int64_t otherwise) const noexcept {
+    return given_ ? value_ : otherwise;
+  }
+
+ private:
+  int64_t value_ = 0;
+  bool given_ = false;
+};
+
+namespace detail {
+
+/// How many of start, start + step, … lie before `end`.
+inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& count) noexcept {
+  if (TENON_UNLIKELY(step == 0 || (step > 0 ? end < start : end > start))) {
+    return fail(Error::InvalidArgument,
+                {"step ", step, " does not lead from ", start, " to ", end});
+  }
+  // Unsigned differences hold any two int64 values.
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
+                                     : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
+  const uint64_t stride =
+      step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
+  const uint64_t steps = distance / stride + (distance % stride != 0 ? 1 : 0);
+  if (TENON_UNLIKELY(steps > static_cast<uint64_t>(INT64_MAX))) {
+    return fail(Error::InvalidArgument, {"the element count overflows 64 bits"});
+  }
+  count = static_cast<int64_t>(steps);
+  return Error::Ok;
+}
+inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
+  const bool finite = start - start == 0 && end - end == 0 && step - step == 0;
+  if (TENON_UNLIKELY(!finite || step == 0 || (step > 0 ? end < start : end > start))) {
+    return fail(Error::InvalidArgument,
+                {"step ", step, " does not lead from ", start, " to ", end});
+  }
+  const double steps = (end - start) / step;
+  if (TENON_UNLIKELY(!(steps < 9.2e18))) {
+    return fail(Error::InvalidArgument, {"the element count overflows 64 bits"});
+  }
+  count = static_cast<int64_t>(steps);
+  if (static_cast<double>(count) < steps) ++count;
+  return Error::Ok;
+}
+
+/// Writes start + step * i for i in [first, first + count) as elements of `type`; the step is
+/// exact, so no error accumulates.
+template <class Number>
+void store_sequence(ScalarType type, void* out, Number start, Number step, int64_t first,
+                    int64_t count) noexcept {
+  constexpr int64_t kChunk = 64;
+  Number exact[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t n = count - i < kChunk ? count - i : kChunk;
+    for (int64_t k = 0; k < n; ++k) exact[k] = start + step * static_cast<Number>(first + i + k);
+    store_exact(type, static_cast<char*>(out) + i * static_cast<int64_t>(elementSize(type)), n,
+                scalar_type_of<Number>(), exact);
+  }
+}
+
+template <class Number>
+Error make_arange(Number start, Number end, Number step, ScalarType type,
+                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+  int64_t count = 0;
+  TENON_TRY(arange_count(start, end, step, count));
+  ImplParts parts;
+  TENON_TRY(plan_created({count}, {}, type, dynamism, parts));
+  if (count > 0) {
+    // The values are monotonic: where both ends fit, all do.
+    alignas(16) unsigned char element[16];
+    TENON_TRY(store_scalar(type, start, element));
+    TENON_TRY(store_scalar(type, start + step * static_cast<Number>(count - 1), element));
+  }
+  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
+  store_sequence(type, ImplAccess::raw_mutable_data(*impl), start, step, 0, count);
+  return Error::Ok;
+}
+
+TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
+                             TypeArg type, TensorShapeDynamism dynamism,
+                             TensorImplPtr& impl) noexcept {
+  for (const Scalar* argument : {&start, &end, &step}) {
+    if (TENON_UNLIKELY(argument->isComplex())) {
+      return fail(Error::InvalidType, {"the complex value ", *argument, " has no order"});
+    }
+  }
+  if (start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true)) {
+    for (const Scalar* argument : {&start, &end, &step}) {
+      if (TENON_UNLIKELY(!argument->fits<int64_t>())) {
+        return fail(Error::InvalidArgument, {"the value ", *argument, " does not fit Long"});
+      }
+    }
+    return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(),
+                       type.value_or(ScalarType::Long), dynamism, impl);
+  }
+  return make_arange(start.to<double>(), end.to<double>(), step.to<double>(),
+                     type.value_or(ScalarType::Float), dynamism, impl);
+}
+
+/// Counts along `axis`, or through all elements in row-major order.
+TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType type,
+                           TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+  ImplParts parts;
+  TENON_TRY(plan_created(sizes, {}, type, dynamism, parts));
+  const auto rank = static_cast<int64_t>(sizes.size());
+  if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
+    return fail(Error::OutOfBounds,
+                {"axis ", axis.value_or(0), " is out of range for ", rank, " dimensions"});
+  }
+  const int64_t numel = parts.layout.numel;
+  int64_t length = numel;  // values before they start over
+  int64_t inner = 1;       // elements with one value
+  if (axis.has_value()) {
+    const auto d =
+        static_cast<size_t>(axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis.value_or(0));
+    length = sizes[d];
+    inner = parts.layout.strides[d];
+  }
+  if (numel > 0) {
+    alignas(16) unsigned char element[16];
+    TENON_TRY(store_scalar(type, length - 1, element));
+  }
+  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
+  auto* out = static_cast<char*>(ImplAccess::raw_mutable_data(*impl));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  if (inner == 1) {
+    for (int64_t done = 0; done < numel; done += length) {
+      store_sequence<int64_t>(type, out + done * size, 0, 1, 0, length);
+    }
+    return Error::Ok;
+  }
+  for (int64_t done = 0, value = 0; done < numel;
+       done += inner, value = value + 1 < length ? value + 1 : 0) {
+    alignas(16) unsigned char element[16];
+    store_exact(type, element, 1, ScalarType::Long, &value);
+    fill_elements(out + done * size, inner, element, elementSize(type));
+  }
+  return Error::Ok;
+}
+
+TENON_LAZY Error make_eye(int64_t n, int64_t m, ScalarType type, TensorShapeDynamism dynamism,
+                          TensorImplPtr& impl) noexcept {
+  ImplParts parts;
+  TENON_TRY(plan_created({n, m}, {}, type, dynamism, parts));
+  alignas(16) unsigned char one[16];
+  TENON_TRY(store_scalar(type, 1, one));
+  TENON_TRY(make_owned(std::move(parts), Contents::Zero, impl));
+  auto* out = static_cast<char*>(ImplAccess::raw_mutable_data(*impl));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  for (int64_t i = 0; i < n && i < m; ++i)
+    std::memcpy(out + (i * m + i) * size, one, elementSize(type));
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+template <class Out>
+struct Arange {
+  const char* function;
+
+  /// start, start + step, … below `end` (above, for a negative step): Long when all arguments are
+  /// integral, else Float, unless a type is given. Errors, besides: InvalidArgument when the step
+  /// is 0 or leads away from `end`. Source: at::arange.
+  Out operator()(const Scalar& end) const {
+    return make(0, end, 1, TypeArg::deduced(), TensorShapeDynamism::DYNAMIC_BOUND);
+  }
+  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step = 1) const {
+    return make(start, end, step, TypeArg::deduced(), TensorShapeDynamism::DYNAMIC_BOUND);
+  }
+  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step, ScalarType type,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return make(start, end, step, type, dynamism);
+  }
+
+ private:
+  Out make(const Scalar& start, const Scalar& end, const Scalar& step, TypeArg type,
+           TensorShapeDynamism dynamism) const {
+    TensorImplPtr impl;
+    const Error error = detail::make_arange(start, end, step, type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+template <class Out>
+struct Iota {
+  const char* function;
+
+  /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
+  /// index there. Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value
+  /// does not fit the type. Source: Nx.iota.
+  Out operator()(const Dims& sizes, OptionalIndex axis = none, ScalarType type = ScalarType::Long,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    TensorImplPtr impl;
+    const Error error = detail::make_iota(sizes, axis, type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+template <class Out>
+struct Eye {
+  const char* function;
+
+  /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
+  /// at::eye, Nx.eye.
+  Out operator()(int64_t n, OptionalIndex m = none, ScalarType type = ScalarType::Float,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    TensorImplPtr impl;
+    const Error error = detail::make_eye(n, m.value_or(n), type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+  Out operator()(int64_t n, ScalarType type,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return (*this)(n, none, type, dynamism);
+  }
+};
+
+inline constexpr Arange<TensorPtr> arange{"arange"};
+inline constexpr Iota<TensorPtr> iota{"iota"};
+inline constexpr Eye<TensorPtr> eye{"eye"};
+
+inline constexpr Arange<Result<TensorPtr>> try_arange{"try_arange"};
+inline constexpr Iota<Result<TensorPtr>> try_iota{"try_iota"};
+inline constexpr Eye<Result<TensorPtr>> try_eye{"try_eye"};
+
+TENON_END_NAMESPACE
