@@ -30,10 +30,11 @@ class complex {
   constexpr T real() const noexcept { return real_; }
   constexpr T imag() const noexcept { return imag_; }
 
-  /// To std::complex, c10::complex, …
-  template <class C, class V = typename C::value_type,
-            class = decltype(std::declval<const C&>().real(), std::declval<const C&>().imag()),
-            class = std::enable_if_t<std::is_constructible_v<C, V, V>>>
+  /// To std::complex, c10::complex, …; the constructor above converts between tenon's own.
+  template <
+      class C, class V = typename C::value_type,
+      class = decltype(std::declval<const C&>().real(), std::declval<const C&>().imag()),
+      class = std::enable_if_t<std::is_constructible_v<C, V, V> && !std::is_same_v<C, complex<V>>>>
   constexpr operator C() const noexcept {
     return C(static_cast<V>(real_), static_cast<V>(imag_));
   }

@@ -50,8 +50,15 @@ class InlineArray {
   using iterator = T*;
   using const_iterator = const T*;
 
+  /// How many values need no heap block.
+  static constexpr size_t kInlineSize = kInline;
+
   InlineArray() noexcept {}
-  InlineArray(const InlineArray& other) noexcept : error_(other.error_) { assign(other); }
+  InlineArray(const InlineArray& other) noexcept : error_(other.error_) {
+    if (TENON_UNLIKELY(other.size_ > kInline) && !make_room(other.size_)) return;
+    copy_values(data(), other.data(), other.size_);
+    size_ = other.size_;
+  }
   InlineArray(InlineArray&& other) noexcept { steal(other); }
   InlineArray& operator=(const InlineArray& other) noexcept {
     if (this != &other) {
@@ -62,13 +69,13 @@ class InlineArray {
   }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (on_heap_) std::free(heap_);
+      if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
       steal(other);
     }
     return *this;
   }
   ~InlineArray() {
-    if (on_heap_) std::free(heap_);
+    if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
   }
 
   size_t size() const noexcept { return size_; }
@@ -87,35 +94,39 @@ class InlineArray {
   Error error() const noexcept { return error_; }
 
   void push_back(T value) noexcept {
-    if (error_ != Error::Ok || !make_room(size_ + size_t{1})) return;
+    if (TENON_UNLIKELY(size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1}))
+      return;
     data()[size_++] = value;
   }
-  /// Makes the list `n` values long; new ones are zero.
-  void resize(size_t n) noexcept {
-    if (error_ != Error::Ok || !make_room(n)) return;
-    for (size_t i = size_; i < n; ++i) data()[i] = T{};
+  /// Makes the list `n` values long, new ones indeterminate. False when there is no room: see
+  /// error().
+  bool resize_for_overwrite(size_t n) noexcept {
+    if (TENON_UNLIKELY(n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
     size_ = static_cast<uint8_t>(n);
+    return true;
   }
 
  private:
-  void assign(const InlineArray& other) noexcept {
-    if (!make_room(other.size_)) return;
-    std::memcpy(data(), other.data(), other.size_ * sizeof(T));
-    size_ = other.size_;
+  // One by one, which volatile enforces: lists are copied right after they were written, and a
+  // vector load of several values just stored one by one waits until they have left the store
+  // buffer, some 5 ns.
+  static void copy_values(T* to, const volatile T* from, size_t n) noexcept {
+    for (size_t i = 0; i < n; ++i) to[i] = from[i];
   }
   void steal(InlineArray& other) noexcept {
     size_ = other.size_;
     error_ = other.error_;
     on_heap_ = other.on_heap_;
-    if (on_heap_) {
+    if (TENON_UNLIKELY(on_heap_)) {
       heap_ = other.heap_;
     } else {
-      std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+      copy_values(inline_, other.inline_, size_);
     }
     other.size_ = 0;
     other.on_heap_ = false;
   }
-  bool make_room(size_t n) noexcept {
+  TENON_COLD bool make_room(size_t n) noexcept {
+    if (error_ != Error::Ok) return false;
     if (n <= (on_heap_ ? kMaxDims : kInline)) return true;
     T* block = n <= kMaxDims ? static_cast<T*>(std::malloc(kMaxDims * sizeof(T))) : nullptr;
     if (block == nullptr) {
@@ -129,7 +140,7 @@ class InlineArray {
     return true;
   }
 
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && kInline * sizeof(T) >= sizeof(T*));
   union {
     T inline_[kInline];
     T* heap_;
@@ -149,7 +160,9 @@ class Dims : public detail::InlineArray<int64_t, 6> {
  public:
   Dims() noexcept = default;
   Dims(std::initializer_list<detail::AnyInteger> values) noexcept {
-    for (detail::AnyInteger v : values) push_back(v.value);
+    if (!resize_for_overwrite(values.size())) return;
+    int64_t* out = data();
+    for (detail::AnyInteger v : values) *out++ = v.value;
   }
   template <class C, std::enable_if_t<detail::IsIntegerRange<C>::value &&
                                           !std::is_base_of_v<detail::InlineArray<int64_t, 6>, C>,

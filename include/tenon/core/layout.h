@@ -97,6 +97,7 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
 inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                             Extent& extent) noexcept {
   Extent reached{0, 0};
+  bool fits = true;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       extent = Extent{};
@@ -104,11 +105,12 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     }
     int64_t span = 0;
     int64_t& end = strides[d] < 0 ? reached.min : reached.max;
-    if (TENON_UNLIKELY(!detail::multiply(sizes[d] - 1, strides[d], span) ||
-                       !detail::add(end, span, end))) {
-      return detail::fail(Error::InvalidArgument,
-                          {"strides ", strides, " with sizes ", sizes, " overflow 64 bits"});
-    }
+    fits = fits && detail::multiply(sizes[d] - 1, strides[d], span) && detail::add(end, span, end);
+  }
+  // max + 1, the number of elements up to the highest one, has to fit as well.
+  if (TENON_UNLIKELY(!fits || reached.max == INT64_MAX)) {
+    return detail::fail(Error::InvalidArgument,
+                        {"strides ", strides, " with sizes ", sizes, " overflow 64 bits"});
   }
   extent = reached;
   return Error::Ok;
@@ -122,19 +124,6 @@ inline bool is_permutation(ArrayRef<DimOrderType> order) noexcept {
     seen |= uint64_t{1} << d;
   }
   return true;
-}
-
-/// The strides that leave no gap when dimensions are nested in `order`, outermost first. A size of
-/// 0 counts as 1. `strides` has room for all; the sizes have passed compute_numel(). Source:
-/// executorch::runtime::dim_order_to_stride.
-inline void dense_strides(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> order,
-                          Span<int64_t> strides) noexcept {
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const size_t d = order[i];
-    strides[d] = stride;
-    if (sizes[d] != 0) stride *= sizes[d];
-  }
 }
 
 /// The dim order that strides imply: descending by magnitude. The sort is stable, so equal strides
@@ -212,19 +201,19 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
 
 /// Whether two index tuples may share an element. Never false when they do; true also for some
 /// exotic strides that happen not to collide, since the exact question is NP-hard. The extent has
-/// been checked, so nothing here overflows. Source: at::has_internal_overlap, which answers "too
-/// hard" for those.
+/// been checked, so its length fits 64 unsigned bits. Source: at::has_internal_overlap, which
+/// answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
-  int64_t reach = 0;  // of the dimensions inside the current one
+  uint64_t reach = 0;  // of the dimensions inside the current one, in both directions
   bool overlap = false;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
     if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
-    const int64_t stride = detail::magnitude(strides[d]);
+    const auto stride = static_cast<uint64_t>(detail::magnitude(strides[d]));
     if (stride <= reach) overlap = true;
-    reach += (sizes[d] - 1) * stride;
+    reach += static_cast<uint64_t>(sizes[d] - 1) * stride;
   }
   return overlap;
 }
@@ -245,6 +234,50 @@ struct Layout {
   int64_t reach() const noexcept { return extent.max + 1; }
 };
 
+/// Makes the dense Layout of the sizes, nested in `order`, or row-major without one.
+/// Errors: as make_layout().
+inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
+                               Layout& layout) noexcept {
+  const size_t rank = sizes.size();
+  if (TENON_UNLIKELY(sizes.error() != Error::Ok || !layout.sizes.resize_for_overwrite(rank) ||
+                     !layout.strides.resize_for_overwrite(rank) ||
+                     !layout.dim_order.resize_for_overwrite(rank))) {
+    TENON_TRY(detail::check_dims("sizes", sizes));
+    return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+  }
+  const int64_t* const given = sizes.data();
+  int64_t* const size = layout.sizes.data();
+  int64_t* const stride = layout.strides.data();
+  DimOrderType* const dim_order = layout.dim_order.data();
+  int64_t product = 1;
+  bool valid = true;
+  bool empty = false;
+  for (size_t i = rank; i-- > 0;) {
+    const size_t d = order != nullptr ? (*order)[i] : i;
+    dim_order[i] = static_cast<DimOrderType>(d);
+    stride[d] = product;
+    const int64_t n = given[d];
+    size[d] = n;
+    if (TENON_UNLIKELY(n <= 0)) {
+      empty = true;
+      valid &= n == 0;
+    } else {
+      valid &= detail::multiply(product, n, product);
+    }
+  }
+  int64_t nbytes = 0;
+  valid &= detail::multiply(product, static_cast<int64_t>(element_size), nbytes) &&
+           nbytes <= PTRDIFF_MAX;
+  if (TENON_UNLIKELY(!valid)) {
+    TENON_TRY(compute_numel(sizes, product));
+    size_t bytes = 0;
+    return compute_nbytes(product, element_size, bytes);
+  }
+  layout.numel = empty ? 0 : product;
+  layout.extent = Extent{0, layout.numel - 1};
+  return Error::Ok;
+}
+
 /// Makes a Layout: the one place where a shape is checked and becomes bytes.
 ///
 /// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
@@ -254,13 +287,14 @@ struct Layout {
 /// order), OutOfMemory (a shape of more than 6 dimensions).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
-  TENON_TRY(detail::check_dims("sizes", sizes));
   TENON_TRY(detail::check_dims("dim_order", dim_order));
   TENON_TRY(detail::check_dims("strides", strides));
+  if (dim_order.empty()) {
+    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
+    if (strides.empty() || strides == layout.strides) return Error::Ok;
+  }
+  TENON_TRY(detail::check_dims("sizes", sizes));
   const size_t rank = sizes.size();
-  TENON_TRY(compute_numel(sizes, layout.numel));
-  size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(layout.numel, element_size, nbytes));
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
     return detail::fail(Error::InvalidArgument,
                         {"strides ", strides, " and sizes ", sizes, " differ in length"});
@@ -269,44 +303,34 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
     return detail::fail(Error::InvalidArgument,
                         {"dim_order ", dim_order, " and sizes ", sizes, " differ in length"});
   }
-  layout.sizes = sizes;
-  layout.strides.resize(rank);
-  layout.dim_order.resize(rank);
-  if (TENON_UNLIKELY(layout.sizes.size() != rank || layout.strides.size() != rank ||
-                     layout.dim_order.size() != rank)) {
+  DimOrder order;
+  if (TENON_UNLIKELY(!order.resize_for_overwrite(rank))) {
     return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
   }
-  const Span<DimOrderType> order(layout.dim_order.data(), rank);
-  const Span<int64_t> new_strides(layout.strides.data(), rank);
-
-  if (!dim_order.empty()) {
+  if (dim_order.empty()) {
+    dim_order_from_strides(sizes, strides, order);
+  } else {
     for (size_t i = 0; i < rank; ++i) {
       const int64_t d = dim_order[i];
       order[i] =
           d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
     }
-    if (TENON_UNLIKELY(!is_permutation(layout.dim_order))) {
+    if (TENON_UNLIKELY(!is_permutation(order))) {
       return detail::fail(
           Error::InvalidArgument,
           {"dim_order ", dim_order, " is not a permutation of the ", rank, " dimensions"});
     }
-  } else if (strides.empty()) {
-    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<DimOrderType>(i);
-  } else {
-    dim_order_from_strides(sizes, strides, order);
   }
+  TENON_TRY(make_dense_layout(sizes, &order, element_size, layout));
+  if (strides.empty()) return Error::Ok;
 
-  if (strides.empty()) {
-    dense_strides(sizes, layout.dim_order, new_strides);
-    layout.extent = Extent{0, layout.numel - 1};
-    return Error::Ok;
-  }
-  for (size_t i = 0; i < rank; ++i) new_strides[i] = strides[i];
-  if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, layout.dim_order))) {
+  for (size_t i = 0; i < rank; ++i) layout.strides[i] = strides[i];
+  if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, order))) {
     return detail::fail(Error::InvalidArgument,
                         {"strides ", strides, " do not nest in the order of dim_order ", dim_order,
                          " for sizes ", sizes});
   }
+  size_t nbytes = 0;
   TENON_TRY(compute_extent(sizes, strides, layout.extent));
   TENON_TRY(compute_nbytes(layout.extent.min, element_size, nbytes));
   return compute_nbytes(layout.reach(), element_size, nbytes);

@@ -59,7 +59,8 @@ void append(Message& out, T value) noexcept {
   out.put_unsigned(static_cast<uint64_t>(value));
 }
 
-/// Up to six significant digits, like "%g": enough to recognise the value in an error.
+/// Up to six digits after the point, very large and very small values with an exponent: enough to
+/// recognise the value in an error.
 inline void append(Message& out, double value) noexcept {
   if (value != value) return out.put("nan");
   if (value < 0) {
@@ -77,6 +78,10 @@ inline void append(Message& out, double value) noexcept {
   if (fraction >= 1000000) {
     ++whole;
     fraction = 0;
+  }
+  if (exponent != 0 && whole == 10) {
+    whole = 1;
+    ++exponent;
   }
   out.put_unsigned(whole);
   if (fraction != 0) {

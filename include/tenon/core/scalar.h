@@ -129,7 +129,7 @@ class Scalar {
   template <class T>
   T convert() const noexcept {
     if constexpr (detail::IsComplexLike<T>::value) {
-      using V = typename T::value_type;
+      using V = typename detail::IsComplexLike<T>::Part;
       return T(static_cast<V>(real_part()), static_cast<V>(imag_));
     } else if constexpr (std::is_same_v<T, bool>) {
       return bits_ != 0 || real_ != 0;

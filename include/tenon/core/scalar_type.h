@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -83,23 +84,28 @@ namespace detail {
 template <class T, class = void>
 struct IsComplexLike : std::false_type {};
 /// std::complex<V>, c10::complex<V>, tenon::complex<V>: a template over V with nothing but two Vs.
+/// c10's for Half has no value_type, so Part says what they are.
 template <template <class> class C, class V>
 struct IsComplexLike<C<V>, std::void_t<decltype(std::declval<const C<V>&>().real()),
                                        decltype(std::declval<const C<V>&>().imag())>>
-    : std::bool_constant<sizeof(C<V>) == 2 * sizeof(V)> {};
+    : std::bool_constant<sizeof(C<V>) == 2 * sizeof(V)> {
+  using Part = V;
+};
 
 /// Integers map by width and sign, so that `long` and `long long` are both Long on every platform.
 /// Plain char and the wide characters are text, not numbers, and have no ScalarType.
 template <class T>
 constexpr ScalarType integer_scalar_type() noexcept {
   if (std::is_same_v<T, bool>) return ScalarType::Bool;
-  if (std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> ||
-      std::is_same_v<T, char32_t>) {
+  if (std::is_same_v<T, wchar_t> || std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>) {
     return ScalarType::Undefined;
   }
   constexpr bool is_signed = std::is_signed_v<T>;
   switch (sizeof(T)) {
-    case 1: return is_signed ? ScalarType::Char : ScalarType::Byte;
+    case 1:  // the others of this size are char and C++20's char8_t
+      return std::is_same_v<T, signed char>     ? ScalarType::Char
+             : std::is_same_v<T, unsigned char> ? ScalarType::Byte
+                                                : ScalarType::Undefined;
     case 2: return is_signed ? ScalarType::Short : ScalarType::UInt16;
     case 4: return is_signed ? ScalarType::Int : ScalarType::UInt32;
     case 8: return is_signed ? ScalarType::Long : ScalarType::UInt64;
@@ -112,11 +118,13 @@ constexpr ScalarType scalar_type_of() noexcept {
   if constexpr (std::is_integral_v<T>) {
     return integer_scalar_type<T>();
   } else if constexpr (IsComplexLike<T>::value) {
-    using V = typename T::value_type;
-    return std::is_same_v<V, double>                           ? ScalarType::ComplexDouble
-           : std::is_same_v<V, float>                          ? ScalarType::ComplexFloat
-           : sizeof(V) == 2 && std::is_convertible_v<V, float> ? ScalarType::ComplexHalf
-                                                               : ScalarType::Undefined;
+    using V = typename IsComplexLike<T>::Part;
+    // Eleven digits in two bytes: c10::Half too, but neither BFloat16 nor a short.
+    constexpr bool is_half = sizeof(V) == 2 && std::numeric_limits<V>::digits == 11;
+    return std::is_same_v<V, double>  ? ScalarType::ComplexDouble
+           : std::is_same_v<V, float> ? ScalarType::ComplexFloat
+           : is_half                  ? ScalarType::ComplexHalf
+                                      : ScalarType::Undefined;
   } else {
 #define TENON_DETAIL_CASE(cpp_type, name) \
   if constexpr (std::is_same_v<T, cpp_type>) return ScalarType::name;

@@ -146,9 +146,9 @@ class NpyParser {
     size_t key = 0;
     while (key < kKeys && !(name == kKey[key])) ++key;
     if (key == kKeys || (seen_ >> key & 1) != 0) {
-      return fail(Error::InvalidArgument,
-                  {"the header has the key '", name, key == kKeys ? "'; expected" : "' twice; expected",
-                   " 'descr', 'fortran_order' and 'shape' once each"});
+      return fail(Error::InvalidArgument, {"the header has the key '", name,
+                                           key == kKeys ? "'; expected" : "' twice; expected",
+                                           " 'descr', 'fortran_order' and 'shape' once each"});
     }
     seen_ |= 1u << key;
     return key == 0   ? parse_descr(header)
@@ -172,8 +172,8 @@ class NpyParser {
     TENON_TRY(parse_string("a dtype", descr));
     NpyText code = descr;
     char order = '=';
-    if (code.size != 0 && (*code.data == '<' || *code.data == '>' || *code.data == '|' ||
-                           *code.data == '=')) {
+    if (code.size != 0 &&
+        (*code.data == '<' || *code.data == '>' || *code.data == '|' || *code.data == '=')) {
       order = *code.data++;
       --code.size;
     }
@@ -204,8 +204,7 @@ class NpyParser {
     for (bool more = true; !accept(')'); more = accept(',')) {
       if (!more) return expected("',' or ')'");
       if (rank++ == kMaxDims) {
-        return fail(Error::InvalidArgument,
-                    {"the shape has more than ", kMaxDims, " dimensions"});
+        return fail(Error::InvalidArgument, {"the shape has more than ", kMaxDims, " dimensions"});
       }
       int64_t size = 0;
       TENON_TRY(parse_size(size));
@@ -267,7 +266,8 @@ class NpyParser {
                  NpyText{at_, rest < 20 ? rest : 20}});
   }
   static Error unsupported(NpyText descr) noexcept {
-    return fail(Error::NotSupported, {"dtype ", descr, "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
+    return fail(Error::NotSupported, {"dtype ", descr,
+                                      "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
                                       " f2 f4 f8 c8 c16"});
   }
 

@@ -34,9 +34,13 @@ TENON_LAZY void copy_elements(const TensorView& out, const TensorView& in) noexc
   for (int64_t size : out.sizes) {
     if (size == 0) return;
   }
+  // In bytes. The stride of a size-1 dimension is never used, so it may be too large to multiply.
+  const auto stride_of = [&](const TensorView& view, size_t d, int64_t element_size) {
+    return out.sizes[d] == 1 ? 0 : view.strides[d] * element_size;
+  };
   const int64_t row = rank == 0 ? 1 : out.sizes[rank - 1];
-  const int64_t out_stride = rank == 0 ? 0 : out.strides[rank - 1] * out_size;
-  const int64_t in_stride = rank == 0 ? 0 : in.strides[rank - 1] * in_size;
+  const int64_t out_stride = rank == 0 ? 0 : stride_of(out, rank - 1, out_size);
+  const int64_t in_stride = rank == 0 ? 0 : stride_of(in, rank - 1, in_size);
 
   const auto copy_row = [&](char* to, const char* from) {
     if (out.type == in.type) {
@@ -61,11 +65,11 @@ TENON_LAZY void copy_elements(const TensorView& out, const TensorView& in) noexc
     copy_row(to, from);
     size_t d = rank == 0 ? 0 : rank - 1;
     for (; d-- > 0;) {
-      to += out.strides[d] * out_size;
-      from += in.strides[d] * in_size;
+      to += stride_of(out, d, out_size);
+      from += stride_of(in, d, in_size);
       if (++index[d] < out.sizes[d]) break;
-      to -= out.strides[d] * out_size * out.sizes[d];
-      from -= in.strides[d] * in_size * out.sizes[d];
+      to -= stride_of(out, d, out_size) * out.sizes[d];
+      from -= stride_of(in, d, in_size) * out.sizes[d];
       index[d] = 0;
     }
     if (d == SIZE_MAX) return;

@@ -18,33 +18,35 @@ namespace detail {
 
 /// `type` Undefined stands for the source's.
 TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& impl) noexcept {
-  ImplParts parts;
-  TENON_TRY(plan_like(source, type, TensorShapeDynamism::DYNAMIC_BOUND, parts));
-  const TensorImpl& from = *source->unsafeGetTensorImpl();
-  const Layout& old = ImplAccess::layout(from);
-  parts.dynamism = from.shape_dynamism();
-  type = parts.type;
-  if (TENON_UNLIKELY(!canCast(from.scalar_type(), type))) {
-    return fail(Error::InvalidType,
-                {"elements of ", from.scalar_type(), " cannot be cast to ", type});
+  if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
+    return fail(Error::InvalidState, {"the source tensor is undefined"});
   }
-  if (!from.has_data()) {
-    parts.placeholder = true;
-    parts.device = from.device();
-    return make_impl(std::move(parts), impl);
+  const ImplFields& from = fields(source->impl());
+  if (type == ScalarType::Undefined) type = from.type;
+  if (TENON_UNLIKELY(!canCast(from.type, type))) {
+    return fail(Error::InvalidType, {"elements of ", from.type, " cannot be cast to ", type});
   }
-  if (TENON_UNLIKELY(!from.device().is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", from.device(), " cannot be read by the host"});
+  if (!source->impl()->has_data()) {
+    TENON_TRY(new_impl(impl));
+    ImplFields& made = fields(impl);
+    TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,
+                          elementSize(type), made.layout));
+    made.type = type;
+    made.device = from.device;
+    made.settle(from.dynamism);
+    return Error::Ok;
   }
-  const bool one_run = old.is_dense();
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
-  void* const out = ImplAccess::raw_mutable_data(*impl);
-  if (!one_run) {
+  if (TENON_UNLIKELY(!from.device.is_host_accessible())) {
+    return fail(Error::NotSupported, {"memory on ", from.device, " cannot be read by the host"});
+  }
+  TENON_TRY(make_like(source, type, from.dynamism, Contents::Uninitialized, impl));
+  void* const out = fields(impl).data;
+  if (!from.layout.is_dense()) {
     copy_elements(Tensor(impl.get()).as_view(), source->as_view());
-  } else if (type != from.scalar_type()) {
-    cast_elements(type, out, from.scalar_type(), from.data(), old.numel);
-  } else if (old.numel != 0) {
-    std::memcpy(out, from.data(), from.nbytes());
+  } else if (type != from.type) {
+    cast_elements(type, out, from.type, from.data, from.layout.numel);
+  } else if (from.layout.numel != 0) {
+    std::memcpy(out, from.data, source->nbytes());
   }
   return Error::Ok;
 }

@@ -27,49 +27,69 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The layout of a new tensor like `source`: its strides when they are dense, else dense in its dim
-/// order.
-inline Error like_layout(const Layout& source, size_t element_size, Layout& layout) noexcept {
-  const bool dense = source.is_dense();
-  return make_layout(source.sizes, Dims(source.dim_order), dense ? source.strides : Dims(),
-                     element_size, layout);
-}
-
-/// The parts of a tensor that creators below own: dtype, layout, dynamism.
-inline Error plan_created(const Dims& sizes, const Dims& strides, ScalarType type,
-                          TensorShapeDynamism dynamism, ImplParts& parts) noexcept {
-  TENON_TRY(check_type(type));
-  parts.type = type;
-  parts.dynamism = dynamism;
-  TENON_TRY(make_layout(sizes, {}, strides, elementSize(type), parts.layout));
-  return strides.empty() ? Error::Ok : check_owning_strides(parts.layout);
-}
-
-/// The same for a `_like` creator; a `type` of Undefined stands for the source's.
-inline Error plan_like(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism,
-                       ImplParts& parts) noexcept {
+/// Makes a tensor like `source` with memory of its own; a `type` of Undefined stands for the
+/// source's. Dense strides are kept, others become dense in the same dim order.
+inline Error make_like(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism,
+                       Contents contents, TensorImplPtr& impl) noexcept {
   if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
     return fail(Error::InvalidState, {"the source tensor is undefined"});
   }
-  const TensorImpl& from = *source->unsafeGetTensorImpl();
-  parts.type = type == ScalarType::Undefined ? from.scalar_type() : type;
-  parts.dynamism = dynamism;
-  TENON_TRY(check_type(parts.type));
-  return like_layout(ImplAccess::layout(from), elementSize(parts.type), parts.layout);
+  const ImplFields& from = fields(source->impl());
+  if (type == ScalarType::Undefined) type = from.type;
+  TENON_TRY(check_type(type));
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(from.layout.numel, elementSize(type), nbytes));
+  TENON_TRY(new_owned_impl(nbytes, contents, impl));
+  ImplFields& made = fields(impl);
+  TENON_TRY(
+      make_dense_layout(from.layout.sizes, &from.layout.dim_order, elementSize(type), made.layout));
+  // Dense strides can still differ from these in dimensions of size 1 and in shapes without
+  // elements.
+  if (from.layout.is_dense()) made.layout.strides = from.layout.strides;
+  made.type = type;
+  made.settle(dynamism);
+  return check_dims("strides", made.layout.strides);
 }
 
-/// Makes the planned tensor with every element `value`.
-TENON_LAZY Error make_filled(ImplParts&& parts, const Scalar& value, TensorImplPtr& impl) noexcept {
-  unsigned char element[16] = {};
-  const ScalarType type = parts.type;
-  const int64_t count = parts.layout.reach();
-  TENON_TRY(store_scalar(type, value, element));
+/// A value as an element of a type, and whether its bytes are all zero.
+struct FillElement {
+  unsigned char bytes[16] = {};
+  Contents contents = Contents::Uninitialized;
+};
+TENON_LAZY Error make_fill_element(ScalarType type, const Scalar& value,
+                                   FillElement& element) noexcept {
   constexpr unsigned char zero[16] = {};
-  if (std::memcmp(element, zero, sizeof element) == 0) {
-    return make_owned(std::move(parts), Contents::Zero, impl);
-  }
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
-  fill_elements(ImplAccess::raw_mutable_data(*impl), count, element, elementSize(type));
+  TENON_TRY(store_scalar(type, value, element.bytes));
+  if (std::memcmp(element.bytes, zero, sizeof zero) == 0) element.contents = Contents::Zero;
+  return Error::Ok;
+}
+
+/// Writes it to all elements of a new tensor, gaps included, unless its memory came zeroed.
+TENON_LAZY void fill_new(const TensorImplPtr& impl, const FillElement& element) noexcept {
+  if (element.contents == Contents::Zero) return;
+  const ImplFields& made = fields(impl);
+  fill_elements(made.data, made.layout.reach(), element.bytes, elementSize(made.type));
+}
+
+TENON_LAZY Error make_full(const Dims& sizes, const Dims& strides, const Scalar& value,
+                           ScalarType type, TensorShapeDynamism dynamism,
+                           TensorImplPtr& impl) noexcept {
+  FillElement element;
+  TENON_TRY(make_fill_element(type, value, element));
+  TENON_TRY(make_owned(sizes, {}, strides, type, dynamism, element.contents, impl));
+  fill_new(impl, element);
+  return Error::Ok;
+}
+
+TENON_LAZY Error make_full_like(const Tensor* source, const Scalar& value, ScalarType type,
+                                TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+  if (type == ScalarType::Undefined && source != nullptr && source->defined())
+    type = source->scalar_type();
+  FillElement element;
+  // An undefined source is reported by make_like(), whatever the type.
+  if (source != nullptr && source->defined()) TENON_TRY(make_fill_element(type, value, element));
+  TENON_TRY(make_like(source, type, dynamism, element.contents, impl));
+  fill_new(impl, element);
   return Error::Ok;
 }
 
@@ -85,11 +105,11 @@ struct EmptyStrided {
   /// Source: at::empty_strided, executorch::extension::empty_strided.
   Out operator()(const Dims& sizes, const Dims& strides, ScalarType type = ScalarType::Float,
                  TENON_DETAIL_DYNAMISM) const {
-    detail::ImplParts parts;
     TensorImplPtr impl;
-    Error error = detail::plan_created(sizes, strides, type, dynamism, parts);
+    Error error = detail::check_type(type);
     if (error == Error::Ok) {
-      error = detail::make_owned(std::move(parts), detail::Contents::Uninitialized, impl);
+      error = detail::make_owned(sizes, {}, strides, type, dynamism,
+                                 detail::Contents::Uninitialized, impl);
     }
     return detail::finish<Out>(function, error, std::move(impl));
   }
@@ -123,12 +143,9 @@ struct EmptyLike {
 
  private:
   Out make(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism) const {
-    detail::ImplParts parts;
     TensorImplPtr impl;
-    Error error = detail::plan_like(source, type, dynamism, parts);
-    if (error == Error::Ok) {
-      error = detail::make_owned(std::move(parts), detail::Contents::Uninitialized, impl);
-    }
+    const Error error =
+        detail::make_like(source, type, dynamism, detail::Contents::Uninitialized, impl);
     return detail::finish<Out>(function, error, std::move(impl));
   }
 };
@@ -141,10 +158,8 @@ struct FullStrided {
   /// full_strided.
   Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
                  ScalarType type = ScalarType::Float, TENON_DETAIL_DYNAMISM) const {
-    detail::ImplParts parts;
     TensorImplPtr impl;
-    Error error = detail::plan_created(sizes, strides, type, dynamism, parts);
-    if (error == Error::Ok) error = detail::make_filled(std::move(parts), value, impl);
+    const Error error = detail::make_full(sizes, strides, value, type, dynamism, impl);
     return detail::finish<Out>(function, error, std::move(impl));
   }
 };
@@ -182,10 +197,8 @@ struct FullLike {
 
   Out make(const Tensor* source, const Scalar& value, ScalarType type,
            TensorShapeDynamism dynamism) const {
-    detail::ImplParts parts;
     TensorImplPtr impl;
-    Error error = detail::plan_like(source, type, dynamism, parts);
-    if (error == Error::Ok) error = detail::make_filled(std::move(parts), value, impl);
+    const Error error = detail::make_full_like(source, value, type, dynamism, impl);
     return detail::finish<Out>(function, error, std::move(impl));
   }
 };
@@ -228,7 +241,7 @@ struct ScalarTensor {
   /// A 0-d STATIC tensor of a value, Float unless a type is given. Source: at::scalar_tensor.
   Out operator()(const Scalar& value, ScalarType type = ScalarType::Float) const {
     TensorImplPtr impl;
-    const Error error = detail::make_from_scalar(value, type, false, impl);
+    const Error error = detail::make_from_scalar(value, type, impl);
     return detail::finish<Out>(function, error, std::move(impl));
   }
 };

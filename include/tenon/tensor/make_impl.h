@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -36,36 +37,51 @@ inline Error check_type(ScalarType type) noexcept {
   return Error::Ok;
 }
 
-/// Makes an impl of `parts`, which need no memory of ours.
-inline Error make_impl(ImplParts&& parts, TensorImplPtr& impl) noexcept {
-  void* block = std::malloc(ImplAccess::kNodeSize);
-  if (TENON_UNLIKELY(block == nullptr))
-    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-  impl = ImplAccess::make_in(block, std::move(parts));
+inline Error check_cast(ScalarType from, ScalarType to) noexcept {
+  TENON_TRY(check_type(to));
+  if (TENON_UNLIKELY(from != to && !canCast(from, to))) {
+    return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to});
+  }
   return Error::Ok;
 }
 
-/// Makes an impl of `parts` with host memory of its own for the layout.
-inline Error make_owned(ImplParts&& parts, Contents contents, TensorImplPtr& impl) noexcept {
-  const Layout& layout = parts.layout;
-  const size_t nbytes = static_cast<size_t>(layout.reach()) * elementSize(parts.type);
-  parts.ownership = Ownership::Owned;
+inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return ImplAccess::fields(*impl); }
+
+/// Makes an impl to be filled in.
+inline Error new_impl(TensorImplPtr& impl) noexcept {
+  void* block = std::malloc(ImplAccess::kNodeSize);
+  if (TENON_UNLIKELY(block == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
+  }
+  impl = std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block));
+  return Error::Ok;
+}
+
+/// Makes an impl to be filled in, which has host memory of its own.
+inline Error new_owned_impl(size_t nbytes, Contents contents, TensorImplPtr& impl) noexcept {
   if (nbytes <= kMaxInlineBytes) {
     void* block = std::malloc(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1);
-    if (TENON_UNLIKELY(block == nullptr))
+    if (TENON_UNLIKELY(block == nullptr)) {
       return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-    parts.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
-    if (contents == Contents::Zero) std::memset(parts.data, 0, nbytes);
-    impl = ImplAccess::make_in(block, std::move(parts));
+    }
+    impl = std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block));
+    ImplFields& made = fields(impl);
+    made.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
+    made.ownership = Ownership::Owned;
+    if (contents == Contents::Zero) std::memset(made.data, 0, nbytes);
     return Error::Ok;
   }
   const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
   if (TENON_UNLIKELY(memory.base == nullptr)) {
     return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
   }
-  parts.data = memory.data;
-  parts.deleter = Deleter(memory.base, &std::free);
-  return make_impl(std::move(parts), impl);
+  Deleter release(memory.base, &std::free);
+  TENON_TRY(new_impl(impl));
+  ImplFields& made = fields(impl);
+  made.data = memory.data;
+  made.ownership = Ownership::Owned;
+  made.deleter = std::move(release);
+  return Error::Ok;
 }
 
 /// Checks what a tensor that owns its memory must not have: elements below element 0 or shared
@@ -80,39 +96,67 @@ inline Error check_owning_strides(const Layout& layout) noexcept {
   return Error::Ok;
 }
 
+/// How many elements memory must have that a tensor of this shape is to own.
+inline Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                                 size_t element_size, int64_t& reach) noexcept {
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  if (dim_order.empty() && strides.empty()) return compute_numel(sizes, reach);
+  Layout layout;
+  TENON_TRY(make_layout(sizes, dim_order, strides, element_size, layout));
+  TENON_TRY(check_owning_strides(layout));
+  reach = layout.reach();
+  return Error::Ok;
+}
+
+/// Makes a tensor that owns its memory: dense and row-major, or with the strides given.
+inline Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                        ScalarType type, TensorShapeDynamism dynamism, Contents contents,
+                        TensorImplPtr& impl) noexcept {
+  const size_t element_size = elementSize(type);
+  int64_t reach = 0;
+  size_t nbytes = 0;
+  TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
+  TENON_TRY(compute_nbytes(reach, element_size, nbytes));
+  TENON_TRY(new_owned_impl(nbytes, contents, impl));
+  TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(impl).layout));
+  fields(impl).type = type;
+  fields(impl).settle(dynamism);
+  return Error::Ok;
+}
+
 /// A tensor over memory that came as a pointer, with or without a deleter.
 inline Error make_from_pointer(DataPtr data, const Dims& sizes, const Dims& dim_order,
                                const Dims& strides, TypeArg type_arg, TensorShapeDynamism dynamism,
                                Device device, Deleter& deleter, TensorImplPtr& impl) noexcept {
-  ImplParts parts;
-  parts.type = type_arg.value_or(data.type());
-  TENON_TRY(check_type(parts.type));
-  if (TENON_UNLIKELY(!data.is_raw() && parts.type != data.type())) {
+  const ScalarType type = type_arg.value_or(data.type());
+  TENON_TRY(check_type(type));
+  if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
     return fail(Error::InvalidType, {"the data pointer is to ", data.type(), ", the type given is ",
-                                     parts.type, "; pass a void* to reinterpret the bytes"});
-  }
-  TENON_TRY(make_layout(sizes, dim_order, strides, elementSize(parts.type), parts.layout));
-  const bool has_elements = parts.layout.numel != 0;
-  const bool placeholder = data.is_placeholder() || device.type() == DeviceType::Template;
-  if (TENON_UNLIKELY(data.get() == nullptr && has_elements && !placeholder)) {
-    return fail(Error::InvalidArgument,
-                {"the data pointer is null, but sizes ", sizes, " hold ", parts.layout.numel,
-                 " elements; the literal nullptr would make a placeholder"});
+                                     type, "; pass a void* to reinterpret the bytes"});
   }
   if (TENON_UNLIKELY(deleter.error() != Error::Ok)) {
     return fail(deleter.error(), {"out of memory for the deleter"});
   }
-  parts.data = data.get();
-  parts.device = device;
-  parts.dynamism = dynamism;
-  parts.ownership = deleter ? Ownership::Adopted : Ownership::Borrowed;
-  parts.readonly = data.is_readonly();
-  parts.placeholder = data.get() == nullptr && has_elements;
-  void* block = std::malloc(ImplAccess::kNodeSize);
-  if (TENON_UNLIKELY(block == nullptr))
-    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-  parts.deleter = std::move(deleter);
-  impl = ImplAccess::make_in(block, std::move(parts));
+  TENON_TRY(new_impl(impl));
+  ImplFields& made = fields(impl);
+  TENON_TRY(make_layout(sizes, dim_order, strides, elementSize(type), made.layout));
+  const bool placeholder = data.is_placeholder() || device.type() == DeviceType::Template;
+  if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !placeholder)) {
+    return fail(Error::InvalidArgument,
+                {"the data pointer is null, but sizes ", sizes, " hold ", made.layout.numel,
+                 " elements; the literal nullptr would make a placeholder"});
+  }
+  made.data = data.get();
+  made.type = type;
+  made.device = device;
+  made.readonly = data.is_readonly();
+  made.settle(dynamism);
+  if (deleter) {
+    made.ownership = Ownership::Adopted;
+    made.deleter = std::move(deleter);
+  }
   return Error::Ok;
 }
 
@@ -128,57 +172,48 @@ TENON_LAZY Error store_values(ScalarType type, void* out, const Values& values) 
   return Error::Ok;
 }
 
-/// A tensor of the values, which it adopts or copies; `flat` makes it 1-d, of as many as there are.
-TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
-                                  const Dims& dim_order, const Dims& strides, TypeArg type_arg,
+/// How values become a tensor's elements.
+enum class Intake : uint8_t { Copy, Cast, Reinterpret };
+
+/// A tensor of the values, which it adopts or copies.
+TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
+                                  const Dims& strides, ScalarType type, Intake intake,
                                   TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
-  ImplParts parts;
-  parts.type = type_arg.value_or(values.type());
-  parts.dynamism = dynamism;
-  TENON_TRY(check_type(parts.type));
-  // A vector of bytes with a shape and a type is memory to be taken as that type.
-  const bool reinterpret = values.is_bytes() && !flat && type_arg.is_given();
-  if (TENON_UNLIKELY(!reinterpret && !canCast(values.type(), parts.type))) {
-    return fail(Error::InvalidType,
-                {"values of ", values.type(), " cannot be cast to ", parts.type});
-  }
-  const size_t element_size = elementSize(parts.type);
-  if (flat) {
-    TENON_TRY(make_layout({values.count()}, {}, {}, element_size, parts.layout));
-  } else {
-    TENON_TRY(make_layout(sizes, dim_order, strides, element_size, parts.layout));
-    TENON_TRY(check_owning_strides(parts.layout));
-  }
-  const auto needed = static_cast<size_t>(parts.layout.reach()) * (reinterpret ? element_size : 1);
+  const size_t element_size = elementSize(type);
+  int64_t reach = 0;
+  TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(reach, element_size, nbytes));
+  const size_t needed = intake == Intake::Reinterpret ? nbytes : static_cast<size_t>(reach);
   if (TENON_UNLIKELY(values.count() != needed)) {
-    return fail(
-        Error::InvalidArgument,
-        {values.count(), reinterpret ? " bytes" : " values", " were given, sizes ", sizes, " need ",
-         needed, parts.layout.is_dense() ? "" : " with the gaps that the strides leave"});
+    return fail(Error::InvalidArgument,
+                {values.count(), intake == Intake::Reinterpret ? " bytes" : " values",
+                 " were given, sizes ", sizes, strides.empty() ? "" : " with these strides",
+                 " need ", needed});
   }
   if (TENON_UNLIKELY(values.owner().error() != Error::Ok)) {
     return fail(values.owner().error(), {"out of memory to keep the container"});
   }
-  const bool as_is = reinterpret || values.type() == parts.type;
   const bool aligned =
       reinterpret_cast<uintptr_t>(values.data()) % (element_size < 16 ? element_size : 16) == 0;
-  if (values.is_adoptable() && as_is && aligned) {
-    void* block = std::malloc(ImplAccess::kNodeSize);
-    if (TENON_UNLIKELY(block == nullptr))
-      return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-    parts.data = const_cast<void*>(values.data());
-    parts.ownership = Ownership::Adopted;
-    parts.deleter = std::move(values.owner());
-    impl = ImplAccess::make_in(block, std::move(parts));
+  TensorImplPtr made;
+  if (values.is_adoptable() && intake != Intake::Cast && aligned) {
+    TENON_TRY(new_impl(made));
+    TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(made).layout));
+    fields(made).data = const_cast<void*>(values.data());
+    fields(made).type = type;
+    fields(made).ownership = Ownership::Adopted;
+    fields(made).settle(dynamism);
+    fields(made).deleter = std::move(values.owner());
+    impl = std::move(made);
     return Error::Ok;
   }
-  const ScalarType type = parts.type;
-  TensorImplPtr made;
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, made));
-  void* const out = ImplAccess::raw_mutable_data(*made);
+  TENON_TRY(make_owned(sizes, dim_order, strides, type, dynamism, Contents::Uninitialized, made));
+  void* const out = fields(made).data;
   if (values.count() == 0) {
-  } else if (as_is) {
-    std::memcpy(out, values.data(), values.count() * (reinterpret ? 1 : element_size));
+    // Nothing to copy, and data() may be null.
+  } else if (intake != Intake::Cast) {
+    std::memcpy(out, values.data(), nbytes);
   } else if (values.is_checked()) {
     TENON_TRY(store_values(type, out, values));
   } else {
@@ -188,22 +223,36 @@ TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
   return Error::Ok;
 }
 
-/// A 0-d tensor of a value.
-TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type, bool cast,
+/// The same with the rules of make_tensor_ptr for the type; `flat` makes it 1-d, of as many as
+/// there are.
+TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
+                                  const Dims& dim_order, const Dims& strides, TypeArg type_arg,
+                                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+  const ScalarType type = type_arg.value_or(values.type());
+  TENON_TRY(check_type(type));
+  // A vector of bytes with a shape and a type is memory to be taken as that type.
+  const Intake intake = values.is_bytes() && !flat && type_arg.is_given() ? Intake::Reinterpret
+                        : type == values.type()                           ? Intake::Copy
+                                                                          : Intake::Cast;
+  if (intake == Intake::Cast) TENON_TRY(check_cast(values.type(), type));
+  if (flat) return make_from_values(values, {values.count()}, {}, {}, type, intake, dynamism, impl);
+  return make_from_values(values, sizes, dim_order, strides, type, intake, dynamism, impl);
+}
+
+/// A 0-d tensor of the element at `element`.
+inline Error make_from_element(const void* element, ScalarType type, TensorImplPtr& impl) noexcept {
+  TENON_TRY(
+      make_owned({}, {}, {}, type, TensorShapeDynamism::STATIC, Contents::Uninitialized, impl));
+  std::memcpy(fields(impl).data, element, elementSize(type));
+  return Error::Ok;
+}
+
+/// A 0-d tensor of a value, which must fit the type.
+TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type,
                                   TensorImplPtr& impl) noexcept {
-  if (TENON_UNLIKELY(cast && !canCast(value.type(), type))) {
-    TENON_TRY(check_type(type));
-    return fail(Error::InvalidType, {"a value of ", value.type(), " cannot be cast to ", type});
-  }
   alignas(16) unsigned char element[16];
   TENON_TRY(store_scalar(type, value, element));
-  ImplParts parts;
-  parts.type = type;
-  TensorImplPtr made;
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, made));
-  std::memcpy(ImplAccess::raw_mutable_data(*made), element, elementSize(type));
-  impl = std::move(made);
-  return Error::Ok;
+  return make_from_element(element, type, impl);
 }
 
 /// A tensor of its own metadata over the memory of `source`, which it keeps alive.
@@ -213,55 +262,51 @@ TENON_LAZY Error make_view(const Tensor* source, const Dims& sizes, const Dims& 
   if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
     return fail(Error::InvalidState, {"the source tensor is undefined"});
   }
-  const TensorImpl& from = *source->unsafeGetTensorImpl();
-  const Layout& old = ImplAccess::layout(from);
-  ImplParts parts;
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  const ImplFields& from = fields(source->impl());
+  const Layout& old = from.layout;
+  TENON_TRY(new_impl(impl));
+  ImplFields& made = fields(impl);
   const bool same_sizes = sizes.empty() || sizes == old.sizes;
-  if (same_sizes && dim_order.empty() && strides.empty() && sizes.error() == Error::Ok) {
-    parts.layout = old;
-    TENON_TRY(check_dims("sizes", parts.layout.sizes));
-    TENON_TRY(check_dims("strides", parts.layout.strides));
-    if (parts.layout.dim_order.size() != old.dim_order.size()) {
-      return fail(Error::OutOfMemory, {"out of memory for dim_order"});
-    }
+  if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
+    TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), made.layout));
   } else {
-    const Dims& new_sizes = sizes.empty() && sizes.error() == Error::Ok ? old.sizes : sizes;
-    const bool inherit_order =
-        dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size();
-    const Dims order = inherit_order ? Dims(old.dim_order) : dim_order;
-    TENON_TRY(
-        make_layout(new_sizes, order, strides, elementSize(from.scalar_type()), parts.layout));
+    const bool inherit = same_sizes && dim_order.empty() && strides.empty();
+    TENON_TRY(make_layout(sizes.empty() ? old.sizes : sizes,
+                          inherit ? Dims(old.dim_order) : dim_order,
+                          inherit ? old.strides : strides, elementSize(from.type), made.layout));
   }
-  const Extent& extent = parts.layout.extent;
-  // Without elements only the start must lie within the memory, its end included.
-  const int64_t lowest = extent.min;
-  const int64_t highest = parts.layout.numel == 0 ? -1 : extent.max;
+  const Extent& extent =
+      made.layout.extent;  // without elements just its start, which may be the end
   int64_t begin = 0;
   int64_t end = 0;
-  if (TENON_UNLIKELY(!add(storage_offset, lowest, begin) || !add(storage_offset, highest, end) ||
-                     begin < old.extent.min || end > old.extent.max)) {
+  if (TENON_UNLIKELY(!add(storage_offset, extent.min, begin) ||
+                     !add(storage_offset, extent.max, end) || begin < old.extent.min ||
+                     end > old.extent.max)) {
     return fail(Error::OutOfBounds,
-                {"a view of sizes ", parts.layout.sizes, ", strides ", parts.layout.strides,
+                {"a view of sizes ", made.layout.sizes, ", strides ", made.layout.strides,
                  " at offset ", storage_offset, " reaches beyond the source's elements at offsets ",
                  old.extent.min, " to ", old.extent.max});
   }
-  parts.type = from.scalar_type();
-  parts.device = from.device();
-  parts.dynamism = from.shape_dynamism();
-  parts.ownership = Ownership::View;
-  parts.readonly = from.is_readonly();
-  parts.placeholder = !from.has_data();
-  if (from.data() != nullptr) {
-    parts.data = static_cast<char*>(ImplAccess::raw_mutable_data(from)) +
-                 storage_offset * static_cast<int64_t>(from.element_size());
+  if (from.data != nullptr) {
+    made.data = static_cast<char*>(from.data) +
+                storage_offset * static_cast<int64_t>(elementSize(from.type));
   }
+  made.type = from.type;
+  made.device = from.device;
+  made.ownership = Ownership::View;
+  made.readonly = from.readonly;
+  made.settle(from.dynamism);
   // A handle over a raw TensorImpl* has nothing to keep: that memory is the caller's.
-  if (ImplAccess::base(from) != nullptr) {
-    parts.base = ImplAccess::base(from);
+  if (from.base != nullptr) {
+    made.base = from.base;
   } else if (source->use_count() != 0) {
-    parts.base = source->impl();
+    made.base = source->impl();
   }
-  return make_impl(std::move(parts), impl);
+  if (made.base != nullptr) fields(made.base).borrows.add();
+  return Error::Ok;
 }
 
 template <class T>

@@ -18,108 +18,132 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a resize would do.
+/// What a resize would do: the element count asked for, and how many to allocate, 0 when the memory
+/// stays.
 struct ResizePlan {
-  Layout layout;             // of the new sizes
-  int64_t new_capacity = 0;  // elements to allocate; 0 when the memory stays
+  int64_t numel = 0;
+  int64_t new_capacity = 0;
 };
 
-/// Decides what resizing from `old` to `sizes` does, given the tensor's dynamism and its room in
-/// elements.
-inline Error plan_resize(const Layout& old, const Dims& sizes, TensorShapeDynamism dynamism,
+/// Decides what resizing to `sizes` does, given the tensor's dynamism and its room in elements.
+inline Error plan_resize(const Dims& old_sizes, const Dims& sizes, TensorShapeDynamism dynamism,
                          int64_t capacity, size_t element_size, ResizePlan& plan) noexcept {
   if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::STATIC)) {
-    return fail(Error::NotSupported, {"sizes ", old.sizes, " of this tensor are STATIC"});
+    return fail(Error::NotSupported, {"sizes ", old_sizes, " of this tensor are STATIC"});
   }
-  const bool keep_order = sizes.size() == old.sizes.size();
-  TENON_TRY(
-      make_layout(sizes, keep_order ? Dims(old.dim_order) : Dims(), {}, element_size, plan.layout));
-  const int64_t numel = plan.layout.numel;
-  if (numel <= capacity) return Error::Ok;
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(compute_numel(sizes, plan.numel));
+  if (plan.numel <= capacity) return Error::Ok;
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(plan.numel, element_size, nbytes));
   if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
     return fail(Error::InvalidArgument,
-                {"sizes ", sizes, " hold ", numel,
+                {"sizes ", sizes, " hold ", plan.numel,
                  " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
   }
-  plan.new_capacity = capacity <= numel / 2 ? numel : capacity * 2;
+  plan.new_capacity = capacity <= plan.numel / 2 ? plan.numel : capacity * 2;
   return Error::Ok;
 }
 
-/// Whether the tensor may leave its memory for a larger one.
-inline Error check_can_grow(const TensorImpl& impl, int64_t count) noexcept {
-  const Ownership ownership = impl.ownership();
-  if (TENON_UNLIKELY(ownership == Ownership::Borrowed || ownership == Ownership::View)) {
+/// Whether the tensor may leave its memory for a larger one of `count` elements.
+inline Error check_can_grow(const ImplFields& tensor, int64_t count) noexcept {
+  if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
+                     tensor.ownership == Ownership::View)) {
     return fail(Error::NotSupported,
                 {"room for ", count, " elements needs more memory, but ",
-                 ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
-                 " with room for ", ImplAccess::capacity(impl), " cannot grow"});
+                 tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
+                 " with room for ", tensor.capacity, " cannot grow"});
   }
-  if (TENON_UNLIKELY(!impl.device().is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", impl.device(), " cannot grow from the host"});
+  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
+    return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot grow from the host"});
   }
-  if (TENON_UNLIKELY(ImplAccess::is_borrowed_from(impl))) {
+  if (TENON_UNLIKELY(tensor.borrows.any())) {
     return fail(Error::InUse, {"room for ", count,
                                " elements needs other memory, but a view of the tensor is alive"});
   }
   return Error::Ok;
 }
 
-/// Allocates room for `capacity` elements aside, or for `needed` if that is too much; moves the
-/// first `kept` over, then replaces the tensor's memory.
-inline Error grow(TensorImpl& impl, int64_t capacity, int64_t needed, int64_t kept) noexcept {
-  TENON_TRY(check_can_grow(impl, needed));
-  size_t nbytes = 0;
-  Allocation memory{nullptr, nullptr};
-  if (compute_nbytes(capacity, impl.element_size(), nbytes) == Error::Ok) memory = allocate(nbytes);
-  if (memory.base == nullptr && capacity > needed) {
+/// Allocates room for `capacity` elements aside, or for `needed` if that is too much.
+inline Error allocate_grown(const ImplFields& tensor, int64_t& capacity, int64_t needed,
+                            Allocation& memory) noexcept {
+  TENON_TRY(check_can_grow(tensor, needed));
+  for (;;) {
+    size_t nbytes = 0;
+    TENON_TRY(compute_nbytes(needed, elementSize(tensor.type), nbytes));
+    if (capacity == needed ||
+        compute_nbytes(capacity, elementSize(tensor.type), nbytes) == Error::Ok) {
+      memory = allocate(nbytes);
+      if (memory.base != nullptr) return Error::Ok;
+    }
+    if (capacity == needed)
+      return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
     capacity = needed;
-    TENON_TRY(compute_nbytes(capacity, impl.element_size(), nbytes));
-    memory = allocate(nbytes);
   }
-  if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
-  }
-  const auto kept_bytes = static_cast<size_t>(kept) * impl.element_size();
-  if (kept_bytes != 0) std::memcpy(memory.data, impl.data(), kept_bytes);
-  ImplAccess::replace_memory(impl, memory, capacity);
-  return Error::Ok;
+}
+
+/// Moves the first `kept` elements to the new memory and releases the old one. Cannot fail.
+inline void replace_memory(ImplFields& tensor, const Allocation& memory, int64_t capacity,
+                           int64_t kept) noexcept {
+  const auto kept_bytes = static_cast<size_t>(kept) * elementSize(tensor.type);
+  if (kept_bytes != 0) std::memcpy(memory.data, tensor.data, kept_bytes);
+  tensor.deleter = Deleter(memory.base, &std::free);
+  tensor.data = memory.data;
+  tensor.capacity = capacity;
+  tensor.ownership = Ownership::Owned;
 }
 
 inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
   if (TENON_UNLIKELY(impl == nullptr))
     return fail(Error::InvalidState, {"the tensor is undefined"});
-  const Layout& old = ImplAccess::layout(*impl);
+  ImplFields& tensor = ImplAccess::fields(*impl);
+  const size_t element_size = elementSize(tensor.type);
   ResizePlan plan;
-  TENON_TRY(plan_resize(old, sizes, impl->shape_dynamism(), ImplAccess::capacity(*impl),
-                        impl->element_size(), plan));
-  if (sizes == old.sizes) return Error::Ok;  // a strided shape stays as it is
-  if (plan.new_capacity != 0) {
-    const int64_t numel = plan.layout.numel;
-    const int64_t kept = old.reach() < numel ? old.reach() : numel;
-    TENON_TRY(grow(*impl, plan.new_capacity, numel, kept));
+  TENON_TRY(plan_resize(tensor.layout.sizes, sizes, tensor.dynamism, tensor.capacity, element_size,
+                        plan));
+  if (sizes == tensor.layout.sizes) return Error::Ok;  // a strided shape stays as it is
+  const bool keep_order = sizes.size() == tensor.layout.sizes.size();
+  const DimOrder* order = keep_order ? &tensor.layout.dim_order : nullptr;
+  const bool simple =
+      plan.new_capacity == 0 && plan.numel != 0 && sizes.size() <= Dims::kInlineSize;
+  if (TENON_UNLIKELY(!simple)) {
+    // What can still fail comes first, aside. A shape without elements can: its strides may
+    // overflow.
+    Layout layout;
+    Allocation memory{nullptr, nullptr};
+    TENON_TRY(make_dense_layout(sizes, order, element_size, layout));
+    if (plan.new_capacity != 0) {
+      TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
+      const int64_t reach = tensor.layout.reach();
+      replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
+    }
+    tensor.layout = std::move(layout);
+    return Error::Ok;
   }
-  ImplAccess::set_layout(*impl, std::move(plan.layout));
-  return Error::Ok;
+  return make_dense_layout(sizes, order, element_size, tensor.layout);  // checked: cannot fail
 }
 
 inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
   if (TENON_UNLIKELY(impl == nullptr))
     return fail(Error::InvalidState, {"the tensor is undefined"});
-  const size_t element_size = impl->element_size();
-  const int64_t capacity = ImplAccess::capacity(*impl);
-  if (nbytes <= static_cast<size_t>(capacity) * element_size) return Error::Ok;
+  ImplFields& tensor = ImplAccess::fields(*impl);
+  const size_t element_size = elementSize(tensor.type);
+  const size_t room = static_cast<size_t>(tensor.capacity) * element_size;
+  if (nbytes <= room) return Error::Ok;
   if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
     return fail(Error::InvalidArgument, {nbytes, " bytes overflow the address space"});
   }
-  if (TENON_UNLIKELY(impl->shape_dynamism() != TensorShapeDynamism::DYNAMIC_UNBOUND)) {
-    return fail(Error::NotSupported,
-                {nbytes, " bytes are beyond the ", static_cast<size_t>(capacity) * element_size,
-                 " of this ", toString(impl->shape_dynamism()), " tensor, which cannot grow"});
+  if (TENON_UNLIKELY(tensor.dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND)) {
+    return fail(Error::NotSupported, {nbytes, " bytes are beyond the ", room, " of this ",
+                                      toString(tensor.dynamism), " tensor, which cannot grow"});
   }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
-  const int64_t reach = ImplAccess::layout(*impl).reach();
-  const int64_t needed = asked < reach ? reach : asked;
-  return grow(*impl, needed, needed, reach);
+  const int64_t reach = tensor.layout.reach();
+  int64_t capacity = asked < reach ? reach : asked;
+  Allocation memory{nullptr, nullptr};
+  TENON_TRY(allocate_grown(tensor, capacity, capacity, memory));
+  replace_memory(tensor, memory, capacity, reach);
+  return Error::Ok;
 }
 
 }  // namespace detail

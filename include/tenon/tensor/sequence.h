@@ -96,16 +96,15 @@ Error make_arange(Number start, Number end, Number step, ScalarType type,
                   TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
-  ImplParts parts;
-  TENON_TRY(plan_created({count}, {}, type, dynamism, parts));
+  TENON_TRY(check_type(type));
   if (count > 0) {
     // The values are monotonic: where both ends fit, all do.
     alignas(16) unsigned char element[16];
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, start + step * static_cast<Number>(count - 1), element));
   }
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
-  store_sequence(type, ImplAccess::raw_mutable_data(*impl), start, step, 0, count);
+  TENON_TRY(make_owned({count}, {}, {}, type, dynamism, Contents::Uninitialized, impl));
+  store_sequence(type, fields(impl).data, start, step, 0, count);
   return Error::Ok;
 }
 
@@ -133,28 +132,29 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
 /// Counts along `axis`, or through all elements in row-major order.
 TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType type,
                            TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
-  ImplParts parts;
-  TENON_TRY(plan_created(sizes, {}, type, dynamism, parts));
+  TENON_TRY(check_type(type));
+  TENON_TRY(check_dims("sizes", sizes));
+  int64_t numel = 0;
+  TENON_TRY(compute_numel(sizes, numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
     return fail(Error::OutOfBounds,
                 {"axis ", axis.value_or(0), " is out of range for ", rank, " dimensions"});
   }
-  const int64_t numel = parts.layout.numel;
   int64_t length = numel;  // values before they start over
   int64_t inner = 1;       // elements with one value
   if (axis.has_value()) {
     const auto d =
         static_cast<size_t>(axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis.value_or(0));
     length = sizes[d];
-    inner = parts.layout.strides[d];
+    for (size_t i = d + 1; numel > 0 && i < sizes.size(); ++i) inner *= sizes[i];
   }
   if (numel > 0) {
     alignas(16) unsigned char element[16];
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_owned(std::move(parts), Contents::Uninitialized, impl));
-  auto* out = static_cast<char*>(ImplAccess::raw_mutable_data(*impl));
+  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, impl));
+  auto* out = static_cast<char*>(fields(impl).data);
   const auto size = static_cast<int64_t>(elementSize(type));
   if (inner == 1) {
     for (int64_t done = 0; done < numel; done += length) {
@@ -173,12 +173,10 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
 
 TENON_LAZY Error make_eye(int64_t n, int64_t m, ScalarType type, TensorShapeDynamism dynamism,
                           TensorImplPtr& impl) noexcept {
-  ImplParts parts;
-  TENON_TRY(plan_created({n, m}, {}, type, dynamism, parts));
   alignas(16) unsigned char one[16];
   TENON_TRY(store_scalar(type, 1, one));
-  TENON_TRY(make_owned(std::move(parts), Contents::Zero, impl));
-  auto* out = static_cast<char*>(ImplAccess::raw_mutable_data(*impl));
+  TENON_TRY(make_owned({n, m}, {}, {}, type, dynamism, Contents::Zero, impl));
+  auto* out = static_cast<char*>(fields(impl).data);
   const auto size = static_cast<int64_t>(elementSize(type));
   for (int64_t i = 0; i < n && i < m; ++i)
     std::memcpy(out + (i * m + i) * size, one, elementSize(type));

@@ -83,7 +83,7 @@ class Tensor {
   /// Element 0, for writing. Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const {
     get("mutable_data_ptr").check_writable("mutable_data_ptr");
-    return impl_->data_;
+    return impl_->fields_.data;
   }
   template <class T>
   T* mutable_data_ptr() const {
@@ -139,7 +139,8 @@ class Tensor {
   /// The memory described, not owned: valid while the tensor lives and is not resized.
   TensorView as_view() const {
     const TensorImpl& impl = get("as_view");
-    return {impl.data_, impl.type_, impl.device_, impl.layout_.sizes, impl.layout_.strides};
+    const detail::ImplFields& fields = impl.fields_;
+    return {fields.data, fields.type, fields.device, fields.layout.sizes, fields.layout.strides};
   }
 
   const TensorImplPtr& impl() const noexcept { return impl_; }
@@ -178,7 +179,7 @@ class Tensor {
     return impl;
   }
   const TensorImpl* owner() const noexcept {
-    return impl_->base_ != nullptr ? impl_->base_.get() : impl_.get();
+    return impl_->fields_.base != nullptr ? impl_->fields_.base.get() : impl_.get();
   }
 
   TensorImplPtr impl_;

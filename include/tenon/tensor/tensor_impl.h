@@ -74,18 +74,27 @@ class BorrowCount {
 #endif
 };
 
-/// Everything a new TensorImpl is made of.
-struct ImplParts {
+/// What a TensorImpl holds. Creators fill it in place: copying a layout that has just been written
+/// costs more than computing it.
+struct ImplFields {
   Layout layout;
   void* data = nullptr;
+  int64_t capacity = 0;  // elements of room from data upward
   ScalarType type = ScalarType::Float;
-  Device device;
-  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
   Ownership ownership = Ownership::Borrowed;
   bool readonly = false;
-  bool placeholder = false;  // no data, on purpose
-  Deleter deleter;
-  TensorImplPtr base;  // whose memory it is, for a view
+  BorrowCount borrows;
+  Device device;
+  TensorImplPtr base;  // whose memory it is, for a view; counted there as a borrow
+  Deleter deleter;     // last, so that it goes first, before what it may refer to
+
+  /// Derives the rest once layout, data and type are there.
+  void settle(TensorShapeDynamism asked) noexcept {
+    dynamism = layout.sizes.empty() ? TensorShapeDynamism::STATIC : asked;
+    // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
+    capacity = layout.reach() < layout.numel ? layout.reach() : layout.numel;
+  }
 };
 
 struct ImplAccess;
@@ -106,42 +115,60 @@ class TensorImpl {
   /// and InvalidType for an Undefined `type`.
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data = nullptr,
              const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
-             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC)
-      : TensorImpl(describe(type, dim, sizes, data, dim_order, strides, dynamism)) {}
+             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
+    TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
+                " is not an element type");
+    TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
+                "TensorImpl: ", dim, " dimensions",
+                dim < 0 ? "; expected 0 or more" : " without sizes");
+    const auto list = [dim](const auto* values) {
+      return values != nullptr ? Dims(values, values + dim) : Dims();
+    };
+    const Error error =
+        make_layout(list(sizes), list(dim_order), list(strides), elementSize(type), fields_.layout);
+    if (error != Error::Ok) {
+      detail::raise_message(detail::blame("TensorImpl", error), last_error_message());
+    }
+    fields_.data = data;
+    fields_.type = type;
+    fields_.settle(dynamism);
+  }
 
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl() {
-    if (base_ != nullptr) base_->borrows_.remove();
+    if (fields_.base != nullptr) fields_.base->fields_.borrows.remove();
   }
 
-  int64_t dim() const noexcept { return static_cast<int64_t>(layout_.sizes.size()); }
-  int64_t numel() const noexcept { return layout_.numel; }
-  size_t nbytes() const noexcept { return static_cast<size_t>(layout_.numel) * element_size(); }
+  int64_t dim() const noexcept { return static_cast<int64_t>(fields_.layout.sizes.size()); }
+  int64_t numel() const noexcept { return fields_.layout.numel; }
+  size_t nbytes() const noexcept {
+    return static_cast<size_t>(fields_.layout.numel) * element_size();
+  }
   /// The size of dimension d; negative d counts from the end. Errors: OutOfBounds.
-  int64_t size(int64_t d) const { return layout_.sizes[wrap("size", d)]; }
+  int64_t size(int64_t d) const { return fields_.layout.sizes[wrap("size", d)]; }
   /// The stride of dimension d, in elements. Errors: OutOfBounds.
-  int64_t stride(int64_t d) const { return layout_.strides[wrap("stride", d)]; }
-  ArrayRef<SizesType> sizes() const noexcept { return layout_.sizes; }
-  ArrayRef<StridesType> strides() const noexcept { return layout_.strides; }
-  ArrayRef<DimOrderType> dim_order() const noexcept { return layout_.dim_order; }
-  ScalarType scalar_type() const noexcept { return type_; }
-  ScalarType dtype() const noexcept { return type_; }
-  size_t element_size() const noexcept { return elementSize(type_); }
-  Device device() const noexcept { return device_; }
-  TensorShapeDynamism shape_dynamism() const noexcept { return dynamism_; }
-  Ownership ownership() const noexcept { return ownership_; }
-  bool is_readonly() const noexcept { return readonly_; }
-  bool is_contiguous() const noexcept { return layout_.is_contiguous(); }
+  int64_t stride(int64_t d) const { return fields_.layout.strides[wrap("stride", d)]; }
+  ArrayRef<SizesType> sizes() const noexcept { return fields_.layout.sizes; }
+  ArrayRef<StridesType> strides() const noexcept { return fields_.layout.strides; }
+  ArrayRef<DimOrderType> dim_order() const noexcept { return fields_.layout.dim_order; }
+  ScalarType scalar_type() const noexcept { return fields_.type; }
+  ScalarType dtype() const noexcept { return fields_.type; }
+  size_t element_size() const noexcept { return elementSize(fields_.type); }
+  Device device() const noexcept { return fields_.device; }
+  TensorShapeDynamism shape_dynamism() const noexcept { return fields_.dynamism; }
+  Ownership ownership() const noexcept { return fields_.ownership; }
+  bool is_readonly() const noexcept { return fields_.readonly; }
+  bool is_contiguous() const noexcept { return fields_.layout.is_contiguous(); }
   /// Whether elements exist that can be read: false for a placeholder.
-  bool has_data() const noexcept { return !placeholder_; }
+  bool has_data() const noexcept { return fields_.data != nullptr || fields_.layout.numel == 0; }
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
-  const void* data() const noexcept { return data_; }
+  const void* data() const noexcept { return fields_.data; }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const {
     check_writable("mutable_data");
-    return data_;
+    return fields_.data;
   }
   /// Errors: InvalidType unless T is the dtype; NotSupported for memory that the host cannot read.
   template <class T>
@@ -159,55 +186,17 @@ class TensorImpl {
   /// Errors: InvalidState for a tensor whose memory is not the caller's.
   void set_data(void* data) {
     TENON_CHECK(
-        ownership_ == Ownership::Borrowed && !deleter_, Error::InvalidState,
+        fields_.ownership == Ownership::Borrowed, Error::InvalidState,
         "set_data: the tensor's memory is not borrowed from the caller, so it cannot be replaced");
-    data_ = data;
-    placeholder_ = data == nullptr && layout_.numel != 0;
+    fields_.data = data;
   }
 
  private:
   friend struct detail::ImplAccess;
   friend class Tensor;
 
-  explicit TensorImpl(detail::ImplParts&& parts) noexcept
-      : layout_(std::move(parts.layout)),
-        data_(parts.data),
-        type_(parts.type),
-        dynamism_(layout_.sizes.empty() ? TensorShapeDynamism::STATIC : parts.dynamism),
-        ownership_(parts.ownership),
-        readonly_(parts.readonly),
-        placeholder_(parts.placeholder),
-        device_(parts.device),
-        base_(std::move(parts.base)),
-        deleter_(std::move(parts.deleter)) {
-    // A shape is laid from element 0 upward, so memory below it or shared by stride 0 is no room.
-    capacity_ = layout_.reach() < layout_.numel ? layout_.reach() : layout_.numel;
-    if (base_ != nullptr) base_->borrows_.add();
-  }
-
-  static detail::ImplParts describe(ScalarType type, int64_t dim, const SizesType* sizes,
-                                    void* data, const DimOrderType* dim_order,
-                                    const StridesType* strides, TensorShapeDynamism dynamism) {
-    TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
-                " is not an element type");
-    TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
-                "TensorImpl: ", dim, " dimensions",
-                dim < 0 ? "; expected 0 or more" : " without sizes");
-    detail::ImplParts parts;
-    const auto list = [dim](const auto* values) {
-      return values != nullptr ? Dims(values, values + dim) : Dims();
-    };
-    const Error error =
-        make_layout(list(sizes), list(dim_order), list(strides), elementSize(type), parts.layout);
-    if (error != Error::Ok) {
-      detail::raise_message(detail::blame("TensorImpl", error), last_error_message());
-    }
-    parts.data = data;
-    parts.type = type;
-    parts.dynamism = dynamism;
-    parts.placeholder = data == nullptr && parts.layout.numel != 0;
-    return parts;
-  }
+  // Not defaulted: that would zero the whole object, inline arrays included, before filling it.
+  TensorImpl() noexcept {}
 
   size_t wrap(const char* function, int64_t d) const {
     const int64_t rank = dim();
@@ -219,29 +208,18 @@ class TensorImpl {
   template <class T>
   T* checked_data(const char* function) const {
     constexpr ScalarType asked = CppTypeToScalarType<T>::value;
-    TENON_CHECK(asked == type_, Error::InvalidType, function, ": asked for ", asked,
-                ", but the tensor's dtype is ", type_);
-    TENON_CHECK(device_.is_host_accessible(), Error::NotSupported, function, ": memory on ",
-                device_, " cannot be read by the host");
+    TENON_CHECK(asked == fields_.type, Error::InvalidType, function, ": asked for ", asked,
+                ", but the tensor's dtype is ", fields_.type);
+    TENON_CHECK(fields_.device.is_host_accessible(), Error::NotSupported, function, ": memory on ",
+                fields_.device, " cannot be read by the host");
     if (!std::is_const_v<T>) check_writable(function);
-    return static_cast<T*>(data_);
+    return static_cast<T*>(fields_.data);
   }
   void check_writable(const char* function) const {
-    TENON_CHECK(!readonly_, Error::InvalidState, function, ": the tensor is read-only");
+    TENON_CHECK(!fields_.readonly, Error::InvalidState, function, ": the tensor is read-only");
   }
 
-  Layout layout_;
-  void* data_;
-  int64_t capacity_;  // elements of room from data_ upward
-  ScalarType type_;
-  TensorShapeDynamism dynamism_;
-  Ownership ownership_;
-  bool readonly_;
-  bool placeholder_;
-  detail::BorrowCount borrows_;
-  Device device_;
-  TensorImplPtr base_;
-  Deleter deleter_;  // last, so that it is destroyed first, before what it may refer to
+  detail::ImplFields fields_;
 };
 
 namespace detail {
@@ -260,8 +238,8 @@ struct NodeAllocator {
     return static_cast<T*>(block);
   }
   void deallocate(T* p, size_t) noexcept { std::free(p); }
-  template <class U, class... Args>
-  void construct(U* p, Args&&... args);
+  template <class U>
+  void construct(U* p) noexcept;
   template <class U>
   void destroy(U* p) noexcept {
     p->~U();
@@ -282,39 +260,16 @@ struct ImplAccess {
   /// The bytes of a node: an impl and std::shared_ptr's control block around it.
   static constexpr size_t kNodeSize = sizeof(TensorImpl) + 4 * sizeof(void*);
 
-  template <class... Args>
-  static void construct(void* p, Args&&... args) noexcept {
-    ::new (p) TensorImpl(std::forward<Args>(args)...);
-  }
+  static void construct(void* p) noexcept { ::new (p) TensorImpl(); }
 
-  /// Makes an impl in `block`, which malloc gave and which has room for kNodeSize bytes.
-  static TensorImplPtr make_in(void* block, ImplParts&& parts) noexcept {
-    return std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), std::move(parts));
-  }
-
-  static const Layout& layout(const TensorImpl& impl) noexcept { return impl.layout_; }
-  static int64_t capacity(const TensorImpl& impl) noexcept { return impl.capacity_; }
-  static bool is_borrowed_from(const TensorImpl& impl) noexcept { return impl.borrows_.any(); }
-  static const TensorImplPtr& base(const TensorImpl& impl) noexcept { return impl.base_; }
-  static const void* raw_data(const TensorImpl& impl) noexcept { return impl.data_; }
-  static void* raw_mutable_data(const TensorImpl& impl) noexcept { return impl.data_; }
-
-  static void set_layout(TensorImpl& impl, Layout&& layout) noexcept {
-    impl.layout_ = std::move(layout);
-  }
-  /// Replaces the memory by a block of our own of `capacity` elements and releases the old one.
-  static void replace_memory(TensorImpl& impl, Allocation memory, int64_t capacity) noexcept {
-    impl.deleter_ = Deleter(memory.base, &std::free);
-    impl.data_ = memory.data;
-    impl.capacity_ = capacity;
-    impl.ownership_ = Ownership::Owned;
-  }
+  static ImplFields& fields(TensorImpl& impl) noexcept { return impl.fields_; }
+  static const ImplFields& fields(const TensorImpl& impl) noexcept { return impl.fields_; }
 };
 
 template <class T>
-template <class U, class... Args>
-void NodeAllocator<T>::construct(U* p, Args&&... args) {
-  ImplAccess::construct(p, std::forward<Args>(args)...);
+template <class U>
+void NodeAllocator<T>::construct(U* p) noexcept {
+  ImplAccess::construct(p);
 }
 
 }  // namespace detail

@@ -39,13 +39,16 @@ struct MakeTensor {
   /// A 0-d tensor of one value.
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Out operator()(T value) const {
-    return (*this)(value, CppTypeToScalarType<T>::value);
+    TensorImplPtr impl;
+    const Error error = detail::make_from_element(&value, CppTypeToScalarType<T>::value, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
   }
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Out operator()(T value, ScalarType type) const {
+    constexpr ScalarType own = CppTypeToScalarType<T>::value;
     TensorImplPtr impl;
-    const bool cast = type != CppTypeToScalarType<T>::value;
-    const Error error = detail::make_from_scalar(value, type, cast, impl);
+    Error error = detail::check_cast(own, type);
+    if (error == Error::Ok) error = detail::make_from_scalar(value, type, impl);
     return detail::finish<Out>(function, error, std::move(impl));
   }
 
@@ -64,15 +67,12 @@ struct MakeTensor {
   /// cast.
   Out operator()(const Dims& sizes, Values values, TypeArg type = TypeArg::deduced(),
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return (*this)(sizes, std::move(values), {}, {}, type, dynamism);
+    return make(values, sizes, {}, {}, type, dynamism);
   }
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides = {},
                  TypeArg type = TypeArg::deduced(),
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    TensorImplPtr impl;
-    const Error error =
-        detail::make_from_values(values, false, sizes, dim_order, strides, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    return make(values, sizes, dim_order, strides, type, dynamism);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -132,6 +132,15 @@ struct MakeTensor {
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
     return (*this)(source, Dims());
+  }
+
+ private:
+  Out make(Values& values, const Dims& sizes, const Dims& dim_order, const Dims& strides,
+           TypeArg type, TensorShapeDynamism dynamism) const {
+    TensorImplPtr impl;
+    const Error error =
+        detail::make_from_values(values, false, sizes, dim_order, strides, type, dynamism, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
   }
 };
 

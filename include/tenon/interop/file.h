@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Files for the formats in this folder: opened, read, mapped, and replaced as a whole. Functions
+// leave errors with fail(); the reader or writer of a format names itself and the path.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+#include "tenon/tensor/deleter.h"
+
+// Whether files can be mapped into memory and replaced under those who read them.
+#if !defined(TENON_HAS_POSIX_FILES)
+#if defined(__unix__) || defined(__APPLE__)
+#define TENON_HAS_POSIX_FILES 1
+#else
+#define TENON_HAS_POSIX_FILES 0
+#endif
+#endif
+
+#if TENON_HAS_POSIX_FILES
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A path as const char*, std::string, std::filesystem::path (where its characters are char) or
+/// anything else with c_str(). Ownership: refers to it.
+class FilePath {
+ public:
+  FilePath(const char* path) noexcept : path_(path) {}
+  template <class S, class = std::enable_if_t<std::is_convertible_v<
+                         decltype(std::declval<const S&>().c_str()), const char*>>>
+  FilePath(const S& path) noexcept : path_(path.c_str()) {}
+
+  const char* c_str() const noexcept { return path_; }
+  Error check() const noexcept {
+    return path_ != nullptr ? Error::Ok : fail(Error::InvalidArgument, {"the path is null"});
+  }
+  /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
+  Error blame(Error error) const noexcept {
+    constexpr size_t kShown = 200;
+    const size_t size = std::strlen(path_);
+    if (size <= kShown) return detail::blame(path_, error);
+    char shown[kShown + 4] = "...";
+    std::memcpy(shown + 3, path_ + size - kShown, kShown + 1);
+    return detail::blame(shown, error);
+  }
+
+ private:
+  const char* path_;
+};
+
+/// Fails with the system's text for `code`, an errno.
+inline Error file_error(const char* what, int code) noexcept {
+  return fail(code == ENOMEM ? Error::OutOfMemory : Error::AccessFailed,
+              {what, ": ", static_cast<const char*>(std::strerror(code))});
+}
+
+/// A file open for reading.
+class InputFile {
+ public:
+  /// Errors: NotFound; AccessFailed, for what is no regular file too.
+  Error open(const char* path) noexcept {
+    file_ = std::fopen(path, "rb");
+    if (file_ == nullptr) {
+      const bool missing = errno == ENOENT;
+      const Error error = file_error("cannot open", errno);
+      return missing ? Error::NotFound : error;
+    }
+    closer_ = Deleter(file_, [](void* f) noexcept { std::fclose(static_cast<std::FILE*>(f)); });
+#if TENON_HAS_POSIX_FILES
+    struct stat status;
+    if (::fstat(::fileno(file_), &status) != 0) return file_error("cannot read", errno);
+    if (!S_ISREG(status.st_mode)) return fail(Error::AccessFailed, {"not a regular file"});
+    size_ = static_cast<uint64_t>(status.st_size);
+#else
+    const long end = std::fseek(file_, 0, SEEK_END) == 0 ? std::ftell(file_) : -1;
+    if (end < 0) return file_error("cannot read", errno);
+    size_ = static_cast<uint64_t>(end);
+#endif
+    return Error::Ok;
+  }
+
+  /// In bytes, when it was opened.
+  uint64_t size() const noexcept { return size_; }
+
+  Error read(size_t offset, void* out, size_t count) noexcept {
+    errno = 0;
+    if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) == 0 &&
+        std::fread(out, 1, count, file_) == count) {
+      return Error::Ok;
+    }
+    if (errno != 0) return file_error("cannot read", errno);
+    return fail(Error::AccessFailed, {"the file became shorter while it was read"});
+  }
+
+  /// Maps the first `length` bytes, at least one, privately: writes stay in this process, the file
+  /// may be closed. Ownership: `unmapper` unmaps. Returns nullptr where that cannot be done.
+  void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper) noexcept {
+#if TENON_HAS_POSIX_FILES
+    void* const base =
+        ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, ::fileno(file_), 0);
+    if (base != MAP_FAILED) {
+      unmapper = Deleter(base, [length](void* p) noexcept { ::munmap(p, length); });
+      return base;
+    }
+#endif
+    return nullptr;
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+  uint64_t size_ = 0;
+  Deleter closer_;
+};
+
+/// A part of what is written.
+struct FileBlock {
+  const void* data;
+  size_t size;
+};
+
+/// Writes the blocks and closes the file, also on failure.
+inline Error write_and_close(std::FILE* file, ArrayRef<FileBlock> blocks) noexcept {
+  int code = 0;
+  for (const FileBlock& block : blocks) {
+    errno = 0;
+    if (block.size != 0 && std::fwrite(block.data, 1, block.size, file) != block.size) {
+      code = errno != 0 ? errno : EIO;
+      break;
+    }
+  }
+  if (std::fclose(file) != 0 && code == 0) code = errno;
+  return code == 0 ? Error::Ok : file_error("cannot write", code);
+}
+
+#if TENON_HAS_POSIX_FILES
+/// Writes a file beside `path` and renames it. `old` is what `path` is now, or null.
+inline Error replace_file(const char* path, const struct stat* old,
+                          ArrayRef<FileBlock> blocks) noexcept {
+  const char* const slash = std::strrchr(path, '/');
+  const size_t folder = slash != nullptr ? static_cast<size_t>(slash + 1 - path) : 0;
+  constexpr size_t kNameRoom = 64;
+  auto* const aside = static_cast<char*>(std::malloc(folder + kNameRoom));
+  const Deleter freer(aside, &std::free);
+  if (aside == nullptr) return file_error("cannot write", ENOMEM);
+  std::memcpy(aside, path, folder);
+  // A name that is taken is another thread's, or was left by a process that died.
+  std::FILE* file = nullptr;
+  for (int attempt = 0; file == nullptr; ++attempt) {
+    Message name(aside + folder, kNameRoom);
+    name.put(".tenon-");
+    append(name, ::getpid());
+    name.put('-');
+    append(name, attempt);
+    name.put(".tmp");
+    file = std::fopen(aside, "wbx");
+    if (file == nullptr && (errno != EEXIST || attempt == 1000)) {
+      return file_error("cannot create a file in its folder", errno);
+    }
+  }
+  if (old != nullptr) {
+    // At worst the new file has the default permissions.
+    static_cast<void>(::fchmod(::fileno(file), old->st_mode & mode_t{0777}));
+  }
+  Error error = write_and_close(file, blocks);
+  if (error == Error::Ok && std::rename(aside, path) != 0) {
+    error = file_error("cannot replace it", errno);
+  }
+  if (error != Error::Ok) std::remove(aside);
+  return error;
+}
+#endif
+
+/// Makes the blocks the content of a file.
+///
+/// An existing one is replaced by rename, and only by a complete one: it stays whole on failure,
+/// and for those who have it open or mapped, whom truncation would end with SIGBUS. A symbolic link
+/// stays one. Devices, pipes, and files on systems without POSIX, are written to.
+/// Errors: AccessFailed, OutOfMemory.
+inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
+#if TENON_HAS_POSIX_FILES
+  struct stat old;
+  const bool exists = ::stat(path, &old) == 0;
+  if (!exists || S_ISREG(old.st_mode)) {
+    char* const real = exists ? ::realpath(path, nullptr) : nullptr;
+    const Deleter freer(real, &std::free);
+    if (exists && real == nullptr) return file_error("cannot write", errno);
+    return replace_file(exists ? real : path, exists ? &old : nullptr, blocks);
+  }
+#endif
+  std::FILE* const file = std::fopen(path, "wb");
+  return file != nullptr ? write_and_close(file, blocks) : file_error("cannot open", errno);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

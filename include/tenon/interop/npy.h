@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// read_npy, from_npy, write_npy, to_npy: tensors from and to NumPy's .npy files.
+//
+// Formats 1.0 to 3.0, C and Fortran order, both byte orders, of the dtypes b1 i1 i2 i4 i8 u1 u2 u4
+// u8 f2 f4 f8 c8 c16. Source: numpy.load, numpy.save.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/result.h"
+#include "tenon/interop/file.h"
+#include "tenon/interop/npy_header.h"
+#include "tenon/kernels/copy.h"
+#include "tenon/kernels/fill.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The bytes of elements that a header promises, once it is known that they are there.
+inline Error count_npy_bytes(const NpyHeader& header, uint64_t available, size_t& nbytes) noexcept {
+  int64_t numel = 0;
+  TENON_TRY(compute_numel(header.sizes, numel));
+  TENON_TRY(compute_nbytes(numel, elementSize(header.type), nbytes));
+  if (nbytes > available) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", header.sizes, " of ", header.type, " need ", nbytes,
+                 " bytes of data, but only ", available, " follow the header"});
+  }
+  return Error::Ok;
+}
+
+/// The dim order that makes a tensor of the header's sizes dense in its order.
+inline Dims npy_dim_order(const NpyHeader& header) noexcept {
+  Dims order;
+  if (header.fortran_order) {
+    for (size_t d = header.sizes.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));
+  }
+  return order;
+}
+
+/// A tensor of the header's type and shape, its elements not yet set.
+inline Error make_npy_owned(const NpyHeader& header, TensorImplPtr& impl) noexcept {
+  return make_owned(header.sizes, npy_dim_order(header), {}, header.type,
+                    TensorShapeDynamism::DYNAMIC_BOUND, Contents::Uninitialized, impl);
+}
+
+/// The bytes of one number; a complex element is two.
+constexpr size_t npy_number_size(ScalarType type) noexcept {
+  return elementSize(type) / (isComplexType(type) ? 2 : 1);
+}
+
+/// Makes the bytes of a file elements of this host.
+inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) noexcept {
+  auto* const bytes = static_cast<unsigned char*>(data);
+  if (header.type == ScalarType::Bool) {
+    // A C++ bool of another value is undefined behaviour. Written only where needed, so that the
+    // pages of a mapping stay the file's.
+    for (size_t i = 0; i < nbytes; ++i) {
+      if (bytes[i] > 1) bytes[i] = 1;
+    }
+  }
+  if (!header.swapped) return;
+  with_element_size(npy_number_size(header.type), [&](auto in) {
+    constexpr size_t kSize = sizeof in;
+    for (size_t i = 0; i < nbytes; i += kSize) {
+      auto out = in;
+      std::memcpy(&in, bytes + i, kSize);
+      for (size_t k = 0; k < kSize; ++k) out.bytes[k] = in.bytes[kSize - 1 - k];
+      std::memcpy(bytes + i, &out, kSize);
+    }
+  });
+}
+
+inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
+  InputFile file;
+  TENON_TRY(file.open(path));
+  unsigned char preamble[kNpyPreamble];
+  const size_t count = file.size() < kNpyPreamble ? static_cast<size_t>(file.size()) : kNpyPreamble;
+  NpyRange text;
+  TENON_TRY(file.read(0, preamble, count));
+  TENON_TRY(parse_npy_preamble(preamble, count, file.size(), text));
+
+  auto* const characters = static_cast<char*>(std::malloc(text.size + 1));
+  const Deleter freer(characters, &std::free);
+  if (characters == nullptr) return fail(Error::OutOfMemory, {"out of memory for the header"});
+  NpyHeader header;
+  TENON_TRY(file.read(text.begin, characters, text.size));
+  TENON_TRY(NpyParser(characters, text.size).parse(header));
+
+  size_t nbytes = 0;
+  TENON_TRY(count_npy_bytes(header, file.size() - text.end(), nbytes));
+  const bool usable = !header.swapped && text.end() % npy_number_size(header.type) == 0;
+  Deleter unmapper;
+  if (usable && nbytes != 0) {
+    if (void* const base = file.map(text.end() + nbytes, unmapper)) {
+      void* const data = static_cast<char*>(base) + text.end();
+      adapt_npy_bytes(header, data, nbytes);
+      return make_from_pointer(data, header.sizes, npy_dim_order(header), {}, header.type,
+                               TensorShapeDynamism::DYNAMIC_BOUND, Device(), unmapper, impl);
+    }
+  }
+  TensorImplPtr made;
+  TENON_TRY(make_npy_owned(header, made));
+  void* const data = made->mutable_data();
+  TENON_TRY(file.read(text.end(), data, nbytes));
+  adapt_npy_bytes(header, data, nbytes);
+  impl = std::move(made);
+  return Error::Ok;
+}
+
+inline Error read_npy_bytes(const void* bytes, size_t total, TensorImplPtr& impl) noexcept {
+  if (bytes == nullptr && total != 0) {
+    return fail(Error::InvalidArgument, {"the pointer to ", total, " bytes is null"});
+  }
+  const auto* const begin = static_cast<const unsigned char*>(bytes);
+  NpyRange text;
+  NpyHeader header;
+  size_t nbytes = 0;
+  TENON_TRY(parse_npy_preamble(begin, total < kNpyPreamble ? total : kNpyPreamble, total, text));
+  TENON_TRY(NpyParser(reinterpret_cast<const char*>(begin + text.begin), text.size).parse(header));
+  TENON_TRY(count_npy_bytes(header, total - text.end(), nbytes));
+  TENON_TRY(make_npy_owned(header, impl));
+  void* const data = impl->mutable_data();
+  if (nbytes != 0) std::memcpy(data, begin + text.end(), nbytes);
+  adapt_npy_bytes(header, data, nbytes);
+  return Error::Ok;
+}
+
+/// The content of a file: a header, and elements that are the tensor's own or those of `copy`.
+struct NpyImage {
+  char header[kNpyHeaderRoom];
+  size_t header_size = 0;
+  const void* data = nullptr;
+  size_t nbytes = 0;
+  TensorImplPtr copy;
+};
+
+inline Error make_npy_image(const Tensor* tensor, NpyImage& image) noexcept {
+  if (tensor == nullptr || !tensor->defined()) {
+    return fail(Error::InvalidState, {"the tensor is undefined"});
+  }
+  const TensorImpl& impl = *tensor->unsafeGetTensorImpl();
+  const NpyType* type = nullptr;
+  for (const NpyType& known : kNpyTypes) {
+    if (known.type == impl.scalar_type()) type = &known;
+  }
+  if (type == nullptr) {
+    return fail(Error::NotSupported, {"NumPy has no dtype ", impl.scalar_type()});
+  }
+  if (!impl.has_data()) {
+    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
+  }
+  if (!impl.device().is_host_accessible()) {
+    return fail(Error::NotSupported, {"memory on ", impl.device(), " cannot be read by the host"});
+  }
+  const size_t rank = impl.sizes().size();
+  DimOrderType reversed[kMaxDims];
+  for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
+  const bool contiguous = impl.is_contiguous();
+  const bool fortran_order =
+      !contiguous && is_dense(impl.sizes(), impl.strides(), {reversed, rank});
+  image.data = impl.data();
+  image.nbytes = impl.nbytes();
+  if (!contiguous && !fortran_order) {
+    TENON_TRY(make_owned(impl.sizes(), {}, {}, impl.scalar_type(), impl.shape_dynamism(),
+                         Contents::Uninitialized, image.copy));
+    copy_elements(Tensor(image.copy.get()).as_view(), tensor->as_view());
+    image.data = image.copy->data();
+  }
+  image.header_size = format_npy_header(*type, fortran_order, impl.sizes(), image.header);
+  return Error::Ok;
+}
+
+inline Error write_npy_file(const char* path, const Tensor* tensor) noexcept {
+  NpyImage image;
+  TENON_TRY(make_npy_image(tensor, image));
+  const FileBlock blocks[] = {{image.header, image.header_size}, {image.data, image.nbytes}};
+  return write_file(path, blocks);
+}
+
+inline Error write_npy(const FilePath& path, const Tensor* tensor) noexcept {
+  Error error = path.check();
+  if (error == Error::Ok) {
+    error = write_npy_file(path.c_str(), tensor);
+    if (error == Error::Ok) return error;
+    error = path.blame(error);
+  }
+  return blame("write_npy", error);
+}
+
+inline std::vector<uint8_t> to_npy(const Tensor* tensor) {
+  NpyImage image;
+  const Error error = make_npy_image(tensor, image);
+  if (error != Error::Ok) raise_message(blame("to_npy", error), last_error_message());
+  std::vector<uint8_t> bytes(image.header_size + image.nbytes);
+  std::memcpy(bytes.data(), image.header, image.header_size);
+  if (image.nbytes != 0) {
+    std::memcpy(bytes.data() + image.header_size, image.data, image.nbytes);
+  }
+  return bytes;
+}
+
+}  // namespace detail
+
+template <class Out>
+struct ReadNpy {
+  const char* function;
+
+  /// Reads the first array of a .npy file: C order as a contiguous tensor, Fortran order as one
+  /// with the dim order reversed, nothing transposed. DYNAMIC_BOUND; bytes after the array are
+  /// ignored, as by NumPy.
+  ///
+  /// Ownership: maps the file into memory, privately: writes are the tensor's alone, its deleter
+  /// unmaps. Until then the file must not be truncated or rewritten in place; write_npy() to the
+  /// same path does neither. Numbers in the other byte order, misaligned ones and systems without
+  /// mmap give memory of the tensor's own. Bytes of a bool that are neither 0 nor 1 become 1.
+  /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
+  /// (structured, object, text, date and void dtypes, long double; other versions of the format;
+  /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
+  /// need); OutOfMemory. Cost: the header's length when mapped, but for bool; else O(bytes).
+  /// Source: numpy.load, which maps only when asked to.
+  Out operator()(const detail::FilePath& path) const {
+    TensorImplPtr impl;
+    Error error = path.check();
+    if (error == Error::Ok) {
+      error = detail::read_npy_file(path.c_str(), impl);
+      if (error != Error::Ok) error = path.blame(error);
+    }
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+template <class Out>
+struct FromNpy {
+  const char* function;
+
+  /// Reads the content of a .npy file from memory.
+  /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
+  Out operator()(const void* bytes, size_t nbytes) const {
+    TensorImplPtr impl;
+    const Error error = detail::read_npy_bytes(bytes, nbytes, impl);
+    return detail::finish<Out>(function, error, std::move(impl));
+  }
+};
+
+inline constexpr ReadNpy<TensorPtr> read_npy{"read_npy"};
+inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
+inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
+inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
+
+/// Writes a tensor to a .npy file: the bytes that numpy.save would write, in format 1.0 and the
+/// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
+/// order are written as they are, others in row-major order, through a copy.
+///
+/// Ownership: reads the tensor. An existing file is replaced once the new one is complete, stays
+/// whole on failure and under tensors that map it, and passes its permissions on; the folder must
+/// be writable. (Devices, pipes, and files on systems without POSIX, are written to.)
+/// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
+/// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
+/// text), OutOfMemory.
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path, const Tensor& tensor) noexcept {
+  return detail::write_npy(path, &tensor);
+}
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path,
+                                     const TensorPtr& tensor) noexcept {
+  return detail::write_npy(path, tensor.get());
+}
+
+/// What write_npy() would write. Errors: its own but AccessFailed, raised; std::bad_alloc.
+inline std::vector<uint8_t> to_npy(const Tensor& tensor) { return detail::to_npy(&tensor); }
+inline std::vector<uint8_t> to_npy(const TensorPtr& tensor) { return detail::to_npy(tensor.get()); }
+
+TENON_END_NAMESPACE
