@@ -57,26 +57,58 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
 
 }  // namespace detail
 
-/// The number of elements: the product of the sizes, 1 for none.
-/// Errors: InvalidArgument when a size is negative or the product of the non-zero ones overflows.
-/// Source: c10::multiply_integers, with the check.
-inline Error compute_numel(ArrayRef<int64_t> sizes, int64_t& numel) noexcept {
+namespace detail {
+
+/// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
+/// counted as 1, and what may be wrong with it.
+struct DensePass {
   int64_t product = 1;
+  int64_t signs = 0;  // negative when a size is
   bool empty = false;
+  bool overflow = false;
+
+  void take(int64_t size) noexcept {
+    signs |= size;
+    empty |= size == 0;
+    overflow |= !multiply(product, size == 0 ? 1 : size, product);
+  }
+  /// Whether the shape is one, of elements that fit the address space.
+  bool valid(size_t element_size) noexcept {
+    int64_t nbytes = 0;
+    overflow |= !multiply(product, static_cast<int64_t>(element_size), nbytes);
+    return !overflow && signs >= 0 && nbytes <= PTRDIFF_MAX;
+  }
+  int64_t numel() const noexcept { return empty ? 0 : product; }
+};
+
+/// Says what is wrong with a shape that is not valid.
+TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
+  int64_t product = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (TENON_UNLIKELY(sizes[d] < 0)) {
-      return detail::fail(Error::InvalidArgument, {"size ", sizes[d], " of dimension ", d,
-                                                   " is negative in sizes ", sizes});
+    if (sizes[d] < 0) {
+      return fail(Error::InvalidArgument,
+                  {"size ", sizes[d], " of dimension ", d, " is negative in sizes ", sizes});
     }
-    if (sizes[d] == 0) {
-      empty = true;
-    } else if (TENON_UNLIKELY(!detail::multiply(product, sizes[d], product))) {
-      // Zero-size shapes too: their strides are products of the non-zero sizes.
-      return detail::fail(Error::InvalidArgument,
-                          {"the element count of sizes ", sizes, " overflows 64 bits"});
+    if (sizes[d] != 0 && !multiply(product, sizes[d], product)) {
+      return fail(Error::InvalidArgument,
+                  {"the element count of sizes ", sizes, " overflows 64 bits"});
     }
   }
-  numel = empty ? 0 : product;
+  return fail(Error::InvalidArgument,
+              {product, " elements of ", element_size, " bytes overflow the address space"});
+}
+
+}  // namespace detail
+
+/// The number of elements, 1 for no sizes, of a shape whose elements fit the address space.
+/// Errors: InvalidArgument when a size is negative, or when the product of those that are not 0, in
+/// elements or bytes, overflows: strides are products of sizes in shapes without elements too.
+/// Source: c10::multiply_integers, with the checks.
+inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t& numel) noexcept {
+  detail::DensePass pass;
+  for (int64_t size : sizes) pass.take(size);
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  numel = pass.numel();
   return Error::Ok;
 }
 
@@ -225,6 +257,8 @@ struct Layout {
   DimOrder dim_order;
   int64_t numel = 1;
   Extent extent{0, 0};
+  /// Whether strides and dim order are those that the sizes alone imply.
+  bool row_major = true;
 
   bool is_contiguous() const noexcept { return tenon::is_contiguous(sizes, strides); }
   bool is_dense() const noexcept { return tenon::is_dense(sizes, strides, dim_order); }
@@ -249,63 +283,51 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();
   DimOrderType* const dim_order = layout.dim_order.data();
-  int64_t product = 1;
-  bool valid = true;
-  bool empty = false;
-  for (size_t i = rank; i-- > 0;) {
-    const size_t d = order != nullptr ? (*order)[i] : i;
-    dim_order[i] = static_cast<DimOrderType>(d);
-    stride[d] = product;
+  detail::DensePass pass;
+  const auto step = [&](size_t i, size_t d) {
     const int64_t n = given[d];
+    dim_order[i] = static_cast<DimOrderType>(d);
+    stride[d] = pass.product;
     size[d] = n;
-    if (TENON_UNLIKELY(n <= 0)) {
-      empty = true;
-      valid &= n == 0;
-    } else {
-      valid &= detail::multiply(product, n, product);
-    }
+    pass.take(n);
+  };
+  if (order == nullptr) {
+    for (size_t i = rank; i-- > 0;) step(i, i);
+  } else {
+    const DimOrderType* const nested = order->data();
+    for (size_t i = rank; i-- > 0;) step(i, nested[i]);
   }
-  int64_t nbytes = 0;
-  valid &= detail::multiply(product, static_cast<int64_t>(element_size), nbytes) &&
-           nbytes <= PTRDIFF_MAX;
-  if (TENON_UNLIKELY(!valid)) {
-    TENON_TRY(compute_numel(sizes, product));
-    size_t bytes = 0;
-    return compute_nbytes(product, element_size, bytes);
-  }
-  layout.numel = empty ? 0 : product;
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  layout.numel = pass.numel();
   layout.extent = Extent{0, layout.numel - 1};
+  layout.row_major = order == nullptr;
   return Error::Ok;
 }
 
-/// Makes a Layout: the one place where a shape is checked and becomes bytes.
-///
-/// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
-/// the dim order. Sizes without elements may come with any strides. Errors: InvalidArgument (more
-/// than kMaxDims dimensions; a negative size; an overflowing element count, extent or byte count; a
-/// dim_order that is no permutation; lengths that differ; strides that do not nest in the dim
-/// order), OutOfMemory (a shape of more than 6 dimensions).
-inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                         size_t element_size, Layout& layout) noexcept {
-  TENON_TRY(detail::check_dims("dim_order", dim_order));
-  TENON_TRY(detail::check_dims("strides", strides));
+namespace detail {
+
+/// make_layout() with a dim order or strides.
+inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                                 size_t element_size, Layout& layout) noexcept {
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
   if (dim_order.empty()) {
     TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
     if (strides.empty() || strides == layout.strides) return Error::Ok;
   }
-  TENON_TRY(detail::check_dims("sizes", sizes));
+  TENON_TRY(check_dims("sizes", sizes));
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
-    return detail::fail(Error::InvalidArgument,
-                        {"strides ", strides, " and sizes ", sizes, " differ in length"});
+    return fail(Error::InvalidArgument,
+                {"strides ", strides, " and sizes ", sizes, " differ in length"});
   }
   if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
-    return detail::fail(Error::InvalidArgument,
-                        {"dim_order ", dim_order, " and sizes ", sizes, " differ in length"});
+    return fail(Error::InvalidArgument,
+                {"dim_order ", dim_order, " and sizes ", sizes, " differ in length"});
   }
   DimOrder order;
   if (TENON_UNLIKELY(!order.resize_for_overwrite(rank))) {
-    return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+    return fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
   }
   if (dim_order.empty()) {
     dim_order_from_strides(sizes, strides, order);
@@ -316,9 +338,8 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
           d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
     }
     if (TENON_UNLIKELY(!is_permutation(order))) {
-      return detail::fail(
-          Error::InvalidArgument,
-          {"dim_order ", dim_order, " is not a permutation of the ", rank, " dimensions"});
+      return fail(Error::InvalidArgument,
+                  {"dim_order ", dim_order, " is not a permutation of the ", rank, " dimensions"});
     }
   }
   TENON_TRY(make_dense_layout(sizes, &order, element_size, layout));
@@ -326,14 +347,32 @@ inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& s
 
   for (size_t i = 0; i < rank; ++i) layout.strides[i] = strides[i];
   if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, order))) {
-    return detail::fail(Error::InvalidArgument,
-                        {"strides ", strides, " do not nest in the order of dim_order ", dim_order,
-                         " for sizes ", sizes});
+    return fail(Error::InvalidArgument,
+                {"strides ", strides, " do not nest in the order of dim_order ", dim_order,
+                 " for sizes ", sizes});
   }
+  layout.row_major = false;
   size_t nbytes = 0;
   TENON_TRY(compute_extent(sizes, strides, layout.extent));
   TENON_TRY(compute_nbytes(layout.extent.min, element_size, nbytes));
   return compute_nbytes(layout.reach(), element_size, nbytes);
+}
+
+}  // namespace detail
+
+/// Makes a Layout: the one place where a shape is checked and becomes bytes.
+///
+/// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
+/// the dim order. Sizes without elements may come with any strides. Errors: InvalidArgument (more
+/// than kMaxDims dimensions; a negative size; an overflowing element count, extent or byte count; a
+/// dim_order that is no permutation; lengths that differ; strides that do not nest in the dim
+/// order), OutOfMemory (a shape of more than 6 dimensions).
+inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                         size_t element_size, Layout& layout) noexcept {
+  const bool plain = dim_order.empty() && strides.empty() && dim_order.error() == Error::Ok &&
+                     strides.error() == Error::Ok;
+  return plain ? make_dense_layout(sizes, nullptr, element_size, layout)
+               : detail::make_strided_layout(sizes, dim_order, strides, element_size, layout);
 }
 
 TENON_END_NAMESPACE

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/config.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy_header.h"
@@ -26,9 +27,9 @@ namespace detail {
 
 /// The bytes of elements that a header promises, once it is known that they are there.
 inline Error count_npy_bytes(const NpyHeader& header, uint64_t available, size_t& nbytes) noexcept {
-  int64_t numel = 0;
-  TENON_TRY(compute_numel(header.sizes, numel));
-  TENON_TRY(compute_nbytes(numel, elementSize(header.type), nbytes));
+  Layout layout;
+  TENON_TRY(make_layout(header.sizes, {}, {}, elementSize(header.type), layout));
+  nbytes = static_cast<size_t>(layout.numel) * elementSize(header.type);
   if (nbytes > available) {
     return fail(Error::InvalidArgument,
                 {"sizes ", header.sizes, " of ", header.type, " need ", nbytes,
@@ -107,12 +108,10 @@ inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
                                TensorShapeDynamism::DYNAMIC_BOUND, Device(), unmapper, impl);
     }
   }
-  TensorImplPtr made;
-  TENON_TRY(make_npy_owned(header, made));
-  void* const data = made->mutable_data();
+  TENON_TRY(make_npy_owned(header, impl));
+  void* const data = impl->mutable_data();
   TENON_TRY(file.read(text.end(), data, nbytes));
   adapt_npy_bytes(header, data, nbytes);
-  impl = std::move(made);
   return Error::Ok;
 }
 
@@ -172,7 +171,12 @@ inline Error make_npy_image(const Tensor* tensor, NpyImage& image) noexcept {
   if (!contiguous && !fortran_order) {
     TENON_TRY(make_owned(impl.sizes(), {}, {}, impl.scalar_type(), impl.shape_dynamism(),
                          Contents::Uninitialized, image.copy));
-    copy_elements(Tensor(image.copy.get()).as_view(), tensor->as_view());
+    const TensorView out = Tensor(image.copy.get()).as_view();
+    const TensorView in = tensor->as_view();
+    for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
+      TENON_TRY(check_dims("shape", *dims));
+    }
+    copy_elements(out, in);
     image.data = image.copy->data();
   }
   image.header_size = format_npy_header(*type, fortran_order, impl.sizes(), image.header);
@@ -228,13 +232,13 @@ struct ReadNpy {
   /// need); OutOfMemory. Cost: the header's length when mapped, but for bool; else O(bytes).
   /// Source: numpy.load, which maps only when asked to.
   Out operator()(const detail::FilePath& path) const {
-    TensorImplPtr impl;
+    detail::Made<Out> made;
     Error error = path.check();
     if (error == Error::Ok) {
-      error = detail::read_npy_file(path.c_str(), impl);
+      error = detail::read_npy_file(path.c_str(), made.impl());
       if (error != Error::Ok) error = path.blame(error);
     }
-    return detail::finish<Out>(function, error, std::move(impl));
+    return made.finish(function, error);
   }
 };
 
@@ -245,9 +249,8 @@ struct FromNpy {
   /// Reads the content of a .npy file from memory.
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
   Out operator()(const void* bytes, size_t nbytes) const {
-    TensorImplPtr impl;
-    const Error error = detail::read_npy_bytes(bytes, nbytes, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::read_npy_bytes(bytes, nbytes, made.impl()));
   }
 };
 

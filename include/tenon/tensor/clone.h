@@ -74,13 +74,14 @@ struct CloneTensor {
 
  private:
   Out make_typed(const Tensor* source, ScalarType type) const {
-    const Error error = detail::check_type(type);
-    return error == Error::Ok ? make(source, type) : detail::finish<Out>(function, error, nullptr);
+    detail::Made<Out> made;
+    Error error = detail::check_type(type);
+    if (error == Error::Ok) error = detail::make_clone(source, type, made.impl());
+    return made.finish(function, error);
   }
   Out make(const Tensor* source, ScalarType type) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_clone(source, type, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_clone(source, type, made.impl()));
   }
 };
 

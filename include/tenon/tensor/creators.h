@@ -105,13 +105,9 @@ struct EmptyStrided {
   /// Source: at::empty_strided, executorch::extension::empty_strided.
   Out operator()(const Dims& sizes, const Dims& strides, ScalarType type = ScalarType::Float,
                  TENON_DETAIL_DYNAMISM) const {
-    TensorImplPtr impl;
-    Error error = detail::check_type(type);
-    if (error == Error::Ok) {
-      error = detail::make_owned(sizes, {}, strides, type, dynamism,
-                                 detail::Contents::Uninitialized, impl);
-    }
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_owned(sizes, {}, strides, type, dynamism,
+                                                    detail::Contents::Uninitialized, made.impl()));
   }
 };
 
@@ -143,10 +139,9 @@ struct EmptyLike {
 
  private:
   Out make(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism) const {
-    TensorImplPtr impl;
-    const Error error =
-        detail::make_like(source, type, dynamism, detail::Contents::Uninitialized, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_like(source, type, dynamism,
+                                                   detail::Contents::Uninitialized, made.impl()));
   }
 };
 
@@ -158,9 +153,9 @@ struct FullStrided {
   /// full_strided.
   Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
                  ScalarType type = ScalarType::Float, TENON_DETAIL_DYNAMISM) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_full(sizes, strides, value, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function,
+                       detail::make_full(sizes, strides, value, type, dynamism, made.impl()));
   }
 };
 
@@ -197,9 +192,9 @@ struct FullLike {
 
   Out make(const Tensor* source, const Scalar& value, ScalarType type,
            TensorShapeDynamism dynamism) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_full_like(source, value, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function,
+                       detail::make_full_like(source, value, type, dynamism, made.impl()));
   }
 };
 
@@ -240,9 +235,8 @@ struct ScalarTensor {
 
   /// A 0-d STATIC tensor of a value, Float unless a type is given. Source: at::scalar_tensor.
   Out operator()(const Scalar& value, ScalarType type = ScalarType::Float) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_from_scalar(value, type, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_from_scalar(value, type, made.impl()));
   }
 };
 

@@ -121,7 +121,9 @@ class Deleter {
 
   void take(Deleter& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
-    argument_ = other.argument_;
+    // Volatile, so that the compiler does not load both pointers as one vector: they were often
+    // just stored one by one, and such a load waits for the store buffer.
+    argument_ = *const_cast<void* volatile*>(&other.argument_);
     error_ = other.error_;
     if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
   }

@@ -47,13 +47,21 @@ inline Error check_cast(ScalarType from, ScalarType to) noexcept {
 
 inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return ImplAccess::fields(*impl); }
 
+/// Makes an impl in `block` and puts it into `impl`, which is null. Constructed there rather than
+/// assigned: the two pointers, just stored, would be loaded as one vector, which waits for the
+/// store buffer.
+inline void start_impl(void* block, TensorImplPtr& impl) noexcept {
+  ::new (static_cast<void*>(&impl))
+      TensorImplPtr(std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block)));
+}
+
 /// Makes an impl to be filled in.
 inline Error new_impl(TensorImplPtr& impl) noexcept {
   void* block = std::malloc(ImplAccess::kNodeSize);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, {"out of memory for a tensor"});
   }
-  impl = std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block));
+  start_impl(block, impl);
   return Error::Ok;
 }
 
@@ -64,7 +72,7 @@ inline Error new_owned_impl(size_t nbytes, Contents contents, TensorImplPtr& imp
     if (TENON_UNLIKELY(block == nullptr)) {
       return fail(Error::OutOfMemory, {"out of memory for a tensor"});
     }
-    impl = std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block));
+    start_impl(block, impl);
     ImplFields& made = fields(impl);
     made.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
     made.ownership = Ownership::Owned;
@@ -102,7 +110,7 @@ inline Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  if (dim_order.empty() && strides.empty()) return compute_numel(sizes, reach);
+  if (dim_order.empty() && strides.empty()) return compute_numel(sizes, element_size, reach);
   Layout layout;
   TENON_TRY(make_layout(sizes, dim_order, strides, element_size, layout));
   TENON_TRY(check_owning_strides(layout));
@@ -114,6 +122,7 @@ inline Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const
 inline Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                         ScalarType type, TensorShapeDynamism dynamism, Contents contents,
                         TensorImplPtr& impl) noexcept {
+  TENON_TRY(check_type(type));
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
   size_t nbytes = 0;
@@ -127,9 +136,10 @@ inline Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& st
 }
 
 /// A tensor over memory that came as a pointer, with or without a deleter.
-inline Error make_from_pointer(DataPtr data, const Dims& sizes, const Dims& dim_order,
-                               const Dims& strides, TypeArg type_arg, TensorShapeDynamism dynamism,
-                               Device device, Deleter& deleter, TensorImplPtr& impl) noexcept {
+inline Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                               const Dims& strides, const TypeArg& type_arg,
+                               TensorShapeDynamism dynamism, const Device& device, Deleter& deleter,
+                               TensorImplPtr& impl) noexcept {
   const ScalarType type = type_arg.value_or(data.type());
   TENON_TRY(check_type(type));
   if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
@@ -316,38 +326,66 @@ struct IsResult<Result<T>> : std::true_type {
   using value_type = T;
 };
 
-/// Turns an impl into what a creator returns: TensorImplPtr, Tensor or TensorPtr.
-template <class Out>
-Error wrap(TensorImplPtr& impl, Out& out) noexcept {
-  if constexpr (std::is_same_v<Out, TensorPtr>) {
-    out.reset(new (std::nothrow) Tensor(std::move(impl)));
-    if (TENON_UNLIKELY(out == nullptr))
-      return fail(Error::OutOfMemory, {"out of memory for a handle"});
-  } else {
-    out = Out(std::move(impl));
+/// Where a creator puts the impl that it makes: in the very object that it will return, since
+/// moving two pointers that were just stored waits for the store buffer.
+template <class T>
+struct Slot;
+template <>
+struct Slot<TensorImplPtr> {
+  TensorImplPtr value;
+  TensorImplPtr& impl() noexcept { return value; }
+  bool ready() const noexcept { return true; }
+};
+template <>
+struct Slot<Tensor> {
+  Tensor value;
+  TensorImplPtr& impl() noexcept { return ImplAccess::impl(value); }
+  bool ready() const noexcept { return true; }
+};
+template <>
+struct Slot<TensorPtr> {
+  TensorPtr value{new (std::nothrow) Tensor};
+  TensorImplPtr without_handle;
+  TensorImplPtr& impl() noexcept {
+    return value != nullptr ? ImplAccess::impl(*value) : without_handle;
   }
-  return Error::Ok;
-}
+  bool ready() const noexcept { return value != nullptr; }
+};
 
-/// Ends a creator: the value, or the error under the name of `function`, thrown or as a Result.
+/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
+/// made.impl()));`
 template <class Out>
-Out finish(const char* function, Error error, TensorImplPtr&& impl) {
-  if constexpr (IsResult<Out>::value) {
-    typename Out::value_type out;
-    if (TENON_UNLIKELY(error != Error::Ok) ||
-        TENON_UNLIKELY((error = wrap(impl, out)) != Error::Ok)) {
-      return blame(function, error);
+class Made {
+ public:
+  TensorImplPtr& impl() noexcept { return slot_.impl(); }
+
+  /// The value, or the error under the name of `function`, thrown or as a Result.
+  Out finish(const char* function, Error error) {
+    if (TENON_UNLIKELY(error == Error::Ok && !slot_.ready())) {
+      error = fail(Error::OutOfMemory, {"out of memory for a handle"});
     }
-    return out;
-  } else {
-    Out out;
-    if (TENON_UNLIKELY(error != Error::Ok) ||
-        TENON_UNLIKELY((error = wrap(impl, out)) != Error::Ok)) {
-      raise_message(blame(function, error), last_error_message());
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      error = blame(function, error);
+      if constexpr (IsResult<Out>::value) {
+        return error;
+      } else {
+        raise_message(error, last_error_message());
+      }
     }
-    return out;
+    return std::move(slot_.value);
   }
-}
+
+ private:
+  template <class T, bool = IsResult<T>::value>
+  struct Value {
+    using type = T;
+  };
+  template <class T>
+  struct Value<T, true> {
+    using type = typename T::value_type;
+  };
+  Slot<typename Value<Out>::type> slot_;
+};
 
 /// The tensor behind a handle; null for a null TensorPtr.
 inline const Tensor* peek(const Tensor& tensor) noexcept { return &tensor; }

@@ -32,10 +32,8 @@ inline Error plan_resize(const Dims& old_sizes, const Dims& sizes, TensorShapeDy
     return fail(Error::NotSupported, {"sizes ", old_sizes, " of this tensor are STATIC"});
   }
   TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(compute_numel(sizes, plan.numel));
+  TENON_TRY(compute_numel(sizes, element_size, plan.numel));
   if (plan.numel <= capacity) return Error::Ok;
-  size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(plan.numel, element_size, nbytes));
   if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
     return fail(Error::InvalidArgument,
                 {"sizes ", sizes, " hold ", plan.numel,
@@ -93,11 +91,40 @@ inline void replace_memory(ImplFields& tensor, const Allocation& memory, int64_t
   tensor.ownership = Ownership::Owned;
 }
 
+/// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
+/// with nothing changed, when it is any other case.
+inline bool resize_in_place(ImplFields& tensor, const Dims& sizes) noexcept {
+  Layout& layout = tensor.layout;
+  const size_t rank = layout.sizes.size();
+  if (tensor.dynamism == TensorShapeDynamism::STATIC || !layout.row_major || sizes.size() != rank ||
+      rank > Dims::kInlineSize) {
+    return false;
+  }
+  int64_t strides[Dims::kInlineSize];
+  const int64_t* const size = sizes.data();
+  DensePass pass;
+  for (size_t d = rank; d-- > 0;) {
+    strides[d] = pass.product;
+    pass.take(size[d]);
+  }
+  // Room for the elements implies that their bytes do not overflow; without elements it implies
+  // nothing.
+  if (pass.overflow || pass.signs < 0 || pass.empty || pass.product > tensor.capacity) return false;
+  for (size_t d = 0; d < rank; ++d) {
+    layout.sizes[d] = size[d];
+    layout.strides[d] = strides[d];
+  }
+  layout.numel = pass.product;
+  layout.extent = Extent{0, pass.product - 1};
+  return true;
+}
+
 inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
   if (TENON_UNLIKELY(impl == nullptr))
     return fail(Error::InvalidState, {"the tensor is undefined"});
   ImplFields& tensor = ImplAccess::fields(*impl);
   const size_t element_size = elementSize(tensor.type);
+  if (resize_in_place(tensor, sizes)) return Error::Ok;
   ResizePlan plan;
   TENON_TRY(plan_resize(tensor.layout.sizes, sizes, tensor.dynamism, tensor.capacity, element_size,
                         plan));

@@ -135,7 +135,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
-  TENON_TRY(compute_numel(sizes, numel));
+  TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
     return fail(Error::OutOfBounds,
@@ -206,9 +206,9 @@ struct Arange {
  private:
   Out make(const Scalar& start, const Scalar& end, const Scalar& step, TypeArg type,
            TensorShapeDynamism dynamism) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_arange(start, end, step, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function,
+                       detail::make_arange(start, end, step, type, dynamism, made.impl()));
   }
 };
 
@@ -221,9 +221,8 @@ struct Iota {
   /// does not fit the type. Source: Nx.iota.
   Out operator()(const Dims& sizes, OptionalIndex axis = none, ScalarType type = ScalarType::Long,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_iota(sizes, axis, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_iota(sizes, axis, type, dynamism, made.impl()));
   }
 };
 
@@ -235,9 +234,8 @@ struct Eye {
   /// at::eye, Nx.eye.
   Out operator()(int64_t n, OptionalIndex m = none, ScalarType type = ScalarType::Float,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_eye(n, m.value_or(n), type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_eye(n, m.value_or(n), type, dynamism, made.impl()));
   }
   Out operator()(int64_t n, ScalarType type,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {

@@ -168,6 +168,8 @@ class Tensor {
   static void operator delete(void*, void*) noexcept {}
 
  private:
+  friend struct detail::ImplAccess;
+
   const TensorImpl& get(const char* function) const {
     TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");
     return *impl_;

@@ -264,6 +264,10 @@ struct ImplAccess {
 
   static ImplFields& fields(TensorImpl& impl) noexcept { return impl.fields_; }
   static const ImplFields& fields(const TensorImpl& impl) noexcept { return impl.fields_; }
+  template <class Handle>
+  static TensorImplPtr& impl(Handle& handle) noexcept {
+    return handle.impl_;
+  }
 };
 
 template <class T>

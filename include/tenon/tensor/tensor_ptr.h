@@ -39,26 +39,25 @@ struct MakeTensor {
   /// A 0-d tensor of one value.
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Out operator()(T value) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_from_element(&value, CppTypeToScalarType<T>::value, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(
+        function, detail::make_from_element(&value, CppTypeToScalarType<T>::value, made.impl()));
   }
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Out operator()(T value, ScalarType type) const {
-    constexpr ScalarType own = CppTypeToScalarType<T>::value;
-    TensorImplPtr impl;
-    Error error = detail::check_cast(own, type);
-    if (error == Error::Ok) error = detail::make_from_scalar(value, type, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    Error error = detail::check_cast(CppTypeToScalarType<T>::value, type);
+    if (error == Error::Ok) error = detail::make_from_scalar(value, type, made.impl());
+    return made.finish(function, error);
   }
 
   /// A 1-d tensor of a list or container.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   Out operator()(Values values, TypeArg type = TypeArg::deduced(),
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    TensorImplPtr impl;
-    const Error error = detail::make_from_values(values, true, {}, {}, {}, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(
+        function, detail::make_from_values(values, true, {}, {}, {}, type, dynamism, made.impl()));
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
@@ -96,19 +95,21 @@ struct MakeTensor {
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter) const {
     Deleter release(data.get(), std::move(deleter));
-    TensorImplPtr impl;
-    const Error error = detail::make_from_pointer(data, sizes, dim_order, strides, type, dynamism,
-                                                  Device(), release, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function,
+                       detail::make_from_pointer(data, sizes, dim_order, strides, type, dynamism,
+                                                 Device(), release, made.impl()));
   }
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
   /// them. Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
-    const Error error =
-        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, {"the impl is null"});
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    made.impl() = std::move(impl);
+    return made.finish(function, made.impl() != nullptr
+                                     ? Error::Ok
+                                     : detail::fail(Error::InvalidState, {"the impl is null"}));
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
@@ -124,10 +125,9 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    TensorImplPtr impl;
-    const Error error =
-        detail::make_view(detail::peek(source), sizes, dim_order, strides, storage_offset, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_view(detail::peek(source), sizes, dim_order, strides,
+                                                   storage_offset, made.impl()));
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
@@ -137,10 +137,9 @@ struct MakeTensor {
  private:
   Out make(Values& values, const Dims& sizes, const Dims& dim_order, const Dims& strides,
            TypeArg type, TensorShapeDynamism dynamism) const {
-    TensorImplPtr impl;
-    const Error error =
-        detail::make_from_values(values, false, sizes, dim_order, strides, type, dynamism, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_from_values(values, false, sizes, dim_order, strides,
+                                                          type, dynamism, made.impl()));
   }
 };
 

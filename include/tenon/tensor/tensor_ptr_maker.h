@@ -76,7 +76,7 @@ class TensorPtrMaker {
   friend struct FromBlob;
   friend TensorPtrMaker for_blob(DataPtr data, Dims sizes, TypeArg type);
 
-  TensorPtrMaker(DataPtr data, Dims sizes, TypeArg type) noexcept
+  TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
       : data_(data), sizes_(std::move(sizes)), type_(type) {}
 
   template <class Out>
@@ -89,10 +89,10 @@ class TensorPtrMaker {
         second.reset();
       });
     }
-    TensorImplPtr impl;
-    const Error error = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_,
-                                                  dynamism_, device_, deleter_, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(
+        function, detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
+                                            device_, deleter_, made.impl()));
   }
 
   DataPtr data_;
@@ -145,13 +145,12 @@ struct FromBlob {
 
  private:
   template <class F>
-  Out make(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
-           TensorShapeDynamism dynamism) const {
+  Out make(const DataPtr& data, const Dims& sizes, const Dims& strides, const TypeArg& type,
+           F deleter, TensorShapeDynamism dynamism) const {
     Deleter release(data.get(), std::move(deleter));
-    TensorImplPtr impl;
-    const Error error = detail::make_from_pointer(data, sizes, {}, strides, type, dynamism,
-                                                  Device(), release, impl);
-    return detail::finish<Out>(function, error, std::move(impl));
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_from_pointer(data, sizes, {}, strides, type, dynamism,
+                                                           Device(), release, made.impl()));
   }
 };
 
