@@ -1,1 +1,39 @@
+# SPDX-License-Identifier: MIT
+#
+# What `cmake --install` copies, and the way back. Nothing installed names the prefix, so the
+# installed tree can be moved.
 
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING
+        PATTERN "*.h")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# The CMake package. In share/, not lib/: nothing in it depends on the architecture.
+set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
+install(TARGETS tenon EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${tenon_package_dir}")
+configure_package_config_file(
+  cmake/tenonConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
+  INSTALL_DESTINATION "${tenon_package_dir}" NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a new minor version may break code, so only the same one is compatible.
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
+              "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
+        DESTINATION "${tenon_package_dir}")
+
+# pkg-config. The folder of the headers is given relative to the file's own.
+file(RELATIVE_PATH tenon_includes_from_pc "${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig"
+     "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+configure_file(cmake/tenon.pc.in tenon.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenon.pc"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
+
+# A project that contains tenon may have an uninstall target of its own.
+if(NOT TARGET uninstall)
+  add_custom_target(
+    uninstall COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" -P
+                      "${CMAKE_CURRENT_SOURCE_DIR}/cmake/uninstall.cmake" VERBATIM)
+endif()

@@ -90,18 +90,18 @@ inline FailureHandler& failure_handler() noexcept {
   return handler;
 }
 
-/// Writes the calling thread's message and returns `error`.
+/// Writes the calling thread's message and returns `error`. A part may be that message itself.
 TENON_COLD inline Error fail(Error error, std::initializer_list<Part> parts) noexcept {
-  Message message(error_text().text, kMessageCapacity);
+  char text[kMessageCapacity];
+  Message message(text, kMessageCapacity);
   for (const Part& part : parts) part.append_to(message);
+  std::memcpy(error_text().text, text, kMessageCapacity);
   return error;
 }
 
 /// Puts "function: " in front of the message that fail() left. Returns `error`.
 TENON_COLD inline Error blame(const char* function, Error error) noexcept {
-  char inner[kMessageCapacity];
-  std::memcpy(inner, error_text().text, kMessageCapacity);
-  return fail(error, {function, ": ", inner});
+  return fail(error, {function, ": ", static_cast<const char*>(error_text().text)});
 }
 
 /// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it

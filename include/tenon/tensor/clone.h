@@ -42,7 +42,12 @@ TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr
   TENON_TRY(make_like(source, type, from.dynamism, Contents::Uninitialized, impl));
   void* const out = fields(impl).data;
   if (!from.layout.is_dense()) {
-    copy_elements(Tensor(impl.get()).as_view(), source->as_view());
+    const TensorView to = Tensor(impl.get()).as_view();
+    const TensorView view = source->as_view();
+    for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
+      TENON_TRY(check_dims("a shape", *dims));
+    }
+    copy_elements(to, view);
   } else if (type != from.type) {
     cast_elements(type, out, from.type, from.data, from.layout.numel);
   } else if (from.layout.numel != 0) {

@@ -28,38 +28,38 @@ class TensorPtrMaker {
   TensorPtrMaker& operator=(TensorPtrMaker&&) = default;
 
   /// The dtype; by default that of the pointer.
-  TensorPtrMaker&& type(ScalarType type) && {
+  TensorPtrMaker&& type(ScalarType type) {
     type_ = type;
     return std::move(*this);
   }
   /// In elements; any values. By default dense.
-  TensorPtrMaker&& strides(Dims strides) && {
+  TensorPtrMaker&& strides(Dims strides) {
     strides_ = std::move(strides);
     return std::move(*this);
   }
-  TensorPtrMaker&& dim_order(Dims dim_order) && {
+  TensorPtrMaker&& dim_order(Dims dim_order) {
     dim_order_ = std::move(dim_order);
     return std::move(*this);
   }
-  TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) && {
+  TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) {
     dynamism_ = dynamism;
     return std::move(*this);
   }
   /// Takes the memory: `deleter(data)` will run once.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
-  TensorPtrMaker&& deleter(F deleter) && {
+  TensorPtrMaker&& deleter(F deleter) {
     deleter_ = Deleter(data_.get(), std::move(deleter));
     return std::move(*this);
   }
   /// Where the memory is. Nothing is moved there.
-  TensorPtrMaker&& device(Device device) && {
+  TensorPtrMaker&& device(Device device) {
     device_ = device;
     return std::move(*this);
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
   /// what contains it, say. Dropped after the deleter has run.
   template <class Owner>
-  TensorPtrMaker&& owner(Owner owner) && {
+  TensorPtrMaker&& owner(Owner owner) {
     owner_ = Deleter(nullptr, [kept = std::move(owner)](void*) noexcept {});
     return std::move(*this);
   }
@@ -72,9 +72,7 @@ class TensorPtrMaker {
   operator TensorPtr() && { return make<TensorPtr>("for_blob"); }
 
  private:
-  template <class Out>
-  friend struct FromBlob;
-  friend TensorPtrMaker for_blob(DataPtr data, Dims sizes, TypeArg type);
+  friend struct ForBlob;
 
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
       : data_(data), sizes_(std::move(sizes)), type_(type) {}
@@ -106,12 +104,15 @@ class TensorPtrMaker {
   Deleter owner_;
 };
 
-/// Starts a tensor over the memory at `data`, which holds elements of `type` (by default that of
-/// the pointer). Ownership: borrows, unless TensorPtrMaker::deleter() is called. Source:
-/// executorch::extension::for_blob.
-inline TensorPtrMaker for_blob(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) {
-  return TensorPtrMaker(data, std::move(sizes), type);
-}
+struct ForBlob {
+  /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default that of
+  /// the pointer. Ownership: borrows, unless TensorPtrMaker::deleter() is called. Source:
+  /// executorch::extension::for_blob.
+  TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
+    return TensorPtrMaker(data, std::move(sizes), type);
+  }
+};
+inline constexpr ForBlob for_blob{};
 
 /// The overloads of from_blob.
 ///

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+#
+# Tests against a partner (a library or program that tenon does not need) are registered whether it
+# is there or not, so that a list of tests shows what did not run and why.
+
+# Registers `test` in place of one whose partner is missing: skipped with the reason, or failing
+# with it when TENON_REQUIRE_PARTNERS is on.
+function(tenon_add_missing_partner_test test reason)
+  add_test(NAME "${test}" COMMAND "${CMAKE_COMMAND}" "-DREASON=${reason}"
+                                  "-DREQUIRED=$<BOOL:${TENON_REQUIRE_PARTNERS}>" -P
+                                  "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/missing_partner.cmake")
+  tenon_skippable_test("${test}")
+endfunction()
+
+# Lets a test that runs skip itself, by exit code 77 or by a line "tenon: skipped: <reason>". With
+# TENON_REQUIRE_PARTNERS both are failures.
+function(tenon_skippable_test test)
+  if(TENON_REQUIRE_PARTNERS)
+    set_tests_properties("${test}" PROPERTIES FAIL_REGULAR_EXPRESSION "tenon: skipped: ")
+  else()
+    set_tests_properties("${test}" PROPERTIES SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION
+                                              "tenon: skipped: ")
+  endif()
+endfunction()

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/device.h"
+
+#include <string>
+#include <type_traits>
+
+#include "support/catch.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+
+namespace {
+
+struct Row {
+  DeviceType type;
+  int number;
+  const char* name;
+  bool host_accessible;
+};
+
+// The numbers are DLDeviceType's.
+const Row kRows[] = {
+    {DeviceType::CPU, 1, "cpu", true},
+    {DeviceType::CUDA, 2, "cuda", false},
+    {DeviceType::CUDAHost, 3, "cuda_host", true},
+    {DeviceType::OpenCL, 4, "opencl", false},
+    {DeviceType::Vulkan, 7, "vulkan", false},
+    {DeviceType::Metal, 8, "metal", false},
+    {DeviceType::VPI, 9, "vpi", false},
+    {DeviceType::ROCM, 10, "rocm", false},
+    {DeviceType::ROCMHost, 11, "rocm_host", true},
+    {DeviceType::CUDAManaged, 13, "cuda_managed", true},
+    {DeviceType::OneAPI, 14, "oneapi", false},
+    {DeviceType::WebGPU, 15, "webgpu", false},
+    {DeviceType::Hexagon, 16, "hexagon", false},
+    {DeviceType::MAIA, 17, "maia", false},
+    {DeviceType::Template, 127, "template", false},
+};
+
+std::string text_of(Device device) {
+  char buffer[64];
+  tenon::detail::Message message(buffer, sizeof buffer);
+  append(message, device);
+  return buffer;
+}
+
+}  // namespace
+
+TEST_CASE("device: types have DLPack's numbers, a name, and are readable by the host or not") {
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    CHECK(static_cast<int>(row.type) == row.number);
+    CHECK(std::string(toString(row.type)) == row.name);
+    CHECK(Device(row.type).is_host_accessible() == row.host_accessible);
+  }
+  CHECK(std::string(toString(static_cast<DeviceType>(5))) == "unknown");
+}
+
+TEST_CASE("device: the default is the CPU") {
+  const Device device;
+  CHECK(device.type() == DeviceType::CPU);
+  CHECK(device.index() == 0);
+  CHECK(device.is_cpu());
+  CHECK_FALSE(device.is_cuda());
+}
+
+TEST_CASE("device: an index of -1 becomes 0") {
+  CHECK(Device(DeviceType::CUDA, -1).index() == 0);
+  CHECK(Device(DeviceType::CUDA).index() == 0);
+  CHECK(Device(DeviceType::CPU, -1).index() == 0);
+  CHECK(Device(DeviceType::CUDA, 3).index() == 3);
+  CHECK(Device(DeviceType::CUDA).is_cuda());
+  CHECK_FALSE(Device(DeviceType::CUDAHost).is_cuda());
+}
+
+TEST_CASE("device: an index below -1, or of the CPU above 0, is an error") {
+  CHECK_ERROR(Error::InvalidArgument, "index -2 of cuda; expected 0 or more",
+              Device(DeviceType::CUDA, -2));
+  CHECK_ERROR(Error::InvalidArgument, "index 1 of cpu; the CPU has only index 0",
+              Device(DeviceType::CPU, 1));
+  CHECK_ERROR(Error::InvalidArgument, "index -2 of cpu", Device(DeviceType::CPU, -2));
+}
+
+TEST_CASE("device: every name is parsed, with and without an index") {
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    CHECK(Device(row.name) == Device(row.type, 0));
+    CHECK(Device(std::string(row.name) + ":0") == Device(row.type, 0));
+    if (row.type != DeviceType::CPU) {
+      CHECK(Device(std::string(row.name) + ":1") == Device(row.type, 1));
+    }
+  }
+}
+
+TEST_CASE("device: the index is the whole number after the colon") {
+  CHECK(Device("cuda:12").index() == 12);
+  CHECK(Device("cuda:0").index() == 0);
+  CHECK(Device("cuda:007").index() == 7);
+  CHECK(Device("cuda:999999").index() == 999999);
+}
+
+TEST_CASE("device: a name that begins with another one is not taken for it") {
+  CHECK(Device("cuda_host:0").type() == DeviceType::CUDAHost);
+  CHECK(Device("cuda_host").type() == DeviceType::CUDAHost);
+  CHECK(Device("cuda_managed:2") == Device(DeviceType::CUDAManaged, 2));
+  CHECK(Device("rocm_host:1") == Device(DeviceType::ROCMHost, 1));
+  CHECK(Device("cuda:1").type() == DeviceType::CUDA);
+}
+
+TEST_CASE("device: any other text is an error that quotes it") {
+  for (const char* text : {"",
+                           ":",
+                           ":0",
+                           "c",
+                           "cud",
+                           "cudaa",
+                           "cuda_",
+                           "CUDA",
+                           "Cpu",
+                           " cuda",
+                           "cuda ",
+                           "cuda:",
+                           "cuda:-1",
+                           "cuda:+1",
+                           "cuda:1x",
+                           "cuda:x",
+                           "cuda: 1",
+                           "cuda:1 ",
+                           "cuda:1:2",
+                           "cuda::1",
+                           "cuda:1234567",
+                           "cuda:99999999999999999999",
+                           "cuda1",
+                           "gpu",
+                           "gpu:0",
+                           "unknown"}) {
+    CHECK_ERROR(Error::InvalidArgument, "\"" + std::string(text) + "\" is not a device",
+                Device(text));
+  }
+  CHECK_ERROR(Error::InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
+}
+
+TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {
+  CHECK(Device("cpu:0").to_string() == "cpu");
+  CHECK(Device(DeviceType::CUDA).to_string() == "cuda:0");
+  CHECK(Device("cuda:12").to_string() == "cuda:12");
+  CHECK(Device(DeviceType::CUDAManaged, 3).to_string() == "cuda_managed:3");
+  CHECK(text_of(Device()) == "cpu");
+  CHECK(text_of(Device("cuda:12")) == "cuda:12");
+  CHECK(text_of(Device(DeviceType::Template)) == "template:0");
+}
+
+TEST_CASE("device: equal means the same type and index") {
+  CHECK(Device("cuda") == Device("cuda:0"));
+  CHECK(Device("cuda:1") != Device("cuda:0"));
+  CHECK(Device("cuda:1") != Device("rocm:1"));
+  CHECK_FALSE(Device("cuda:1") != Device("cuda:1"));
+  CHECK_FALSE(Device("cuda:1") == Device("cuda_host:1"));
+}
+
+TEST_CASE("device: text and types convert implicitly, and constants are built by the compiler") {
+  STATIC_REQUIRE(std::is_convertible_v<const char*, Device>);
+  STATIC_REQUIRE(std::is_convertible_v<std::string, Device>);
+  STATIC_REQUIRE(std::is_convertible_v<DeviceType, Device>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<int, Device>);
+  constexpr Device device(DeviceType::CUDA, 2);
+  STATIC_REQUIRE(device.index() == 2);
+  STATIC_REQUIRE(sizeof(Device) == 8);
+}

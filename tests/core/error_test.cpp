@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/error.h"
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+
+#include "support/catch.h"
+
+using tenon::Error;
+using tenon::Exception;
+using tenon::FailureHandler;
+using tenon::last_error_message;
+using tenon::set_failure_handler;
+using tenon::detail::blame;
+using tenon::detail::fail;
+
+TEST_CASE("error: every code has its name, and Ok is zero") {
+  CHECK(static_cast<int>(Error::Ok) == 0);
+  CHECK(std::string(toString(Error::Ok)) == "Ok");
+  CHECK(std::string(toString(Error::InvalidArgument)) == "InvalidArgument");
+  CHECK(std::string(toString(Error::InvalidType)) == "InvalidType");
+  CHECK(std::string(toString(Error::InvalidState)) == "InvalidState");
+  CHECK(std::string(toString(Error::NotSupported)) == "NotSupported");
+  CHECK(std::string(toString(Error::OutOfMemory)) == "OutOfMemory");
+  CHECK(std::string(toString(Error::OutOfBounds)) == "OutOfBounds");
+  CHECK(std::string(toString(Error::InUse)) == "InUse");
+  CHECK(std::string(toString(Error::NotFound)) == "NotFound");
+  CHECK(std::string(toString(Error::AccessFailed)) == "AccessFailed");
+  CHECK(std::string(toString(Error::Internal)) == "Internal");
+  CHECK(std::string(toString(static_cast<Error>(200))) == "unknown error");
+}
+
+TEST_CASE("error: fail() returns its code and leaves its parts as the last message") {
+  CHECK(fail(Error::OutOfBounds, {"index ", 7, " of ", 3.5, '!'}) == Error::OutOfBounds);
+  CHECK(std::string(last_error_message()) == "index 7 of 3.5!");
+  CHECK(fail(Error::NotFound, {"other"}) == Error::NotFound);
+  CHECK(std::string(last_error_message()) == "other");
+}
+
+TEST_CASE("error: the last message may be a part of the next one") {
+  CHECK(fail(Error::NotFound, {"no file"}) == Error::NotFound);
+  CHECK(fail(Error::NotFound, {"load: ", last_error_message(), ", ", last_error_message()}) ==
+        Error::NotFound);
+  CHECK(std::string(last_error_message()) == "load: no file, no file");
+}
+
+TEST_CASE("error: blame() puts the function's name in front of the message") {
+  CHECK(blame("zeros", fail(Error::InvalidArgument, {"size -1"})) == Error::InvalidArgument);
+  CHECK(std::string(last_error_message()) == "zeros: size -1");
+}
+
+TEST_CASE("error: a message beyond the capacity of 512 is cut at 511 characters") {
+  const std::string text(600, 'x');
+  CHECK(fail(Error::Internal, {text.c_str()}) == Error::Internal);
+  CHECK(std::string(last_error_message()) == std::string(511, 'x'));
+  CHECK(blame("f", Error::Internal) == Error::Internal);
+  CHECK(std::string(last_error_message()) == "f: " + std::string(508, 'x'));
+}
+
+TEST_CASE("error: each thread has its own last message, empty before its first error") {
+  CHECK(fail(Error::Internal, {"of the main thread"}) == Error::Internal);
+  std::string before, after;
+  std::thread([&] {
+    before = last_error_message();
+    static_cast<void>(fail(Error::Internal, {"of the other thread"}));
+    after = last_error_message();
+  }).join();
+  CHECK(before == "");
+  CHECK(after == "of the other thread");
+  CHECK(std::string(last_error_message()) == "of the main thread");
+}
+
+TEST_CASE("error: an Exception is a runtime_error with its code and its own copy of the text") {
+  std::string text = "zeros: no";
+  const Exception exception(Error::InUse, text.c_str());
+  text = "changed";
+  CHECK(exception.error() == Error::InUse);
+  CHECK(std::string(exception.what()) == "zeros: no");
+  const Exception copy = exception;
+  CHECK(copy.error() == Error::InUse);
+  CHECK(std::string(copy.what()) == "zeros: no");
+  STATIC_REQUIRE(std::is_base_of_v<std::runtime_error, Exception>);
+}
+
+TEST_CASE("error: raise() throws its parts, which also are the last message") {
+  const auto caught = tests::caught([]() -> int {
+    tenon::detail::raise(Error::NotSupported, {"rank ", 65});
+  });
+  CHECK(caught.error == Error::NotSupported);
+  CHECK(caught.message == "rank 65");
+  CHECK(std::string(last_error_message()) == "rank 65");
+}
+
+TEST_CASE("error: raise_message() may be given the thread's own message") {
+  static_cast<void>(fail(Error::InvalidType, {"own message"}));
+  const auto caught = tests::caught(
+      []() -> int { tenon::detail::raise_message(Error::InvalidType, last_error_message()); });
+  CHECK(caught.error == Error::InvalidType);
+  CHECK(caught.message == "own message");
+}
+
+TEST_CASE("error: TENON_CHECK passes when its condition holds and raises when not") {
+  const auto check = [](int n) {
+    TENON_CHECK(n > 0, Error::InvalidArgument, "n is ", n);
+    return n;
+  };
+  CHECK(check(3) == 3);
+  CHECK_ERROR(Error::InvalidArgument, "n is -2", check(-2));
+}
+
+TEST_CASE("error: TENON_CHECK evaluates its condition once and its message only on failure") {
+  int conditions = 0;
+  int messages = 0;
+  const auto check = [&](bool holds) {
+    TENON_CHECK((++conditions, holds), Error::Internal, "text ", ++messages);
+    return 0;
+  };
+  check(true);
+  CHECK(conditions == 1);
+  CHECK(messages == 0);
+  CHECK_ERROR(Error::Internal, "text 1", check(false));
+  CHECK(conditions == 2);
+  CHECK(messages == 1);
+}
+
+TEST_CASE("error: TENON_CHECK is one statement and steals no else") {
+  const auto branch = [](bool outer) {
+    // Were the macro a bare `if`, the `else` would be its own and never run for a false `outer`.
+    if (outer)
+      TENON_CHECK(true, Error::Internal, "not raised");
+    else
+      return 'e';
+    return 't';
+  };
+  CHECK(branch(false) == 'e');
+  CHECK(branch(true) == 't');
+  // An expression of type void: it works after a comma and in ?: as well.
+  STATIC_REQUIRE(std::is_void_v<decltype(TENON_CHECK(true, Error::Internal, "text"))>);
+}
+
+TEST_CASE("error: TENON_DCHECK raises where checks are on and evaluates nothing elsewhere") {
+  int conditions = 0;
+  const auto check = [&] {
+    TENON_DCHECK((++conditions, false), Error::OutOfBounds, "debug only");
+    return 0;
+  };
+#if TENON_IS_CHECKED
+  CHECK_ERROR(Error::OutOfBounds, "debug only", check());
+  CHECK(conditions == 1);
+#else
+  check();
+  CHECK(conditions == 0);
+#endif
+}
+
+TEST_CASE("error: TENON_TRY returns an error and goes on after Ok") {
+  int evaluations = 0;
+  bool went_on = false;
+  const auto function = [&](Error inner) {
+    TENON_TRY((++evaluations, inner));
+    went_on = true;
+    return Error::Ok;
+  };
+  CHECK(function(Error::InUse) == Error::InUse);
+  CHECK_FALSE(went_on);
+  CHECK(evaluations == 1);
+  CHECK(function(Error::Ok) == Error::Ok);
+  CHECK(went_on);
+  CHECK(evaluations == 2);
+}
+
+TEST_CASE("error: set_failure_handler returns the handler that was set before") {
+  const FailureHandler first = [](Error, const char*) noexcept {};
+  const FailureHandler second = [](Error, const char*) noexcept { static_cast<void>(0); };
+  REQUIRE(first != second);
+  const FailureHandler original = set_failure_handler(first);
+  CHECK(set_failure_handler(second) == first);
+  CHECK(set_failure_handler(nullptr) == second);
+  CHECK(set_failure_handler(original) == nullptr);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/result.h"
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "support/catch.h"
+
+using tenon::Error;
+using tenon::Result;
+using tenon::detail::fail;
+
+namespace {
+
+// Counts how many are alive, to see that each value is destroyed once.
+struct Counted {
+  explicit Counted(int v) noexcept : value(v) { ++alive; }
+  Counted(Counted&& other) noexcept : value(std::exchange(other.value, -1)) { ++alive; }
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() { --alive; }
+  int value;
+  static int alive;
+};
+int Counted::alive = 0;
+
+Result<int> half_of(int n) {
+  if (n % 2 != 0) return fail(Error::InvalidArgument, {"half_of: ", n, " is odd"});
+  return n / 2;
+}
+
+}  // namespace
+
+TEST_CASE("result: with a value it is ok and has neither error nor message") {
+  const Result<int> result = half_of(8);
+  CHECK(result.ok());
+  CHECK(static_cast<bool>(result));
+  CHECK(result.error() == Error::Ok);
+  CHECK(std::string(result.message()) == "");
+  CHECK(result.value() == 4);
+  CHECK(*result == 4);
+}
+
+TEST_CASE("result: without a value it has the error and its message") {
+  const Result<int> result = half_of(7);
+  CHECK_FALSE(result.ok());
+  CHECK_FALSE(static_cast<bool>(result));
+  CHECK(result.error() == Error::InvalidArgument);
+  CHECK(std::string(result.message()) == "half_of: 7 is odd");
+}
+
+TEST_CASE("result: the message stays when the thread's last one has changed") {
+  const Result<int> result = half_of(7);
+  static_cast<void>(fail(Error::Internal, {"a later error"}));
+  CHECK(std::string(result.message()) == "half_of: 7 is odd");
+  CHECK_ERROR(Error::InvalidArgument, "half_of: 7 is odd", result.value());
+}
+
+TEST_CASE("result: reading the value of a failed result raises its error, in every way to read") {
+  struct Point {
+    int x;
+  };
+  const auto failed = [] { return Result<Point>(fail(Error::NotFound, {"no such point"})); };
+  Result<Point> result = failed();
+  const Result<Point> constant = failed();
+  const std::string text = "no such point";
+  const auto is_raised = [&](tests::Caught caught) {
+    return caught.error == Error::NotFound && caught.message == text;
+  };
+  CHECK(is_raised(tests::caught([&] { return result.value().x; })));
+  CHECK(is_raised(tests::caught([&] { return constant.value().x; })));
+  CHECK(is_raised(tests::caught([&] { return failed().value().x; })));
+  CHECK(is_raised(tests::caught([&] { return (*result).x; })));
+  CHECK(is_raised(tests::caught([&] { return (*constant).x; })));
+  CHECK(is_raised(tests::caught([&] { return (*failed()).x; })));
+  CHECK(is_raised(tests::caught([&] { return result->x; })));
+  CHECK(is_raised(tests::caught([&] { return constant->x; })));
+}
+
+TEST_CASE("result: the value can be changed in place and moved out") {
+  Result<std::string> result = std::string("a text that is too long to be stored inline");
+  *result += '!';
+  result->push_back('?');
+  CHECK(result.value() == "a text that is too long to be stored inline!?");
+  CHECK(result->size() == 45);
+  const std::string moved = std::move(result).value();
+  CHECK(moved == "a text that is too long to be stored inline!?");
+  CHECK(result->empty());
+}
+
+TEST_CASE("result: holds a type that cannot be copied") {
+  Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
+  CHECK(**result == 5);
+  const std::unique_ptr<int> owner = *std::move(result);
+  CHECK(*owner == 5);
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
+  STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<Result<int>>);
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Result<std::unique_ptr<int>>>);
+}
+
+TEST_CASE("result: moving one moves its value or its error") {
+  Result<std::string> source = std::string("value");
+  const Result<std::string> target = std::move(source);
+  CHECK(target.value() == "value");
+
+  Result<std::string> failure = fail(Error::InUse, {"in use"});
+  const Result<std::string> moved = std::move(failure);
+  CHECK(moved.error() == Error::InUse);
+  CHECK(std::string(moved.message()) == "in use");
+  // The text went with it; the code stays, and names itself.
+  CHECK(failure.error() == Error::InUse);
+  CHECK(std::string(failure.message()) == "InUse");
+}
+
+TEST_CASE("result: assignment works between values and errors in every combination") {
+  const auto value = [](int v) { return Result<Counted>(Counted(v)); };
+  const auto error = [] { return Result<Counted>(fail(Error::NotFound, {"none"})); };
+  {
+    Result<Counted> result = value(1);
+    CHECK(Counted::alive == 1);
+    result = value(2);
+    CHECK(result->value == 2);
+    CHECK(Counted::alive == 1);
+    result = error();
+    CHECK(result.error() == Error::NotFound);
+    CHECK(std::string(result.message()) == "none");
+    CHECK(Counted::alive == 0);
+    result = error();
+    CHECK(std::string(result.message()) == "none");
+    result = value(3);
+    CHECK(result.ok());
+    CHECK(result->value == 3);
+    CHECK(Counted::alive == 1);
+    Result<Counted>& same = result;
+    result = std::move(same);
+    CHECK(result->value == 3);
+  }
+  CHECK(Counted::alive == 0);
+}
+
+TEST_CASE("result: an Ok without a value is an internal error, not a value") {
+  const Result<int> result = Error::Ok;
+  CHECK_FALSE(result.ok());
+  CHECK(result.error() == Error::Internal);
+}
+
+TEST_CASE("result: a bool converts only where a condition is asked for") {
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<Result<int>, bool>);
+  STATIC_REQUIRE(std::is_constructible_v<bool, Result<int>>);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/scalar.h"
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "support/catch.h"
+
+using tenon::Error;
+using tenon::Scalar;
+using tenon::ScalarType;
+
+namespace {
+
+const double kInfinity = std::numeric_limits<double>::infinity();
+const double kNaN = std::numeric_limits<double>::quiet_NaN();
+const double kTwo63 = 9223372036854775808.0;
+const double kTwo64 = 18446744073709551616.0;
+
+// The limits of T fit, and the integers beside them do not; from integers and from doubles.
+template <class T>
+void check_limits_of_small_integer() {
+  const auto low = int64_t{std::numeric_limits<T>::min()};
+  const auto high = int64_t{std::numeric_limits<T>::max()};
+  INFO("from " << low << " to " << high);
+  CHECK(Scalar(low).to<T>() == std::numeric_limits<T>::min());
+  CHECK(Scalar(high).to<T>() == std::numeric_limits<T>::max());
+  CHECK(Scalar(static_cast<double>(low)).to<T>() == std::numeric_limits<T>::min());
+  CHECK(Scalar(static_cast<double>(high)).to<T>() == std::numeric_limits<T>::max());
+  CHECK(Scalar(static_cast<uint64_t>(high)).to<T>() == std::numeric_limits<T>::max());
+  CHECK_FALSE(Scalar(low - 1).fits<T>());
+  CHECK_FALSE(Scalar(high + 1).fits<T>());
+  CHECK_FALSE(Scalar(static_cast<double>(low) - 1).fits<T>());
+  CHECK_FALSE(Scalar(static_cast<double>(high) + 1).fits<T>());
+  CHECK_FALSE(Scalar(static_cast<uint64_t>(high) + 1).fits<T>());
+  CHECK_FALSE(Scalar(static_cast<double>(high) + 0.5).fits<T>());
+  CHECK_FALSE(Scalar(static_cast<double>(low) - 0.5).fits<T>());
+}
+
+std::string text_of(const Scalar& value) {
+  char buffer[64];
+  tenon::detail::Message message(buffer, sizeof buffer);
+  append(message, value);
+  return buffer;
+}
+
+}  // namespace
+
+TEST_CASE("scalar: it is the integer 0 unless told otherwise") {
+  CHECK(Scalar().isIntegral(false));
+  CHECK(Scalar().to<int>() == 0);
+}
+
+TEST_CASE("scalar: it knows whether it is a truth value, an integer, floating or complex") {
+  CHECK(Scalar(true).isBoolean());
+  CHECK(Scalar(true).isIntegral(true));
+  CHECK_FALSE(Scalar(true).isIntegral(false));
+  CHECK_FALSE(Scalar(true).isFloatingPoint());
+  CHECK(Scalar(1).isIntegral(false));
+  CHECK(Scalar(uint8_t{1}).isIntegral(false));
+  CHECK_FALSE(Scalar(1).isBoolean());
+  CHECK_FALSE(Scalar(1).isFloatingPoint());
+  CHECK(Scalar(1.0).isFloatingPoint());
+  CHECK_FALSE(Scalar(1.0).isIntegral(true));
+  CHECK(Scalar(tenon::Half(1.0f)).isFloatingPoint());
+  CHECK(Scalar(std::complex<float>(1, 2)).isComplex());
+  CHECK_FALSE(Scalar(std::complex<float>(1, 2)).isFloatingPoint());
+  CHECK_FALSE(Scalar(1.0).isComplex());
+}
+
+TEST_CASE("scalar: its type is Bool, Long, UInt64 above Long's range, Double or ComplexDouble") {
+  CHECK(Scalar(false).type() == ScalarType::Bool);
+  CHECK(Scalar(int8_t{1}).type() == ScalarType::Long);
+  CHECK(Scalar(uint32_t{1}).type() == ScalarType::Long);
+  CHECK(Scalar(INT64_MIN).type() == ScalarType::Long);
+  CHECK(Scalar(uint64_t{INT64_MAX}).type() == ScalarType::Long);
+  CHECK(Scalar(uint64_t{INT64_MAX} + 1).type() == ScalarType::UInt64);
+  CHECK(Scalar(UINT64_MAX).type() == ScalarType::UInt64);
+  CHECK(Scalar(1.0f).type() == ScalarType::Double);
+  CHECK(Scalar(tenon::BFloat16(1.0f)).type() == ScalarType::Double);
+  CHECK(Scalar(tenon::complex<float>(1, 0)).type() == ScalarType::ComplexDouble);
+}
+
+TEST_CASE("scalar: the limits of every integer type fit it, the numbers beside them do not") {
+  check_limits_of_small_integer<int8_t>();
+  check_limits_of_small_integer<uint8_t>();
+  check_limits_of_small_integer<int16_t>();
+  check_limits_of_small_integer<uint16_t>();
+  check_limits_of_small_integer<int32_t>();
+  check_limits_of_small_integer<uint32_t>();
+}
+
+TEST_CASE("scalar: the limits of the 64-bit types are exact") {
+  CHECK(Scalar(INT64_MIN).to<int64_t>() == INT64_MIN);
+  CHECK(Scalar(INT64_MAX).to<int64_t>() == INT64_MAX);
+  CHECK(Scalar(UINT64_MAX).to<uint64_t>() == UINT64_MAX);
+  CHECK(Scalar(INT64_MAX).to<uint64_t>() == uint64_t{INT64_MAX});
+  CHECK(Scalar(uint64_t{INT64_MAX}).to<int64_t>() == INT64_MAX);
+  CHECK_FALSE(Scalar(uint64_t{INT64_MAX} + 1).fits<int64_t>());
+  CHECK_FALSE(Scalar(UINT64_MAX).fits<int64_t>());
+  CHECK_FALSE(Scalar(-1).fits<uint64_t>());
+  CHECK_FALSE(Scalar(INT64_MIN).fits<uint64_t>());
+  CHECK(Scalar((int64_t{1} << 53) + 1).to<int64_t>() == 9007199254740993);
+
+  CHECK(Scalar(-kTwo63).to<int64_t>() == INT64_MIN);
+  CHECK_FALSE(Scalar(kTwo63).fits<int64_t>());
+  CHECK(Scalar(std::nextafter(kTwo63, 0.0)).to<int64_t>() == 9223372036854774784);
+  CHECK_FALSE(Scalar(std::nextafter(-kTwo63, -kInfinity)).fits<int64_t>());
+  CHECK(Scalar(kTwo63).to<uint64_t>() == uint64_t{1} << 63);
+  CHECK_FALSE(Scalar(kTwo64).fits<uint64_t>());
+  CHECK(Scalar(std::nextafter(kTwo64, 0.0)).to<uint64_t>() == UINT64_MAX - 2047);
+  CHECK_FALSE(Scalar(-1.0).fits<uint64_t>());
+}
+
+TEST_CASE("scalar: a fraction, NaN or infinity is no integer") {
+  for (double value : {0.5, -0.5, 1e-300, 1.0000001, 254.5, kNaN, kInfinity, -kInfinity, 1e300}) {
+    INFO("value " << value);
+    CHECK_FALSE(Scalar(value).fits<uint8_t>());
+    CHECK_FALSE(Scalar(value).fits<int32_t>());
+    CHECK_FALSE(Scalar(value).fits<int64_t>());
+    CHECK_FALSE(Scalar(value).fits<uint64_t>());
+    CHECK_FALSE(Scalar(value).fits<bool>());
+  }
+  CHECK(Scalar(-0.0).to<uint8_t>() == 0);
+  CHECK(Scalar(255.0).to<uint8_t>() == 255);
+}
+
+TEST_CASE("scalar: only 0 and 1 are truth values") {
+  CHECK(Scalar(1).to<bool>());
+  CHECK_FALSE(Scalar(0).to<bool>());
+  CHECK(Scalar(1.0).to<bool>());
+  CHECK_FALSE(Scalar(-0.0).to<bool>());
+  CHECK(Scalar(std::complex<double>(1, 0)).to<bool>());
+  CHECK_FALSE(Scalar(2).fits<bool>());
+  CHECK_FALSE(Scalar(-1).fits<bool>());
+  CHECK_FALSE(Scalar(UINT64_MAX).fits<bool>());
+  CHECK_FALSE(Scalar(0.5).fits<bool>());
+  CHECK_FALSE(Scalar(std::complex<double>(1, 1)).fits<bool>());
+  CHECK(Scalar(true).to<int8_t>() == 1);
+  CHECK(Scalar(true).to<float>() == 1.0f);
+  CHECK(Scalar(false).to<double>() == 0.0);
+}
+
+TEST_CASE("scalar: rounding to a shorter floating type is fine, becoming infinite is not") {
+  CHECK(Scalar(0.1).to<float>() == 0.1f);
+  CHECK(Scalar((int64_t{1} << 53) + 1).to<double>() == 9007199254740992.0);
+  CHECK(Scalar(UINT64_MAX).to<double>() == kTwo64);
+  CHECK(Scalar(1e-300).to<float>() == 0.0f);
+  CHECK(Scalar(65519).to<tenon::Half>().x == 0x7bff);
+  CHECK_FALSE(Scalar(65520).fits<tenon::Half>());
+  CHECK_FALSE(Scalar(1e300).fits<float>());
+  CHECK_FALSE(Scalar(-1e300).fits<tenon::BFloat16>());
+  CHECK(Scalar(464).to<tenon::Float8_e4m3fn>().x == 0x7e);
+  CHECK_FALSE(Scalar(465).fits<tenon::Float8_e4m3fn>());
+  CHECK(Scalar(INT64_MIN).to<float>() == -9223372036854775808.0f);
+}
+
+TEST_CASE("scalar: NaN and infinity fit where the type has them") {
+  CHECK(std::isnan(Scalar(kNaN).to<float>()));
+  CHECK(Scalar(kInfinity).to<float>() == std::numeric_limits<float>::infinity());
+  CHECK(Scalar(-kInfinity).to<tenon::Half>().x == 0xfc00);
+  CHECK(Scalar(kInfinity).to<tenon::Float8_e5m2>().x == 0x7c);
+  CHECK(Scalar(kNaN).to<tenon::Float8_e4m3fn>().x == 0x7f);
+  CHECK(Scalar(kNaN).to<tenon::Float8_e5m2fnuz>().x == 0x80);
+  CHECK_FALSE(Scalar(kInfinity).fits<tenon::Float8_e4m3fn>());
+  CHECK_FALSE(Scalar(-kInfinity).fits<tenon::Float8_e4m3fnuz>());
+}
+
+TEST_CASE("scalar: a complex number fits a real type only without an imaginary part") {
+  const Scalar real = std::complex<double>(7, 0);
+  CHECK(real.to<int>() == 7);
+  CHECK(real.to<double>() == 7.0);
+  CHECK(real.to<std::complex<float>>() == std::complex<float>(7, 0));
+  const Scalar both = std::complex<double>(7, -2);
+  CHECK_FALSE(both.fits<int>());
+  CHECK_FALSE(both.fits<double>());
+  CHECK_FALSE(both.fits<tenon::Half>());
+  CHECK(both.to<std::complex<double>>() == std::complex<double>(7, -2));
+  CHECK(both.to<tenon::complex<tenon::Half>>().imag().x == 0xc000);
+  CHECK_FALSE(Scalar(std::complex<double>(1, 1e300)).fits<std::complex<float>>());
+  CHECK_FALSE(Scalar(std::complex<double>(1e300, 1)).fits<std::complex<float>>());
+  CHECK_FALSE(Scalar(std::complex<double>(0, kNaN)).fits<double>());
+  CHECK(Scalar(3).to<std::complex<double>>() == std::complex<double>(3, 0));
+  CHECK(Scalar(true).to<tenon::complex<float>>() == tenon::complex<float>(1, 0));
+}
+
+TEST_CASE("scalar: to() names the value and the type that it does not fit") {
+  CHECK_ERROR(Error::InvalidArgument, "Scalar::to: 300 does not fit Byte",
+              Scalar(300).to<uint8_t>());
+  CHECK_ERROR(Error::InvalidArgument, "0.5 does not fit Long", Scalar(0.5).to<int64_t>());
+  CHECK_ERROR(Error::InvalidArgument, "18446744073709551615 does not fit Long",
+              Scalar(UINT64_MAX).to<int64_t>());
+  CHECK_ERROR(Error::InvalidArgument, "1 - 2i does not fit Float",
+              Scalar(std::complex<float>(1, -2)).to<float>());
+  CHECK_ERROR(Error::InvalidArgument, "nan does not fit Bool", Scalar(kNaN).to<bool>());
+}
+
+TEST_CASE("scalar: messages show the value as it was given") {
+  CHECK(text_of(true) == "true");
+  CHECK(text_of(-5) == "-5");
+  CHECK(text_of(UINT64_MAX) == "18446744073709551615");
+  CHECK(text_of(INT64_MIN) == "-9223372036854775808");
+  CHECK(text_of(2.5) == "2.5");
+  CHECK(text_of(std::complex<double>(1, 2)) == "1 + 2i");
+  CHECK(text_of(std::complex<double>(-1.5, -0.5)) == "-1.5 - 0.5i");
+}
+
+TEST_CASE("scalar: store_exact writes the value as the type that type() names") {
+  const auto stored = [](const Scalar& value, auto zero) {
+    unsigned char bytes[16] = {};
+    value.store_exact(bytes);
+    std::memcpy(&zero, bytes, sizeof zero);
+    return zero;
+  };
+  CHECK(stored(-7, int64_t{0}) == -7);
+  CHECK(stored(true, int64_t{0}) == 1);
+  CHECK(stored(UINT64_MAX, uint64_t{0}) == UINT64_MAX);
+  CHECK(stored(-2.5, 0.0) == -2.5);
+  CHECK(stored(std::complex<float>(1, -2), std::complex<double>()) == std::complex<double>(1, -2));
+}
+
+TEST_CASE("scalar: keeps() tells rounding from loss") {
+  CHECK(Scalar(3).keeps(Scalar(3.0)));
+  CHECK(Scalar(3.0).keeps(Scalar(3)));
+  CHECK_FALSE(Scalar(3).keeps(Scalar(3.5)));
+  CHECK_FALSE(Scalar(-1).keeps(Scalar(UINT64_MAX)));  // the same 64 bits
+  CHECK_FALSE(Scalar(UINT64_MAX).keeps(Scalar(-1)));
+  CHECK(Scalar(0.3).keeps(Scalar(0.25)));
+  CHECK_FALSE(Scalar(kInfinity).keeps(Scalar(1.0)));
+  CHECK_FALSE(Scalar(kNaN).keeps(Scalar(1.0)));
+  CHECK_FALSE(Scalar(kNaN).keeps(Scalar(kInfinity)));
+  CHECK_FALSE(Scalar(-kInfinity).keeps(Scalar(kInfinity)));
+  CHECK(Scalar(kInfinity).keeps(Scalar(kInfinity)));
+  CHECK(Scalar(kNaN).keeps(Scalar(kNaN)));
+}
+
+TEST_CASE("scalar: every element type converts to it, text and pointers do not") {
+  STATIC_REQUIRE(std::is_convertible_v<bool, Scalar>);
+  STATIC_REQUIRE(std::is_convertible_v<long, Scalar>);
+  STATIC_REQUIRE(std::is_convertible_v<unsigned long long, Scalar>);
+  STATIC_REQUIRE(std::is_convertible_v<tenon::Float8_e4m3fn, Scalar>);
+  STATIC_REQUIRE(std::is_convertible_v<std::complex<double>, Scalar>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<char, Scalar>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<const char*, Scalar>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<void*, Scalar>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::string, Scalar>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<long double, Scalar>);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<Scalar>);
+}

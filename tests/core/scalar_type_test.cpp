@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/scalar_type.h"
+
+#include <complex>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "support/catch.h"
+
+using tenon::CppTypeToScalarType;
+using tenon::ScalarType;
+using tenon::ScalarTypeToCppType;
+
+namespace {
+
+struct Row {
+  ScalarType type;
+  int number;
+  const char* name;
+  size_t size;
+  char kind;         // b: Bool, i: integral, f: floating, c: complex
+  const char* code;  // of the promotion table below
+};
+
+const Row kRows[] = {
+    {ScalarType::Byte, 0, "Byte", 1, 'i', "u1"},
+    {ScalarType::Char, 1, "Char", 1, 'i', "i1"},
+    {ScalarType::Short, 2, "Short", 2, 'i', "i2"},
+    {ScalarType::Int, 3, "Int", 4, 'i', "i4"},
+    {ScalarType::Long, 4, "Long", 8, 'i', "i8"},
+    {ScalarType::Half, 5, "Half", 2, 'f', "f2"},
+    {ScalarType::Float, 6, "Float", 4, 'f', "f4"},
+    {ScalarType::Double, 7, "Double", 8, 'f', "f8"},
+    {ScalarType::ComplexHalf, 8, "ComplexHalf", 4, 'c', "c2"},
+    {ScalarType::ComplexFloat, 9, "ComplexFloat", 8, 'c', "c4"},
+    {ScalarType::ComplexDouble, 10, "ComplexDouble", 16, 'c', "c8"},
+    {ScalarType::Bool, 11, "Bool", 1, 'b', "b1"},
+    {ScalarType::BFloat16, 15, "BFloat16", 2, 'f', "bf"},
+    {ScalarType::Float8_e5m2, 23, "Float8_e5m2", 1, 'f', "q1"},
+    {ScalarType::Float8_e4m3fn, 24, "Float8_e4m3fn", 1, 'f', "q2"},
+    {ScalarType::Float8_e5m2fnuz, 25, "Float8_e5m2fnuz", 1, 'f', "q3"},
+    {ScalarType::Float8_e4m3fnuz, 26, "Float8_e4m3fnuz", 1, 'f', "q4"},
+    {ScalarType::UInt16, 27, "UInt16", 2, 'i', "u2"},
+    {ScalarType::UInt32, 28, "UInt32", 4, 'i', "u4"},
+    {ScalarType::UInt64, 29, "UInt64", 8, 'i', "u8"},
+};
+
+// c10's promotion table: row and column in the order above, "--" where it throws.
+const char* const kPromotions[] = {
+    //     u1 i1 i2 i4 i8 f2 f4 f8 c2 c4 c8 b1 bf q1 q2 q3 q4 u2 u4 u8
+    /*u1*/ "u1 i2 i2 i4 i8 f2 f4 f8 c2 c4 c8 u1 bf -- -- -- -- -- -- --",
+    /*i1*/ "i2 i1 i2 i4 i8 f2 f4 f8 c2 c4 c8 i1 bf -- -- -- -- -- -- --",
+    /*i2*/ "i2 i2 i2 i4 i8 f2 f4 f8 c2 c4 c8 i2 bf -- -- -- -- -- -- --",
+    /*i4*/ "i4 i4 i4 i4 i8 f2 f4 f8 c2 c4 c8 i4 bf -- -- -- -- -- -- --",
+    /*i8*/ "i8 i8 i8 i8 i8 f2 f4 f8 c2 c4 c8 i8 bf -- -- -- -- -- -- --",
+    /*f2*/ "f2 f2 f2 f2 f2 f2 f4 f8 c2 c4 c8 f2 f4 -- -- -- -- f2 f2 f2",
+    /*f4*/ "f4 f4 f4 f4 f4 f4 f4 f8 c4 c4 c8 f4 f4 -- -- -- -- f4 f4 f4",
+    /*f8*/ "f8 f8 f8 f8 f8 f8 f8 f8 c8 c8 c8 f8 f8 -- -- -- -- f8 f8 f8",
+    /*c2*/ "c2 c2 c2 c2 c2 c2 c4 c8 c2 c4 c8 c2 c4 -- -- -- -- -- -- --",
+    /*c4*/ "c4 c4 c4 c4 c4 c4 c4 c8 c4 c4 c8 c4 c4 -- -- -- -- -- -- --",
+    /*c8*/ "c8 c8 c8 c8 c8 c8 c8 c8 c8 c8 c8 c8 c8 -- -- -- -- -- -- --",
+    /*b1*/ "u1 i1 i2 i4 i8 f2 f4 f8 c2 c4 c8 b1 bf -- -- -- -- -- -- --",
+    /*bf*/ "bf bf bf bf bf f4 f4 f8 c4 c4 c8 bf bf -- -- -- -- bf bf bf",
+    /*q1*/ "-- -- -- -- -- -- -- -- -- -- -- -- -- q1 -- -- -- -- -- --",
+    /*q2*/ "-- -- -- -- -- -- -- -- -- -- -- -- -- -- q2 -- -- -- -- --",
+    /*q3*/ "-- -- -- -- -- -- -- -- -- -- -- -- -- -- -- q3 -- -- -- --",
+    /*q4*/ "-- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- q4 -- -- --",
+    /*u2*/ "-- -- -- -- -- f2 f4 f8 -- -- -- -- bf -- -- -- -- u2 -- --",
+    /*u4*/ "-- -- -- -- -- f2 f4 f8 -- -- -- -- bf -- -- -- -- -- u4 --",
+    /*u8*/ "-- -- -- -- -- f2 f4 f8 -- -- -- -- bf -- -- -- -- -- -- u8",
+};
+
+// Numbers of int8_t that are no type: the gaps, what is beyond, and what is negative.
+std::vector<ScalarType> garbage() {
+  std::vector<ScalarType> result;
+  for (int number = -128; number < 128; ++number) {
+    bool known = number == 45;
+    for (const Row& row : kRows) known = known || row.number == number;
+    if (!known) result.push_back(static_cast<ScalarType>(number));
+  }
+  return result;
+}
+
+template <class T, class = void>
+struct HasScalarType : std::false_type {};
+template <class T>
+struct HasScalarType<T, std::void_t<decltype(CppTypeToScalarType<T>::value)>> : std::true_type {};
+
+template <class T>
+constexpr ScalarType type_of = CppTypeToScalarType<T>::value;
+
+struct SameSizeAsFloat {
+  float value;
+};
+enum class SomeEnum : int { A };
+
+}  // namespace
+
+TEST_CASE("scalar_type: every type has c10's number, its name, size and kind") {
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    CHECK(static_cast<int>(row.type) == row.number);
+    CHECK(std::string(toString(row.type)) == row.name);
+    CHECK(elementSize(row.type) == row.size);
+    CHECK(isValidType(row.type));
+    CHECK(isIntegralType(row.type, false) == (row.kind == 'i'));
+    CHECK(isIntegralType(row.type, true) == (row.kind == 'i' || row.kind == 'b'));
+    CHECK(isFloatingType(row.type) == (row.kind == 'f'));
+    CHECK(isComplexType(row.type) == (row.kind == 'c'));
+  }
+}
+
+TEST_CASE("scalar_type: Undefined and numbers that are no type have no size and no kind") {
+  std::vector<ScalarType> none = garbage();
+  CHECK(none.size() == 256 - 21);
+  none.push_back(ScalarType::Undefined);
+  for (ScalarType type : none) {
+    INFO(static_cast<int>(type));
+    CHECK(elementSize(type) == 0);
+    CHECK_FALSE(isValidType(type));
+    CHECK_FALSE(isIntegralType(type, true));
+    CHECK_FALSE(isFloatingType(type));
+    CHECK_FALSE(isComplexType(type));
+    CHECK(std::string(toString(type)) == "Undefined");
+  }
+}
+
+TEST_CASE(
+    "scalar_type: canCast forbids floating to integral, complex to real, and others to Bool") {
+  const auto allowed = [](char from, char to) {
+    switch (from) {
+      case 'b': return true;
+      case 'i': return to == 'i' || to == 'f' || to == 'c';
+      case 'f': return to == 'f' || to == 'c';
+      default: return to == 'c';
+    }
+  };
+  int count = 0;
+  for (const Row& from : kRows) {
+    for (const Row& to : kRows) {
+      INFO(from.name << " to " << to.name);
+      CHECK(canCast(from.type, to.type) == allowed(from.kind, to.kind));
+      count += canCast(from.type, to.type) ? 1 : 0;
+    }
+  }
+  // Bool to all 20; 8 integral types to all but Bool; 8 floating ones to 11; 3 complex ones to 3.
+  CHECK(count == 20 + 8 * 19 + 8 * 11 + 3 * 3);
+}
+
+TEST_CASE("scalar_type: nothing is cast from or to what is no type") {
+  std::vector<ScalarType> none = garbage();
+  none.push_back(ScalarType::Undefined);
+  int allowed = 0;
+  for (ScalarType type : none) {
+    if (canCast(type, type)) ++allowed;
+    for (const Row& row : kRows) {
+      if (canCast(row.type, type)) ++allowed;
+      if (canCast(type, row.type)) ++allowed;
+    }
+  }
+  CHECK(allowed == 0);
+}
+
+TEST_CASE("scalar_type: promoteTypes is c10's table, Undefined where c10 refuses") {
+  size_t a = 0;
+  for (const char* line : kPromotions) {
+    for (size_t b = 0; b < 20; ++b) {
+      const std::string code(line + 3 * b, 2);
+      ScalarType expected = ScalarType::Undefined;
+      for (const Row& row : kRows) {
+        if (code == row.code) expected = row.type;
+      }
+      INFO(kRows[a].name << " with " << kRows[b].name << " is " << code);
+      CHECK(promoteTypes(kRows[a].type, kRows[b].type) == expected);
+    }
+    ++a;
+  }
+  CHECK(a == 20);
+}
+
+TEST_CASE("scalar_type: nothing is promoted with what is no type") {
+  std::vector<ScalarType> none = garbage();
+  none.push_back(ScalarType::Undefined);
+  int promoted = 0;
+  for (ScalarType type : none) {
+    if (promoteTypes(type, type) != ScalarType::Undefined) ++promoted;
+    for (const Row& row : kRows) {
+      if (promoteTypes(row.type, type) != ScalarType::Undefined) ++promoted;
+      if (promoteTypes(type, row.type) != ScalarType::Undefined) ++promoted;
+    }
+  }
+  CHECK(promoted == 0);
+}
+
+TEST_CASE("scalar_type: C++ types map to the type that stores them") {
+  STATIC_REQUIRE(type_of<uint8_t> == ScalarType::Byte);
+  STATIC_REQUIRE(type_of<int8_t> == ScalarType::Char);
+  STATIC_REQUIRE(type_of<int16_t> == ScalarType::Short);
+  STATIC_REQUIRE(type_of<int32_t> == ScalarType::Int);
+  STATIC_REQUIRE(type_of<int64_t> == ScalarType::Long);
+  STATIC_REQUIRE(type_of<tenon::Half> == ScalarType::Half);
+  STATIC_REQUIRE(type_of<float> == ScalarType::Float);
+  STATIC_REQUIRE(type_of<double> == ScalarType::Double);
+  STATIC_REQUIRE(type_of<tenon::complex<tenon::Half>> == ScalarType::ComplexHalf);
+  STATIC_REQUIRE(type_of<tenon::complex<float>> == ScalarType::ComplexFloat);
+  STATIC_REQUIRE(type_of<tenon::complex<double>> == ScalarType::ComplexDouble);
+  STATIC_REQUIRE(type_of<bool> == ScalarType::Bool);
+  STATIC_REQUIRE(type_of<tenon::BFloat16> == ScalarType::BFloat16);
+  STATIC_REQUIRE(type_of<tenon::Float8_e5m2> == ScalarType::Float8_e5m2);
+  STATIC_REQUIRE(type_of<tenon::Float8_e4m3fn> == ScalarType::Float8_e4m3fn);
+  STATIC_REQUIRE(type_of<tenon::Float8_e5m2fnuz> == ScalarType::Float8_e5m2fnuz);
+  STATIC_REQUIRE(type_of<tenon::Float8_e4m3fnuz> == ScalarType::Float8_e4m3fnuz);
+  STATIC_REQUIRE(type_of<uint16_t> == ScalarType::UInt16);
+  STATIC_REQUIRE(type_of<uint32_t> == ScalarType::UInt32);
+  STATIC_REQUIRE(type_of<uint64_t> == ScalarType::UInt64);
+}
+
+TEST_CASE("scalar_type: long, long long and size_t map by their width") {
+  STATIC_REQUIRE(type_of<long> == (sizeof(long) == 8 ? ScalarType::Long : ScalarType::Int));
+  STATIC_REQUIRE(type_of<unsigned long> ==
+                 (sizeof(long) == 8 ? ScalarType::UInt64 : ScalarType::UInt32));
+  STATIC_REQUIRE(type_of<long long> == ScalarType::Long);
+  STATIC_REQUIRE(type_of<unsigned long long> == ScalarType::UInt64);
+  STATIC_REQUIRE(type_of<size_t> ==
+                 (sizeof(size_t) == 8 ? ScalarType::UInt64 : ScalarType::UInt32));
+}
+
+TEST_CASE("scalar_type: std::complex maps like tenon's own") {
+  STATIC_REQUIRE(type_of<std::complex<float>> == ScalarType::ComplexFloat);
+  STATIC_REQUIRE(type_of<std::complex<double>> == ScalarType::ComplexDouble);
+}
+
+TEST_CASE("scalar_type: const and volatile do not change the type") {
+  STATIC_REQUIRE(type_of<const float> == ScalarType::Float);
+  STATIC_REQUIRE(type_of<volatile int32_t> == ScalarType::Int);
+  STATIC_REQUIRE(type_of<const std::complex<float>> == ScalarType::ComplexFloat);
+}
+
+TEST_CASE("scalar_type: text and what no type stores has no ScalarType, without a compile error") {
+  STATIC_REQUIRE(HasScalarType<signed char>::value);
+  STATIC_REQUIRE(HasScalarType<unsigned char>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<char>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<const char>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<wchar_t>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<char16_t>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<char32_t>::value);
+#if defined(__cpp_char8_t)
+  STATIC_REQUIRE_FALSE(HasScalarType<char8_t>::value);
+#endif
+  STATIC_REQUIRE_FALSE(HasScalarType<void>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<long double>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<float*>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<float&>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<float[2]>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<std::string>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<SameSizeAsFloat>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<SomeEnum>::value);
+}
+
+TEST_CASE("scalar_type: a complex number of parts that no complex type has is none of them") {
+  STATIC_REQUIRE_FALSE(HasScalarType<std::complex<long double>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<short>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<uint16_t>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<int32_t>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<tenon::BFloat16>>::value);
+}
+
+namespace {
+// Like c10::complex<c10::Half>, which has no value_type.
+struct OtherHalf {
+  uint16_t bits;
+};
+template <class T>
+struct OtherComplex {
+  T re, im;
+  T real() const { return re; }
+  T imag() const { return im; }
+};
+}  // namespace
+
+template <>
+struct std::numeric_limits<OtherHalf> {
+  static constexpr int digits = 11;
+};
+
+TEST_CASE("scalar_type: another library's complex type is known by its form") {
+  STATIC_REQUIRE(type_of<OtherComplex<OtherHalf>> == ScalarType::ComplexHalf);
+  STATIC_REQUIRE(type_of<OtherComplex<float>> == ScalarType::ComplexFloat);
+  STATIC_REQUIRE(type_of<OtherComplex<double>> == ScalarType::ComplexDouble);
+  STATIC_REQUIRE_FALSE(HasScalarType<OtherComplex<char>>::value);
+}
+
+TEST_CASE("scalar_type: a type and its C++ type lead back to each other") {
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Int>::type, int32_t>);
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Half>::type, tenon::Half>);
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Bool>::type, bool>);
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::UInt64>::type, uint64_t>);
+  STATIC_REQUIRE(
+      std::is_same_v<ScalarTypeToCppType<ScalarType::ComplexFloat>::type, tenon::complex<float>>);
+#define CHECK_ROUND_TRIP(cpp_type, name) \
+  STATIC_REQUIRE(type_of<ScalarTypeToCppType<ScalarType::name>::type> == ScalarType::name);
+  TENON_FORALL_SCALAR_TYPES(CHECK_ROUND_TRIP)
+#undef CHECK_ROUND_TRIP
+}
+
+TEST_CASE("scalar_type: visit calls the visitor once, with the C++ type of the value") {
+  for (const Row& row : kRows) {
+    int calls = 0;
+    const size_t size = visit(
+        row.type,
+        [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          ++calls;
+          INFO(row.name);
+          CHECK(type_of<T> == row.type);
+          return sizeof(T);
+        },
+        [&] {
+          calls += 100;
+          return size_t{0};
+        });
+    INFO(row.name);
+    CHECK(size == row.size);
+    CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("scalar_type: visit calls `otherwise` for Undefined and for numbers that are no type") {
+  std::vector<ScalarType> none = garbage();
+  none.push_back(ScalarType::Undefined);
+  int others = 0;
+  for (ScalarType type : none) {
+    others += visit(
+        type, [](auto) { return 1000; }, [] { return 1; });
+  }
+  CHECK(others == 256 - 20);
+}
+
+TEST_CASE("scalar_type: visit returns references as references") {
+  int a = 1, b = 2;
+  int& got = visit(
+      ScalarType::Int, [&](auto) -> int& { return a; }, [&]() -> int& { return b; });
+  CHECK(&got == &a);
+}
+
+TEST_CASE("scalar_type: messages name a type, and a number that is none with the number") {
+  const auto text_of = [](ScalarType type) {
+    char buffer[64];
+    tenon::detail::Message message(buffer, sizeof buffer);
+    tenon::detail::append(message, type);
+    return std::string(buffer);
+  };
+  CHECK(text_of(ScalarType::BFloat16) == "BFloat16");
+  CHECK(text_of(ScalarType::Undefined) == "Undefined");
+  CHECK(text_of(static_cast<ScalarType>(12)) == "Undefined (12)");
+  CHECK(text_of(static_cast<ScalarType>(-3)) == "Undefined (-3)");
+}
+
+TEST_CASE("scalar_type: what is known about a type is known to the compiler") {
+  STATIC_REQUIRE(sizeof(ScalarType) == 1);
+  STATIC_REQUIRE(static_cast<int>(ScalarType::Undefined) == 45);
+  STATIC_REQUIRE(elementSize(ScalarType::ComplexDouble) == 16);
+  STATIC_REQUIRE(canCast(ScalarType::Int, ScalarType::Float));
+  STATIC_REQUIRE(promoteTypes(ScalarType::Byte, ScalarType::Char) == ScalarType::Short);
+  STATIC_REQUIRE(toString(ScalarType::Int)[0] == 'I');
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/small_float.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "support/catch.h"
+#include "tenon/core/bfloat16.h"
+#include "tenon/core/float8.h"
+#include "tenon/core/half.h"
+
+namespace {
+
+enum class Kind { Ieee, FiniteOnly, UnsignedZero };
+
+// A format as its specification gives it.
+struct Spec {
+  const char* name;
+  int exponent_bits;
+  int mantissa_bits;
+  int bias;
+  Kind kind;
+
+  uint32_t sign_bit() const { return 1u << (exponent_bits + mantissa_bits); }
+  uint32_t patterns() const { return 2 * sign_bit(); }
+
+  // The value of a bit pattern, by the definition of the format.
+  double value(uint32_t bits) const {
+    const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
+    const uint32_t highest = (1u << exponent_bits) - 1;
+    const uint32_t exponent = (bits >> mantissa_bits) & highest;
+    const bool negative = (bits & sign_bit()) != 0;
+    const double sign = negative ? -1 : 1;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (kind == Kind::Ieee && exponent == highest) {
+      return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : nan;
+    }
+    if (kind == Kind::FiniteOnly && (bits | sign_bit()) == patterns() - 1) return nan;
+    if (kind == Kind::UnsignedZero && bits == sign_bit()) return nan;
+    if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+    return sign * std::ldexp(mantissa + (1u << mantissa_bits),
+                             static_cast<int>(exponent) - bias - mantissa_bits);
+  }
+
+  // The pattern of the largest finite value.
+  uint32_t largest() const {
+    uint32_t bits = sign_bit() - 1;
+    while (!std::isfinite(value(bits))) --bits;
+    return bits;
+  }
+
+  // The pattern that a magnitude beyond the largest finite value becomes.
+  uint32_t overflow(bool negative) const {
+    const uint32_t sign = negative ? sign_bit() : 0;
+    if (kind == Kind::Ieee) return sign | (((1u << exponent_bits) - 1) << mantissa_bits);
+    if (kind == Kind::FiniteOnly) return sign | (sign_bit() - 1);
+    return sign_bit();
+  }
+
+  // The pattern of minus the value of `bits`.
+  uint32_t negated(uint32_t bits) const {
+    return bits == 0 && kind == Kind::UnsignedZero ? 0 : bits | sign_bit();
+  }
+};
+
+// Calls f with a value of each format and its specification.
+template <class F>
+void for_each_format(F&& f) {
+  f(tenon::Half(), Spec{"Half", 5, 10, 15, Kind::Ieee});
+  f(tenon::BFloat16(), Spec{"BFloat16", 8, 7, 127, Kind::Ieee});
+  f(tenon::Float8_e5m2(), Spec{"Float8_e5m2", 5, 2, 15, Kind::Ieee});
+  f(tenon::Float8_e4m3fn(), Spec{"Float8_e4m3fn", 4, 3, 7, Kind::FiniteOnly});
+  f(tenon::Float8_e5m2fnuz(), Spec{"Float8_e5m2fnuz", 5, 2, 16, Kind::UnsignedZero});
+  f(tenon::Float8_e4m3fnuz(), Spec{"Float8_e4m3fnuz", 4, 3, 8, Kind::UnsignedZero});
+}
+
+// Counts failures and keeps the first one, so that a long loop needs a single CHECK.
+struct Failures {
+  int count = 0;
+  double first = 0;
+  void expect(bool holds, double about) {
+    if (!holds && count++ == 0) first = about;
+  }
+};
+#define CHECK_NONE(failures)                                 \
+  do {                                                       \
+    INFO("the first failure is about " << (failures).first); \
+    CHECK((failures).count == 0);                            \
+  } while (false)
+
+template <class T>
+T from_bits(uint32_t bits) {
+  return T(static_cast<typename T::Bits>(bits), T::from_bits());
+}
+
+// The values are the same, the sign of a zero and NaN included.
+bool same(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+// A fixed sequence of pseudo-random 64-bit numbers.
+struct SplitMix {
+  uint64_t state;
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("small_float: every bit pattern decodes to the value that its format defines") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    Failures failures;
+    for (uint32_t bits = 0; bits < spec.patterns(); ++bits) {
+      const float decoded = from_bits<T>(bits);
+      failures.expect(same(static_cast<double>(decoded), spec.value(bits)), bits);
+    }
+    CHECK_NONE(failures);
+  });
+}
+
+TEST_CASE("small_float: every pattern that is no NaN survives a conversion to float and back") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    Failures failures;
+    for (uint32_t bits = 0; bits < spec.patterns(); ++bits) {
+      if (std::isnan(spec.value(bits))) continue;
+      const float decoded = from_bits<T>(bits);
+      failures.expect(T(decoded).x == bits, bits);
+      failures.expect(T(static_cast<double>(decoded)).x == bits, bits);
+    }
+    CHECK_NONE(failures);
+  });
+}
+
+TEST_CASE("small_float: every NaN stays one, with its payload and sign where a format has them") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    // Of an IEEE format's NaN only the quiet bit may change; the others have one NaN a sign or one.
+    const uint32_t quiet = spec.kind == Kind::Ieee ? 1u << (spec.mantissa_bits - 1) : 0;
+    Failures failures;
+    int nans = 0;
+    for (uint32_t bits = 0; bits < spec.patterns(); ++bits) {
+      if (!std::isnan(spec.value(bits))) continue;
+      ++nans;
+      const float decoded = from_bits<T>(bits);
+      failures.expect(T(decoded).x == (bits | quiet), bits);
+      failures.expect(T(static_cast<double>(decoded)).x == (bits | quiet), bits);
+      if (spec.kind != Kind::Ieee) continue;
+      // The float is quiet as well, the payload on the left of its mantissa.
+      uint32_t decoded_bits;
+      std::memcpy(&decoded_bits, &decoded, sizeof decoded);
+      const uint32_t payload = bits & ((1u << spec.mantissa_bits) - 1);
+      const uint32_t sign = (bits & spec.sign_bit()) != 0 ? 0x80000000u : 0;
+      failures.expect(decoded_bits == (sign | 0x7fc00000u | (payload << (23 - spec.mantissa_bits))),
+                      bits);
+    }
+    CHECK_NONE(failures);
+    CHECK(nans == (spec.kind == Kind::UnsignedZero ? 1
+                   : spec.kind == Kind::FiniteOnly ? 2
+                                                   : 2 * ((1 << spec.mantissa_bits) - 1)));
+
+    // A NaN whose payload is below what the format stores must not turn into infinity.
+    float low_payload;
+    const uint32_t low_payload_bits = 0x7f800001u;
+    std::memcpy(&low_payload, &low_payload_bits, sizeof low_payload);
+    CHECK(std::isnan(static_cast<float>(T(low_payload))));
+    CHECK(std::isnan(static_cast<float>(T(std::numeric_limits<double>::quiet_NaN()))));
+  });
+}
+
+TEST_CASE(
+    "small_float: the middle of two neighbours rounds to the even one, beside it up or down") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    const float infinity = std::numeric_limits<float>::infinity();
+    const double wide_infinity = std::numeric_limits<double>::infinity();
+    Failures floats, doubles, inexact;
+    for (uint32_t low = 0; low < spec.largest(); ++low) {
+      const uint32_t high = low + 1;
+      const uint32_t even = low % 2 == 0 ? low : high;
+      const double middle = (spec.value(low) + spec.value(high)) / 2;
+      const auto middle_float = static_cast<float>(middle);
+      inexact.expect(static_cast<double>(middle_float) == middle, low);
+
+      floats.expect(T(middle_float).x == even, low);
+      floats.expect(T(std::nextafter(middle_float, -infinity)).x == low, low);
+      floats.expect(T(std::nextafter(middle_float, infinity)).x == high, low);
+      floats.expect(T(-middle_float).x == spec.negated(even), low);
+      floats.expect(T(-std::nextafter(middle_float, -infinity)).x == spec.negated(low), low);
+      floats.expect(T(-std::nextafter(middle_float, infinity)).x == spec.negated(high), low);
+
+      doubles.expect(T(middle).x == even, low);
+      doubles.expect(T(std::nextafter(middle, -wide_infinity)).x == low, low);
+      doubles.expect(T(std::nextafter(middle, wide_infinity)).x == high, low);
+      doubles.expect(T(-middle).x == spec.negated(even), low);
+      doubles.expect(T(-std::nextafter(middle, -wide_infinity)).x == spec.negated(low), low);
+      doubles.expect(T(-std::nextafter(middle, wide_infinity)).x == spec.negated(high), low);
+    }
+    CHECK_NONE(inexact);  // the premise: every middle is a float
+    CHECK_NONE(floats);
+    CHECK_NONE(doubles);
+  });
+}
+
+TEST_CASE(
+    "small_float: a double is rounded once, where a detour through float gives another value") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    uint32_t evens = 0;
+    uint32_t detour_differs = 0;
+    Failures failures;
+    for (uint32_t low = 0; low < spec.largest(); low += 2) {
+      const double middle = (spec.value(low) + spec.value(low + 1)) / 2;
+      // Float cannot tell this from the middle, whose even neighbour is the lower one.
+      const double above = std::nextafter(middle, std::numeric_limits<double>::infinity());
+      failures.expect(T(above).x == low + 1, low);
+      failures.expect(T(-above).x == spec.negated(low + 1), low);
+      ++evens;
+      if (T(static_cast<float>(above)).x != T(above).x) ++detour_differs;
+    }
+    CHECK_NONE(failures);
+    CHECK(detour_differs == evens);
+  });
+}
+
+TEST_CASE("small_float: beyond the largest value by half a step, it overflows as its format does") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    const uint32_t largest = spec.largest();
+    const double step = spec.value(largest) - spec.value(largest - 1);
+    const double middle = spec.value(largest) + step / 2;
+    // The value after the largest would have the next pattern, so the middle goes to the even one.
+    const bool keeps_middle = largest % 2 == 0;
+    CHECK(keeps_middle == (spec.kind == Kind::FiniteOnly));
+    for (int negative = 0; negative < 2; ++negative) {
+      const double sign = negative == 1 ? -1 : 1;
+      const uint32_t kept = negative == 1 ? spec.negated(largest) : largest;
+      const uint32_t overflow = spec.overflow(negative == 1);
+      const double below = std::nextafter(middle, 0.0);
+      const double above = std::nextafter(middle, std::numeric_limits<double>::infinity());
+      const float middle_float = static_cast<float>(middle);
+      CHECK(T(sign * below).x == kept);
+      CHECK(T(sign * middle).x == (keeps_middle ? kept : overflow));
+      CHECK(T(sign * above).x == overflow);
+      CHECK(T(static_cast<float>(sign) * middle_float).x == (keeps_middle ? kept : overflow));
+      CHECK(T(static_cast<float>(sign) * std::nextafter(middle_float, 0.0f)).x == kept);
+      for (double huge : {2 * middle, 1e39, 1e300, std::numeric_limits<double>::max(),
+                          std::numeric_limits<double>::infinity()}) {
+        INFO("value " << sign * huge);
+        CHECK(T(sign * huge).x == overflow);
+      }
+      CHECK(T(static_cast<float>(sign) * std::numeric_limits<float>::max()).x == overflow);
+      CHECK(T(static_cast<float>(sign) * std::numeric_limits<float>::infinity()).x == overflow);
+    }
+  });
+}
+
+TEST_CASE("small_float: a magnitude up to half of the smallest subnormal becomes a signed zero") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    const double half = spec.value(1) / 2;
+    for (double tiny : {half, half / 2, 1e-45, 1e-50, std::numeric_limits<double>::denorm_min()}) {
+      INFO("value " << tiny);
+      CHECK(T(tiny).x == 0);
+      CHECK(T(-tiny).x == spec.negated(0));
+    }
+    CHECK(T(std::nextafter(half, 1.0)).x == 1);
+    CHECK(T(0.0f).x == 0);
+    CHECK(T(-0.0f).x == spec.negated(0));
+    CHECK(T(-0.0).x == spec.negated(0));
+    CHECK(T(std::numeric_limits<float>::denorm_min()).x == 0);
+    CHECK(T(-std::numeric_limits<float>::denorm_min()).x == spec.negated(0));
+  });
+}
+
+TEST_CASE("small_float: integers up to the format's precision are exact") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    Failures failures;
+    const int exact = 1 << (spec.mantissa_bits + 1);
+    for (int i = -exact; i <= exact; ++i) {
+      failures.expect(static_cast<float>(T(i)) == static_cast<float>(i), i);
+      failures.expect(static_cast<float>(T(int64_t{i})) == static_cast<float>(i), i);
+    }
+    CHECK_NONE(failures);
+    CHECK(static_cast<float>(T(true)) == 1.0f);
+    CHECK(static_cast<float>(T(false)) == 0.0f);
+    CHECK(static_cast<float>(T(int8_t{-3})) == -3.0f);
+    CHECK(static_cast<float>(T(uint8_t{3})) == 3.0f);
+  });
+}
+
+TEST_CASE("small_float: a 64-bit integer becomes BFloat16 with one rounding") {
+  // Every midpoint of two neighbours from 2^8 to 2^63, and the integers beside it. A double holds
+  // 53 bits, so beyond 2^53 rounding through it would lose the last bit and with it the direction.
+  Failures failures;
+  int beyond_double = 0;
+  for (int shift = 1; shift <= 55; ++shift) {
+    for (int64_t m = 128; m < 256; ++m) {
+      const int64_t low = m << shift;
+      const int64_t half = int64_t{1} << (shift - 1);
+      const int64_t middle = low + half;
+      const double low_value = std::ldexp(static_cast<double>(m), shift);
+      const double high_value = std::ldexp(static_cast<double>(m + 1), shift);
+      const auto rounds_to = [&](int64_t i, double value) {
+        const auto about = static_cast<double>(i);
+        failures.expect(static_cast<double>(tenon::BFloat16(i)) == value, about);
+        failures.expect(static_cast<double>(tenon::BFloat16(-i)) == -value, -about);
+        failures.expect(static_cast<double>(tenon::BFloat16(static_cast<uint64_t>(i))) == value,
+                        about);
+      };
+      rounds_to(low, low_value);
+      rounds_to(middle, m % 2 == 0 ? low_value : high_value);
+      rounds_to(middle + 1, high_value);
+      rounds_to(middle - 1, low_value);
+      if (static_cast<double>(middle + 1) == static_cast<double>(middle)) ++beyond_double;
+    }
+  }
+  CHECK_NONE(failures);
+  CHECK(beyond_double > 0);
+
+  CHECK(static_cast<double>(tenon::BFloat16(INT64_MAX)) == 9223372036854775808.0);
+  CHECK(static_cast<double>(tenon::BFloat16(INT64_MIN)) == -9223372036854775808.0);
+  CHECK(static_cast<double>(tenon::BFloat16(UINT64_MAX)) == 18446744073709551616.0);
+  // 2^63 + 2^55 is the middle of 2^63 and 2^63 + 2^56.
+  const uint64_t middle = (uint64_t{1} << 63) + (uint64_t{1} << 55);
+  CHECK(tenon::BFloat16(middle).x == 0x5f00);
+  CHECK(tenon::BFloat16(middle + 1).x == 0x5f01);
+  CHECK(tenon::BFloat16(middle - 1).x == 0x5f00);
+}
+
+TEST_CASE("small_float: integers beyond the range overflow, rounded at its end") {
+  CHECK(tenon::Half(65504).x == 0x7bff);
+  CHECK(tenon::Half(65519).x == 0x7bff);
+  CHECK(tenon::Half(65520).x == 0x7c00);
+  CHECK(tenon::Half(-65520).x == 0xfc00);
+  CHECK(tenon::Half(UINT64_MAX).x == 0x7c00);
+  CHECK(tenon::Half(INT64_MIN).x == 0xfc00);
+  CHECK(tenon::Float8_e4m3fn(448).x == 0x7e);
+  CHECK(tenon::Float8_e4m3fn(464).x == 0x7e);
+  CHECK(tenon::Float8_e4m3fn(465).x == 0x7f);
+}
+
+TEST_CASE("small_float: numeric_limits are those of the format") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    using Limits = std::numeric_limits<T>;
+    INFO(spec.name);
+    double max = 0;
+    double smallest = std::numeric_limits<double>::infinity();
+    double after_one = std::numeric_limits<double>::infinity();
+    for (uint32_t bits = 0; bits < spec.patterns(); ++bits) {
+      const double v = spec.value(bits);
+      if (!std::isfinite(v)) continue;
+      if (v > max) max = v;
+      if (v > 0 && v < smallest) smallest = v;
+      if (v > 1 && v < after_one) after_one = v;
+    }
+    const auto value = [](T v) { return static_cast<double>(static_cast<float>(v)); };
+    CHECK(value(Limits::max()) == max);
+    CHECK(value(Limits::lowest()) == -max);
+    CHECK(value(Limits::denorm_min()) == smallest);
+    CHECK(value(Limits::min()) == std::ldexp(1.0, 1 - spec.bias));
+    CHECK(value(Limits::epsilon()) == after_one - 1);
+    CHECK(std::isnan(value(Limits::quiet_NaN())));
+    CHECK(Limits::has_infinity == (spec.kind == Kind::Ieee));
+    CHECK(value(Limits::infinity()) ==
+          (spec.kind == Kind::Ieee ? std::numeric_limits<double>::infinity() : 0.0));
+    CHECK(int{Limits::digits} == spec.mantissa_bits + 1);
+    CHECK(int{Limits::radix} == 2);
+    CHECK(bool{Limits::is_specialized});
+    CHECK(bool{Limits::is_signed});
+    CHECK(bool{Limits::has_quiet_NaN});
+    CHECK_FALSE(bool{Limits::is_integer});
+    CHECK_FALSE(bool{Limits::is_exact});
+  });
+}
+
+TEST_CASE("small_float: the types are plain storage that converts to and from numbers") {
+  for_each_format([](auto tag, const Spec& spec) {
+    using T = decltype(tag);
+    INFO(spec.name);
+    CHECK(sizeof(T) == (spec.patterns() == 65536 ? 2u : 1u));
+    CHECK(alignof(T) == sizeof(T));
+    STATIC_REQUIRE(std::is_trivially_copyable_v<T>);
+    STATIC_REQUIRE(std::is_trivially_default_constructible_v<T>);
+    STATIC_REQUIRE(std::is_standard_layout_v<T>);
+    STATIC_REQUIRE(std::is_convertible_v<T, float>);
+    STATIC_REQUIRE(std::is_convertible_v<T, double>);
+    STATIC_REQUIRE(std::is_convertible_v<double, T>);
+    STATIC_REQUIRE(std::is_convertible_v<uint64_t, T>);
+    STATIC_REQUIRE_FALSE(std::is_convertible_v<const char*, T>);
+    STATIC_REQUIRE(tenon::detail::IsSmallFloat<T>::value);
+    // Arithmetic happens in float.
+    STATIC_REQUIRE(std::is_same_v<decltype(T() + T()), float>);
+    CHECK(T(1.5f) + T(0.5f) == 2.0f);
+    CHECK(T(1.5f) > T(-2.0f));
+  });
+  STATIC_REQUIRE_FALSE(tenon::detail::IsSmallFloat<float>::value);
+  STATIC_REQUIRE_FALSE(std::is_same_v<tenon::Half, tenon::BFloat16>);
+}
+
+TEST_CASE("small_float: round_to_odd truncates and marks what is inexact in the last bit") {
+  using tenon::detail::float_bits;
+  using tenon::detail::round_to_odd;
+  CHECK(round_to_odd(1.5) == 1.5f);
+  CHECK(float_bits(round_to_odd(1.0 + 1e-12)) == 0x3f800001);  // just above 1
+  CHECK(float_bits(round_to_odd(1.0 - 1e-12)) == 0x3f7fffff);  // 1's lower neighbour is odd
+  CHECK(float_bits(round_to_odd(-1.0 - 1e-12)) == 0xbf800001);
+  CHECK(float_bits(round_to_odd(-1.0 + 1e-12)) == 0xbf7fffff);
+  CHECK(float_bits(round_to_odd(1e300)) == 0x7f7fffff);  // the largest float
+  CHECK(float_bits(round_to_odd(-1e300)) == 0xff7fffff);
+  CHECK(float_bits(round_to_odd(1e-300)) == 0x00000001);  // the smallest
+  CHECK(float_bits(round_to_odd(-1e-300)) == 0x80000001);
+  CHECK(float_bits(round_to_odd(-0.0)) == 0x80000000);
+  CHECK(std::isinf(round_to_odd(std::numeric_limits<double>::infinity())));
+  CHECK(std::isnan(round_to_odd(std::numeric_limits<double>::quiet_NaN())));
+}
+
+// What GCC makes of the same conversions, where it has the types. (Clang has them too, but calls
+// helpers that the libgcc it links may lack.) NaNs compare as NaNs: implementations differ in their
+// payloads.
+#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__FLT16_MAX__) && (__GNUC__ >= 13 || defined(__SSE2__))
+#define TENON_TEST_HALF _Float16
+#endif
+#if defined(__BFLT16_MAX__)
+#define TENON_TEST_BFLOAT16 __bf16
+#endif
+#endif
+
+#if defined(TENON_TEST_HALF) || defined(TENON_TEST_BFLOAT16)
+namespace {
+
+// Compares T with the compiler's type N over floats of every kind: uniformly random bit patterns,
+// and patterns whose exponents are around those of T.
+template <class T, class N>
+Failures compare_with_native(int lowest_exponent, int highest_exponent) {
+  Failures failures;
+  SplitMix random{12345};
+  const auto bits_of = [](N value) {
+    uint16_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+  };
+  for (int i = 0; i < 300000; ++i) {
+    const uint64_t bits = random();
+    float f = 0;
+    const auto low = static_cast<uint32_t>(bits);
+    std::memcpy(&f, &low, sizeof f);
+    if (i % 2 == 1) {
+      const int span = highest_exponent - lowest_exponent + 1;
+      f = std::ldexp(1 + static_cast<float>(low >> 9) / 8388608.0f,
+                     lowest_exponent + static_cast<int>(bits >> 40) % span);
+      if ((bits >> 33) % 2 == 1) f = -f;
+    }
+    const T ours(f);
+    const N theirs = static_cast<N>(f);
+    if (std::isnan(f)) {
+      failures.expect(std::isnan(static_cast<float>(ours)), i);
+    } else {
+      failures.expect(ours.x == bits_of(theirs), static_cast<double>(f));
+      failures.expect(static_cast<float>(ours) == static_cast<float>(theirs),
+                      static_cast<double>(f));
+    }
+    // A double with more digits than the float.
+    const double d = static_cast<double>(f) * (1 + static_cast<double>(bits >> 50) * 0x1p-52);
+    if (!std::isnan(d)) failures.expect(T(d).x == bits_of(static_cast<N>(d)), d);
+  }
+  return failures;
+}
+
+}  // namespace
+#endif
+
+#if defined(TENON_TEST_HALF)
+TEST_CASE("small_float: Half converts like the compiler's _Float16") {
+  const Failures failures = compare_with_native<tenon::Half, TENON_TEST_HALF>(-28, 18);
+  CHECK_NONE(failures);
+}
+#endif
+
+#if defined(TENON_TEST_BFLOAT16)
+TEST_CASE("small_float: BFloat16 converts like the compiler's __bf16") {
+  const Failures failures = compare_with_native<tenon::BFloat16, TENON_TEST_BFLOAT16>(-140, 127);
+  CHECK_NONE(failures);
+}
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/file.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interop/files.h"
+#include "support/catch.h"
+
+using tenon::Error;
+using tenon::detail::FileBlock;
+using tenon::detail::FilePath;
+using tenon::detail::InputFile;
+using tests::file_bytes;
+using tests::put_file;
+using tests::TempFolder;
+
+namespace {
+
+Error write_text(const std::string& path, const std::string& text) {
+  const FileBlock blocks[] = {{text.data(), text.size()}};
+  return tenon::detail::write_file(path.c_str(), blocks);
+}
+
+std::string text_of(const std::string& path) {
+  const std::vector<uint8_t> bytes = file_bytes(path);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+TEST_CASE("file: a path may be a literal, a string or a std::filesystem::path") {
+  CHECK(std::string(FilePath("a/b").c_str()) == "a/b");
+  const std::string text = "a/c";
+  CHECK(std::string(FilePath(text).c_str()) == "a/c");
+  const std::filesystem::path path = "a/d";
+  CHECK(std::string(FilePath(path).c_str()) == "a/d");
+  CHECK_RETURNS(Error::InvalidArgument, "the path is null", FilePath(nullptr).check());
+}
+
+TEST_CASE("file: an error shows the end of a long path, and the reason after it") {
+  const std::string path = std::string(1000, 'x') + "/the_name.npy";
+  const std::string shown = "..." + path.substr(path.size() - 200) + ": full";
+  CHECK_RETURNS(Error::AccessFailed, shown,
+                FilePath(path).blame(tenon::detail::fail(Error::AccessFailed, {"full"})));
+  CHECK(std::string(tenon::last_error_message()) == shown);
+}
+
+TEST_CASE("file: blocks are written one after the other, empty ones too") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  const FileBlock blocks[] = {{"ab", 2}, {nullptr, 0}, {"cde", 3}};
+  REQUIRE(tenon::detail::write_file(path.c_str(), blocks) == Error::Ok);
+  CHECK(text_of(path) == "abcde");
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("file: a written file has the permissions of a new one, a replaced one keeps its own") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  const mode_t mask = ::umask(027);
+  REQUIRE(write_text(path, "1") == Error::Ok);
+  ::umask(mask);
+  struct stat status;
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+  REQUIRE(::chmod(path.c_str(), 0604) == 0);
+  REQUIRE(write_text(path, "2") == Error::Ok);
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0604);
+}
+
+TEST_CASE("file: through a symbolic link the file is replaced and the link stays") {
+  const TempFolder folder;
+  put_file(folder / "real", {'o', 'l', 'd'});
+  std::filesystem::create_symlink("real", folder / "link");
+  REQUIRE(write_text(folder / "link", "new") == Error::Ok);
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(text_of(folder / "real") == "new");
+}
+
+TEST_CASE("file: a write that fails halfway leaves the old file whole and no other behind") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  REQUIRE(write_text(path, "old") == Error::Ok);
+  rlimit before;
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {4096, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const Error error = write_text(path, std::string(100000, 'x'));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  ::signal(SIGXFSZ, handler);
+  CHECK(error == Error::AccessFailed);
+  CHECK(std::string(tenon::last_error_message()) == "cannot write: File too large");
+  CHECK(text_of(path) == "old");
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("file: names left by a process that died are passed over") {
+  const TempFolder folder;
+  for (int i = 0; i < 3; ++i) {
+    put_file(folder / (".tenon-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp"),
+             {'x'});
+  }
+  REQUIRE(write_text(folder / "out", "new") == Error::Ok);
+  CHECK(text_of(folder / "out") == "new");
+  CHECK(folder.names().size() == 4);
+}
+
+TEST_CASE("file: a device is written to, and its error is the system's") {
+  CHECK(write_text("/dev/null", "gone") == Error::Ok);
+#if defined(__linux__)
+  CHECK_RETURNS(Error::AccessFailed, "cannot write: No space left on device",
+                write_text("/dev/full", "x"));
+#endif
+}
+
+TEST_CASE("file: where no file can be made the error says why") {
+  const TempFolder folder;
+  put_file(folder / "file", {'x'});
+  CHECK_RETURNS(Error::AccessFailed,
+                "cannot create a file in its folder: No such file or directory",
+                write_text(folder / "none/out", "x"));
+  CHECK_RETURNS(Error::AccessFailed, "Not a directory", write_text(folder / "file/out", "x"));
+  CHECK_RETURNS(Error::AccessFailed, "cannot open: Is a directory", write_text(folder / "", "x"));
+}
+
+TEST_CASE("file: reading reports what is missing, no file, or has become shorter") {
+  const TempFolder folder;
+  const std::string path = folder / "in";
+  InputFile missing;
+  CHECK_RETURNS(Error::NotFound, "cannot open: No such file or directory",
+                missing.open(path.c_str()));
+  InputFile directory;
+  CHECK_RETURNS(Error::AccessFailed, "not a regular file", directory.open((folder / "").c_str()));
+
+  put_file(path, {'a', 'b', 'c', 'd'});
+  InputFile file;
+  REQUIRE(file.open(path.c_str()) == Error::Ok);
+  CHECK(file.size() == 4);
+  char text[3] = {};
+  REQUIRE(file.read(2, text, 2) == Error::Ok);
+  CHECK(std::string(text) == "cd");
+  CHECK_RETURNS(Error::AccessFailed, "became shorter", file.read(2, text, 3));
+}
+
+#if TENON_HAS_POSIX_FILES
+TEST_CASE("file: a mapping shows the file, survives it, and keeps writes to itself") {
+  const TempFolder folder;
+  const std::string path = folder / "in";
+  put_file(path, {'a', 'b', 'c', 'd'});
+  tenon::Deleter unmapper;
+  char* bytes = nullptr;
+  {
+    InputFile file;
+    REQUIRE(file.open(path.c_str()) == Error::Ok);
+    bytes = static_cast<char*>(file.map(4, unmapper));
+    REQUIRE(bytes != nullptr);
+  }
+  CHECK(std::string(bytes, 4) == "abcd");
+  bytes[0] = 'x';
+  CHECK(text_of(path) == "abcd");
+  // The old content stays, although the file of that name is another now.
+  REQUIRE(write_text(path, "") == Error::Ok);
+  CHECK(std::string(bytes, 4) == "xbcd");
+  unmapper.reset();
+  InputFile empty;
+  REQUIRE(empty.open(path.c_str()) == Error::Ok);
+  CHECK(empty.map(0, unmapper) == nullptr);  // the system refuses an empty mapping
+  CHECK_FALSE(static_cast<bool>(unmapper));
+}
+#endif

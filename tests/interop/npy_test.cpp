@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/npy.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "interop/files.h"
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/sequence.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+using tenon::Dims;
+using tenon::Error;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tests::data_path;
+using tests::file_bytes;
+using tests::put_file;
+using tests::TempFolder;
+
+namespace {
+
+/// What make_data.py put into each file, in row-major order.
+constexpr int kValues[2][3] = {{0, 1, 2}, {3, 100, 127}};
+
+template <class T>
+bool has_value(const T& element, int value) {
+  if constexpr (tenon::detail::IsComplexLike<T>::value) {
+    using V = typename T::value_type;
+    return element.real() == static_cast<V>(value) && element.imag() == static_cast<V>(-value);
+  } else {
+    return element == static_cast<T>(value);
+  }
+}
+
+/// Whether the tensor is what make_data.py wrote.
+template <class T>
+void check_data_file(const TensorPtr& tensor) {
+  REQUIRE(tensor->scalar_type() == tenon::CppTypeToScalarType<T>::value);
+  REQUIRE(tensor->sizes() == Dims({2, 3}));
+  const auto elements = tensor->accessor<T, 2>();
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) CHECK(has_value(elements[i][j], kValues[i][j]));
+  }
+}
+
+/// Calls f(code, TypeTag) for every dtype.
+template <class F>
+void for_each_dtype(F&& f) {
+  for (const tenon::detail::NpyType& type : tenon::detail::kNpyTypes) {
+    INFO(type.code);
+    tenon::visit(
+        type.type, [&](auto tag) { f(std::string(type.code), tag); }, [] { FAIL(); });
+  }
+}
+
+/// A file with this dict and these bytes of elements, unpadded.
+std::vector<uint8_t> npy(const std::string& dict, const std::vector<uint8_t>& data = {}) {
+  std::vector<uint8_t> bytes = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  bytes.push_back(static_cast<uint8_t>(dict.size() & 0xff));
+  bytes.push_back(static_cast<uint8_t>(dict.size() >> 8));
+  bytes.insert(bytes.end(), dict.begin(), dict.end());
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+std::string dict(const std::string& descr, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}";
+}
+
+TensorPtr from_bytes_of(const std::vector<uint8_t>& bytes) {
+  return tenon::from_npy(bytes.data(), bytes.size());
+}
+
+/// Parses a copy on the heap of exactly this size, so that a sanitizer sees a read beyond it, and
+/// touches every byte of what comes out.
+Error try_bytes(const uint8_t* bytes, size_t count) {
+  const std::unique_ptr<uint8_t[]> copy(new uint8_t[count]);
+  if (count != 0) std::memcpy(copy.get(), bytes, count);
+  const auto result = tenon::try_from_npy(copy.get(), count);
+  if (!result.ok()) {
+    CHECK(std::string(result.message()).rfind("try_from_npy: ", 0) == 0);
+    return result.error();
+  }
+  const std::vector<uint8_t> again = tenon::to_npy(*result);
+  CHECK(again.size() >= (*result)->nbytes() + 64);
+  return Error::Ok;
+}
+
+}  // namespace
+
+TEST_CASE("read_npy: numbers that NumPy wrote, of every dtype") {
+  for_each_dtype([](const std::string& code, auto tag) {
+    using T = typename decltype(tag)::type;
+    const TensorPtr tensor = tenon::read_npy(data_path("c_" + code + ".npy"));
+    check_data_file<T>(tensor);
+    CHECK(tensor->is_contiguous());
+    CHECK(tensor->shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+  });
+}
+
+TEST_CASE("read_npy: numbers that NumPy wrote with the highest byte first") {
+  check_data_file<uint16_t>(tenon::read_npy(data_path("big_u2.npy")));
+  check_data_file<int32_t>(tenon::read_npy(data_path("big_i4.npy")));
+  check_data_file<double>(tenon::read_npy(data_path("big_f8.npy")));
+  check_data_file<tenon::complex<float>>(tenon::read_npy(data_path("big_c8.npy")));
+  check_data_file<tenon::complex<double>>(tenon::read_npy(data_path("big_c16.npy")));
+  const TensorPtr fortran = tenon::read_npy(data_path("big_fortran_u4.npy"));
+  check_data_file<uint32_t>(fortran);
+  CHECK(fortran->strides() == Dims({1, 2}));
+  CHECK(fortran->ownership() == Ownership::Owned);
+}
+
+TEST_CASE("read_npy: formats 2.0 and 3.0 as NumPy writes them") {
+  check_data_file<float>(tenon::read_npy(data_path("v2.npy")));
+  check_data_file<float>(tenon::read_npy(data_path("v3.npy")));
+}
+
+TEST_CASE("read_npy: Fortran order becomes strides, nothing is moved") {
+  const TensorPtr matrix = tenon::read_npy(data_path("fortran_f4.npy"));
+  check_data_file<float>(matrix);
+  CHECK(matrix->strides() == Dims({1, 2}));
+  CHECK(matrix->dim_order().vec() == std::vector<uint8_t>{1, 0});
+  CHECK(static_cast<const float*>(matrix->const_data_ptr())[1] == 3.0f);
+
+  const TensorPtr cube = tenon::read_npy(data_path("fortran_3d.npy"));
+  CHECK(cube->sizes() == Dims({2, 3, 4}));
+  CHECK(cube->strides() == Dims({1, 2, 6}));
+  const auto elements = cube->accessor<int16_t, 3>();
+  for (int i = 0; i < 24; ++i) CHECK(elements[i / 12][i / 4 % 3][i % 4] == i);
+}
+
+TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no elements") {
+  const TensorPtr scalar = tenon::read_npy(data_path("scalar.npy"));
+  CHECK(scalar->dim() == 0);
+  CHECK(scalar->item<double>() == 2.5);
+  CHECK(scalar->shape_dynamism() == tenon::TensorShapeDynamism::STATIC);
+
+  const TensorPtr empty = tenon::read_npy(data_path("empty.npy"));
+  CHECK(empty->sizes() == Dims({0, 3}));
+  CHECK(empty->numel() == 0);
+
+  const TensorPtr one = tenon::read_npy(data_path("one_dimension.npy"));
+  CHECK(one->sizes() == Dims({5}));
+  CHECK(one->accessor<int64_t, 1>()[4] == 12349);
+}
+
+TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by name") {
+  const auto refused = [](const char* name, const char* words) {
+    INFO(name);
+    CHECK_ERROR(Error::NotSupported, words, tenon::read_npy(data_path(name)));
+  };
+  refused("text.npy", "dtype <U7; expected one of");
+  refused("bytes.npy", "dtype |S2;");
+  refused("date.npy", "dtype <M8[D];");
+  refused("void.npy", "dtype |V3;");
+  refused("object.npy", "dtype |O;");
+  refused("structured.npy", "dtype [('pixel', '|u1', (3,)), ('depth', '<f4')];");
+  refused("long_double.npy", "dtype <f16;");
+  refused("archive.npz", "a zip archive, as .npz files are");
+}
+
+TEST_CASE("to_npy: the bytes are those that NumPy writes") {
+  std::vector<std::string> names = {"fortran_f4", "fortran_3d", "scalar", "empty", "one_dimension"};
+  for_each_dtype([&](const std::string& code, auto) { names.push_back("c_" + code); });
+  for (const std::string& name : names) {
+    INFO(name);
+    const std::string path = data_path(name + ".npy");
+    CHECK(tenon::to_npy(tenon::read_npy(path)) == file_bytes(path));
+  }
+}
+
+TEST_CASE("write_npy: a tensor of every dtype comes back from the file") {
+  const TempFolder folder;
+  for_each_dtype([&](const std::string& code, auto tag) {
+    using T = typename decltype(tag)::type;
+    std::unique_ptr<T[]> values(new T[6]);
+    for (int i = 0; i < 6; ++i) {
+      const int value = kValues[i / 3][i % 3];
+      if constexpr (tenon::detail::IsComplexLike<T>::value) {
+        using V = typename T::value_type;
+        values[static_cast<size_t>(i)] = T(static_cast<V>(value), static_cast<V>(-value));
+      } else {
+        values[static_cast<size_t>(i)] = static_cast<T>(value);
+      }
+    }
+    const std::string path = folder / (code + ".npy");
+    REQUIRE(tenon::write_npy(path, tenon::from_blob(values.get(), {2, 3})) == Error::Ok);
+    check_data_file<T>(tenon::read_npy(path));
+  });
+}
+
+TEST_CASE("write_npy: Fortran order is written as it is, other strides row by row") {
+  float values[24];
+  for (int i = 0; i < 24; ++i) values[i] = static_cast<float>(i);
+  const auto written = [](const TensorPtr& tensor) { return from_bytes_of(tenon::to_npy(tensor)); };
+
+  const TensorPtr fortran = written(tenon::from_blob(values, {2, 3}, {1, 2}));
+  CHECK(fortran->strides() == Dims({1, 2}));
+  CHECK(fortran->accessor<float, 2>()[1][2] == 5.0f);
+
+  const TensorPtr padded = written(tenon::from_blob(values, {2, 3}, {8, 2}));
+  CHECK(padded->strides() == Dims({3, 1}));
+  CHECK(padded->accessor<float, 2>()[1][2] == 12.0f);
+
+  const TensorPtr reversed = written(tenon::from_blob(values + 5, {2, 3}, {-3, -1}));
+  CHECK(reversed->strides() == Dims({3, 1}));
+  CHECK(reversed->accessor<float, 2>()[0][0] == 5.0f);
+  CHECK(reversed->accessor<float, 2>()[1][2] == 0.0f);
+
+  const TensorPtr repeated = written(tenon::from_blob(values, {2, 3}, {0, 1}));
+  CHECK(repeated->accessor<float, 2>()[1][2] == 2.0f);
+
+  // Neither order, although without gaps: the middle dimension is the innermost.
+  const TensorPtr mixed = written(tenon::from_blob(values, {2, 3, 4}, {12, 1, 3}));
+  CHECK(mixed->strides() == Dims({12, 4, 1}));
+  CHECK(mixed->accessor<float, 3>()[1][2][3] == 23.0f);
+}
+
+TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
+  std::vector<int64_t> sizes(64, 1);
+  sizes[0] = 2;
+  sizes[63] = 3;
+  const TensorPtr back = from_bytes_of(tenon::to_npy(tenon::full(sizes, 7.0)));
+  CHECK(back->sizes() == Dims(sizes));
+  CHECK(back->data<float>().back() == 7.0f);
+}
+
+TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
+  const TempFolder folder;
+  const std::string path = folder / "out.npy";
+  for (const ScalarType type :
+       {ScalarType::BFloat16, ScalarType::ComplexHalf, ScalarType::Float8_e5m2,
+        ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
+    const TensorPtr tensor = tenon::zeros({2}, type);
+    CHECK_RETURNS(Error::NotSupported, std::string("NumPy has no dtype ") + tenon::toString(type),
+                  tenon::write_npy(path, tensor));
+    CHECK_ERROR(Error::NotSupported, "to_npy: NumPy has no dtype", tenon::to_npy(tensor));
+  }
+  CHECK_RETURNS(Error::InvalidState, "write_npy: " + path + ": the tensor is undefined",
+                tenon::write_npy(path, TensorPtr()));
+  CHECK_RETURNS(Error::InvalidState, "undefined", tenon::write_npy(path, Tensor()));
+  CHECK_ERROR(Error::InvalidState, "to_npy: the tensor is undefined", tenon::to_npy(Tensor()));
+  CHECK_RETURNS(Error::InvalidState, "placeholder",
+                tenon::write_npy(path, tenon::from_blob(nullptr, {2})));
+  int value = 0;
+  CHECK_RETURNS(
+      Error::NotSupported, "memory on cuda:0 cannot be read by the host",
+      tenon::write_npy(path,
+                       tenon::for_blob(&value, {1}).device(tenon::DeviceType::CUDA).make_tensor()));
+  CHECK_RETURNS(Error::InvalidArgument, "write_npy: the path is null",
+                tenon::write_npy(nullptr, tenon::zeros({1})));
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("write_npy: a file that cannot be written is AccessFailed, with path and reason") {
+  const TempFolder folder;
+  const TensorPtr tensor = tenon::zeros({4});
+  const std::string missing = folder / "none/out.npy";
+  CHECK_RETURNS(Error::AccessFailed, "write_npy: " + missing + ": ",
+                tenon::write_npy(missing, tensor));
+  CHECK_RETURNS(Error::AccessFailed, "No such file or directory",
+                tenon::write_npy(missing.c_str(), *tensor));
+#if defined(__linux__)
+  CHECK_RETURNS(Error::AccessFailed, "write_npy: /dev/full: cannot write: No space left on device",
+                tenon::write_npy("/dev/full", tensor));
+#endif
+}
+
+TEST_CASE("read_npy: a file that is not there is NotFound, a folder is no file") {
+  const TempFolder folder;
+  const std::string path = folder / "none.npy";
+  const std::string text = ": " + path + ": cannot open: No such file or directory";
+  CHECK_ERROR(Error::NotFound, "read_npy" + text, tenon::read_npy(path));
+  CHECK_ERROR(Error::AccessFailed, "read_npy: " + (folder / ""), tenon::read_npy(folder / ""));
+  CHECK_ERROR(Error::InvalidArgument, "read_npy: the path is null", tenon::read_npy(nullptr));
+  const auto result = tenon::try_read_npy(path.c_str());
+  CHECK(result.error() == Error::NotFound);
+  CHECK(result.message() == "try_read_npy" + text);
+}
+
+#if TENON_HAS_POSIX_FILES && defined(__linux__)
+TEST_CASE("read_npy: aligned numbers are mapped, and unmapped by the deleter") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
+  TensorPtr tensor = tenon::read_npy(path);
+  const void* const data = tensor->const_data_ptr();
+  CHECK(tensor->ownership() == Ownership::Adopted);
+  CHECK(tests::is_mapped(path, data));
+  TensorPtr view = tenon::make_tensor_ptr(*tensor, {2, 3});
+  tensor.reset();
+  CHECK(tests::is_mapped(path, data));
+  CHECK(view->accessor<int64_t, 2>()[1][2] == 5);
+  view.reset();
+  CHECK_FALSE(tests::is_mapped(path, data));
+}
+
+TEST_CASE("read_npy: data at any multiple of the number's size is mapped") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  // NumPy aligned to 16 bytes before 1.14.
+  std::string header = dict("<c16", "(1,)");
+  header.resize(80 - 10 - 8, ' ');
+  put_file(path, npy(header, std::vector<uint8_t>(16)));
+  CHECK(tests::is_mapped(path, tenon::read_npy(path)->const_data_ptr()) ==
+        !tenon::detail::is_big_endian());
+}
+
+TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
+  const std::vector<uint8_t> before = file_bytes(path);
+  const TensorPtr tensor = tenon::read_npy(path);
+  const TensorPtr other = tenon::read_npy(path);
+  REQUIRE_FALSE(tensor->is_readonly());
+  for (int64_t& value : tensor->data<int64_t>()) value = -1;
+  CHECK(other->accessor<int64_t, 1>()[5] == 5);
+  CHECK(file_bytes(path) == before);
+}
+
+TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  constexpr int64_t kCount = 100000;  // many pages, none of them touched before
+  REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
+  const TensorPtr tensor = tenon::read_npy(path);
+  REQUIRE(tenon::write_npy(path, tenon::zeros({1})) == Error::Ok);
+  for (int64_t i = 0; i < kCount; ++i) REQUIRE(tensor->accessor<int64_t, 1>()[i] == i);
+  REQUIRE(tenon::write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
+  CHECK(tenon::read_npy(path)->accessor<int64_t, 1>()[kCount - 1] == kCount - 1);
+  CHECK(folder.names() == std::vector<std::string>{"x.npy"});
+}
+#endif
+
+TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  for (size_t pad = 0; pad < 4; ++pad) {
+    std::string header = dict("<f4", "(2,)") + std::string(pad, ' ');
+    std::vector<uint8_t> file = npy(header, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0x40});
+    put_file(path, file);
+    const TensorPtr tensor = tenon::read_npy(path);
+    CHECK(tensor->is_aligned(4));
+    CHECK(tensor->accessor<float, 1>()[0] == 1.0f);
+    CHECK(tensor->accessor<float, 1>()[1] == 2.5f);
+    if ((10 + header.size()) % 4 != 0) CHECK(tensor->ownership() == Ownership::Owned);
+  }
+}
+
+TEST_CASE("read_npy: any byte but 0 of a bool is true, mapped or not") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
+  const TensorPtr tensors[] = {tenon::read_npy(path), from_bytes_of(file_bytes(path))};
+  for (const TensorPtr& tensor : tensors) {
+    const auto* bytes = static_cast<const uint8_t*>(tensor->const_data_ptr());
+    CHECK(std::vector<uint8_t>(bytes, bytes + 4) == std::vector<uint8_t>{0, 1, 1, 1});
+  }
+  CHECK(file_bytes(path).back() == 255);
+}
+
+TEST_CASE("from_npy: copies, so the bytes may go away") {
+  std::vector<uint8_t> bytes = file_bytes(data_path("c_i4.npy"));
+  const TensorPtr tensor = from_bytes_of(bytes);
+  std::fill(bytes.begin(), bytes.end(), uint8_t{0xee});
+  check_data_file<int32_t>(tensor);
+  CHECK(tensor->ownership() == Ownership::Owned);
+  CHECK(tensor->is_aligned(64));
+}
+
+TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an error") {
+  std::vector<uint8_t> bytes = file_bytes(data_path("c_i4.npy"));
+  bytes.push_back(0);
+  check_data_file<int32_t>(from_bytes_of(bytes));
+  bytes.resize(bytes.size() - 2);
+  CHECK_ERROR(Error::InvalidArgument,
+              "from_npy: sizes {2, 3} of Int need 24 bytes of data, but only 23 follow the header",
+              from_bytes_of(bytes));
+  CHECK_ERROR(Error::InvalidArgument, "from_npy: the pointer to 9 bytes is null",
+              tenon::from_npy(nullptr, 9));
+  CHECK_ERROR(Error::InvalidArgument, "from_npy: the header is cut off after 0 bytes",
+              tenon::from_npy(nullptr, 0));
+}
+
+TEST_CASE("read_npy: a shape beyond the file or the address space is an error, at no cost") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  const auto refused = [&](const char* descr, const char* shape, const std::string& words) {
+    INFO(shape);
+    const std::vector<uint8_t> bytes = npy(dict(descr, shape), {0});
+    put_file(path, bytes);
+    CHECK_ERROR(Error::InvalidArgument, "read_npy: " + path + ": ", tenon::read_npy(path));
+    CHECK_ERROR(Error::InvalidArgument, words, tenon::read_npy(path));
+    CHECK_ERROR(Error::InvalidArgument, words, from_bytes_of(bytes));
+  };
+  refused("|u1", "(2,)", "sizes {2} of Byte need 2 bytes of data, but only 1 follow the header");
+  refused("<f8", "()", "sizes {} of Double need 8 bytes of data, but only 1");
+  refused("|u1", "(9223372036854775807,)", "need 9223372036854775807 bytes");
+  refused("<f4", "(4611686018427387904,)", "overflow the address space");
+  refused("<c16", "(1152921504606846976, 2)", "overflow the address space");
+  refused("|u1", "(4294967296, 4294967296)", "overflows 64 bits");
+  refused("|u1", "(0, 4294967296, 4294967296)", "overflows 64 bits");
+}
+
+TEST_CASE("read_npy: cut off anywhere it is an error, with any bit flipped an error or a tensor") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  for (const char* name : {"c_f4.npy", "fortran_f4.npy", "big_c8.npy", "v2.npy", "c_b1.npy"}) {
+    INFO(name);
+    std::vector<uint8_t> bytes = file_bytes(data_path(name));
+    for (size_t n = 0; n < bytes.size(); ++n) {
+      CHECK(try_bytes(bytes.data(), n) == Error::InvalidArgument);
+      put_file(path, std::vector<uint8_t>(bytes.data(), bytes.data() + n));
+      CHECK(tenon::try_read_npy(path).error() == Error::InvalidArgument);
+    }
+    CHECK(try_bytes(bytes.data(), bytes.size()) == Error::Ok);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      for (int bit = 0; bit < 8; ++bit) {
+        bytes[i] = static_cast<uint8_t>(bytes[i] ^ 1u << bit);
+        const Error error = try_bytes(bytes.data(), bytes.size());
+        put_file(path, bytes);
+        const auto read = tenon::try_read_npy(path);
+        CHECK(read.error() == error);
+        if (read.ok()) CHECK(!tenon::to_npy(*read).empty());
+        bytes[i] = static_cast<uint8_t>(bytes[i] ^ 1u << bit);
+      }
+    }
+  }
+}

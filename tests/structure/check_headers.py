@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what holds for tenon's headers as a whole.
+
+usage: check_headers.py CHECK REPOSITORY
+  layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
+          exchange, module, tenon.h, interop, compat; there are no cycles; all are "tenon/..."
+  tests   every header but tenon.h has a test file at the same path
+  form    every header begins with the licence line and has #pragma once before any code
+Prints one line for each fault and exits with 1 if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+# Lowest first. A header may include its own layer and those below it.
+LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module", "tenon.h",
+          "interop", "compat"]
+
+LICENCE = "// SPDX-License-Identifier: MIT"
+INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def read_headers(repository):
+    """Maps the name in an include directive, "tenon/core/dims.h", to the file's text."""
+    root = pathlib.Path(repository) / "include"
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted((root / "tenon").rglob("*"))
+            if path.is_file()}
+
+
+def without_comments(text):
+    """The text with comments blanked, line numbers kept."""
+    return COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
+
+
+def includes(text):
+    """Yields (line number, what follows #include)."""
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1).strip()
+
+
+def layer(header):
+    """The index in LAYERS, or None."""
+    name = header.split("/")[1]
+    return LAYERS.index(name) if name in LAYERS else None
+
+
+def check_layers(headers):
+    """Yields faults in the direction and the form of includes."""
+    graph = {header: [] for header in headers}
+    for header, text in headers.items():
+        own = layer(header)
+        if own is None:
+            yield f"{header}: is in no known layer"
+            continue
+        for line, target in includes(text):
+            where = f"{header}:{line}"
+            if re.match(r"<(?!tenon/)[^>]+>$", target):
+                continue  # somebody else's
+            match = re.match(r'"(tenon/[^"]+)"$', target)
+            if not match:
+                yield f'{where}: #include {target} is not of the form "tenon/..." or <...>'
+                continue
+            included = match.group(1)
+            if included not in headers:
+                yield f"{where}: there is no {included}"
+                continue
+            graph[header].append(included)
+            other = layer(included)
+            if other is not None and other > own:
+                yield (f"{where}: {LAYERS[own]} must not include {included}, "
+                       f"{LAYERS[other]} is above it")
+    yield from find_cycles(graph)
+
+
+def find_cycles(graph):
+    """Yields one fault for each include that closes a cycle."""
+    done, path = set(), []
+
+    def visit(header):
+        if header in path:
+            cycle = path[path.index(header):] + [header]
+            yield "cyclic include: " + " -> ".join(cycle)
+            return
+        if header in done:
+            return
+        path.append(header)
+        for included in graph[header]:
+            yield from visit(included)
+        path.pop()
+        done.add(header)
+
+    for header in graph:
+        yield from visit(header)
+
+
+def test_path(header):
+    """The test file of a header. config.h is tested with the core."""
+    parts = pathlib.PurePosixPath(header).parts[1:]
+    folder = parts[:-1] or ("core",)
+    return pathlib.PurePosixPath("tests", *folder, parts[-1][:-len(".h")] + "_test.cpp")
+
+
+def check_tests(headers, repository):
+    """Yields headers without a test file. tenon.h is only a list of the others."""
+    for header in headers:
+        if header != "tenon/tenon.h" and not (pathlib.Path(repository) / test_path(header)).exists():
+            yield f"{header}: there is no {test_path(header)}"
+
+
+def check_form(headers):
+    """Yields faults in a header's name and first lines."""
+    for header, text in headers.items():
+        if not header.endswith(".h"):
+            yield f"{header}: is not named *.h"
+        if text.split("\n", 1)[0] != LICENCE:
+            yield f"{header}:1: the first line is not {LICENCE}"
+        code = [line.strip() for line in without_comments(text).splitlines() if line.strip()]
+        if not code or code[0] != "#pragma once":
+            yield f"{header}: #pragma once does not come before the code"
+
+
+def main(arguments):
+    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    check, repository = arguments
+    headers = read_headers(repository)
+    if not headers:
+        print(f"{repository} has no headers", file=sys.stderr)
+        return 1
+    faults = list({"layers": lambda: check_layers(headers),
+                   "tests": lambda: check_tests(headers, repository),
+                   "form": lambda: check_form(headers)}[check]())
+    for fault in faults:
+        print(fault)
+    print(f"{len(headers)} headers, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plants faults in small sets of headers and expects check_headers.py to name them."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_headers
+
+
+def layer_faults(**headers):
+    """Faults of headers given as core__dims='"tenon/config.h"', their include directives."""
+    texts = {"tenon/config.h": ""}
+    for name, includes in headers.items():
+        directives = "".join(f"#include {include}\n" for include in includes.split())
+        texts["tenon/" + name.replace("__", "/") + ".h"] = directives
+    return list(check_headers.check_layers(texts))
+
+
+class Layers(unittest.TestCase):
+    def test_downward_and_sideways_includes_pass(self):
+        self.assertEqual(layer_faults(core__a='"tenon/config.h" <vector>',
+                                      core__b='"tenon/core/a.h"',
+                                      tensor__t='"tenon/core/b.h" "tenon/core/a.h"',
+                                      tenon='"tenon/tensor/t.h"',
+                                      interop__i='"tenon/tensor/t.h" <Python.h>',
+                                      compat__c='"tenon/tenon.h" "tenon/interop/i.h"'), [])
+
+    def test_every_upward_include_is_a_fault(self):
+        layers = ["core", "kernels", "backend", "tensor", "exchange", "module", "tenon", "interop",
+                  "compat"]
+        names = [name if name == "tenon" else name + "__x" for name in layers]
+        for low in range(len(names)):
+            for high in range(low + 1, len(names)):
+                target = "tenon/" + names[high].replace("__", "/") + ".h"
+                faults = layer_faults(**{names[high]: "<vector>", names[low]: f'"{target}"'})
+                self.assertEqual(len(faults), 1, (names[low], target))
+                self.assertIn(f"must not include {target}", faults[0])
+
+    def test_config_includes_nothing_of_tenon(self):
+        self.assertEqual(len(layer_faults(config='"tenon/core/a.h"', core__a="<vector>")), 1)
+
+    def test_an_upward_include_is_found_among_conditions_and_odd_spacing(self):
+        texts = {"tenon/core/a.h": '#if X\n  #  include   "tenon/tensor/t.h"  // why\n#endif\n',
+                 "tenon/tensor/t.h": ""}
+        self.assertIn("tenon/core/a.h:2: core must not include",
+                      list(check_headers.check_layers(texts))[0])
+
+    def test_a_comment_is_no_include(self):
+        texts = {"tenon/core/a.h": '// #include "tenon/tensor/t.h"\n/*\n#include "x"\n*/\n',
+                 "tenon/tensor/t.h": ""}
+        self.assertEqual(list(check_headers.check_layers(texts)), [])
+
+    def test_cycles_are_faults(self):
+        faults = layer_faults(core__a='"tenon/core/b.h"', core__b='"tenon/core/c.h"',
+                              core__c='"tenon/core/a.h"')
+        self.assertEqual(faults, ["cyclic include: tenon/core/a.h -> tenon/core/b.h -> "
+                                  "tenon/core/c.h -> tenon/core/a.h"])
+
+    def test_other_forms_are_faults(self):
+        for form in ('"b.h"', '"../core/b.h"', "<tenon/core/b.h>", '"vector"', "HEADER"):
+            self.assertEqual(len(layer_faults(core__a=form, core__b="<vector>")), 1, form)
+
+    def test_a_missing_header_and_an_unknown_layer_are_faults(self):
+        self.assertIn("there is no", layer_faults(core__a='"tenon/core/gone.h"')[0])
+        self.assertIn("no known layer", layer_faults(attic__a="<vector>")[0])
+
+
+class Tests(unittest.TestCase):
+    def test_a_header_without_a_test_is_a_fault(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("core/config_test.cpp", "core/dims_test.cpp"):
+                path = pathlib.Path(folder, "tests", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            headers = ["tenon/config.h", "tenon/tenon.h", "tenon/core/dims.h", "tenon/core/half.h"]
+            self.assertEqual(list(check_headers.check_tests(headers, folder)),
+                             ["tenon/core/half.h: there is no tests/core/half_test.cpp"])
+
+
+class Form(unittest.TestCase):
+    def test_a_proper_header_passes(self):
+        text = check_headers.LICENCE + "\n// What it is.\n#pragma once\n\nint x;\n"
+        self.assertEqual(list(check_headers.check_form({"tenon/core/a.h": text})), [])
+
+    def test_missing_lines_are_faults(self):
+        for text in ("#pragma once\n",
+                     check_headers.LICENCE + "\nint x;\n#pragma once\n",
+                     check_headers.LICENCE + "\n// #pragma once\n",
+                     "\n" + check_headers.LICENCE + "\n#pragma once\n"):
+            self.assertEqual(len(list(check_headers.check_form({"tenon/core/a.h": text}))), 1, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
