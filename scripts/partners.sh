@@ -12,6 +12,7 @@ usage: scripts/partners.sh [--dir DIR] NAME...
 names:
   executorch  ExecuTorch 1.5.1: headers, shared libraries, CMake package (75 MB)
   libtorch    ATen and TorchScript 2.13.0: headers, CPU libraries (600 MB; a 500 MB download)
+  catch2      Catch2 3, from Debian's backports (4 MB)
 END
 }
 
@@ -88,6 +89,34 @@ partner_libtorch() {
   finish libtorch "$stamp"
 }
 
+# Catch2 3 beside the 2.x that Debian 12 installs: unpacked, not installed. The mirror is the one that this
+# machine has configured.
+partner_catch2() {
+  if current catch2 "catch2 3"; then return; fi
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  site=$(apt-get indextargets --format '$(SITE) $(CODENAME) $(COMPONENT)' 2>/dev/null |
+    awk -v codename="$codename" '$2 == codename && $3 == "main" { print $1; exit }')
+  [ -n "$site" ] || die "no Debian mirror is configured"
+  echo "partners.sh: fetching libcatch2-dev"
+  work=$(mktemp -d)
+  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $codename-backports main" \
+    >"$work/sources.list"
+  # Its own lists and cache: the machine's are not touched.
+  backports="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
+  rm -rf "$partners/catch2.new"
+  # shellcheck disable=SC2086 # options
+  (
+    cd "$work" && apt-get $backports update && apt-get $backports download libcatch2-dev &&
+      dpkg -x libcatch2-dev_*.deb "$partners/catch2.new"
+  ) >"$work/log" 2>&1 || {
+    tail -n 5 "$work/log" >&2
+    die "could not fetch libcatch2-dev"
+  }
+  rm -rf "$work"
+  finish catch2 "catch2 3"
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 partners=${TENON_PARTNERS:-$root/build/partners}
 names=
@@ -102,7 +131,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | libtorch) names="$names $1" ;;
+    executorch | libtorch | catch2) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -327,8 +328,10 @@ TEST_CASE("layout: the dim order is a stable sort, for thousands of random shape
     for (size_t d = 0; d < shape.sizes.size(); ++d) {
       if (shape.sizes[d] != 1) expected.push_back(static_cast<DimOrderType>(d));
     }
-    std::stable_sort(expected.begin(), expected.end(), [&](size_t a, size_t b) {
-      return std::abs(shape.strides[a]) > std::abs(shape.strides[b]);
+    std::sort(expected.begin(), expected.end(), [&](size_t a, size_t b) {
+      const int64_t stride_a = std::abs(shape.strides[a]);
+      const int64_t stride_b = std::abs(shape.strides[b]);
+      return stride_a != stride_b ? stride_a > stride_b : a < b;
     });
     for (size_t d = 0; d < shape.sizes.size(); ++d) {
       if (shape.sizes[d] != 1) continue;

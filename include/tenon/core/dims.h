@@ -24,10 +24,16 @@ inline constexpr size_t kMaxDims = 64;
 
 namespace detail {
 
+/// Whether I is an integer that counts: neither bool nor a character, so that text is no shape.
+template <class I>
+inline constexpr bool is_number_v =
+    std::is_integral_v<I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char> &&
+    !std::is_same_v<I, wchar_t> && !std::is_same_v<I, char16_t> && !std::is_same_v<I, char32_t>;
+
 /// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
 /// from floating values: `{1.0f}` is data, never a shape.
 struct AnyInteger {
-  template <class I, std::enable_if_t<std::is_integral_v<I> && !std::is_same_v<I, bool>, int> = 0>
+  template <class I, std::enable_if_t<is_number_v<I>, int> = 0>
   constexpr AnyInteger(I i) noexcept : value(static_cast<int64_t>(i)) {}
   int64_t value;
 };

@@ -70,11 +70,19 @@ inline void append(Message& out, double value) noexcept {
   if (value > 1.7976931348623157e308) return out.put("inf");
   int exponent = 0;
   if (value != 0 && (value >= 1e15 || value < 1e-4)) {
-    for (; value >= 10; value /= 10) ++exponent;
-    for (; value < 1; value *= 10) --exponent;
+    while (value >= 10) {
+      value /= 10;
+      ++exponent;
+    }
+    while (value < 1) {
+      value *= 10;
+      --exponent;
+    }
   }
   auto whole = static_cast<uint64_t>(value);
-  auto fraction = static_cast<uint64_t>((value - static_cast<double>(whole)) * 1e6 + 0.5);
+  const double millionths = (value - static_cast<double>(whole)) * 1e6;
+  auto fraction = static_cast<uint64_t>(millionths);
+  if (millionths - static_cast<double>(fraction) >= 0.5) ++fraction;
   if (fraction >= 1000000) {
     ++whole;
     fraction = 0;

@@ -45,7 +45,7 @@ enum class ScalarType : int8_t {
   UInt16 = 27,
   UInt32 = 28,
   UInt64 = 29,
-  Undefined = 45,  // c10's number of types of this ABI epoch; never stored in a tensor
+  Undefined = 46,  // as in ExecuTorch 1.5 and torch 2.13; never stored in a tensor
 };
 
 #if defined(__GNUC__)

@@ -181,16 +181,24 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> {
   static constexpr bool is_exact = false;
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = false;
+  static constexpr bool is_iec559 = false;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;
+  static constexpr int digits10 = Format::mantissa_bits * 30103 / 100000;
+  static constexpr int max_digits10 = digits * 30103 / 100000 + 2;
+  static constexpr int min_exponent = 2 - Format::bias;
+  static constexpr int max_exponent =
+      static_cast<int>(largest >> Format::mantissa_bits) - Format::bias + 1;
   static constexpr T min() noexcept { return code(1u << Format::mantissa_bits); }
   static constexpr T max() noexcept { return code(largest); }
   static constexpr T lowest() noexcept { return code(Format::sign_bit | largest); }
   static constexpr T denorm_min() noexcept { return code(1); }
   static constexpr T epsilon() noexcept {
-    constexpr int exponent = Format::bias - Format::mantissa_bits;
-    return exponent >= 1 ? code(static_cast<uint32_t>(exponent) << Format::mantissa_bits)
-                         : code(1u << (Format::mantissa_bits - 1 + exponent));
+    return code(static_cast<uint32_t>(Format::bias - Format::mantissa_bits)
+                << Format::mantissa_bits);
   }
   static constexpr T infinity() noexcept { return code(has_infinity ? Format::overflow : 0); }
   static constexpr T quiet_NaN() noexcept { return code(Format::nan); }

@@ -151,7 +151,7 @@ class Values {
       if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> &&
                     detail::owns_elements_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
-          owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(container)});
+          owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::forward<C>(container)});
           adoptable_ = true;
         }
       }

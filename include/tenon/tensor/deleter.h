@@ -61,7 +61,7 @@ class Deleter {
       ::new (static_cast<void*>(storage_)) void*(::new (block) F(std::move(f)));
       ops_ = &OnHeap<F>::ops;
     } else {
-      f(argument);
+      f(argument);  // NOLINT(bugprone-use-after-move): only one branch moves it
       error_ = Error::OutOfMemory;
     }
   }

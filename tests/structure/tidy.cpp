@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// What clang-tidy reads: every public header.
+#include "tenon/compat/executorch.h"
+#include "tenon/interop/npy.h"
+#include "tenon/tenon.h"
