@@ -61,7 +61,7 @@ class Deleter {
       ::new (static_cast<void*>(storage_)) void*(::new (block) F(std::move(f)));
       ops_ = &OnHeap<F>::ops;
     } else {
-      f(argument);  // NOLINT(bugprone-use-after-move): only one branch moves it
+      f(argument);
       error_ = Error::OutOfMemory;
     }
   }
@@ -100,7 +100,7 @@ class Deleter {
     static void relocate(void* to, void* from) noexcept {
       F& f = *static_cast<F*>(from);
       ::new (to) F(std::move(f));
-      f.~F();
+      f.~F();  // NOLINT(bugprone-use-after-move): what is left of it has to go
     }
     static constexpr Ops ops{run_and_destroy, relocate};
   };
