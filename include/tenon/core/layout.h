@@ -311,10 +311,6 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
                                  size_t element_size, Layout& layout) noexcept {
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  if (dim_order.empty()) {
-    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
-    if (strides.empty() || strides == layout.strides) return Error::Ok;
-  }
   TENON_TRY(check_dims("sizes", sizes));
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
@@ -369,10 +365,11 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
 /// order), OutOfMemory (a shape of more than 6 dimensions).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
-  const bool plain = dim_order.empty() && strides.empty() && dim_order.error() == Error::Ok &&
-                     strides.error() == Error::Ok;
-  return plain ? make_dense_layout(sizes, nullptr, element_size, layout)
-               : detail::make_strided_layout(sizes, dim_order, strides, element_size, layout);
+  if (dim_order.empty() && dim_order.error() == Error::Ok && strides.error() == Error::Ok) {
+    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
+    if (strides.empty() || strides == layout.strides) return Error::Ok;
+  }
+  return detail::make_strided_layout(sizes, dim_order, strides, element_size, layout);
 }
 
 TENON_END_NAMESPACE

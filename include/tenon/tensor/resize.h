@@ -39,7 +39,9 @@ inline Error plan_resize(const Dims& old_sizes, const Dims& sizes, TensorShapeDy
                 {"sizes ", sizes, " hold ", plan.numel,
                  " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
   }
-  plan.new_capacity = capacity <= plan.numel / 2 ? plan.numel : capacity * 2;
+  // At least double, unless that is more than there can be.
+  const bool doubles = capacity > plan.numel / 2 && capacity <= INT64_MAX / 2;
+  plan.new_capacity = doubles ? capacity * 2 : plan.numel;
   return Error::Ok;
 }
 
@@ -125,10 +127,14 @@ inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
   ImplFields& tensor = ImplAccess::fields(*impl);
   const size_t element_size = elementSize(tensor.type);
   if (resize_in_place(tensor, sizes)) return Error::Ok;
+  // A strided shape stays as it is, even one whose memory has no room for it when dense.
+  if (tensor.dynamism != TensorShapeDynamism::STATIC && sizes.error() == Error::Ok &&
+      sizes == tensor.layout.sizes) {
+    return Error::Ok;
+  }
   ResizePlan plan;
   TENON_TRY(plan_resize(tensor.layout.sizes, sizes, tensor.dynamism, tensor.capacity, element_size,
                         plan));
-  if (sizes == tensor.layout.sizes) return Error::Ok;  // a strided shape stays as it is
   const bool keep_order = sizes.size() == tensor.layout.sizes.size();
   const DimOrder* order = keep_order ? &tensor.layout.dim_order : nullptr;
   const bool simple =
