@@ -22,3 +22,24 @@ function(tenon_skippable_test test)
                                               "tenon: skipped: ")
   endif()
 endfunction()
+
+# Makes the target tenon_partner_executorch when scripts/partners.sh has fetched ExecuTorch. Its package
+# has imported targets from CMake 3.28 on, its variables always.
+function(tenon_find_executorch)
+  set(folder "${TENON_PARTNERS_DIR}/executorch/executorch")
+  if(TARGET tenon_partner_executorch OR NOT EXISTS "${folder}")
+    return()
+  endif()
+  set(CMAKE_MESSAGE_LOG_LEVEL WARNING)  # it announces what else it could have found
+  find_package(executorch CONFIG QUIET PATHS "${folder}" NO_DEFAULT_PATH)
+  if(NOT executorch_FOUND)
+    return()
+  endif()
+  add_library(tenon_partner_executorch INTERFACE)
+  target_include_directories(tenon_partner_executorch SYSTEM INTERFACE ${EXECUTORCH_INCLUDE_DIRS})
+  target_compile_definitions(tenon_partner_executorch INTERFACE ${EXECUTORCH_COMPILE_DEFINITIONS})
+  target_link_libraries(tenon_partner_executorch INTERFACE ${EXECUTORCH_LIBRARIES})
+  target_link_options(tenon_partner_executorch INTERFACE
+                      "-Wl,-rpath,${EXECUTORCH_RUNTIME_LIBRARY_DIR}")
+  set_target_properties(tenon_partner_executorch PROPERTIES TENON_VERSION "${EXECUTORCH_BUILD_VERSION}")
+endfunction()

@@ -168,6 +168,8 @@ class Values {
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
   Deleter& owner() noexcept { return owner_; }
+  /// OutOfMemory when there was none to gather or keep the elements: data() must not be read.
+  Error error() const noexcept { return error_ != Error::Ok ? error_ : owner_.error(); }
 
  private:
   template <class C>
@@ -188,7 +190,10 @@ class Values {
     using T = typename detail::RangeElement<C>::type;
     for (auto it = std::begin(range); it != std::end(range); ++it) ++count_;
     auto* buffer = static_cast<T*>(std::malloc(count_ * sizeof(T) + 1));
-    TENON_CHECK(buffer != nullptr, Error::OutOfMemory, "out of memory for ", count_, " values");
+    if (buffer == nullptr) {
+      error_ = Error::OutOfMemory;
+      return;
+    }
     owner_ = Deleter(buffer, &std::free);
     data_ = buffer;
     for (const T& value : range) *buffer++ = value;
@@ -200,6 +205,7 @@ class Values {
   bool checked_ = false;
   bool bytes_ = false;
   bool adoptable_ = false;
+  Error error_ = Error::Ok;
   Deleter owner_;
 };
 

@@ -201,8 +201,8 @@ TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims&
                  " were given, sizes ", sizes, strides.empty() ? "" : " with these strides",
                  " need ", needed});
   }
-  if (TENON_UNLIKELY(values.owner().error() != Error::Ok)) {
-    return fail(values.owner().error(), {"out of memory to keep the container"});
+  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
+    return fail(values.error(), {"out of memory to keep ", values.count(), " values"});
   }
   const bool aligned =
       reinterpret_cast<uintptr_t>(values.data()) % (element_size < 16 ? element_size : 16) == 0;

@@ -2,6 +2,7 @@
 // for_blob and from_blob: tensors over memory that somebody else allocated.
 #pragma once
 
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -24,8 +25,14 @@ TENON_BEGIN_NAMESPACE
 /// executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
  public:
-  TensorPtrMaker(TensorPtrMaker&&) = default;
-  TensorPtrMaker& operator=(TensorPtrMaker&&) = default;
+  TensorPtrMaker(TensorPtrMaker&&) noexcept = default;
+  TensorPtrMaker& operator=(TensorPtrMaker&& other) noexcept {
+    if (this != &other) {
+      this->~TensorPtrMaker();
+      ::new (static_cast<void*>(this)) TensorPtrMaker(std::move(other));
+    }
+    return *this;
+  }
 
   /// The dtype; by default that of the pointer.
   TensorPtrMaker&& type(ScalarType type) {
@@ -79,7 +86,12 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    if (owner_ || owner_.error() != Error::Ok) {
+    detail::Made<Out> made;
+    const Error error = deleter_.error() != Error::Ok ? deleter_.error() : owner_.error();
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return made.finish(function, detail::fail(error, {"out of memory for the deleter or owner"}));
+    }
+    if (owner_) {
       // Two duties: the deleter's comes first, since the owner may hold what the deleter needs.
       deleter_ = Deleter(nullptr, [first = std::move(deleter_),
                                    second = std::move(owner_)](void*) mutable noexcept {
@@ -87,7 +99,6 @@ class TensorPtrMaker {
         second.reset();
       });
     }
-    detail::Made<Out> made;
     return made.finish(
         function, detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
                                             device_, deleter_, made.impl()));
@@ -100,8 +111,8 @@ class TensorPtrMaker {
   TypeArg type_;
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
-  Deleter deleter_;
   Deleter owner_;
+  Deleter deleter_;  // last, so that it goes first
 };
 
 struct ForBlob {

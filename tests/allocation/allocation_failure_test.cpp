@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Every function that allocates, with its n-th allocation failing, for n = 1, 2, … until it
+// completes: the failure is reported as OutOfMemory, nothing leaks, deleters run once.
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocation/counting_malloc.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using tenon::Dims;
+using tenon::Error;
+using tenon::ScalarType;
+using tests::Calls;
+using tests::Vector;
+
+namespace {
+
+constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
+constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
+
+enum class Outcome { Completed, OutOfMemory, BadAlloc, Wrong };
+
+// Runs f, which returns an Error, a Result, or a tensor, and drops what it returned.
+Outcome outcome_of(Error error) {
+  return error == Error::Ok            ? Outcome::Completed
+         : error == Error::OutOfMemory ? Outcome::OutOfMemory
+                                       : Outcome::Wrong;
+}
+template <class T>
+Outcome outcome_of(const tenon::Result<T>& result) {
+  return outcome_of(result.error());
+}
+Outcome outcome_of(const tenon::Tensor& t) {
+  return t.defined() ? Outcome::Completed : Outcome::Wrong;
+}
+Outcome outcome_of(const tenon::TensorPtr& t) {
+  return t != nullptr ? outcome_of(*t) : Outcome::Wrong;
+}
+Outcome outcome_of(const tenon::TensorImplPtr& t) {
+  return t != nullptr ? Outcome::Completed : Outcome::Wrong;
+}
+
+template <class T>
+constexpr bool is_result(const T*) {
+  return false;
+}
+template <class T>
+constexpr bool is_result(const tenon::Result<T>*) {
+  return true;
+}
+
+template <class F>
+Outcome run(F&& f) {
+  try {
+    return outcome_of(f());
+  } catch (const tenon::Exception& e) {
+    tests::stop_failing();
+    if (is_result(static_cast<decltype(f())*>(nullptr))) return Outcome::Wrong;
+    const bool named = std::string(e.what()).find(": out of memory") != std::string::npos;
+    return named && e.error() == Error::OutOfMemory ? Outcome::OutOfMemory : Outcome::Wrong;
+  } catch (const std::bad_alloc&) {
+    return Outcome::BadAlloc;
+  }
+}
+
+// Fails each allocation of f in turn. `expected_calls` is how often f's deleters run in one call,
+// counted in `calls`; `foreign` allocations of f are the caller's own (a vector to be moved in, the
+// text of the exception), for which std::bad_alloc is right.
+template <class F>
+void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_calls = 0,
+               int foreign = 0) {
+  if (!tests::heap_is_counted()) {
+    WARN("skipped: needs glibc without sanitizers");
+    return;
+  }
+  int failed = 0;
+  int bad_allocs = 0;
+  bool completed = false;
+  bool right = true;
+  std::string trouble;
+  for (int64_t n = 1; n < 100 && !completed; ++n) {
+    if (calls != nullptr) *calls = Calls();
+    tests::start_counting(n);
+    const Outcome outcome = run(f);
+    const int64_t failures = tests::failures();
+    const int64_t leaked = tests::live_blocks();
+    tests::stop_counting();
+    completed = failures == 0;
+    if (completed) {
+      right = right && outcome == Outcome::Completed;
+      if (outcome != Outcome::Completed) trouble += "does not complete; ";
+    } else {
+      ++failed;
+      if (outcome == Outcome::BadAlloc) ++bad_allocs;
+      const bool reported = outcome == Outcome::OutOfMemory || outcome == Outcome::BadAlloc;
+      right = right && reported;
+      if (!reported) trouble += "failure " + std::to_string(n) + " is not reported; ";
+    }
+    // A foreign allocation that fails comes before the deleter was handed over.
+    const bool released = calls == nullptr || calls->count == expected_calls ||
+                          (outcome == Outcome::BadAlloc && foreign > 0);
+    right = right && released && leaked == 0;
+    if (!released) {
+      trouble += "at " + std::to_string(n) + " the deleter ran " + std::to_string(calls->count) +
+                 " times; ";
+    }
+    if (leaked != 0) {
+      trouble += "at " + std::to_string(n) + " leaked " + std::to_string(leaked) + "; ";
+    }
+  }
+  INFO(what << ": " << trouble);
+  CHECK(right);
+  CHECK(failed >= 1);
+  CHECK(completed);
+  CHECK(bad_allocs <= foreign);
+}
+
+float blob[12] = {};
+const Vector kDeep(8, 1);
+
+}  // namespace
+
+TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and scalars") {
+  fail_each("scalar", [] { return tenon::make_tensor_ptr(1.0f); });
+  fail_each("scalar by value", [] { return tenon::make_tensor(1.0f); });
+  fail_each("scalar impl", [] { return tenon::make_tensor_impl_ptr(1.0f); });
+  fail_each("typed scalar", [] { return tenon::make_tensor_ptr(1, ScalarType::Half); });
+  fail_each("list", [] { return tenon::make_tensor_ptr({1, 2, 3}); });
+  fail_each("cast list", [] { return tenon::make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float); });
+  fail_each("strided list", [] { return tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}); });
+  fail_each("deep list", [] { return tenon::make_tensor_ptr(kDeep, {1}); });
+  fail_each("deep ordered list",
+            [] { return tenon::make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep); });
+}
+
+TEST_CASE("out of memory: make_tensor_ptr of containers") {
+  static const std::vector<float> source(1000);
+  static const std::deque<float> pieces(1000);
+  static const std::vector<bool> bits(10);
+  fail_each("lvalue", [] { return tenon::make_tensor_ptr(source); });
+  fail_each("cast", [] { return tenon::make_tensor_ptr({10, 100}, source, ScalarType::Double); });
+  fail_each("deque", [] { return tenon::make_tensor_ptr(pieces); });
+  fail_each("bits", [] { return tenon::make_tensor_ptr({5, 2}, bits); });
+  fail_each("try deque", [] { return tenon::try_make_tensor_ptr({1000}, pieces); });
+  fail_each("moved", [] { return tenon::make_tensor_ptr(std::vector<float>(6)); }, nullptr, 0, 1);
+  fail_each("bytes",
+            [] { return tenon::from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); },
+            nullptr, 0, 1);
+}
+
+TEST_CASE("out of memory: a container larger than four pointers is released once") {
+  struct Large : tests::Tracked {
+    using tests::Tracked::Tracked;
+    std::array<char, 100> padding{};
+  };
+  Calls calls;
+  // The container's own buffer is the first allocation.
+  fail_each("large container",
+            [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4)); }, &calls, 1, 1);
+  fail_each("large container, cast",
+            [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); },
+            &calls, 1, 1);
+  fail_each("large container, deep", [&] { return tenon::make_tensor_ptr(kDeep, Large(calls, 1)); },
+            &calls, 1, 1);
+}
+
+TEST_CASE("out of memory: pointers with a deleter, which runs once") {
+  Calls calls;
+  std::array<void*, 8> padding{};
+  const auto large = [&calls, padding](void* p) {
+    static_cast<void>(padding);
+    calls.deleter()(p);
+  };
+  fail_each("make_tensor_ptr", [&] {
+    return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
+  }, &calls, 1);
+  fail_each("large deleter", [&] {
+    return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
+  }, &calls, 1);
+  fail_each("impl", [&] {
+    return tenon::make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
+  }, &calls, 1);
+  fail_each("by value, deep", [&] {
+    return tenon::make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large);
+  }, &calls, 1);
+  fail_each("from_blob", [&] {
+    return tenon::from_blob(blob, {2, 3}, ScalarType::Float, large);
+  }, &calls, 1);
+  fail_each("from_blob, deep", [&] {
+    return tenon::from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter());
+  }, &calls, 1);
+  fail_each("try_from_blob", [&] {
+    return tenon::try_from_blob(blob, kDeep, ScalarType::Float, large);
+  }, &calls, 1);
+}
+
+TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once each") {
+  Calls calls;
+  std::array<void*, 8> padding{};
+  const auto large = [&calls, padding](void* p) {
+    static_cast<void>(padding);
+    calls.deleter()(p);
+  };
+  struct Owner {
+    explicit Owner(Calls& c) : calls(&c) {}
+    Owner(Owner&& other) noexcept : calls(std::exchange(other.calls, nullptr)) {}
+    ~Owner() {
+      if (calls != nullptr) calls->deleter()(nullptr);
+    }
+    Calls* calls;
+  };
+  struct LargeOwner : Owner {
+    using Owner::Owner;
+    std::array<char, 100> padding{};
+  };
+  fail_each("deleter", [&] {
+    return tenon::for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
+  }, &calls, 1);
+  fail_each("owner", [&] {
+    return tenon::for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
+  }, &calls, 1);
+  fail_each("large owner", [&] {
+    return tenon::for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
+  }, &calls, 1);
+  fail_each("both", [&] {
+    return tenon::for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor();
+  }, &calls, 2);
+  fail_each("both large", [&] {
+    return tenon::for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr();
+  }, &calls, 2);
+  fail_each("large deleter, small owner", [&] {
+    return tenon::for_blob(blob, kDeep)
+        .owner(Owner(calls))
+        .deleter(large)
+        .strides(kDeep)
+        .try_make_tensor_ptr();
+  }, &calls, 2);
+}
+
+TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
+  const auto source = tenon::make_tensor_ptr({1, 2, 3, 4});
+  fail_each("share", [&] { return tenon::make_tensor_ptr(source); });
+  fail_each("view", [&] { return tenon::make_tensor_ptr(*source); });
+  fail_each("deep view", [&] { return tenon::make_tensor(*source, kDeep, {}, kDeep, 1); });
+  CHECK(source->use_count() == 1);
+  fail_each("clone", [&] { return tenon::clone_tensor_ptr(source); });
+  fail_each("typed clone", [&] { return tenon::clone_tensor_ptr(source, ScalarType::Double); });
+  CHECK(tests::values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
+  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
+  fail_each("deep clone", [&] { return tenon::clone_tensor_ptr(deep); });
+  fail_each("deep like", [&] { return tenon::empty_like(deep); });
+  const auto placeholder = tenon::make_tensor_ptr(kDeep, nullptr);
+  fail_each("placeholder", [] { return tenon::make_tensor_ptr({2}, nullptr); });
+  fail_each("placeholder clone", [&] { return tenon::clone_tensor_ptr(placeholder); });
+}
+
+TEST_CASE("out of memory: the creators") {
+  const auto source = tenon::make_tensor_ptr({2}, {1, 2});
+  fail_each("empty", [] { return tenon::empty({2}); });
+  fail_each("large empty", [] { return tenon::empty({5000}); });
+  fail_each("deep empty", [] { return tenon::empty(kDeep); });
+  fail_each("large zeros", [] { return tenon::zeros({5000}); });
+  fail_each("large deep ones", [] { return tenon::ones({5000, 1, 1, 1, 1, 1, 1, 1, 1}); });
+  fail_each("full", [] { return tenon::full({2}, 1); });
+  fail_each("try_full", [] { return tenon::try_full({5000}, 1); });
+  fail_each("empty_strided", [] { return tenon::empty_strided({2, 2}, {3, 1}); });
+  fail_each("full_strided", [] { return tenon::full_strided({2, 2}, {1, 2}, 1); });
+  fail_each("zeros_strided", [] { return tenon::zeros_strided(kDeep, kDeep); });
+  fail_each("ones_strided", [] { return tenon::ones_strided({2}, {1}); });
+  fail_each("empty_like", [&] { return tenon::empty_like(source); });
+  fail_each("full_like", [&] { return tenon::full_like(*source, 1, ScalarType::Float); });
+  fail_each("zeros_like", [&] { return tenon::zeros_like(source); });
+  fail_each("ones_like", [&] { return tenon::try_ones_like(source); });
+  fail_each("scalar_tensor", [] { return tenon::scalar_tensor(1); });
+  fail_each("arange", [] { return tenon::arange(0, 1000); });
+  fail_each("floating arange", [] { return tenon::arange(0.0, 1.0, 0.25); });
+  fail_each("iota", [] { return tenon::iota({2, 3}, 1); });
+  fail_each("deep iota", [] { return tenon::try_iota(kDeep); });
+  fail_each("eye", [] { return tenon::eye(3); });
+}
+
+TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
+  const auto unchanged = [](const tenon::TensorPtr& t, const tests::State& before) {
+    return tests::State(*t) == before &&
+           tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
+  };
+  for (bool reserve : {false, true}) {
+    for (const Vector& shape : {Vector{5000}, Vector{2, 1, 1, 1, 1, 1, 1, 2500}}) {
+      if (!tests::heap_is_counted()) return;
+      bool completed = false;
+      int failed = 0;
+      for (int64_t n = 1; n < 20 && !completed; ++n) {
+        auto t = tenon::make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+        const tests::State before(*t);
+        const Dims target(shape);
+        tests::start_counting(n);
+        const Error error = reserve ? tenon::reserve_tensor_ptr(t, 20000)
+                                    : tenon::resize_tensor_ptr(t, target);
+        completed = tests::failures() == 0;
+        tests::stop_counting();
+        if (completed) {
+          CHECK(error == Error::Ok);
+          CHECK(t->numel() == (reserve ? 4 : 5000));
+        } else if (error != Error::Ok) {
+          // Growth falls back to what is needed when twice the size cannot be had.
+          ++failed;
+          CHECK(error == Error::OutOfMemory);
+          CHECK(unchanged(t, before));
+          CHECK(tenon::resize_tensor_ptr(t, target) == Error::Ok);
+        }
+      }
+      CHECK(completed);
+      CHECK(failed >= 1);
+    }
+  }
+}
+
+TEST_CASE("out of memory: growth without room for twice the size takes what it needs") {
+  if (!tests::heap_is_counted()) return;
+  auto t = tenon::make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+  tests::start_counting(1);
+  const Error error = tenon::resize_tensor_ptr(t, {5});
+  tests::stop_counting();
+  CHECK(tests::failures() == 1);
+  CHECK(error == Error::Ok);
+  CHECK(t->numel() == 5);
+}
+
+TEST_CASE("out of memory: a result keeps its error when even the message has no memory") {
+  if (!tests::heap_is_counted()) return;
+  tests::start_counting(2);  // the handle comes first; then the message
+  auto result = tenon::try_make_tensor_ptr({-1}, {1});
+  const int64_t failures = tests::failures();
+  tests::stop_counting();
+  CHECK(result.error() == Error::InvalidArgument);
+  CHECK(result.message() != nullptr);
+  CHECK(failures <= 1);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// A program in the words of ExecuTorch's tensor extension. It is built against ExecuTorch and
+// against tenon; both must print the same.
+#ifdef TUTORIAL_ON_EXECUTORCH
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/platform/runtime.h>
+#else
+#include "tenon/compat/executorch.h"
+#endif
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <utility>
+#include <vector>
+
+using namespace ::executorch::extension;
+using executorch::aten::ScalarType;
+using executorch::aten::TensorShapeDynamism;
+using executorch::runtime::Error;
+
+namespace {
+
+void print(const char* name, const executorch::aten::Tensor& tensor) {
+  std::printf("%s: type %d, dynamism %d, numel %lld, nbytes %llu, sizes", name,
+              static_cast<int>(tensor.scalar_type()), static_cast<int>(tensor.shape_dynamism()),
+              static_cast<long long>(tensor.numel()),
+              static_cast<unsigned long long>(tensor.nbytes()));
+  for (auto size : tensor.sizes()) std::printf(" %lld", static_cast<long long>(size));
+  std::printf(", strides");
+  for (auto stride : tensor.strides()) std::printf(" %lld", static_cast<long long>(stride));
+  std::printf(", order");
+  for (auto d : tensor.dim_order()) std::printf(" %d", static_cast<int>(d));
+  std::printf(", bytes");
+  const auto* bytes = static_cast<const unsigned char*>(tensor.const_data_ptr());
+  for (size_t i = 0; bytes != nullptr && i < tensor.nbytes(); ++i) std::printf(" %02x", bytes[i]);
+  std::printf("\n");
+}
+
+void print_resize(const char* name, TensorPtr& tensor,
+                  const std::vector<executorch::aten::SizesType>& sizes) {
+  const bool ok = resize_tensor_ptr(tensor, sizes) == Error::Ok;
+  std::printf("resize: %s\n", ok ? "ok" : "refused");
+  print(name, *tensor);
+}
+
+}  // namespace
+
+int main() {
+  executorch::runtime::runtime_init();
+
+  // Values and lists.
+  print("list", *make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}));
+  print("ordered list", *make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}, {1, 0}, {1, 2}));
+  print("scalar", *make_tensor_ptr(3.14));
+  print("int scalar", *make_tensor_ptr(42));
+  print("flat cast", *make_tensor_ptr({1, 2, 3, 4, 5, 6}, ScalarType::Double));
+  print("typed list", *make_tensor_ptr<int8_t>({1, -2, 3}, ScalarType::Long));
+  print("half", *make_tensor_ptr(std::vector<float>{1.5f, -0.1f, 65504.0f}, ScalarType::Half));
+  print("bfloat16",
+        *make_tensor_ptr({2}, std::vector<float>{1.1f, 3.0f}, {}, {}, ScalarType::BFloat16));
+  print("wrapped", *make_tensor_ptr(std::vector<int64_t>{10000000000, -1}, ScalarType::Int));
+  print("empty", *make_tensor_ptr({0, 5}, std::vector<float>()));
+
+  // Containers and bytes.
+  std::vector<uint8_t> bytes(24);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
+  print("bytes", *make_tensor_ptr({2, 3}, bytes, ScalarType::Int));
+  print("byte tensor", *make_tensor_ptr(bytes));
+  print("moved bytes", *make_tensor_ptr({3}, std::move(bytes), ScalarType::Double));
+
+  // Borrowed memory.
+  float data[24];
+  for (int i = 0; i < 24; ++i) data[i] = static_cast<float>(i);
+  print("pointer", *make_tensor_ptr({4, 6}, data));
+  print("transposed", *make_tensor_ptr({4, 6}, data, {1, 0}, {1, 4}));
+  print("strides alone", *make_tensor_ptr({2, 3, 4}, data, {}, {1, 2, 6}));
+  print("order alone", *make_tensor_ptr({2, 3, 4}, data, {2, 0, 1}, {}));
+  print("size one", *from_blob(data, {1, 2, 2}, {10, 2, 1}));
+  print("blob", *from_blob(data, {3, 2}, ScalarType::Float));
+  print("reinterpreted", *from_blob(data, {2}, ScalarType::Long));
+  print("rank 0", *make_tensor_ptr({}, data));
+  print("maker", *for_blob(data, {2, 3}, ScalarType::Float)
+                      .dim_order({1, 0})
+                      .dynamism(TensorShapeDynamism::STATIC)
+                      .make_tensor_ptr());
+  print("placeholder", *make_tensor_ptr({2, 2}, nullptr));
+
+  // Deleters.
+  int deleted = 0;
+  const std::function<void(void*)> deleter = [&deleted](void* p) {
+    ++deleted;
+    delete[] static_cast<double*>(p);
+  };
+  for_blob(new double[6], {2, 3}, ScalarType::Double)
+      .deleter(std::function<void(void*)>(deleter))
+      .make_tensor_ptr();
+  from_blob(new double[6], {2, 3}, ScalarType::Double, executorch::aten::DeviceType::CPU,
+            std::function<void(void*)>(deleter));
+  std::printf("deleted: %d\n", deleted);
+
+  // Creators.
+  print("full", *full({2, 2}, 42.0f));
+  print("full int", *full({2, 2}, 7, ScalarType::Int));
+  print("zeros", *zeros({2}, ScalarType::Half));
+  print("ones", *ones({2}, ScalarType::Bool));
+  print("scalar tensor", *scalar_tensor(5, ScalarType::Short));
+  print("full strided", *full_strided({2, 3}, {1, 2}, 3));
+  auto base = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, {1, 0}, {1, 2});
+  print("ones like", *ones_like(base, ScalarType::Long));
+  print("full like", *full_like(base, 2.5));
+
+  // Views and clones.
+  print("view", *make_tensor_ptr(*base));
+  print("flat view", *make_tensor_ptr(*base, {6}));
+  print("clone", *clone_tensor_ptr(base));
+  print("clone cast", *clone_tensor_ptr(*base, ScalarType::Double));
+
+  // Resizing.
+  auto tensor = make_tensor_ptr({2, 3}, std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+  print_resize("resized", tensor, {3, 2});
+  print_resize("shrunk", tensor, {1, 3});
+  print_resize("back", tensor, {2, 3});
+  print_resize("too large", tensor, {4, 4});
+  auto fixed = make_tensor_ptr({2, 2}, std::vector<float>{1, 2, 3, 4}, {}, {}, ScalarType::Float,
+                               TensorShapeDynamism::STATIC);
+  print_resize("static, same sizes", fixed, {2, 2});
+  print_resize("static", fixed, {4, 1});
+
+  // Accessors.
+  auto matrix = from_blob(data, {4, 6});
+  auto accessor = make_tensor_accessor<float, 2>(*matrix);
+  std::printf("accessor: %g\n", static_cast<double>(accessor.get()[2][3]));
+  std::printf("wrong rank: %d\n", static_cast<int>(make_tensor_accessor<float, 3>(*fixed).ok()));
+}

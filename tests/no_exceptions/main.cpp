@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// no_exceptions PART: checks one part of tenon built without exceptions, RTTI and guarded statics.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <tenon/tenon.h>
+
+using tenon::Error;
+
+static_assert(TENON_HAS_EXCEPTIONS == 0, "this program must be built with -fno-exceptions");
+
+static int failures = 0;
+
+#define CHECK(...)                                                                  \
+  do {                                                                              \
+    if (!(__VA_ARGS__)) {                                                           \
+      std::fprintf(stderr, "%s:%d: false: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
+      ++failures;                                                                   \
+    }                                                                               \
+  } while (false)
+
+#define CHECK_TEXT(actual, expected)                                               \
+  do {                                                                             \
+    const std::string actual_ = (actual);                                          \
+    if (actual_ != (expected)) {                                                   \
+      std::fprintf(stderr, "%s:%d: \"%s\", expected \"%s\"\n", __FILE__, __LINE__, \
+                   actual_.c_str(), std::string(expected).c_str());                \
+      ++failures;                                                                  \
+    }                                                                              \
+  } while (false)
+
+struct Death {
+  bool aborted = false;
+  std::string text;  // what it wrote to stderr
+};
+
+/// Runs f in a child process.
+template <class F>
+static Death death_of(F f) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    f();
+    _exit(0);
+  }
+  close(ends[1]);
+  Death death;
+  char buffer[256];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    death.text.append(buffer, static_cast<size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  death.aborted = child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+                  WTERMSIG(status) == SIGABRT;
+  return death;
+}
+
+static void handler(Error error, const char* message) noexcept {
+  std::fprintf(stderr, "%s|%s", toString(error), message);
+}
+
+static void check_try_forms() {
+  auto made = tenon::try_make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  CHECK(made.ok());
+  CHECK((*made)->accessor<float, 2>()[1][0] == 3.0f);
+
+  auto counted = tenon::try_arange(3);
+  CHECK(counted.ok());
+  CHECK((*counted)->data<int64_t>()[2] == 2);
+
+  auto copy = tenon::try_clone_tensor_ptr(*made, tenon::ScalarType::Double);
+  CHECK(copy.ok());
+  CHECK((*copy)->accessor<double, 2>()[1][1] == 4.0);
+
+  int deleted = 0;
+  float data[2] = {};
+  {
+    auto borrowed = tenon::try_from_blob(data, {2}, tenon::ScalarType::Float,
+                                         [&](void* p) { deleted += p == data; });
+    CHECK(borrowed.ok());
+    CHECK(deleted == 0);
+  }
+  CHECK(deleted == 1);
+
+  auto refused = tenon::try_from_blob(data, {-1}, tenon::ScalarType::Float,
+                                      [&](void* p) { deleted += p == data; });
+  CHECK(!refused);
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK_TEXT(refused.message(), "try_from_blob: size -1 of dimension 0 is negative in sizes {-1}");
+  CHECK(deleted == 2);
+}
+
+static void check_error_returns() {
+  auto tensor = tenon::make_tensor_ptr({1, 2, 3, 4, 5, 6});
+  CHECK(tenon::resize_tensor_ptr(tensor, {4, 4}) == Error::InvalidArgument);
+  CHECK_TEXT(tenon::last_error_message(),
+             "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room "
+             "for 6");
+  CHECK(tensor->dim() == 1 && tensor->size(0) == 6);
+
+  auto scalar = tenon::make_tensor_ptr(3.14);
+  CHECK(tenon::resize_tensor_ptr(scalar, {}) == Error::NotSupported);
+  CHECK(tenon::reserve_tensor_ptr(tensor, 4096) == Error::NotSupported);
+  CHECK(std::strncmp(tenon::last_error_message(), "reserve_tensor_ptr: ", 20) == 0);
+
+  CHECK(tenon::resize_tensor_ptr(tensor, {2, 2}) == Error::Ok);
+  CHECK(tensor->data<int>()[3] == 4);
+}
+
+/// What zeros({-1}) must say: the text of its try_ form under its own name.
+static std::string text_of_zeros() {
+  const std::string text = tenon::try_zeros({-1}).message();
+  CHECK_TEXT(text.substr(0, 11), "try_zeros: ");
+  return text.substr(4);
+}
+
+static void check_handler() {
+  CHECK(tenon::set_failure_handler(&handler) == nullptr);
+  const Death of_creator = death_of([] { static_cast<void>(tenon::zeros({-1})); });
+  CHECK(of_creator.aborted);
+  CHECK_TEXT(of_creator.text, "InvalidArgument|" + text_of_zeros());
+
+  // A result that nobody checked.
+  const Death of_result = death_of([] { static_cast<void>(tenon::try_zeros({-1}).value()); });
+  CHECK(of_result.aborted);
+  CHECK_TEXT(of_result.text, "InvalidArgument|try_" + text_of_zeros());
+
+  CHECK(tenon::set_failure_handler(nullptr) == &handler);
+}
+
+static void check_default_handler() {
+  const Death death = death_of([] { static_cast<void>(tenon::zeros({-1})); });
+  CHECK(death.aborted);
+  CHECK_TEXT(death.text, text_of_zeros() + "\n");
+}
+
+static void check_undefined_tensor() {
+  const Death of_member = death_of([] { static_cast<void>(tenon::Tensor().numel()); });
+  CHECK(of_member.aborted);
+  CHECK_TEXT(of_member.text, "numel: the tensor is undefined\n");
+
+  const Death of_type =
+      death_of([] { static_cast<void>(tenon::scalar_tensor(1)->data_ptr<int>()); });
+  CHECK(of_type.aborted);
+  CHECK_TEXT(of_type.text, "data_ptr: asked for Int, but the tensor's dtype is Float\n");
+
+  // The tools of this file: a child that ends well has not aborted.
+  CHECK(!death_of([] {}).aborted);
+}
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    void (*check)();
+  } parts[] = {
+      {"try_forms", &check_try_forms},
+      {"error_returns", &check_error_returns},
+      {"handler", &check_handler},
+      {"default_handler", &check_default_handler},
+      {"undefined_tensor", &check_undefined_tensor},
+  };
+  for (const auto& part : parts) {
+    if (argc == 2 && std::strcmp(argv[1], part.name) == 0) {
+      part.check();
+      return failures == 0 ? 0 : 1;
+    }
+  }
+  std::fprintf(stderr, "usage: no_exceptions PART\n");
+  return 2;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/deleter.h"
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Deleter;
+using tenon::Error;
+using tests::Calls;
+
+static_assert(std::is_nothrow_move_constructible_v<Deleter>);
+static_assert(std::is_nothrow_move_assignable_v<Deleter>);
+static_assert(std::is_nothrow_destructible_v<Deleter>);
+static_assert(!std::is_copy_constructible_v<Deleter>);
+
+namespace {
+
+Calls plain_calls;
+void plain(void* p) { plain_calls.deleter()(p); }
+
+// A callable of `kPointers` pointers, which counts its calls and its destructions.
+template <size_t kPointers>
+struct Callable {
+  Callable(Calls& c, int& l) : calls(&c), live(&l) { ++*live; }
+  Callable(Callable&& other) noexcept : calls(other.calls), live(other.live) { ++*live; }
+  ~Callable() { --*live; }
+  void operator()(void* p) noexcept { calls->deleter()(p); }
+  Calls* calls;
+  int* live;
+  void* more[kPointers - 2] = {};
+};
+
+template <size_t kPointers>
+void check_callable() {
+  Calls calls;
+  int live = 0;
+  int object = 0;
+  {
+    Deleter a(&object, Callable<kPointers>(calls, live));
+    CHECK(static_cast<bool>(a));
+    CHECK(a.error() == Error::Ok);
+    CHECK(live == 1);
+    Deleter b(std::move(a));
+    CHECK_FALSE(static_cast<bool>(a));
+    Deleter c;
+    c = std::move(b);
+    CHECK_FALSE(static_cast<bool>(b));
+    CHECK(calls.count == 0);
+    CHECK(live == 1);
+  }
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == &object);
+  CHECK(live == 0);
+}
+
+}  // namespace
+
+TEST_CASE("deleter: callables up to four pointers and beyond run once and are destroyed once") {
+  check_callable<3>();
+  check_callable<4>();
+  check_callable<5>();
+  check_callable<40>();
+}
+
+TEST_CASE("deleter: runs once across many moves, and never for a moved-from one") {
+  Calls calls;
+  {
+    std::vector<Deleter> all;
+    for (int i = 0; i < 100; ++i) {
+      Calls* const one = &calls;
+      std::array<void*, 5> padding{};
+      all.emplace_back(nullptr, [one, padding](void* p) {
+        static_cast<void>(padding);
+        one->deleter()(p);
+      });
+    }
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 100);
+}
+
+TEST_CASE("deleter: assignment runs the old one, self-assignment does nothing") {
+  Calls first;
+  Calls second;
+  Deleter a(nullptr, first.deleter());
+  Deleter b(nullptr, second.deleter());
+  a = std::move(b);
+  CHECK(first.count == 1);
+  CHECK(second.count == 0);
+  Deleter& same = a;
+  a = std::move(same);
+  CHECK(second.count == 0);
+  a.reset();
+  CHECK(second.count == 1);
+  CHECK_FALSE(static_cast<bool>(a));
+  a.reset();
+  CHECK(second.count == 1);
+}
+
+TEST_CASE("deleter: owns move-only captures until it has run") {
+  auto watched = std::make_shared<int>(1);
+  bool alive_in_call = false;
+  {
+    auto kept = std::make_unique<std::shared_ptr<int>>(watched);
+    std::weak_ptr<int> weak = watched;
+    watched.reset();
+    Deleter d(nullptr, [kept = std::move(kept), weak, &alive_in_call](void*) {
+      alive_in_call = !weak.expired();
+    });
+    CHECK(static_cast<bool>(d));
+  }
+  CHECK(alive_in_call);
+}
+
+TEST_CASE("deleter: a std::function runs when it holds something, and is empty when it does not") {
+  Calls calls;
+  { Deleter d(&calls, std::function<void(void*)>(calls.deleter())); }
+  CHECK(calls.count == 1);
+  Deleter empty(&calls, std::function<void(void*)>());
+  CHECK_FALSE(static_cast<bool>(empty));
+}
+
+TEST_CASE("deleter: a function pointer runs, a null one and nullptr are empty") {
+  plain_calls = Calls();
+  int object = 0;
+  { Deleter d(&object, &plain); }
+  CHECK(plain_calls.count == 1);
+  CHECK(plain_calls.argument == &object);
+  void (*null)(void*) = nullptr;
+  CHECK_FALSE(static_cast<bool>(Deleter(&object, null)));
+  CHECK_FALSE(static_cast<bool>(Deleter(&object, nullptr)));
+  CHECK_FALSE(static_cast<bool>(Deleter()));
+  CHECK(static_cast<bool>(Deleter(nullptr, &std::free)));
+}
+
+TEST_CASE("deleter: a lambda without captures runs") {
+  plain_calls = Calls();
+  { Deleter d(nullptr, [](void* p) { plain(p); }); }
+  CHECK(plain_calls.count == 1);
+  CHECK(plain_calls.argument == nullptr);
+}
+
+TEST_CASE("deleter: a tensor with an empty deleter is borrowed") {
+  float data[1] = {};
+  CHECK(tenon::from_blob(data, {1}, tenon::ScalarType::Float, std::function<void(void*)>())
+            ->ownership() == tenon::Ownership::Borrowed);
+  CHECK(tenon::from_blob(data, {1}, tenon::ScalarType::Float, nullptr)->ownership() ==
+        tenon::Ownership::Borrowed);
+}
+
+TEST_CASE("deleter: the pointer is the one at creation, even after the memory was replaced") {
+  float data[2] = {1, 2};
+  Calls calls;
+  auto t = tenon::from_blob(data, {2}, tenon::ScalarType::Float, calls.deleter(),
+                            tenon::TensorShapeDynamism::DYNAMIC);
+  float other[2] = {};
+  CHECK_ERROR(Error::InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
+  REQUIRE(tenon::resize_tensor_ptr(t, {100}) == Error::Ok);
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("deleter: for strided memory it gets the pointer given, not the lowest address") {
+  float data[4] = {1, 2, 3, 4};
+  Calls calls;
+  tenon::from_blob(data + 3, {4}, {-1}, tenon::ScalarType::Float, calls.deleter());
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data + 3);
+}
+
+TEST_CASE("deleter: runs with nullptr for a null pointer and zero elements") {
+  Calls calls;
+  calls.argument = &calls;
+  void* const null = nullptr;
+  tenon::from_blob(null, {0}, tenon::ScalarType::Float, calls.deleter());
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == nullptr);
+  float data[1] = {};
+  tenon::from_blob(data, {3, 0}, tenon::ScalarType::Float, calls.deleter());
+  CHECK(calls.count == 2);
+  CHECK(calls.argument == data);
+}
+
+TEST_CASE("deleter: runs for a placeholder too") {
+  Calls calls;
+  tenon::from_blob(nullptr, {3}, tenon::ScalarType::Float, calls.deleter());
+  CHECK(calls.count == 1);
+}

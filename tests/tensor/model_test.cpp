@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// Random programs of make, view, share, resize, clone, write and drop, against a model in which a
+// tensor's memory is a std::vector.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Error;
+using tenon::Ownership;
+using tenon::resize_tensor_ptr;
+using tenon::ScalarType;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tests::Calls;
+using tests::Random;
+using tests::Vector;
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+// Memory with its releases; -1 in `known` is an element that nobody wrote yet.
+struct Memory {
+  Ints elements;
+  std::vector<bool> known;
+  Calls calls;
+  bool counted = false;      // whether a deleter of ours is to run
+  bool expected_gone = false;  // growth released it
+};
+
+// What a TensorImpl is: shape over memory.
+struct Model {
+  std::shared_ptr<Memory> memory;
+  Vector sizes, strides;
+  int64_t offset = 0;
+  int64_t capacity = 0;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  Ownership ownership = Ownership::Owned;
+  std::shared_ptr<Model> base;  // of a view
+  int views = 0;
+
+  ~Model() {
+    if (base != nullptr) --base->views;
+  }
+  int64_t numel() const {
+    int64_t n = 1;
+    for (int64_t size : sizes) n *= size;
+    return n;
+  }
+  // The offsets of the elements in row-major order of the indices.
+  Vector offsets() const {
+    Vector out = {offset};
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      Vector next;
+      for (int64_t at : out) {
+        for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(at + i * strides[d]);
+      }
+      out = next;
+    }
+    return out;
+  }
+};
+
+struct Entry {
+  TensorPtr tensor;
+  std::shared_ptr<Model> model;
+};
+
+Vector row_major(const Vector& sizes) {
+  Vector strides(sizes.size());
+  int64_t step = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= sizes[d] == 0 ? 1 : sizes[d];
+  }
+  return strides;
+}
+
+class Program {
+ public:
+  explicit Program(uint64_t seed) : random_{seed} {}
+
+  // The first step after which tensors and models differ, described; empty if none.
+  std::string run(int steps) {
+    for (step_ = 0; step_ < steps && trouble_.empty(); ++step_) {
+      const int64_t action = entries_.empty() ? 0 : random_.between(0, 9);
+      if (action <= 1 && entries_.size() < 12) {
+        make();
+      } else if (action == 2 && entries_.size() < 12) {
+        view();
+      } else if (action == 3 && entries_.size() < 12) {
+        share();
+      } else if (action == 4 && entries_.size() < 12) {
+        clone();
+      } else if (action <= 6) {
+        resize();
+      } else if (action == 7) {
+        write();
+      } else {
+        drop();
+      }
+      check();
+    }
+    while (!entries_.empty()) drop();
+    check();
+    return trouble_;
+  }
+  int grown() const { return grown_; }
+  int refused() const { return refused_; }
+
+ private:
+  void fail(const std::string& what) {
+    if (trouble_.empty()) trouble_ = "step " + std::to_string(step_) + ": " + what;
+  }
+  size_t any() {
+    return static_cast<size_t>(random_.between(0, static_cast<int64_t>(entries_.size()) - 1));
+  }
+  Vector any_sizes(int64_t rank) {
+    Vector sizes(static_cast<size_t>(rank));
+    for (int64_t& size : sizes) size = random_.between(0, 20) == 0 ? 0 : random_.between(1, 4);
+    return sizes;
+  }
+  void remember(TensorPtr tensor, std::shared_ptr<Model> model) {
+    entries_.push_back(Entry{std::move(tensor), std::move(model)});
+  }
+
+  void make() {
+    auto model = std::make_shared<Model>();
+    model->memory = std::make_shared<Memory>();
+    memories_.push_back(model->memory);
+    Memory& memory = *model->memory;
+    model->sizes = any_sizes(random_.between(1, random_.between(0, 9) == 0 ? 8 : 3));
+    while (model->numel() > 400) model->sizes.pop_back();
+    model->strides = row_major(model->sizes);
+    model->dynamism = static_cast<TensorShapeDynamism>(random_.between(0, 2));
+    model->capacity = model->numel();
+    const auto count = static_cast<size_t>(model->numel());
+    for (size_t i = 0; i < count; ++i) memory.elements.push_back(next_++);
+    memory.known.assign(count, true);
+    switch (random_.between(0, 2)) {
+      case 0:
+        remember(tenon::make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int,
+                                        model->dynamism),
+                 model);
+        break;
+      case 1:
+        model->ownership = Ownership::Adopted;
+        remember(tenon::make_tensor_ptr(model->sizes, Ints(memory.elements), ScalarType::Int,
+                                        model->dynamism),
+                 model);
+        break;
+      default: {
+        model->ownership = Ownership::Adopted;
+        memory.counted = true;
+        auto* buffer = new Ints(memory.elements);
+        Calls* const calls = &memory.calls;
+        remember(tenon::from_blob(buffer->data(), model->sizes, ScalarType::Int,
+                                  [buffer, calls](void* p) {
+                                    calls->deleter()(p);
+                                    if (p == buffer->data()) delete buffer;
+                                  },
+                                  model->dynamism),
+                 model);
+      }
+    }
+  }
+
+  void view() {
+    const size_t from = any();
+    const Entry& source = entries_[from];
+    const Model& old = *source.model;
+    const Vector reached = old.offsets();
+    int64_t low = 0;
+    int64_t high = -1;
+    for (size_t i = 0; i < reached.size(); ++i) {
+      low = i == 0 || reached[i] < low ? reached[i] : low;
+      high = i == 0 || reached[i] > high ? reached[i] : high;
+    }
+    if (reached.empty()) {
+      low = old.offset;
+      high = low - 1;
+    }
+    auto model = std::make_shared<Model>();
+    model->sizes = any_sizes(random_.between(1, 3));
+    for (size_t d = 0; d < model->sizes.size(); ++d) {
+      model->strides.push_back(random_.between(-4, 8));
+    }
+    const int64_t offset = random_.between(-4, 20);
+    model->offset = old.offset + offset;
+    bool fits = true;
+    for (int64_t at : model->offsets()) fits = fits && at >= low && at <= high;
+    if (model->numel() == 0) fits = model->offset >= low && model->offset <= high + 1;
+    auto made = tenon::try_make_tensor_ptr(source.tensor, model->sizes, {}, model->strides, offset);
+    if (made.ok() != fits) return fail("a view " + std::string(made.message()));
+    if (!fits) {
+      ++refused_;
+      if (made.error() != Error::OutOfBounds) fail(made.message());
+      return;
+    }
+    model->memory = old.memory;
+    model->dynamism = old.dynamism;
+    model->ownership = Ownership::View;
+    model->base = old.base != nullptr ? old.base : source.model;
+    ++model->base->views;
+    int64_t reach = 0;
+    for (int64_t at : model->offsets()) {
+      reach = at - model->offset + 1 > reach ? at - model->offset + 1 : reach;
+    }
+    model->capacity = reach < model->numel() ? reach : model->numel();
+    remember(std::move(*made), model);
+  }
+
+  void share() {
+    const size_t from = any();
+    remember(tenon::make_tensor_ptr(entries_[from].tensor), entries_[from].model);
+  }
+
+  void clone() {
+    const size_t from = any();
+    const Model& old = *entries_[from].model;
+    TensorPtr made = tenon::clone_tensor_ptr(entries_[from].tensor);
+    auto model = std::make_shared<Model>();
+    model->memory = std::make_shared<Memory>();
+    memories_.push_back(model->memory);
+    model->sizes = old.sizes;
+    model->strides = tests::strides(made);
+    model->dynamism = old.dynamism;
+    model->capacity = old.numel();
+    const Vector from_offsets = old.offsets();
+    const Vector to_offsets = model->offsets();
+    model->memory->elements.resize(to_offsets.size());
+    model->memory->known.resize(to_offsets.size());
+    for (size_t i = 0; i < to_offsets.size(); ++i) {
+      const auto to = static_cast<size_t>(to_offsets[i]);
+      if (to >= to_offsets.size()) return fail("a clone that is not dense");
+      model->memory->elements[to] = old.memory->elements[static_cast<size_t>(from_offsets[i])];
+      model->memory->known[to] = old.memory->known[static_cast<size_t>(from_offsets[i])];
+    }
+    remember(std::move(made), model);
+  }
+
+  void resize() {
+    Entry& entry = entries_[any()];
+    Model& model = *entry.model;
+    Vector target = any_sizes(
+        random_.between(0, 1) == 0 ? static_cast<int64_t>(model.sizes.size()) : random_.between(1, 8));
+    if (random_.between(0, 30) == 0) target[0] = -1;
+    int64_t numel = 1;
+    bool negative = false;
+    for (int64_t size : target) {
+      numel *= size;
+      negative = negative || size < 0;
+    }
+    const bool same = target == model.sizes;
+    const bool grows = numel > model.capacity;
+    Error expected = Error::Ok;
+    if (model.dynamism == TensorShapeDynamism::STATIC) {
+      expected = Error::NotSupported;
+    } else if (negative) {
+      expected = Error::InvalidArgument;
+    } else if (same) {
+      expected = Error::Ok;
+    } else if (grows && model.dynamism == TensorShapeDynamism::DYNAMIC_BOUND) {
+      expected = Error::InvalidArgument;
+    } else if (grows && model.ownership == Ownership::View) {
+      expected = Error::NotSupported;
+    } else if (grows && model.views > 0) {
+      expected = Error::InUse;
+    }
+    const tests::State before(*entry.tensor);
+    const Error error = resize_tensor_ptr(entry.tensor, target);
+    if (error != expected) return fail(std::string("resize gives ") + toString(error));
+    if (error != Error::Ok) {
+      ++refused_;
+      if (!(tests::State(*entry.tensor) == before)) fail("a refused resize changed the tensor");
+      return;
+    }
+    if (same) return;
+    if (grows) {
+      ++grown_;
+      auto memory = std::make_shared<Memory>();
+      memories_.push_back(memory);
+      int64_t reach = 0;
+      for (int64_t at : model.offsets()) reach = at + 1 > reach ? at + 1 : reach;
+      memory->elements.resize(static_cast<size_t>(numel));
+      memory->known.resize(static_cast<size_t>(numel));
+      for (size_t i = 0; i < static_cast<size_t>(reach < numel ? reach : numel); ++i) {
+        memory->elements[i] = model.memory->elements[i];
+        memory->known[i] = model.memory->known[i];
+      }
+      model.memory->expected_gone = true;
+      model.memory = memory;
+      model.ownership = Ownership::Owned;
+      model.capacity = numel > 2 * model.capacity ? numel : 2 * model.capacity;
+    }
+    // The order of a view's or clone's dimensions may not be row-major: the strides must be dense
+    // in the order that they had.
+    const Vector order = tests::dim_order(entry.tensor);
+    const bool kept = target.size() == model.sizes.size();
+    if (kept ? order != before.dim_order : tests::strides(entry.tensor) != row_major(target)) {
+      return fail("a resize with another dim order");
+    }
+    model.sizes = target;
+    model.strides.assign(target.size(), 0);
+    int64_t step = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      const auto d = static_cast<size_t>(order[i]);
+      model.strides[d] = step;
+      step *= target[d] == 0 ? 1 : target[d];
+    }
+    // Room that was reserved by growth has elements that nobody wrote.
+    Memory& memory = *model.memory;
+    if (model.base == nullptr && memory.elements.size() < static_cast<size_t>(model.capacity)) {
+      memory.elements.resize(static_cast<size_t>(model.capacity));
+      memory.known.resize(static_cast<size_t>(model.capacity));
+    }
+  }
+
+  void write() {
+    const Entry& entry = entries_[any()];
+    const Vector offsets = entry.model->offsets();
+    if (offsets.empty()) return;
+    const auto which = static_cast<size_t>(
+        random_.between(0, static_cast<int64_t>(offsets.size()) - 1));
+    const int32_t value = next_++;
+    entry.tensor->mutable_data_ptr<int32_t>()[offsets[which] - entry.model->offset] = value;
+    entry.model->memory->elements[static_cast<size_t>(offsets[which])] = value;
+    entry.model->memory->known[static_cast<size_t>(offsets[which])] = true;
+  }
+
+  void drop() {
+    const size_t which = any();
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(which));
+  }
+
+  void check() {
+    for (const Entry& entry : entries_) {
+      const Model& model = *entry.model;
+      if (tests::sizes(entry.tensor) != model.sizes) fail("sizes differ");
+      if (tests::strides(entry.tensor) != model.strides) fail("strides differ");
+      if (entry.tensor->numel() != model.numel()) fail("numel differs");
+      if (entry.tensor->ownership() != model.ownership) fail("ownership differs");
+      const auto* data = entry.tensor->const_data_ptr<int32_t>();
+      for (int64_t at : model.offsets()) {
+        const auto i = static_cast<size_t>(at);
+        if (!model.memory->known[i]) continue;
+        if (data[at - model.offset] != model.memory->elements[i]) fail("a value differs");
+      }
+    }
+    for (const auto& memory : memories_) {
+      // A model or a view of it still refers to memory that is in use.
+      const bool in_use = memory.use_count() > 1 && !memory->expected_gone;
+      const int expected = memory->counted && !in_use ? 1 : 0;
+      if (memory->calls.count != expected) fail("a deleter ran too often, too early or not at all");
+    }
+  }
+
+  Random random_;
+  int step_ = 0;
+  int grown_ = 0;
+  int refused_ = 0;
+  int32_t next_ = 1;
+  std::string trouble_;
+  std::vector<std::shared_ptr<Memory>> memories_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+TEST_CASE("model: random programs behave as if every tensor's memory were a std::vector") {
+  int grown = 0;
+  int refused = 0;
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    Program program(seed);
+    const std::string trouble = program.run(200);
+    INFO("seed " << seed << ", " << trouble);
+    CHECK(trouble.empty());
+    grown += program.grown();
+    refused += program.refused();
+  }
+  CHECK(grown > 50);
+  CHECK(refused > 200);
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/resize.h"
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Dims;
+using tenon::Error;
+using tenon::for_blob;
+using tenon::from_blob;
+using tenon::make_tensor_ptr;
+using tenon::Ownership;
+using tenon::reserve_tensor;
+using tenon::reserve_tensor_ptr;
+using tenon::resize_tensor;
+using tenon::resize_tensor_ptr;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorImpl;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tests::Calls;
+using tests::dim_order;
+using tests::Random;
+using tests::sizes;
+using tests::State;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
+constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
+constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
+
+TensorPtr counting(int32_t count, TensorShapeDynamism dynamism) {
+  Ints numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return make_tensor_ptr({count}, numbers, ScalarType::Int, dynamism);
+}
+
+// The first `count` elements in memory.
+Ints memory(const TensorPtr& t, size_t count) {
+  const auto* data = static_cast<const int32_t*>(t->const_data_ptr());
+  return Ints(data, data + count);
+}
+
+// The error is as said, and nothing about the tensor changed.
+void check_refused(TensorPtr& t, const Dims& shape, Error error, const std::string& words) {
+  const State before(*t);
+  CHECK_RETURNS(error, words, resize_tensor_ptr(t, shape));
+  CHECK(tests::contains(tenon::last_error_message(), "resize_tensor_ptr: "));
+  CHECK((State(*t) == before));
+}
+
+}  // namespace
+
+// The plan alone.
+
+TEST_CASE("plan_resize: agrees with a naive rule on thousands of cases") {
+  Random random{1};
+  int wrong = 0;
+  int counts[3] = {};
+  for (int i = 0; i < 20000; ++i) {
+    const auto dynamism = static_cast<TensorShapeDynamism>(random.between(0, 2));
+    Vector shape(static_cast<size_t>(random.between(0, 7)));
+    for (int64_t& size : shape) size = random.between(random.between(0, 40) == 0 ? -1 : 0, 5);
+    const int64_t capacity = random.between(0, 300);
+
+    int64_t numel = 1;
+    bool negative = false;
+    for (int64_t size : shape) {
+      negative = negative || size < 0;
+      numel *= size;
+    }
+    Error expected = Error::Ok;
+    if (dynamism == kStatic) {
+      expected = Error::NotSupported;
+    } else if (negative || (dynamism == kBound && numel > capacity)) {
+      expected = Error::InvalidArgument;
+    }
+    tenon::detail::ResizePlan plan;
+    const Error error =
+        tenon::detail::plan_resize(Dims{1}, shape, dynamism, capacity, 4, plan);
+    bool right = error == expected;
+    if (right && error == Error::Ok) {
+      right = plan.numel == numel;
+      if (numel <= capacity) {
+        right = right && plan.new_capacity == 0;
+        ++counts[0];
+      } else {
+        // Enough, and at least double, so that many small growths cost few reallocations.
+        right = right && plan.new_capacity >= numel && plan.new_capacity >= 2 * capacity &&
+                plan.new_capacity <= (numel > 2 * capacity ? numel : 2 * capacity);
+        ++counts[1];
+      }
+    } else {
+      ++counts[2];
+    }
+    if (!right) ++wrong;
+  }
+  CHECK(wrong == 0);
+  for (int count : counts) CHECK(count > 500);
+}
+
+TEST_CASE("plan_resize: capacities near the limit do not overflow when doubled") {
+  tenon::detail::ResizePlan plan;
+  const int64_t capacity = (int64_t{1} << 62) + 1;
+  REQUIRE(tenon::detail::plan_resize(Dims{1}, {INT64_MAX}, kDynamic, capacity, 1, plan) ==
+          Error::Ok);
+  CHECK(plan.new_capacity == INT64_MAX);
+}
+
+TEST_CASE("plan_resize: overflowing sizes are refused") {
+  tenon::detail::ResizePlan plan;
+  CHECK_RETURNS(
+      Error::InvalidArgument, "overflow",
+      tenon::detail::plan_resize(Dims{1}, {INT64_MAX, 3}, kDynamic, 10, 4, plan));
+  CHECK_RETURNS(
+      Error::InvalidArgument, "overflow",
+      tenon::detail::plan_resize(Dims{1}, {INT64_MAX / 2}, kDynamic, 10, 4, plan));
+  CHECK_RETURNS(Error::InvalidArgument, "64",
+                tenon::detail::plan_resize(Dims{1}, Vector(65, 1), kDynamic, 10, 4, plan));
+}
+
+// Dynamism.
+
+TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
+  auto t = counting(6, kStatic);
+  check_refused(t, {6}, Error::NotSupported, "sizes {6} of this tensor are STATIC");
+  check_refused(t, {2, 3}, Error::NotSupported, "STATIC");
+  auto scalar = make_tensor_ptr(1.0f);
+  check_refused(scalar, {}, Error::NotSupported, "STATIC");
+  check_refused(scalar, {1}, Error::NotSupported, "STATIC");
+  float data[1] = {};
+  auto blob = from_blob(data, {}, ScalarType::Float, kDynamic);
+  CHECK(blob->shape_dynamism() == kStatic);
+  check_refused(blob, {1}, Error::NotSupported, "STATIC");
+}
+
+TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the same memory") {
+  auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const void* const data = t->const_data_ptr();
+  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2}, {1}, {0, 9}, {2, 1, 3}, {6, 1}, {}, {2, 3}};
+  for (const Vector& shape : shapes) {
+    REQUIRE(resize_tensor_ptr(t, shape) == Error::Ok);
+    CHECK(sizes(t) == shape);
+    CHECK(t->is_contiguous());
+    CHECK(t->const_data_ptr() == data);
+  }
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  CHECK(strides(t) == Vector{3, 1});
+}
+
+TEST_CASE("resize: DYNAMIC_BOUND beyond its element count is refused with both numbers") {
+  auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  check_refused(t, {4, 4}, Error::InvalidArgument,
+                "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has "
+                "room for 6");
+  REQUIRE(resize_tensor_ptr(t, {1}) == Error::Ok);
+  check_refused(t, {7}, Error::InvalidArgument, "room for 6");
+  CHECK(resize_tensor_ptr(t, {6}) == Error::Ok);
+}
+
+TEST_CASE("resize: bad sizes are refused, whatever the dynamism, and nothing changes") {
+  for (TensorShapeDynamism dynamism : {kBound, kDynamic}) {
+    auto t = counting(6, dynamism);
+    check_refused(t, {-1}, Error::InvalidArgument, "-1");
+    check_refused(t, {2, -3}, Error::InvalidArgument, "-3");
+    check_refused(t, {-2, -3}, Error::InvalidArgument, "-2");
+    check_refused(t, {0, -3}, Error::InvalidArgument, "-3");
+    check_refused(t, {INT64_MAX, 2}, Error::InvalidArgument, "overflow");
+    check_refused(t, {0, INT64_MAX, 2}, Error::InvalidArgument, "overflow");
+    check_refused(t, {INT64_MAX / 2}, Error::InvalidArgument, "overflow");
+    check_refused(t, Vector(65, 1), Error::InvalidArgument, "64");
+    CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
+  }
+}
+
+TEST_CASE("resize: a null or undefined tensor is InvalidState") {
+  TensorPtr null;
+  CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: ", resize_tensor_ptr(null, {1}));
+  CHECK_RETURNS(Error::InvalidState, "reserve_tensor_ptr: ", reserve_tensor_ptr(null, 1));
+  Tensor undefined;
+  CHECK_RETURNS(Error::InvalidState, "resize_tensor: ", resize_tensor(undefined, {1}));
+  CHECK_RETURNS(Error::InvalidState, "reserve_tensor: ", reserve_tensor(undefined, 1));
+}
+
+// Growth.
+
+TEST_CASE("resize: growth keeps the elements in memory order") {
+  for (int32_t count : {3, 300}) {  // beside the metadata, and in a block of its own
+    auto t = counting(count, kDynamic);
+    const Ints before = memory(t, static_cast<size_t>(count));
+    REQUIRE(resize_tensor_ptr(t, {3, count}) == Error::Ok);
+    CHECK(t->numel() == 3 * count);
+    CHECK(memory(t, static_cast<size_t>(count)) == before);
+    CHECK(t->ownership() == Ownership::Owned);
+    CHECK(t->is_aligned(64));
+    REQUIRE(resize_tensor_ptr(t, {2}) == Error::Ok);
+    CHECK(values<int32_t>(t) == Ints{0, 1});
+    const void* const data = t->const_data_ptr();
+    REQUIRE(resize_tensor_ptr(t, {3 * count}) == Error::Ok);
+    CHECK(t->const_data_ptr() == data);
+    CHECK(memory(t, static_cast<size_t>(count)) == before);
+  }
+}
+
+TEST_CASE("resize: many small growths move the memory few times") {
+  auto t = counting(1, kDynamic);
+  int moves = 0;
+  const void* data = t->const_data_ptr();
+  bool ok = true;
+  for (int32_t n = 2; n <= 10000; ++n) {
+    ok = ok && resize_tensor_ptr(t, {n}) == Error::Ok;
+    if (t->const_data_ptr() != data) ++moves;
+    data = t->const_data_ptr();
+    t->mutable_data_ptr<int32_t>()[n - 1] = n - 1;
+  }
+  CHECK(ok);
+  CHECK(moves <= 14);  // the logarithm of 10,000
+  Ints expected(10000);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK((values<int32_t>(t) == expected));
+}
+
+TEST_CASE("resize: growth is refused while a view is alive, and nothing changes") {
+  auto t = counting(4, kDynamic);
+  auto view = make_tensor_ptr(*t);
+  auto second = make_tensor_ptr(*view, {2});
+  check_refused(t, {5}, Error::InUse, "view");
+  CHECK(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
+  view.reset();
+  check_refused(t, {5}, Error::InUse, "view");
+  const State before(*t);
+  CHECK_RETURNS(Error::InUse, "reserve_tensor_ptr: ", reserve_tensor_ptr(t, 4096));
+  CHECK((State(*t) == before));
+  second.reset();
+  REQUIRE(resize_tensor_ptr(t, {5}) == Error::Ok);
+  CHECK(memory(t, 4) == Ints{0, 1, 2, 3});
+}
+
+TEST_CASE("resize: handles that share the impl do not hinder growth, and all see it") {
+  auto a = counting(4, kDynamic);
+  auto b = make_tensor_ptr(a);
+  Tensor c = *a;
+  REQUIRE(resize_tensor(c, {8}) == Error::Ok);
+  CHECK(sizes(a) == Vector{8});
+  CHECK(sizes(b) == Vector{8});
+  CHECK(a->const_data_ptr() == b->const_data_ptr());
+  CHECK(memory(b, 4) == Ints{0, 1, 2, 3});
+}
+
+TEST_CASE("resize: borrowed memory and views do not grow") {
+  int32_t data[4] = {0, 1, 2, 3};
+  auto borrowed = from_blob(data, {4}, ScalarType::Int, kDynamic);
+  check_refused(borrowed, {5}, Error::NotSupported, "borrowed memory with room for 4");
+  CHECK(resize_tensor_ptr(borrowed, {2, 2}) == Error::Ok);
+  auto owned = counting(4, kDynamic);
+  auto view = make_tensor_ptr(*owned, {2});
+  check_refused(view, {3}, Error::NotSupported, "view");
+}
+
+TEST_CASE("resize: adopted memory that grows is released through its deleter, once") {
+  Calls calls;
+  int32_t data[4] = {0, 1, 2, 3};
+  auto t = from_blob(data, {4}, ScalarType::Int, calls.deleter(), kDynamic);
+  REQUIRE(resize_tensor_ptr(t, {2}) == Error::Ok);
+  CHECK(calls.count == 0);
+  REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data);
+  CHECK(t->ownership() == Ownership::Owned);
+  // Elements beyond the current size of 2 are not kept: the first min(old, new) are.
+  CHECK(memory(t, 2) == Ints{0, 1});
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("resize: a moved vector that grows is released, its elements kept") {
+  Calls calls;
+  auto t = make_tensor_ptr({4}, tests::Tracked(calls, 4), ScalarType::Float, kDynamic);
+  REQUIRE(resize_tensor_ptr(t, {5}) == Error::Ok);
+  CHECK(calls.count == 1);
+  const auto* data = t->const_data_ptr<float>();
+  CHECK(std::vector<float>(data, data + 4) == std::vector<float>{0, 1, 2, 3});
+}
+
+TEST_CASE("resize: device memory does not grow from the host") {
+  Calls calls;
+  int32_t data[4] = {};
+  auto t = for_blob(data, {4})
+               .device("cuda:1")
+               .dynamism(kDynamic)
+               .deleter(calls.deleter())
+               .make_tensor_ptr();
+  check_refused(t, {5}, Error::NotSupported, "cuda:1");
+  CHECK(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
+  CHECK(calls.count == 0);
+}
+
+TEST_CASE("resize: growth that no memory can hold is OutOfMemory, and nothing changes") {
+  auto t = counting(4, kDynamic);
+  check_refused(t, {int64_t{1} << 60}, Error::OutOfMemory, "4611686018427387904 bytes");
+  const State before(*t);
+  CHECK_RETURNS(Error::OutOfMemory, "reserve_tensor_ptr: ",
+                reserve_tensor_ptr(t, size_t{1} << 62));
+  CHECK((State(*t) == before));
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
+}
+
+// Strides, dim order and rank.
+
+TEST_CASE("resize: the dim order stays with the rank, otherwise it becomes row-major") {
+  auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0});
+  REQUIRE(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
+  CHECK(dim_order(t) == Vector{1, 0});
+  CHECK(strides(t) == Vector{1, 3});
+  CHECK(values<int32_t>(t) == Ints{1, 4, 2, 5, 3, 6});
+  REQUIRE(resize_tensor_ptr(t, {1, 2, 3}) == Error::Ok);
+  CHECK(dim_order(t) == Vector{0, 1, 2});
+  CHECK(strides(t) == Vector{6, 3, 1});
+  REQUIRE(resize_tensor_ptr(t, {2, 3}) == Error::Ok);
+  CHECK(dim_order(t) == Vector{0, 1});
+}
+
+TEST_CASE("resize: growth keeps the dim order of the rank too") {
+  auto t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, {}, ScalarType::Int, kDynamic);
+  REQUIRE(resize_tensor_ptr(t, {2, 4}) == Error::Ok);
+  CHECK(dim_order(t) == Vector{1, 0});
+  CHECK(strides(t) == Vector{1, 2});
+  CHECK(memory(t, 4) == Ints{1, 2, 3, 4});
+}
+
+TEST_CASE("resize: to more than six dimensions and back") {
+  auto t = counting(8, kDynamic);
+  const Vector deep = {1, 2, 1, 2, 1, 2, 1, 1};
+  REQUIRE(resize_tensor_ptr(t, deep) == Error::Ok);
+  CHECK(sizes(t) == deep);
+  CHECK(strides(t) == Vector{8, 4, 4, 2, 2, 1, 1, 1});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
+  REQUIRE(resize_tensor_ptr(t, {2, 1, 1, 1, 1, 1, 1, 2}) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
+  REQUIRE(resize_tensor_ptr(t, Vector(64, 1)) == Error::Ok);
+  CHECK(t->dim() == 64);
+  CHECK(t->stride(0) == 1);
+  REQUIRE(resize_tensor_ptr(t, {2, 4}) == Error::Ok);
+  CHECK(dim_order(t) == Vector{0, 1});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
+  REQUIRE(resize_tensor_ptr(t, {1, 1, 1, 1, 1, 1, 16}) == Error::Ok);
+  CHECK(memory(t, 8) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("resize: to its own sizes a strided tensor stays as it is, to others it becomes dense") {
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  auto t = from_blob(data, {2, 3}, {4, 1});
+  REQUIRE(resize_tensor_ptr(t, {2, 3}) == Error::Ok);
+  CHECK(strides(t) == Vector{4, 1});
+  REQUIRE(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
+  CHECK(strides(t) == Vector{2, 1});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
+  check_refused(t, {7}, Error::InvalidArgument, "room for 6");
+}
+
+TEST_CASE("resize: a reversed tensor has room from its element 0 upward only") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  auto t = from_blob(data + 5, {6}, {-1});
+  check_refused(t, {2}, Error::InvalidArgument, "room for 1");
+  REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
+  CHECK(strides(t) == Vector{-1});
+  REQUIRE(resize_tensor_ptr(t, {1}) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{5});
+}
+
+TEST_CASE("resize: a broadcast tensor has room for the elements that it has memory for") {
+  int32_t data[3] = {0, 1, 2};
+  auto t = from_blob(data, {4, 3}, {0, 1});
+  check_refused(t, {12}, Error::InvalidArgument, "room for 3");
+  CHECK(resize_tensor_ptr(t, {4, 3}) == Error::Ok);
+  REQUIRE(resize_tensor_ptr(t, {3, 1}) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2});
+}
+
+TEST_CASE("resize: growth of an owned tensor with gaps keeps its memory, gaps counted") {
+  auto t = make_tensor_ptr({2, 2}, {1, 2, 0, 3, 4}, {}, {3, 1}, ScalarType::Int, kDynamic);
+  REQUIRE(resize_tensor_ptr(t, {2, 4}) == Error::Ok);
+  CHECK(memory(t, 5) == Ints{1, 2, 0, 3, 4});
+  CHECK(strides(t) == Vector{4, 1});
+}
+
+TEST_CASE("resize: shapes without elements have the strides of sizes with 1 for 0") {
+  auto t = counting(6, kBound);
+  REQUIRE(resize_tensor_ptr(t, {2, 0, 3}) == Error::Ok);
+  CHECK(t->numel() == 0);
+  CHECK(strides(t) == Vector{3, 3, 1});
+  REQUIRE(resize_tensor_ptr(t, {1000, 0}) == Error::Ok);
+  REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("resize: a tensor made without elements grows only when DYNAMIC") {
+  auto bound = tenon::empty({0, 4}, ScalarType::Int, kBound);
+  check_refused(bound, {1, 4}, Error::InvalidArgument, "room for 0");
+  auto dynamic = tenon::empty({0, 4}, ScalarType::Int, kDynamic);
+  REQUIRE(resize_tensor_ptr(dynamic, {2, 4}) == Error::Ok);
+  CHECK(dynamic->numel() == 8);
+}
+
+TEST_CASE("resize: sizes may be those of the tensor itself") {
+  auto t = counting(6, kBound);
+  REQUIRE(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
+  REQUIRE(resize_tensor_ptr(t, t->sizes()) == Error::Ok);
+  CHECK(sizes(t) == Vector{3, 2});
+}
+
+TEST_CASE("resize: a tensor over an impl on the stack resizes within its bound") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  const int64_t shape[] = {6};
+  TensorImpl impl(ScalarType::Int, 1, shape, data, nullptr, nullptr, kBound);
+  Tensor t(&impl);
+  REQUIRE(resize_tensor(t, {2, 3}) == Error::Ok);
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK_RETURNS(Error::InvalidArgument, "resize_tensor: ", resize_tensor(t, {7}));
+}
+
+// reserve
+
+TEST_CASE("reserve: later growth within it moves no memory, and values are kept") {
+  auto t = counting(4, kDynamic);
+  REQUIRE(reserve_tensor_ptr(t, 4000) == Error::Ok);
+  CHECK(sizes(t) == Vector{4});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
+  const void* const data = t->const_data_ptr();
+  REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
+  CHECK(t->const_data_ptr() == data);
+  REQUIRE(resize_tensor_ptr(t, {1001}) == Error::Ok);
+  CHECK(t->const_data_ptr() != data);
+  CHECK(memory(t, 4) == Ints{0, 1, 2, 3});
+}
+
+TEST_CASE("reserve: never shrinks, and rounds up to whole elements") {
+  auto t = counting(4, kDynamic);
+  const State before(*t);
+  CHECK(reserve_tensor_ptr(t, 0) == Error::Ok);
+  CHECK(reserve_tensor_ptr(t, 16) == Error::Ok);
+  CHECK((State(*t) == before));
+  REQUIRE(reserve_tensor(*t, 17) == Error::Ok);
+  const void* const data = t->const_data_ptr();
+  REQUIRE(resize_tensor_ptr(t, {5}) == Error::Ok);
+  CHECK(t->const_data_ptr() == data);
+}
+
+TEST_CASE("reserve: what cannot grow is refused beyond its room, and nothing changes") {
+  int32_t data[4] = {};
+  auto fixed = counting(4, kStatic);
+  auto bound = counting(4, kBound);
+  auto borrowed = from_blob(data, {4}, ScalarType::Int, kDynamic);
+  for (TensorPtr* t : {&fixed, &bound, &borrowed}) {
+    const State before(**t);
+    CHECK(reserve_tensor_ptr(*t, 16) == Error::Ok);
+    CHECK_RETURNS(Error::NotSupported, "reserve_tensor_ptr: ", reserve_tensor_ptr(*t, 17));
+    CHECK((State(**t) == before));
+  }
+  auto dynamic = counting(4, kDynamic);
+  CHECK_RETURNS(Error::InvalidArgument, "18446744073709551615",
+                reserve_tensor_ptr(dynamic, SIZE_MAX));
+}
+
+TEST_CASE("reserve: a tensor with gaps keeps its strides and values") {
+  auto t = make_tensor_ptr({2, 2}, {1, 2, 0, 3, 4}, {}, {3, 1}, ScalarType::Int, kDynamic);
+  REQUIRE(reserve_tensor_ptr(t, 400) == Error::Ok);
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+using tenon::for_blob;
+using tenon::from_blob;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tenon::TensorPtrMaker;
+using tenon::TensorShapeDynamism;
+using tests::Calls;
+using tests::dim_order;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+static_assert(std::is_nothrow_move_constructible_v<TensorPtrMaker>);
+static_assert(!std::is_copy_constructible_v<TensorPtrMaker>);
+static_assert(std::is_convertible_v<TensorPtrMaker, TensorPtr>);
+
+namespace {
+using Ints = std::vector<int32_t>;
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
+}  // namespace
+
+TEST_CASE("for_blob: alone it borrows a row-major DYNAMIC_BOUND tensor of the pointer's type") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  auto t = for_blob(data, {2, 3}).make_tensor_ptr();
+  CHECK(t->const_data_ptr() == data);
+  CHECK(t->scalar_type() == ScalarType::Int);
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(t->ownership() == Ownership::Borrowed);
+  CHECK(t->device() == Device());
+}
+
+TEST_CASE("for_blob: every setting shows in the tensor, whatever their order") {
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  Calls calls;
+  {
+    TensorPtr t = for_blob(static_cast<void*>(data), {2, 3})
+                      .deleter(calls.deleter())
+                      .device("cuda_host")
+                      .dynamism(kStatic)
+                      .dim_order({1, 0})
+                      .strides({1, 3})
+                      .type(ScalarType::Int);
+    CHECK(t->scalar_type() == ScalarType::Int);
+    CHECK(t->device() == Device(DeviceType::CUDAHost));
+    CHECK(t->shape_dynamism() == kStatic);
+    CHECK(dim_order(t) == Vector{1, 0});
+    CHECK(strides(t) == Vector{1, 3});
+    CHECK(t->ownership() == Ownership::Adopted);
+    CHECK(values<int32_t>(t) == Ints{0, 3, 6, 1, 4, 7});
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data);
+}
+
+TEST_CASE("for_blob: makes a TensorPtr, a TensorImplPtr, a Tensor or a Result") {
+  int32_t data[2] = {1, 2};
+  CHECK(values<int32_t>(for_blob(data, {2}).make_tensor_ptr()) == Ints{1, 2});
+  CHECK(for_blob(data, {2}).make_tensor_impl_ptr()->numel() == 2);
+  CHECK(values<int32_t>(for_blob(data, {2}).make_tensor()) == Ints{1, 2});
+  CHECK(for_blob(data, {2}).try_make_tensor_ptr().ok());
+  auto failed = for_blob(data, {-2}).try_make_tensor_ptr();
+  CHECK(failed.error() == Error::InvalidArgument);
+  CHECK(tests::contains(failed.message(), "for_blob: size -2"));
+}
+
+TEST_CASE("for_blob: nothing is checked before the tensor is made") {
+  Calls calls;
+  float data[1];
+  TensorPtrMaker maker = for_blob(data, {-1}).deleter(calls.deleter());
+  CHECK(calls.count == 0);
+  CHECK_ERROR(Error::InvalidArgument, "for_blob: size -1", std::move(maker).make_tensor_ptr());
+}
+
+TEST_CASE("for_blob: a maker that is dropped unused runs the deleter, then drops the owner") {
+  Calls calls;
+  float data[1];
+  auto owner = std::make_shared<int>(1);
+  {
+    auto maker = for_blob(data, {1}).deleter(calls.deleter()).owner(owner);
+    auto moved = std::move(maker);
+    CHECK(calls.count == 0);
+    CHECK(owner.use_count() == 2);
+  }
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data);
+  CHECK(owner.use_count() == 1);
+}
+
+TEST_CASE("for_blob: the owner is kept alive with the memory, also by a view") {
+  auto owner = std::make_shared<Ints>(Ints{1, 2, 3, 4});
+  std::weak_ptr<Ints> watched = owner;
+  auto t = for_blob(owner->data(), {4}).owner(owner).make_tensor_ptr();
+  owner.reset();
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
+  CHECK(t->ownership() == Ownership::Adopted);
+  auto view = tenon::make_tensor(*t, {2});
+  t.reset();
+  CHECK_FALSE(watched.expired());
+  CHECK(values<int32_t>(view) == Ints{1, 2});
+  view = Tensor();
+  CHECK(watched.expired());
+}
+
+TEST_CASE("for_blob: the owner may be any movable value, and is dropped after the deleter") {
+  struct Owner {
+    explicit Owner(std::string& l) : log(&l) {}
+    Owner(Owner&& other) noexcept : log(std::exchange(other.log, nullptr)) {}
+    ~Owner() {
+      if (log != nullptr) *log += "owner ";
+    }
+    std::string* log;
+    std::array<char, 100> padding{};
+  };
+  std::string log;
+  float data[1] = {};
+  const auto deleter = [&log](void*) { log += "deleter "; };
+  { auto t = for_blob(data, {1}).deleter(deleter).owner(Owner(log)).make_tensor_ptr(); }
+  CHECK(log == "deleter owner ");
+  log.clear();
+  { auto t = for_blob(data, {1}).owner(Owner(log)).deleter(deleter).make_tensor_ptr(); }
+  CHECK(log == "deleter owner ");
+  log.clear();
+  CHECK_ERROR(Error::InvalidArgument, "for_blob: ",
+              for_blob(data, {-1}).owner(Owner(log)).deleter(deleter).make_tensor_ptr());
+  CHECK(log == "deleter owner ");
+  log.clear();
+  for_blob(data, {1}).owner(Owner(log)).deleter(deleter);
+  CHECK(log == "deleter owner ");
+}
+
+TEST_CASE("for_blob: a deleter that is given with an owner gets the data pointer") {
+  Calls calls;
+  float data[1] = {};
+  for_blob(data, {1}).owner(std::string("x")).deleter(calls.deleter()).make_tensor_ptr();
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == data);
+}
+
+TEST_CASE("for_blob: device memory is described, never touched") {
+  // An address that faults when it is read.
+  void* const device_pointer = reinterpret_cast<void*>(uintptr_t{64});
+  Calls calls;
+  {
+    auto t = for_blob(device_pointer, {1 << 20}, ScalarType::Float)
+                 .device("cuda:1")
+                 .deleter(calls.deleter())
+                 .make_tensor_ptr();
+    CHECK(t->device() == Device(DeviceType::CUDA, 1));
+    CHECK(t->const_data_ptr() == device_pointer);
+    CHECK(sizes(t) == Vector{1 << 20});
+  }
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == device_pointer);
+}
+
+TEST_CASE("for_blob: Template memory needs no data") {
+  void* const null = nullptr;
+  auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Template).make_tensor_ptr();
+  CHECK(t->numel() == 6);
+  CHECK(t->const_data_ptr() == nullptr);
+  CHECK_ERROR(Error::NotSupported, "template", t->data_ptr<tenon::Half>());
+}
+
+// from_blob
+
+TEST_CASE("from_blob: each overload, with and without strides, deleter and dynamism") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Calls calls;
+  CHECK(values<int32_t>(from_blob(data, {3})) == Ints{0, 1, 2});
+  CHECK(values<int32_t>(from_blob(data, {3}, ScalarType::Int)) == Ints{0, 1, 2});
+  CHECK(from_blob(data, {3}, ScalarType::Int, kStatic)->shape_dynamism() == kStatic);
+  CHECK(values<int32_t>(from_blob(data, {3}, {2})) == Ints{0, 2, 4});
+  CHECK(values<int32_t>(from_blob(data, {3}, {2}, ScalarType::Int)) == Ints{0, 2, 4});
+  CHECK(from_blob(data, {3}, {2}, ScalarType::Int, kStatic)->shape_dynamism() == kStatic);
+  CHECK(calls.count == 0);
+  CHECK(from_blob(data, {3}, ScalarType::Int, calls.deleter())->numel() == 3);
+  CHECK(calls.count == 1);
+  CHECK(from_blob(data, {3}, ScalarType::Int, calls.deleter(), kStatic)->shape_dynamism() ==
+        kStatic);
+  CHECK(calls.count == 2);
+  CHECK(values<int32_t>(from_blob(data, {3}, {2}, ScalarType::Int, calls.deleter())) ==
+        Ints{0, 2, 4});
+  CHECK(calls.count == 3);
+  CHECK(from_blob(data, {3}, {2}, ScalarType::Int, calls.deleter(), kStatic)->stride(0) == 2);
+  CHECK(calls.count == 4);
+}
+
+TEST_CASE("from_blob: strides may have gaps, be 0 or negative") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(values<int32_t>(from_blob(data, {2, 2}, {4, 1})) == Ints{0, 1, 4, 5});
+  CHECK(values<int32_t>(from_blob(data, {2, 3}, {0, 1})) == Ints{0, 1, 2, 0, 1, 2});
+  CHECK(values<int32_t>(from_blob(data + 5, {2, 3}, {-3, -1})) == Ints{5, 4, 3, 2, 1, 0});
+  CHECK(values<int32_t>(from_blob(data + 3, {2, 3}, {-3, 1})) == Ints{3, 4, 5, 0, 1, 2});
+  CHECK(values<int32_t>(from_blob(data, {3, 2}, {1, 1})) == Ints{0, 1, 1, 2, 2, 3});
+}
+
+TEST_CASE("from_blob: the type follows from the pointer") {
+  int64_t longs[1] = {};
+  char chars[4] = {};
+  std::byte bytes[4] = {};
+  uint8_t unsigned_chars[4] = {};
+  void* untyped = longs;
+  CHECK(from_blob(longs, {1})->scalar_type() == ScalarType::Long);
+  CHECK(from_blob(chars, {1})->scalar_type() == ScalarType::Char);
+  CHECK(from_blob(bytes, {1})->scalar_type() == ScalarType::Byte);
+  CHECK(from_blob(unsigned_chars, {1})->scalar_type() == ScalarType::Byte);
+  CHECK(from_blob(untyped, {1})->scalar_type() == ScalarType::Float);
+  CHECK(from_blob(chars, {2}, ScalarType::Half)->scalar_type() == ScalarType::Half);
+  CHECK(from_blob(bytes, {1}, ScalarType::Int)->scalar_type() == ScalarType::Int);
+  CHECK(from_blob(untyped, {1}, ScalarType::Long)->scalar_type() == ScalarType::Long);
+}
+
+TEST_CASE("from_blob: a pointer to const makes a read-only tensor") {
+  const int32_t data[2] = {1, 2};
+  auto t = from_blob(data, {2});
+  CHECK(t->is_readonly());
+  CHECK(values<int32_t>(t) == Ints{1, 2});
+  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
+              t->mutable_data_ptr<int32_t>());
+  const void* untyped = data;
+  CHECK(from_blob(untyped, {2}, ScalarType::Int)->is_readonly());
+  CHECK_FALSE(from_blob(const_cast<void*>(untyped), {2}, ScalarType::Int)->is_readonly());
+}
+
+TEST_CASE("try_from_blob: gives the value, or the error by its own name") {
+  float data[2] = {};
+  Calls calls;
+  CHECK(tenon::try_from_blob(data, {2}).ok());
+  auto failed = tenon::try_from_blob(data, {2}, {1, 1}, ScalarType::Float, calls.deleter());
+  CHECK(failed.error() == Error::InvalidArgument);
+  CHECK(tests::contains(failed.message(), "try_from_blob: strides {1, 1}"));
+  CHECK(calls.count == 1);
+}

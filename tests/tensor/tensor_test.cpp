@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/tensor.h"
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+using tenon::for_blob;
+using tenon::from_blob;
+using tenon::Half;
+using tenon::make_tensor;
+using tenon::make_tensor_ptr;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorImpl;
+using tenon::TensorImplPtr;
+using tenon::TensorPtr;
+using tests::dim_order;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+static_assert(sizeof(Tensor) == 2 * sizeof(void*));
+static_assert(std::is_nothrow_default_constructible_v<Tensor>);
+static_assert(std::is_nothrow_move_constructible_v<Tensor>);
+static_assert(std::is_nothrow_move_assignable_v<Tensor>);
+static_assert(std::is_nothrow_copy_constructible_v<Tensor>);
+static_assert(std::is_same_v<TensorPtr, std::unique_ptr<Tensor>>);
+static_assert(sizeof(TensorPtr) == sizeof(void*));
+static_assert(std::is_same_v<TensorImplPtr, std::shared_ptr<TensorImpl>>);
+static_assert(!std::is_convertible_v<TensorImpl*, Tensor>);
+static_assert(std::is_same_v<Tensor::SizesType, int64_t>);
+static_assert(std::is_same_v<Tensor::StridesType, int64_t>);
+static_assert(std::is_same_v<Tensor::DimOrderType, uint8_t>);
+
+namespace {
+using Floats = std::vector<float>;
+}  // namespace
+
+TEST_CASE("tensor: metadata has ATen's names and meanings") {
+  auto t = make_tensor({2, 3, 4}, std::vector<double>(24), {2, 0, 1});
+  CHECK(sizes(t) == Vector{2, 3, 4});
+  CHECK(strides(t) == Vector{3, 1, 6});
+  CHECK(dim_order(t) == Vector{2, 0, 1});
+  CHECK(t.dim() == 3);
+  CHECK(t.numel() == 24);
+  CHECK(t.nbytes() == 192);
+  CHECK(t.element_size() == 8);
+  CHECK(t.scalar_type() == ScalarType::Double);
+  CHECK(t.dtype() == ScalarType::Double);
+  CHECK(t.device() == Device());
+  CHECK(t.device().to_string() == "cpu");
+  CHECK(t.shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK_FALSE(t.is_contiguous());
+  CHECK_FALSE(t.is_readonly());
+  CHECK(t.defined());
+}
+
+TEST_CASE("tensor: nbytes counts the elements, not the gaps between them") {
+  float data[8] = {};
+  CHECK(from_blob(data, {2, 2}, {4, 1})->nbytes() == 16);
+  CHECK(from_blob(data, {100, 2}, {0, 1})->nbytes() == 800);
+}
+
+TEST_CASE("tensor: size and stride count negative dimensions from the end") {
+  auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(t.size(0) == 2);
+  CHECK(t.size(1) == 3);
+  CHECK(t.size(-1) == 3);
+  CHECK(t.size(-2) == 2);
+  CHECK(t.stride(0) == 3);
+  CHECK(t.stride(-1) == 1);
+  CHECK(t.stride(-2) == 3);
+}
+
+TEST_CASE("tensor: a dimension out of range is OutOfBounds, the error names it") {
+  auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK_ERROR(Error::OutOfBounds, "size: dimension 2 is out of range", t.size(2));
+  CHECK_ERROR(Error::OutOfBounds, "size: dimension -3", t.size(-3));
+  CHECK_ERROR(Error::OutOfBounds, "stride: dimension 2", t.stride(2));
+  CHECK_ERROR(Error::OutOfBounds, "stride: dimension -3", t.stride(-3));
+  CHECK_ERROR(Error::OutOfBounds, "-9223372036854775808", t.size(INT64_MIN));
+  CHECK_ERROR(Error::OutOfBounds, "0 dimensions", make_tensor(1).size(0));
+  CHECK_ERROR(Error::OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
+}
+
+TEST_CASE("tensor: an undefined one says so in every member") {
+  const Tensor t;
+  CHECK_FALSE(t.defined());
+  CHECK(t.impl() == nullptr);
+  CHECK(t.unsafeGetTensorImpl() == nullptr);
+  CHECK(t.use_count() == 0);
+  CHECK_FALSE(t.is_alias_of(t));
+  const Error state = Error::InvalidState;
+  CHECK_ERROR(state, "sizes: the tensor is undefined", t.sizes());
+  CHECK_ERROR(state, "strides: ", t.strides());
+  CHECK_ERROR(state, "dim_order: ", t.dim_order());
+  CHECK_ERROR(state, "size: ", t.size(0));
+  CHECK_ERROR(state, "stride: ", t.stride(0));
+  CHECK_ERROR(state, "dim: ", t.dim());
+  CHECK_ERROR(state, "numel: ", t.numel());
+  CHECK_ERROR(state, "nbytes: ", t.nbytes());
+  CHECK_ERROR(state, "element_size: ", t.element_size());
+  CHECK_ERROR(state, "scalar_type: ", t.scalar_type());
+  CHECK_ERROR(state, "dtype: ", t.dtype());
+  CHECK_ERROR(state, "device: ", t.device());
+  CHECK_ERROR(state, "shape_dynamism: ", t.shape_dynamism());
+  CHECK_ERROR(state, "ownership: ", t.ownership());
+  CHECK_ERROR(state, "is_contiguous: ", t.is_contiguous());
+  CHECK_ERROR(state, "is_readonly: ", t.is_readonly());
+  CHECK_ERROR(state, "is_aligned: ", t.is_aligned(4));
+  CHECK_ERROR(state, "const_data_ptr: ", t.const_data_ptr());
+  CHECK_ERROR(state, "const_data_ptr: ", t.const_data_ptr<float>());
+  CHECK_ERROR(state, "mutable_data_ptr: ", t.mutable_data_ptr());
+  CHECK_ERROR(state, "mutable_data_ptr: ", t.mutable_data_ptr<float>());
+  CHECK_ERROR(state, "data_ptr: ", t.data_ptr<float>());
+  CHECK_ERROR(state, "data: ", t.data<float>());
+  CHECK_ERROR(state, "accessor: ", t.accessor<float, 1>());
+  CHECK_ERROR(state, "item: ", t.item<float>());
+  CHECK_ERROR(state, "as_view: ", t.as_view());
+}
+
+TEST_CASE("tensor: typed access checks the type and names both") {
+  auto t = make_tensor({1.0f, 2.0f});
+  CHECK(t.const_data_ptr<float>()[1] == 2);
+  CHECK(t.mutable_data_ptr<float>() == t.const_data_ptr());
+  CHECK(t.data_ptr<float>() == t.const_data_ptr());
+  CHECK(t.data_ptr<const float>() == t.const_data_ptr());
+  CHECK_ERROR(Error::InvalidType,
+              "const_data_ptr: asked for Double, but the tensor's dtype is Float",
+              t.const_data_ptr<double>());
+  CHECK_ERROR(Error::InvalidType, "mutable_data_ptr: ", t.mutable_data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidType, "data_ptr: ", t.data_ptr<Half>());
+  CHECK_ERROR(Error::InvalidType, "data: ", t.data<int64_t>());
+  CHECK_ERROR(Error::InvalidType, "accessor: ", (t.accessor<double, 1>()));
+}
+
+TEST_CASE("tensor: a read-only one is read, never written") {
+  const float data[2] = {1, 2};
+  auto t = from_blob(data, {2});
+  CHECK(t->is_readonly());
+  CHECK(t->const_data_ptr() == data);
+  CHECK(t->const_data_ptr<float>() == data);
+  CHECK(t->data_ptr<const float>() == data);
+  CHECK(t->data<const float>()[1] == 2);
+  CHECK((t->accessor<const float, 1>()[1] == 2));
+  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
+              t->mutable_data_ptr());
+  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: ", t->mutable_data_ptr<float>());
+  CHECK_ERROR(Error::InvalidState, "data_ptr: ", t->data_ptr<float>());
+  CHECK_ERROR(Error::InvalidState, "data: ", t->data<float>());
+  CHECK_ERROR(Error::InvalidState, "accessor: ", (t->accessor<float, 1>()));
+}
+
+TEST_CASE("tensor: device memory is refused wherever the host would read it") {
+  float data[1] = {};
+  auto t = for_blob(data, {1}).device("cuda:1").make_tensor();
+  CHECK(t.device() == Device(DeviceType::CUDA, 1));
+  CHECK(t.const_data_ptr() == data);
+  CHECK(t.mutable_data_ptr() == data);
+  const Error refused = Error::NotSupported;
+  CHECK_ERROR(refused, "const_data_ptr: memory on cuda:1", t.const_data_ptr<float>());
+  CHECK_ERROR(refused, "mutable_data_ptr: memory on cuda:1", t.mutable_data_ptr<float>());
+  CHECK_ERROR(refused, "data_ptr: memory on cuda:1", t.data_ptr<float>());
+  CHECK_ERROR(refused, "data: memory on cuda:1", t.data<float>());
+  CHECK_ERROR(refused, "accessor: memory on cuda:1", (t.accessor<float, 1>()));
+  CHECK_ERROR(refused, "item: memory on cuda:1", t.item<float>());
+  CHECK(for_blob(data, {1}).device("cuda_host").make_tensor().item<float>() == 0);
+}
+
+TEST_CASE("tensor: item converts what fits and refuses what does not") {
+  CHECK(make_tensor(3).item<int>() == 3);
+  CHECK(make_tensor(3).item<double>() == 3.0);
+  CHECK(make_tensor(2.0).item<int>() == 2);
+  CHECK(make_tensor(0.1, ScalarType::Float).item<double>() == 0.1f);
+  CHECK(make_tensor(true).item<bool>());
+  CHECK(make_tensor({1}, {-5}).item<int8_t>() == -5);
+  CHECK(make_tensor({1, 1, 1}, {2.5f}).item<float>() == 2.5f);
+  CHECK(make_tensor(std::numeric_limits<uint64_t>::max()).item<uint64_t>() == UINT64_MAX);
+  CHECK(make_tensor(1.5, ScalarType::Half).item<float>() == 1.5f);
+  CHECK_ERROR(Error::InvalidArgument, "item: 300 does not fit Byte",
+              make_tensor(300).item<uint8_t>());
+  CHECK_ERROR(Error::InvalidArgument, "item: 2.5", make_tensor(2.5).item<int>());
+  CHECK_ERROR(Error::InvalidArgument, "-1", make_tensor(-1).item<uint64_t>());
+  CHECK_ERROR(Error::InvalidArgument, "item: a tensor of sizes {2} has 2 elements",
+              make_tensor({1, 2}).item<int>());
+  CHECK_ERROR(Error::InvalidArgument, "has 0 elements", make_tensor({0}, {}).item<float>());
+}
+
+TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
+  auto t = make_tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  for (float& value : t.data<float>()) value *= 2;
+  float sum = 0;
+  for (float value : t.data<const float>()) sum += value;
+  CHECK(sum == 20);
+  CHECK(t.data<float>().size() == 4);
+  CHECK(make_tensor({0, 2}, {}).data<float>().empty());
+  auto ordered = make_tensor({2, 2}, {1, 2, 3, 4}, {1, 0});
+  CHECK_ERROR(Error::InvalidState, "data: strides {1, 2} of sizes {2, 2} are not contiguous",
+              ordered.data<int32_t>());
+}
+
+TEST_CASE("tensor: is_contiguous ignores size-1 dimensions, and all strides without elements") {
+  float data[8] = {};
+  CHECK(from_blob(data, {2, 1, 2}, {2, 77, 1})->is_contiguous());
+  CHECK(from_blob(data, {2, 0}, {5, 9})->is_contiguous());
+  CHECK_FALSE(from_blob(data, {2, 2}, {3, 1})->is_contiguous());
+  CHECK_FALSE(from_blob(data + 1, {2}, {-1})->is_contiguous());
+  CHECK_FALSE(from_blob(data, {2}, {0})->is_contiguous());
+}
+
+TEST_CASE("tensor: is_aligned looks at element 0") {
+  alignas(64) float data[32] = {};
+  CHECK(from_blob(data, {2})->is_aligned(64));
+  CHECK(from_blob(data + 1, {2})->is_aligned(4));
+  CHECK_FALSE(from_blob(data + 1, {2})->is_aligned(8));
+  CHECK_ERROR(Error::InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));
+}
+
+TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one owner") {
+  auto a = make_tensor({4}, {1, 2, 3, 4});
+  const Tensor copy = a;
+  auto view = make_tensor(a, {2});
+  auto other_view = make_tensor(view, {1}, {}, {}, 1);
+  auto b = make_tensor({4}, {1, 2, 3, 4});
+  CHECK(a.is_alias_of(a));
+  CHECK(a.is_alias_of(copy));
+  CHECK(a.is_alias_of(view));
+  CHECK(view.is_alias_of(a));
+  CHECK(view.is_alias_of(other_view));
+  CHECK_FALSE(a.is_alias_of(b));
+  CHECK_FALSE(view.is_alias_of(b));
+  CHECK_FALSE(a.is_alias_of(Tensor()));
+}
+
+TEST_CASE("tensor: use_count counts the handles of one impl") {
+  auto a = make_tensor({1, 2});
+  CHECK(a.use_count() == 1);
+  {
+    const Tensor b = a;
+    CHECK(a.use_count() == 2);
+    CHECK(b.impl() == a.impl());
+    CHECK(b.unsafeGetTensorImpl() == a.unsafeGetTensorImpl());
+  }
+  CHECK(a.use_count() == 1);
+  const Tensor moved = std::move(a);
+  CHECK(moved.use_count() == 1);
+  CHECK_FALSE(a.defined());
+}
+
+TEST_CASE("tensor: ownership says where the memory came from") {
+  float data[2] = {};
+  CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);
+  CHECK(tenon::zeros({5000})->ownership() == Ownership::Owned);
+  CHECK(make_tensor(Floats{1, 2}).ownership() == Ownership::Adopted);
+  CHECK(from_blob(data, {2}, ScalarType::Float, [](void*) {})->ownership() == Ownership::Adopted);
+  CHECK(from_blob(data, {2})->ownership() == Ownership::Borrowed);
+  CHECK(make_tensor(make_tensor({1, 2}), {1}).ownership() == Ownership::View);
+}
+
+TEST_CASE("tensor: over an impl on the stack it reads, writes and borrows") {
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t shape[] = {2, 3};
+  TensorImpl impl(ScalarType::Float, 2, shape, data);
+  const Tensor t(&impl);
+  CHECK(t.defined());
+  CHECK(t.unsafeGetTensorImpl() == &impl);
+  CHECK(t.use_count() == 0);
+  CHECK(t.ownership() == Ownership::Borrowed);
+  CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
+  t.mutable_data_ptr<float>()[0] = 9;
+  CHECK(data[0] == 9);
+  const Tensor copy = t;
+  CHECK(copy.is_alias_of(t));
+}
+
+TEST_CASE("tensor: a null TensorImplPtr and a null TensorImpl* make undefined handles") {
+  CHECK_FALSE(Tensor(TensorImplPtr()).defined());
+  CHECK_FALSE(Tensor(static_cast<TensorImpl*>(nullptr)).defined());
+}
+
+TEST_CASE("tensor: as_view describes the memory") {
+  int32_t data[6] = {};
+  const tenon::TensorView view = from_blob(data, {2, 2}, {3, 1})->as_view();
+  CHECK(view.data == data);
+  CHECK(view.type == ScalarType::Int);
+  CHECK(view.device == Device());
+  CHECK(Vector(view.sizes.begin(), view.sizes.end()) == Vector{2, 2});
+  CHECK(Vector(view.strides.begin(), view.strides.end()) == Vector{3, 1});
+}
+
+TEST_CASE("tensor: a handle on the heap works with new and delete") {
+  auto* t = new Tensor(make_tensor({1, 2}));
+  CHECK(t->numel() == 2);
+  delete t;
+}
