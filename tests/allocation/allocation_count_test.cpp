@@ -96,7 +96,8 @@ TEST_CASE("allocations: a view takes 2, by value 1") {
 TEST_CASE("allocations: a clone takes 2") {
   const auto source = tenon::make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   check_count("clone", 2, [&] { return tenon::clone_tensor_ptr(source); });
-  check_count("typed clone", 2, [&] { return tenon::clone_tensor_ptr(source, ScalarType::Double); });
+  check_count("typed clone", 2,
+              [&] { return tenon::clone_tensor_ptr(source, ScalarType::Double); });
 }
 
 TEST_CASE("allocations: a large tensor takes 3") {

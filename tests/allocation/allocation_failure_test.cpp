@@ -137,8 +137,9 @@ TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and
   fail_each("cast list", [] { return tenon::make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float); });
   fail_each("strided list", [] { return tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}); });
   fail_each("deep list", [] { return tenon::make_tensor_ptr(kDeep, {1}); });
-  fail_each("deep ordered list",
-            [] { return tenon::make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep); });
+  fail_each("deep ordered list", [] {
+    return tenon::make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep);
+  });
 }
 
 TEST_CASE("out of memory: make_tensor_ptr of containers") {
@@ -150,10 +151,11 @@ TEST_CASE("out of memory: make_tensor_ptr of containers") {
   fail_each("deque", [] { return tenon::make_tensor_ptr(pieces); });
   fail_each("bits", [] { return tenon::make_tensor_ptr({5, 2}, bits); });
   fail_each("try deque", [] { return tenon::try_make_tensor_ptr({1000}, pieces); });
-  fail_each("moved", [] { return tenon::make_tensor_ptr(std::vector<float>(6)); }, nullptr, 0, 1);
-  fail_each("bytes",
-            [] { return tenon::from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); },
-            nullptr, 0, 1);
+  fail_each(
+      "moved", [] { return tenon::make_tensor_ptr(std::vector<float>(6)); }, nullptr, 0, 1);
+  fail_each(
+      "bytes", [] { return tenon::from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); },
+      nullptr, 0, 1);
 }
 
 TEST_CASE("out of memory: a container larger than four pointers is released once") {
@@ -163,13 +165,16 @@ TEST_CASE("out of memory: a container larger than four pointers is released once
   };
   Calls calls;
   // The container's own buffer is the first allocation.
-  fail_each("large container",
-            [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4)); }, &calls, 1, 1);
-  fail_each("large container, cast",
-            [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); },
-            &calls, 1, 1);
-  fail_each("large container, deep", [&] { return tenon::make_tensor_ptr(kDeep, Large(calls, 1)); },
-            &calls, 1, 1);
+  fail_each(
+      "large container", [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4)); }, &calls, 1,
+      1);
+  fail_each(
+      "large container, cast",
+      [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); }, &calls, 1,
+      1);
+  fail_each(
+      "large container, deep", [&] { return tenon::make_tensor_ptr(kDeep, Large(calls, 1)); },
+      &calls, 1, 1);
 }
 
 TEST_CASE("out of memory: pointers with a deleter, which runs once") {
@@ -179,27 +184,41 @@ TEST_CASE("out of memory: pointers with a deleter, which runs once") {
     static_cast<void>(padding);
     calls.deleter()(p);
   };
-  fail_each("make_tensor_ptr", [&] {
-    return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
-  }, &calls, 1);
-  fail_each("large deleter", [&] {
-    return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
-  }, &calls, 1);
-  fail_each("impl", [&] {
-    return tenon::make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
-  }, &calls, 1);
-  fail_each("by value, deep", [&] {
-    return tenon::make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large);
-  }, &calls, 1);
-  fail_each("from_blob", [&] {
-    return tenon::from_blob(blob, {2, 3}, ScalarType::Float, large);
-  }, &calls, 1);
-  fail_each("from_blob, deep", [&] {
-    return tenon::from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter());
-  }, &calls, 1);
-  fail_each("try_from_blob", [&] {
-    return tenon::try_from_blob(blob, kDeep, ScalarType::Float, large);
-  }, &calls, 1);
+  fail_each(
+      "make_tensor_ptr",
+      [&] {
+        return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
+      },
+      &calls, 1);
+  fail_each(
+      "large deleter",
+      [&] {
+        return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
+      },
+      &calls, 1);
+  fail_each(
+      "impl",
+      [&] {
+        return tenon::make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
+      },
+      &calls, 1);
+  fail_each(
+      "by value, deep",
+      [&] { return tenon::make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large); },
+      &calls, 1);
+  fail_each(
+      "from_blob",
+      [&] {
+        return tenon::from_blob(blob, {2, 3}, ScalarType::Float, large);
+      },
+      &calls, 1);
+  fail_each(
+      "from_blob, deep",
+      [&] { return tenon::from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()); },
+      &calls, 1);
+  fail_each(
+      "try_from_blob", [&] { return tenon::try_from_blob(blob, kDeep, ScalarType::Float, large); },
+      &calls, 1);
 }
 
 TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once each") {
@@ -221,28 +240,52 @@ TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once ea
     using Owner::Owner;
     std::array<char, 100> padding{};
   };
-  fail_each("deleter", [&] {
-    return tenon::for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
-  }, &calls, 1);
-  fail_each("owner", [&] {
-    return tenon::for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
-  }, &calls, 1);
-  fail_each("large owner", [&] {
-    return tenon::for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
-  }, &calls, 1);
-  fail_each("both", [&] {
-    return tenon::for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor();
-  }, &calls, 2);
-  fail_each("both large", [&] {
-    return tenon::for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr();
-  }, &calls, 2);
-  fail_each("large deleter, small owner", [&] {
-    return tenon::for_blob(blob, kDeep)
-        .owner(Owner(calls))
-        .deleter(large)
-        .strides(kDeep)
-        .try_make_tensor_ptr();
-  }, &calls, 2);
+  fail_each(
+      "deleter",
+      [&] {
+        return tenon::for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
+      },
+      &calls, 1);
+  fail_each(
+      "owner",
+      [&] {
+        return tenon::for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
+      },
+      &calls, 1);
+  fail_each(
+      "large owner",
+      [&] {
+        return tenon::for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
+      },
+      &calls, 1);
+  fail_each(
+      "both",
+      [&] {
+        return tenon::for_blob(blob, {2, 3})
+            .deleter(calls.deleter())
+            .owner(Owner(calls))
+            .make_tensor();
+      },
+      &calls, 2);
+  fail_each(
+      "both large",
+      [&] {
+        return tenon::for_blob(blob, {2, 3})
+            .deleter(large)
+            .owner(LargeOwner(calls))
+            .make_tensor_ptr();
+      },
+      &calls, 2);
+  fail_each(
+      "large deleter, small owner",
+      [&] {
+        return tenon::for_blob(blob, kDeep)
+            .owner(Owner(calls))
+            .deleter(large)
+            .strides(kDeep)
+            .try_make_tensor_ptr();
+      },
+      &calls, 2);
 }
 
 TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
@@ -302,8 +345,8 @@ TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow af
         const tests::State before(*t);
         const Dims target(shape);
         tests::start_counting(n);
-        const Error error = reserve ? tenon::reserve_tensor_ptr(t, 20000)
-                                    : tenon::resize_tensor_ptr(t, target);
+        const Error error =
+            reserve ? tenon::reserve_tensor_ptr(t, 20000) : tenon::resize_tensor_ptr(t, target);
         completed = tests::failures() == 0;
         tests::stop_counting();
         if (completed) {

@@ -145,7 +145,9 @@ TEST_CASE("deleter: a function pointer runs, a null one and nullptr are empty") 
 
 TEST_CASE("deleter: a lambda without captures runs") {
   plain_calls = Calls();
-  { Deleter d(nullptr, [](void* p) { plain(p); }); }
+  {
+    Deleter d(nullptr, [](void* p) { plain(p); });
+  }
   CHECK(plain_calls.count == 1);
   CHECK(plain_calls.argument == nullptr);
 }

@@ -33,7 +33,7 @@ struct Memory {
   Ints elements;
   std::vector<bool> known;
   Calls calls;
-  bool counted = false;      // whether a deleter of ours is to run
+  bool counted = false;        // whether a deleter of ours is to run
   bool expected_gone = false;  // growth released it
 };
 
@@ -148,9 +148,9 @@ class Program {
     memory.known.assign(count, true);
     switch (random_.between(0, 2)) {
       case 0:
-        remember(tenon::make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int,
-                                        model->dynamism),
-                 model);
+        remember(
+            tenon::make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int, model->dynamism),
+            model);
         break;
       case 1:
         model->ownership = Ownership::Adopted;
@@ -163,12 +163,13 @@ class Program {
         memory.counted = true;
         auto* buffer = new Ints(memory.elements);
         Calls* const calls = &memory.calls;
-        remember(tenon::from_blob(buffer->data(), model->sizes, ScalarType::Int,
-                                  [buffer, calls](void* p) {
-                                    calls->deleter()(p);
-                                    if (p == buffer->data()) delete buffer;
-                                  },
-                                  model->dynamism),
+        remember(tenon::from_blob(
+                     buffer->data(), model->sizes, ScalarType::Int,
+                     [buffer, calls](void* p) {
+                       calls->deleter()(p);
+                       if (p == buffer->data()) delete buffer;
+                     },
+                     model->dynamism),
                  model);
       }
     }
@@ -251,8 +252,8 @@ class Program {
   void resize() {
     Entry& entry = entries_[any()];
     Model& model = *entry.model;
-    Vector target = any_sizes(
-        random_.between(0, 1) == 0 ? static_cast<int64_t>(model.sizes.size()) : random_.between(1, 8));
+    Vector target = any_sizes(random_.between(0, 1) == 0 ? static_cast<int64_t>(model.sizes.size())
+                                                         : random_.between(1, 8));
     if (random_.between(0, 30) == 0) target[0] = -1;
     int64_t numel = 1;
     bool negative = false;
@@ -329,8 +330,8 @@ class Program {
     const Entry& entry = entries_[any()];
     const Vector offsets = entry.model->offsets();
     if (offsets.empty()) return;
-    const auto which = static_cast<size_t>(
-        random_.between(0, static_cast<int64_t>(offsets.size()) - 1));
+    const auto which =
+        static_cast<size_t>(random_.between(0, static_cast<int64_t>(offsets.size()) - 1));
     const int32_t value = next_++;
     entry.tensor->mutable_data_ptr<int32_t>()[offsets[which] - entry.model->offset] = value;
     entry.model->memory->elements[static_cast<size_t>(offsets[which])] = value;

@@ -92,8 +92,7 @@ TEST_CASE("plan_resize: agrees with a naive rule on thousands of cases") {
       expected = Error::InvalidArgument;
     }
     tenon::detail::ResizePlan plan;
-    const Error error =
-        tenon::detail::plan_resize(Dims{1}, shape, dynamism, capacity, 4, plan);
+    const Error error = tenon::detail::plan_resize(Dims{1}, shape, dynamism, capacity, 4, plan);
     bool right = error == expected;
     if (right && error == Error::Ok) {
       right = plan.numel == numel;
@@ -125,12 +124,10 @@ TEST_CASE("plan_resize: capacities near the limit do not overflow when doubled")
 
 TEST_CASE("plan_resize: overflowing sizes are refused") {
   tenon::detail::ResizePlan plan;
-  CHECK_RETURNS(
-      Error::InvalidArgument, "overflow",
-      tenon::detail::plan_resize(Dims{1}, {INT64_MAX, 3}, kDynamic, 10, 4, plan));
-  CHECK_RETURNS(
-      Error::InvalidArgument, "overflow",
-      tenon::detail::plan_resize(Dims{1}, {INT64_MAX / 2}, kDynamic, 10, 4, plan));
+  CHECK_RETURNS(Error::InvalidArgument, "overflow",
+                tenon::detail::plan_resize(Dims{1}, {INT64_MAX, 3}, kDynamic, 10, 4, plan));
+  CHECK_RETURNS(Error::InvalidArgument, "overflow",
+                tenon::detail::plan_resize(Dims{1}, {INT64_MAX / 2}, kDynamic, 10, 4, plan));
   CHECK_RETURNS(Error::InvalidArgument, "64",
                 tenon::detail::plan_resize(Dims{1}, Vector(65, 1), kDynamic, 10, 4, plan));
 }
@@ -315,8 +312,7 @@ TEST_CASE("resize: growth that no memory can hold is OutOfMemory, and nothing ch
   auto t = counting(4, kDynamic);
   check_refused(t, {int64_t{1} << 60}, Error::OutOfMemory, "4611686018427387904 bytes");
   const State before(*t);
-  CHECK_RETURNS(Error::OutOfMemory, "reserve_tensor_ptr: ",
-                reserve_tensor_ptr(t, size_t{1} << 62));
+  CHECK_RETURNS(Error::OutOfMemory, "reserve_tensor_ptr: ", reserve_tensor_ptr(t, size_t{1} << 62));
   CHECK((State(*t) == before));
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
 }

@@ -194,7 +194,8 @@ TEST_CASE("empty_strided and full: as the tutorial writes them") {
 TEST_CASE("make_tensor_ptr: floating to integral, complex to real, all else to Bool is refused") {
   CHECK_ERROR(Error::InvalidType, "make_tensor_ptr: values of Float cannot be cast to Int",
               make_tensor_ptr({2}, {1.0f, 2.0f}, ScalarType::Int));
-  CHECK_ERROR(Error::InvalidType, "cannot be cast to Bool", make_tensor_ptr({1, 0}, ScalarType::Bool));
+  CHECK_ERROR(Error::InvalidType, "cannot be cast to Bool",
+              make_tensor_ptr({1, 0}, ScalarType::Bool));
   CHECK_ERROR(Error::InvalidType, "cannot be cast to Bool", make_tensor_ptr(1, ScalarType::Bool));
   CHECK_ERROR(Error::InvalidType, "cannot be cast to Long", make_tensor_ptr(1.0, ScalarType::Long));
   CHECK_ERROR(Error::InvalidType, "cannot be cast to Float",
@@ -267,11 +268,10 @@ TEST_CASE("make_tensor: every form takes sizes with a container and both tails")
   in_every_form([](auto make) {
     const Ints source = {1, 2, 3, 4, 5, 6};
     CHECK(values<int32_t>(handle(make({3, 2}, source))) == source);
-    CHECK(values<float>(handle(
-              make({3, 2}, source, ScalarType::Float, TensorShapeDynamism::STATIC))) ==
-          Floats{1, 2, 3, 4, 5, 6});
-    const Tensor t = handle(make({3, 2}, Ints(source), {1, 0}, {1, 3}, ScalarType::Int,
-                                 TensorShapeDynamism::STATIC));
+    CHECK(values<float>(handle(make({3, 2}, source, ScalarType::Float,
+                                    TensorShapeDynamism::STATIC))) == Floats{1, 2, 3, 4, 5, 6});
+    const Tensor t = handle(
+        make({3, 2}, Ints(source), {1, 0}, {1, 3}, ScalarType::Int, TensorShapeDynamism::STATIC));
     CHECK(values<int32_t>(t) == Ints{1, 4, 2, 5, 3, 6});
     CHECK(t.ownership() == Ownership::Adopted);
   });
@@ -289,8 +289,8 @@ TEST_CASE("make_tensor: every form takes a pointer and both tails, with and with
                                       TensorShapeDynamism::DYNAMIC))) == Ints{1, 2, 4, 5});
     Calls calls;
     {
-      const auto a = make({6}, data, ScalarType::Int, TensorShapeDynamism::DYNAMIC_BOUND,
-                          calls.deleter());
+      const auto a =
+          make({6}, data, ScalarType::Int, TensorShapeDynamism::DYNAMIC_BOUND, calls.deleter());
       const auto b = make({2, 3}, data, {0, 1}, {3, 1}, ScalarType::Int,
                           TensorShapeDynamism::DYNAMIC_BOUND, calls.deleter());
       CHECK(handle(b).ownership() == Ownership::Adopted);
@@ -378,7 +378,8 @@ TEST_CASE("make_tensor_ptr: with gaps the data is as long as the elements reach"
   CHECK_FALSE(t->is_contiguous());
   auto adopted = make_tensor_ptr({2, 2}, Ints{1, 2, 0, 3, 4}, {0, 1}, {3, 1});
   CHECK(values<int32_t>(adopted) == Ints{1, 2, 3, 4});
-  CHECK_ERROR(Error::InvalidArgument, "4 values were given", make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {}, {3, 1}));
+  CHECK_ERROR(Error::InvalidArgument, "4 values were given",
+              make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {}, {3, 1}));
 }
 
 TEST_CASE("make_tensor_ptr: a dim order without strides nests the dimensions in that order") {

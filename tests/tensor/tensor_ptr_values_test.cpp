@@ -189,8 +189,8 @@ TEST_CASE("bytes: with a shape and a type they are reinterpreted, an lvalue thro
 
 TEST_CASE("bytes: of another length than the shape needs, the error names both lengths") {
   for (size_t length : {size_t{7}, size_t{9}, size_t{0}}) {
-    const tests::Caught caught = tests::caught(
-        [&] { return make_tensor_ptr({2}, Bytes(length), ScalarType::Int); });
+    const tests::Caught caught =
+        tests::caught([&] { return make_tensor_ptr({2}, Bytes(length), ScalarType::Int); });
     CHECK(caught.error == Error::InvalidArgument);
     CHECK(tests::contains(caught.message, "make_tensor_ptr: " + std::to_string(length) + " bytes"));
     CHECK(tests::contains(caught.message, "need 8"));
@@ -202,12 +202,13 @@ TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
   auto copied = from_bytes({2}, bytes, ScalarType::Int);
   CHECK(bytes.size() == 8);
   const void* const memory = bytes.data();
-  auto adopted = from_bytes({2}, std::move(bytes), ScalarType::Int,
-                            tenon::TensorShapeDynamism::STATIC);
+  auto adopted =
+      from_bytes({2}, std::move(bytes), ScalarType::Int, tenon::TensorShapeDynamism::STATIC);
   CHECK(adopted->const_data_ptr() == memory);
   CHECK(adopted->shape_dynamism() == tenon::TensorShapeDynamism::STATIC);
   CHECK(values<int32_t>(adopted) == values<int32_t>(copied));
-  CHECK_ERROR(Error::InvalidArgument, "from_bytes: 3 bytes", from_bytes({1}, Bytes(3), ScalarType::Int));
+  CHECK_ERROR(Error::InvalidArgument, "from_bytes: 3 bytes",
+              from_bytes({1}, Bytes(3), ScalarType::Int));
   CHECK_ERROR(Error::InvalidType, "from_bytes: ", from_bytes({1}, Bytes(3), ScalarType::Undefined));
   auto failed = tenon::try_from_bytes({1}, Bytes(3), ScalarType::Int);
   CHECK(failed.error() == Error::InvalidArgument);
@@ -239,8 +240,7 @@ TEST_CASE("values: containers follow the C++ conversion instead") {
 }
 
 TEST_CASE("values: more or fewer than the sizes hold is an error that names both numbers") {
-  CHECK_ERROR(Error::InvalidArgument,
-              "make_tensor_ptr: 5 values were given, sizes {2, 3} need 6",
+  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: 5 values were given, sizes {2, 3} need 6",
               make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5}));
   CHECK_ERROR(Error::InvalidArgument, "7 values", make_tensor_ptr({2, 3}, Ints(7)));
   CHECK_ERROR(Error::InvalidArgument, "1 values", make_tensor_ptr({0, 3}, {1}));

@@ -224,7 +224,8 @@ TEST_CASE("placeholder: set_data is refused for memory that is not the caller's"
   auto adopted = make_tensor_ptr(Ints{1, 2, 3, 4});
   auto view = make_tensor_ptr(*owned);
   for (const TensorPtr* t : {&owned, &adopted, &view}) {
-    CHECK_ERROR(Error::InvalidState, "set_data: ", ((*t)->unsafeGetTensorImpl()->set_data(data), 0));
+    CHECK_ERROR(Error::InvalidState,
+                "set_data: ", ((*t)->unsafeGetTensorImpl()->set_data(data), 0));
     CHECK(values<int32_t>(*t) == Ints{1, 2, 3, 4});
   }
 }

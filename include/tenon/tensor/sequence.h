@@ -76,6 +76,15 @@ inline Error arange_count(double start, double end, double step, int64_t& count)
   return Error::Ok;
 }
 
+/// start + step * i. Integers wrap on the way, since the product alone may not fit.
+inline int64_t sequence_value(int64_t start, int64_t step, int64_t i) noexcept {
+  return static_cast<int64_t>(static_cast<uint64_t>(start) +
+                              static_cast<uint64_t>(step) * static_cast<uint64_t>(i));
+}
+inline double sequence_value(double start, double step, int64_t i) noexcept {
+  return start + step * static_cast<double>(i);
+}
+
 /// Writes start + step * i for i in [first, first + count) as elements of `type`; the step is
 /// exact, so no error accumulates.
 template <class Number>
@@ -85,7 +94,7 @@ void store_sequence(ScalarType type, void* out, Number start, Number step, int64
   Number exact[kChunk];
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
-    for (int64_t k = 0; k < n; ++k) exact[k] = start + step * static_cast<Number>(first + i + k);
+    for (int64_t k = 0; k < n; ++k) exact[k] = sequence_value(start, step, first + i + k);
     store_exact(type, static_cast<char*>(out) + i * static_cast<int64_t>(elementSize(type)), n,
                 scalar_type_of<Number>(), exact);
   }
@@ -101,7 +110,7 @@ Error make_arange(Number start, Number end, Number step, ScalarType type,
     // The values are monotonic: where both ends fit, all do.
     alignas(16) unsigned char element[16];
     TENON_TRY(store_scalar(type, start, element));
-    TENON_TRY(store_scalar(type, start + step * static_cast<Number>(count - 1), element));
+    TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
   TENON_TRY(make_owned({count}, {}, {}, type, dynamism, Contents::Uninitialized, impl));
   store_sequence(type, fields(impl).data, start, step, 0, count);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/clone.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::clone_tensor_ptr;
+using tenon::Error;
+using tenon::from_blob;
+using tenon::make_tensor_ptr;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tests::dim_order;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+namespace {
+using Ints = std::vector<int32_t>;
+using Doubles = std::vector<double>;
+}  // namespace
+
+TEST_CASE("clone: is owned, equal and independent of its source") {
+  auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const auto& t : {clone_tensor_ptr(source), clone_tensor_ptr(*source)}) {
+    CHECK(t->ownership() == Ownership::Owned);
+    CHECK(t->const_data_ptr() != source->const_data_ptr());
+    CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+    t->mutable_data_ptr<int32_t>()[0] = 9;
+  }
+  CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("clone: keeps dtype, dynamism, dim order and dense strides") {
+  auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}, {}, ScalarType::Short,
+                                tenon::TensorShapeDynamism::DYNAMIC);
+  auto t = clone_tensor_ptr(source);
+  CHECK(t->scalar_type() == ScalarType::Short);
+  CHECK(t->shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC);
+  CHECK(dim_order(t) == Vector{1, 0});
+  CHECK(strides(t) == Vector{1, 2});
+  CHECK(values<int16_t>(t) == values<int16_t>(source));
+  CHECK(clone_tensor_ptr(make_tensor_ptr(1))->shape_dynamism() ==
+        tenon::TensorShapeDynamism::STATIC);
+}
+
+TEST_CASE("clone: gaps, broadcast and reversed strides become dense in the same dim order") {
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  auto gaps = clone_tensor_ptr(from_blob(data, {2, 3}, {4, 1}));
+  CHECK(strides(gaps) == Vector{3, 1});
+  CHECK(values<int32_t>(gaps) == Ints{0, 1, 2, 4, 5, 6});
+  auto columns = clone_tensor_ptr(from_blob(data, {2, 2}, {1, 4}));
+  CHECK(strides(columns) == Vector{1, 2});
+  CHECK(values<int32_t>(columns) == Ints{0, 4, 1, 5});
+  auto broadcast = clone_tensor_ptr(from_blob(data, {2, 3}, {0, 1}));
+  CHECK(values<int32_t>(broadcast) == Ints{0, 1, 2, 0, 1, 2});
+  CHECK_FALSE(broadcast->stride(0) == 0);
+  auto reversed = clone_tensor_ptr(from_blob(data + 5, {2, 3}, {-3, -1}));
+  CHECK(strides(reversed) == Vector{3, 1});
+  CHECK(values<int32_t>(reversed) == Ints{5, 4, 3, 2, 1, 0});
+}
+
+TEST_CASE("clone: with a type it casts, strided or not") {
+  auto t = clone_tensor_ptr(make_tensor_ptr({2, 2}, {1, 2, 3, 4}), ScalarType::Double);
+  CHECK(values<double>(t) == Doubles{1, 2, 3, 4});
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(values<double>(clone_tensor_ptr(*from_blob(data, {2, 2}, {3, 1}), ScalarType::Double)) ==
+        Doubles{0, 1, 3, 4});
+  CHECK(values<int32_t>(clone_tensor_ptr(from_blob(data, {6}), ScalarType::Int)) ==
+        Ints{0, 1, 2, 3, 4, 5});
+  CHECK(values<uint8_t>(clone_tensor_ptr(make_tensor_ptr({300, -1}), ScalarType::Byte)) ==
+        std::vector<uint8_t>{44, 255});
+}
+
+TEST_CASE("clone: casts that canCast forbids are refused by name") {
+  auto floats = make_tensor_ptr({1.5f});
+  CHECK_ERROR(Error::InvalidType, "clone_tensor_ptr: elements of Float cannot be cast to Int",
+              clone_tensor_ptr(floats, ScalarType::Int));
+  CHECK_ERROR(Error::InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
+  CHECK_ERROR(Error::InvalidType, "ComplexFloat",
+              clone_tensor_ptr(make_tensor_ptr({tenon::complex<float>(1, 2)}), ScalarType::Float));
+  CHECK_ERROR(Error::InvalidType, "Undefined", clone_tensor_ptr(floats, ScalarType::Undefined));
+  CHECK_ERROR(Error::InvalidType, "99", clone_tensor_ptr(floats, static_cast<ScalarType>(99)));
+  auto result = tenon::try_clone_tensor_ptr(floats, ScalarType::Int);
+  CHECK(tests::contains(result.message(), "try_clone_tensor_ptr: "));
+  CHECK(tenon::try_clone_tensor_ptr(floats).ok());
+}
+
+TEST_CASE("clone: of a read-only tensor is writable, of a view owned") {
+  const int32_t data[2] = {1, 2};
+  auto t = clone_tensor_ptr(from_blob(data, {2}));
+  CHECK_FALSE(t->is_readonly());
+  CHECK(values<int32_t>(t) == Ints{1, 2});
+  auto source = make_tensor_ptr({1, 2, 3});
+  auto view_clone = clone_tensor_ptr(*make_tensor_ptr(*source, {2}, {}, {}, 1));
+  CHECK(view_clone->ownership() == Ownership::Owned);
+  CHECK(values<int32_t>(view_clone) == Ints{2, 3});
+}
+
+TEST_CASE("clone: without elements, of rank 0 and of many dimensions") {
+  auto none = clone_tensor_ptr(make_tensor_ptr({2, 0, 3}, {}));
+  CHECK(tests::sizes(none) == Vector{2, 0, 3});
+  CHECK(clone_tensor_ptr(make_tensor_ptr(7))->item<int>() == 7);
+  CHECK(clone_tensor_ptr(make_tensor_ptr(7), ScalarType::Float)->item<float>() == 7);
+  CHECK(values<int32_t>(clone_tensor_ptr(make_tensor_ptr({1, 1, 1, 1, 1, 1, 2}, {1, 2}))) ==
+        Ints{1, 2});
+}
+
+TEST_CASE("clone: an undefined source and device memory are refused") {
+  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(tenon::Tensor()));
+  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(tenon::TensorPtr()));
+  CHECK_ERROR(Error::InvalidState,
+              "clone_tensor_ptr: ", clone_tensor_ptr(tenon::Tensor(), ScalarType::Int));
+  int32_t data[1] = {};
+  auto device = tenon::for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
+  CHECK_ERROR(Error::NotSupported, "cuda:1", clone_tensor_ptr(device));
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/data.h"
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tensor/helpers.h"
+
+using tenon::DataPtr;
+using tenon::ScalarType;
+using tenon::TypeArg;
+using tenon::Values;
+
+// `{}` is never a type, and no number is one.
+static_assert(!std::is_default_constructible_v<TypeArg>);
+static_assert(std::is_convertible_v<ScalarType, TypeArg>);
+static_assert(!std::is_convertible_v<int, TypeArg>);
+// Only pointers to elements and to bytes are data.
+static_assert(std::is_convertible_v<float*, DataPtr>);
+static_assert(std::is_convertible_v<const void*, DataPtr>);
+static_assert(std::is_convertible_v<std::nullptr_t, DataPtr>);
+static_assert(!std::is_convertible_v<float**, DataPtr>);
+static_assert(!std::is_convertible_v<std::string*, DataPtr>);
+static_assert(!std::is_convertible_v<int, DataPtr>);
+// Only ranges of elements are values.
+static_assert(std::is_constructible_v<Values, std::vector<float>>);
+static_assert(std::is_constructible_v<Values, const std::list<int>&>);
+static_assert(!std::is_constructible_v<Values, std::vector<std::string>>);
+static_assert(!std::is_constructible_v<Values, std::string>);
+static_assert(!std::is_constructible_v<Values, int>);
+
+TEST_CASE("data: TypeArg is a type or stands for the data's") {
+  CHECK(TypeArg(ScalarType::Int).is_given());
+  CHECK(TypeArg(ScalarType::Int).value_or(ScalarType::Float) == ScalarType::Int);
+  CHECK_FALSE(TypeArg::deduced().is_given());
+  CHECK(TypeArg::deduced().value_or(ScalarType::Float) == ScalarType::Float);
+}
+
+TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a placeholder") {
+  float f = 0;
+  const double d = 0;
+  char c = 0;
+  int8_t i = 0;
+  uint8_t u = 0;
+  std::byte b{};
+  bool t = false;
+  tenon::Half h;
+  std::complex<float> z;
+  CHECK(DataPtr(&f).get() == &f);
+  CHECK(DataPtr(&f).type() == ScalarType::Float);
+  CHECK_FALSE(DataPtr(&f).is_raw());
+  CHECK_FALSE(DataPtr(&f).is_readonly());
+  CHECK(DataPtr(&d).is_readonly());
+  CHECK(DataPtr(&d).type() == ScalarType::Double);
+  CHECK(DataPtr(static_cast<void*>(&f)).is_raw());
+  CHECK(DataPtr(static_cast<void*>(&f)).type() == ScalarType::Float);
+  CHECK(DataPtr(static_cast<const void*>(&f)).is_readonly());
+  CHECK(DataPtr(&c).is_raw());
+  CHECK(DataPtr(&c).type() == ScalarType::Char);
+  CHECK(DataPtr(&u).is_raw());
+  CHECK(DataPtr(&u).type() == ScalarType::Byte);
+  CHECK(DataPtr(&b).is_raw());
+  CHECK(DataPtr(&b).type() == ScalarType::Byte);
+  CHECK_FALSE(DataPtr(&i).is_raw());
+  CHECK(DataPtr(&i).type() == ScalarType::Char);
+  CHECK_FALSE(DataPtr(&t).is_raw());
+  CHECK(DataPtr(&t).type() == ScalarType::Bool);
+  CHECK(DataPtr(&h).type() == ScalarType::Half);
+  CHECK(DataPtr(&z).type() == ScalarType::ComplexFloat);
+  CHECK(DataPtr(nullptr).is_placeholder());
+  CHECK(DataPtr(nullptr).is_raw());
+  CHECK_FALSE(DataPtr(static_cast<float*>(nullptr)).is_placeholder());
+}
+
+TEST_CASE("data: Values of a list are checked, of a container not") {
+  Values list = {1, 2, 3};
+  CHECK(list.count() == 3);
+  CHECK(list.type() == ScalarType::Int);
+  CHECK(list.is_checked());
+  CHECK_FALSE(list.is_adoptable());
+  std::vector<float> source = {1, 2};
+  Values lvalue(source);
+  CHECK(lvalue.data() == source.data());
+  CHECK_FALSE(lvalue.is_checked());
+  CHECK_FALSE(lvalue.is_adoptable());
+  const float* const memory = source.data();
+  Values moved(std::move(source));
+  CHECK(moved.is_adoptable());
+  CHECK(moved.data() == memory);
+  CHECK(Values().count() == 0);
+  CHECK(Values().type() == ScalarType::Float);
+}
+
+TEST_CASE("data: Values hold a moved container, and release it when nobody takes it") {
+  tests::Calls calls;
+  {
+    Values values(tests::Tracked(calls, 2));
+    CHECK(calls.count == 0);
+    CHECK(values.count() == 2);
+  }
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("data: only vectors of uint8_t are bytes") {
+  CHECK(Values(std::vector<uint8_t>{1}).is_bytes());
+  CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
+  CHECK_FALSE(Values(std::array<uint8_t, 1>{{1}}).is_bytes());
+  CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/sequence.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "support/catch.h"
+#include "tensor/helpers.h"
+
+using tenon::arange;
+using tenon::Error;
+using tenon::eye;
+using tenon::iota;
+using tenon::none;
+using tenon::ScalarType;
+using tests::sizes;
+using tests::values;
+using tests::Vector;
+
+namespace {
+using Longs = std::vector<int64_t>;
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+constexpr auto kStatic = tenon::TensorShapeDynamism::STATIC;
+}  // namespace
+
+TEST_CASE("arange: integral arguments give Long, floating ones Float") {
+  CHECK(values<int64_t>(arange(4)) == Longs{0, 1, 2, 3});
+  CHECK(values<int64_t>(arange(2, 5)) == Longs{2, 3, 4});
+  CHECK(values<int64_t>(arange(1, 8, 3)) == Longs{1, 4, 7});
+  CHECK(values<int64_t>(arange(5, 0, -2)) == Longs{5, 3, 1});
+  CHECK(values<float>(arange(2.5)) == Floats{0, 1, 2});
+  CHECK(values<float>(arange(0, 1, 0.25)) == Floats{0, 0.25f, 0.5f, 0.75f});
+  CHECK(values<float>(arange(1.0, 0.0, -0.5)) == Floats{1, 0.5f});
+}
+
+TEST_CASE("arange: a type given is the type") {
+  CHECK(values<int32_t>(arange(0, 3, 1, ScalarType::Int)) == Ints{0, 1, 2});
+  CHECK(values<float>(arange(0, 3, 1, ScalarType::Float)) == Floats{0, 1, 2});
+  CHECK(arange(0, 3, 1, ScalarType::Int, kStatic)->shape_dynamism() == kStatic);
+  CHECK_ERROR(Error::InvalidType, "arange: ", arange(0.5, 3, 1, ScalarType::Int));
+  CHECK_ERROR(Error::InvalidArgument, "arange: the value 299 does not fit Byte",
+              arange(0, 300, 1, ScalarType::Byte));
+  CHECK_ERROR(Error::InvalidArgument, "arange: the value -1", arange(-1, 3, 1, ScalarType::Byte));
+  CHECK_ERROR(Error::InvalidType, "Undefined", arange(0, 3, 1, ScalarType::Undefined));
+}
+
+TEST_CASE("arange: from a value to itself it is empty") {
+  CHECK(sizes(arange(0)) == Vector{0});
+  CHECK(sizes(arange(3, 3, -1)) == Vector{0});
+  CHECK(sizes(arange(1.5, 1.5)) == Vector{0});
+}
+
+TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refused") {
+  CHECK_ERROR(Error::InvalidArgument, "arange: step 0 does not lead from 0 to 3", arange(0, 3, 0));
+  CHECK_ERROR(Error::InvalidArgument, "arange: step -1", arange(0, 3, -1));
+  CHECK_ERROR(Error::InvalidArgument, "arange: step 1 does not lead from 0 to -1", arange(-1));
+  CHECK_ERROR(Error::InvalidArgument, "arange: ", arange(0.0, 1.0, 0.0));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK_ERROR(Error::InvalidArgument, "nan", arange(0.0, nan));
+  CHECK_ERROR(Error::InvalidArgument, "inf", arange(0.0, infinity));
+  CHECK_ERROR(Error::InvalidArgument, "overflow", arange(0.0, 1e300));
+  CHECK_ERROR(Error::InvalidType, "complex", arange(tenon::complex<double>(1, 1)));
+  CHECK_ERROR(Error::InvalidArgument, "overflow", arange(INT64_MIN, INT64_MAX));
+}
+
+TEST_CASE("arange: reaches the ends of int64 without overflow") {
+  CHECK(values<int64_t>(arange(INT64_MAX - 2, INT64_MAX)) == Longs{INT64_MAX - 2, INT64_MAX - 1});
+  CHECK(values<int64_t>(arange(INT64_MIN, INT64_MAX, INT64_MAX)) ==
+        Longs{INT64_MIN, -1, INT64_MAX - 1});
+  CHECK(values<int64_t>(arange(INT64_MAX, INT64_MIN, INT64_MIN)) == Longs{INT64_MAX, -1});
+}
+
+TEST_CASE("arange: errors of the steps do not add up") {
+  const auto t = arange(0.0, 1000.0, 0.1, ScalarType::Double);
+  const auto* data = t->const_data_ptr<double>();
+  bool right = t->numel() == 10000;
+  for (int64_t i = 0; right && i < 10000; ++i) right = data[i] == 0.1 * static_cast<double>(i);
+  CHECK(right);
+}
+
+TEST_CASE("iota: counts through all elements in row-major order") {
+  CHECK(values<int64_t>(iota({2, 3})) == Longs{0, 1, 2, 3, 4, 5});
+  CHECK(values<float>(iota({3}, none, ScalarType::Float)) == Floats{0, 1, 2});
+  CHECK(values<int64_t>(iota({})) == Longs{0});
+  CHECK(iota({0, 3})->numel() == 0);
+  CHECK(iota({2}, none, ScalarType::Long, kStatic)->shape_dynamism() == kStatic);
+}
+
+TEST_CASE("iota: along an axis each element is its index there") {
+  CHECK(values<int64_t>(iota({2, 3}, 0)) == Longs{0, 0, 0, 1, 1, 1});
+  CHECK(values<int64_t>(iota({2, 3}, 1)) == Longs{0, 1, 2, 0, 1, 2});
+  CHECK(values<int64_t>(iota({2, 3}, -1)) == Longs{0, 1, 2, 0, 1, 2});
+  CHECK(values<int64_t>(iota({2, 2, 2}, 1)) == Longs{0, 0, 1, 1, 0, 0, 1, 1});
+  CHECK(values<int32_t>(iota({2, 1}, 0, ScalarType::Int)) == Ints{0, 1});
+  CHECK(iota({3, 0}, 1)->numel() == 0);
+  CHECK(iota({3, 0}, 0)->numel() == 0);
+}
+
+TEST_CASE("iota: an axis out of range or a value that does not fit is refused") {
+  CHECK_ERROR(Error::OutOfBounds, "iota: axis 2", iota({2, 3}, 2));
+  CHECK_ERROR(Error::OutOfBounds, "iota: axis -3", iota({2, 3}, -3));
+  CHECK_ERROR(Error::OutOfBounds, "iota: axis 0", iota({}, 0));
+  CHECK_ERROR(Error::InvalidArgument, "iota: the value 256 does not fit Byte",
+              iota({257}, none, ScalarType::Byte));
+  CHECK_ERROR(Error::InvalidArgument, "iota: size -1", iota({-1}));
+  CHECK_ERROR(Error::InvalidType, "iota: ", iota({2}, none, ScalarType::Undefined));
+  CHECK_ERROR(Error::InvalidArgument, "overflow", iota({INT64_MAX, 2}));
+  CHECK(iota({256}, none, ScalarType::Byte)->numel() == 256);
+}
+
+TEST_CASE("eye: ones on the main diagonal, square or not") {
+  CHECK(values<float>(eye(2)) == Floats{1, 0, 0, 1});
+  CHECK(values<float>(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});
+  CHECK(values<float>(eye(3, 2)) == Floats{1, 0, 0, 1, 0, 0});
+  CHECK(values<int32_t>(eye(2, ScalarType::Int)) == Ints{1, 0, 0, 1});
+  CHECK(values<int32_t>(eye(1, 2, ScalarType::Int)) == Ints{1, 0});
+  CHECK(sizes(eye(0)) == Vector{0, 0});
+  CHECK(sizes(eye(2, 0)) == Vector{2, 0});
+  CHECK(eye(1, none, ScalarType::Float, kStatic)->shape_dynamism() == kStatic);
+  CHECK_ERROR(Error::InvalidArgument, "eye: size -1", eye(-1));
+  CHECK_ERROR(Error::InvalidArgument, "eye: size -2", eye(1, -2));
+  CHECK_ERROR(Error::InvalidType, "eye: ", eye(1, ScalarType::Undefined));
+}
+
+TEST_CASE("sequences: the try_ forms give the value, or the error by their own names") {
+  CHECK(tenon::try_arange(3).ok());
+  CHECK(tenon::try_iota({3}).ok());
+  CHECK(tenon::try_eye(3).ok());
+  CHECK(tests::contains(tenon::try_arange(-3).message(), "try_arange: "));
+  CHECK(tests::contains(tenon::try_iota({-3}).message(), "try_iota: "));
+  CHECK(tests::contains(tenon::try_eye(-3).message(), "try_eye: "));
+}
