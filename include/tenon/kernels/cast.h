@@ -114,7 +114,7 @@ TENON_LAZY void cast_elements(ScalarType to, void* out, ScalarType from, const v
 }
 
 TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
-  alignas(16) unsigned char exact[16];
+  alignas(16) unsigned char exact[16] = {};
   load_exact(type, element, 1, exact);
   switch (exact_type(type)) {
     case ScalarType::Long: {
@@ -141,7 +141,7 @@ TENON_LAZY Error store_scalar(ScalarType type, const Scalar& value, void* elemen
     return fail(Error::InvalidType, {"the ", value.isComplex() ? "complex" : "floating", " value ",
                                      value, " cannot be cast to ", type});
   }
-  alignas(16) unsigned char exact[16];
+  alignas(16) unsigned char exact[16] = {};
   value.store_exact(exact);
   store_exact(type, element, 1, exact_type(value.type()), exact);
   if (TENON_UNLIKELY(!load_scalar(type, element).keeps(value))) {

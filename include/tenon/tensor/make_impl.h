@@ -260,7 +260,7 @@ inline Error make_from_element(const void* element, ScalarType type, TensorImplP
 /// A 0-d tensor of a value, which must fit the type.
 TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type,
                                   TensorImplPtr& impl) noexcept {
-  alignas(16) unsigned char element[16];
+  alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(type, value, element));
   return make_from_element(element, type, impl);
 }

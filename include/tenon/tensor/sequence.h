@@ -108,7 +108,7 @@ Error make_arange(Number start, Number end, Number step, ScalarType type,
   TENON_TRY(check_type(type));
   if (count > 0) {
     // The values are monotonic: where both ends fit, all do.
-    alignas(16) unsigned char element[16];
+    alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
@@ -159,7 +159,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
     for (size_t i = d + 1; numel > 0 && i < sizes.size(); ++i) inner *= sizes[i];
   }
   if (numel > 0) {
-    alignas(16) unsigned char element[16];
+    alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
   TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, impl));
@@ -173,7 +173,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
   }
   for (int64_t done = 0, value = 0; done < numel;
        done += inner, value = value + 1 < length ? value + 1 : 0) {
-    alignas(16) unsigned char element[16];
+    alignas(16) unsigned char element[16] = {};
     store_exact(type, element, 1, ScalarType::Long, &value);
     fill_elements(out + done * size, inner, element, elementSize(type));
   }
@@ -182,7 +182,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
 
 TENON_LAZY Error make_eye(int64_t n, int64_t m, ScalarType type, TensorShapeDynamism dynamism,
                           TensorImplPtr& impl) noexcept {
-  alignas(16) unsigned char one[16];
+  alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(type, 1, one));
   TENON_TRY(make_owned({n, m}, {}, {}, type, dynamism, Contents::Zero, impl));
   auto* out = static_cast<char*>(fields(impl).data);
