@@ -120,3 +120,13 @@ TEST_CASE("clone: an undefined source and device memory are refused") {
   auto device = tenon::for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
   CHECK_ERROR(Error::NotSupported, "cuda:1", clone_tensor_ptr(device));
 }
+
+TEST_CASE("clone_tensor_ptr: the clone of a Template tensor is one, with elements and without") {
+  for (const int64_t size : {3, 0}) {
+    auto shape = tenon::for_blob(nullptr, {size}).device("template").make_tensor_ptr();
+    auto clone = tenon::clone_tensor_ptr(shape);
+    CHECK(clone->device().type() == tenon::DeviceType::Template);
+    CHECK(clone->size(0) == size);
+    CHECK(clone->const_data_ptr() == nullptr);
+  }
+}

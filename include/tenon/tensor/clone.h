@@ -26,7 +26,7 @@ TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr
   if (TENON_UNLIKELY(!canCast(from.type, type))) {
     return fail(Error::InvalidType, {"elements of ", from.type, " cannot be cast to ", type});
   }
-  if (!source->impl()->has_data()) {
+  if (!source->impl()->has_data() || from.device.type() == DeviceType::Template) {
     TENON_TRY(new_impl(impl));
     ImplFields& made = fields(impl);
     TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,

@@ -147,7 +147,8 @@ class Tensor {
   TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
-  /// Whether both describe memory of the same owner: the same impl, or views of one.
+  /// Whether both describe memory of the same owner: the same impl, or views of one. Memory that
+  /// the caller lends is not looked at: two tensors over one pointer are no aliases, as in ATen.
   bool is_alias_of(const Tensor& other) const noexcept {
     return defined() && other.defined() && owner() == other.owner();
   }
