@@ -88,12 +88,12 @@ else
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   check "formatting" sh -c "cd '$root' && git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror"
-  run gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_BENCHMARKS=ON
+  run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_BENCHMARKS=ON
   check "benchmark programs run" python3 "$root/tests/benchmark/compare.py" \
-    "$root/build/gcc/tests/benchmark" --rounds 1 --min-time 0.01 --compile-runs 1
-  run clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug
-  run sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined
-  run catch2v3 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
+    "$root/build/ci/gcc/tests/benchmark" --rounds 1 --min-time 0.01 --compile-runs 1
+  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug
+  run ci/sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined
+  run ci/catch2v3 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
   check "clang-tidy" sh -c "cd '$root' && clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude"
 fi
 

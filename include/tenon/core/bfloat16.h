@@ -5,8 +5,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The upper half of a float: 8 exponent and 7 mantissa bits.
-/// Conversions round to nearest even and keep NaN and infinity. Source: c10::BFloat16.
+/// The upper half of a float: 8 exponent and 7 mantissa bits. Conversions round to nearest even and
+/// keep NaN and infinity.
+/// Source: c10::BFloat16.
 using BFloat16 =
     detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 8, 7, 127, detail::Specials::Ieee>>;
 

@@ -71,7 +71,8 @@ inline size_t match_prefix(const char* text, const char* prefix) noexcept {
 }  // namespace detail
 
 /// A kind of memory and which one of that kind. The index is always real: −1, "the current one",
-/// becomes 0 at construction, and the CPU has only index 0. Source: c10::Device.
+/// becomes 0 at construction, and the CPU has only index 0.
+/// Source: c10::Device.
 class Device {
  public:
   constexpr Device() noexcept = default;
@@ -82,7 +83,8 @@ class Device {
                 "Device: index ", index, " of ", toString(type),
                 type == DeviceType::CPU ? "; the CPU has only index 0" : "; expected 0 or more");
   }
-  /// From "cpu", "cuda" or "cuda:1". Errors: InvalidArgument for any other text.
+  /// From "cpu", "cuda" or "cuda:1".
+  /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
     for (DeviceType type : detail::kDeviceTypes) {
       const size_t n = detail::match_prefix(text, toString(type));

@@ -132,7 +132,8 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
 inline const char* last_error_message() noexcept { return detail::error_text().text; }
 
 /// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
-/// the message to stderr. Threads: set it once, at program start; the setting is not synchronised.
+/// the message to stderr.
+/// Threads: set it once, at program start; the setting is not synchronised.
 inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
   FailureHandler old = detail::failure_handler();
   detail::failure_handler() = handler;

@@ -5,8 +5,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// IEEE 754 binary16: 5 exponent and 10 mantissa bits, up to 65504.
-/// Conversions round to nearest even and keep NaN and infinity. Source: c10::Half.
+/// IEEE 754 binary16: 5 exponent and 10 mantissa bits, up to 65504. Conversions round to nearest
+/// even and keep NaN and infinity.
+/// Source: c10::Half.
 using Half =
     detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 5, 10, 15, detail::Specials::Ieee>>;
 

@@ -112,7 +112,8 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t
   return Error::Ok;
 }
 
-/// `count` elements in bytes. Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
+/// `count` elements in bytes.
+/// Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
 inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
   int64_t product = 0;
   if (TENON_UNLIKELY(!detail::multiply(count, static_cast<int64_t>(element_size), product) ||
@@ -202,7 +203,8 @@ inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride
 }
 
 /// Whether the elements lie in row-major order without gaps: strides are those of the sizes, those
-/// of size-1 dimensions aside. True for every shape without elements. Source: c10 is_contiguous.
+/// of size-1 dimensions aside. True for every shape without elements.
+/// Source: c10 is_contiguous.
 inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
   int64_t expected = 1;
   bool contiguous = true;
@@ -216,7 +218,8 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
 }
 
 /// Whether the elements fill their memory without gaps or overlap, nested in `order`, which agrees
-/// with the strides. Source: c10 is_non_overlapping_and_dense.
+/// with the strides.
+/// Source: c10 is_non_overlapping_and_dense.
 inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                      ArrayRef<DimOrderType> order) noexcept {
   int64_t expected = 1;
@@ -233,8 +236,8 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
 
 /// Whether two index tuples may share an element. Never false when they do; true also for some
 /// exotic strides that happen not to collide, since the exact question is NP-hard. The extent has
-/// been checked, so its length fits 64 unsigned bits. Source: at::has_internal_overlap, which
-/// answers "too hard" for those.
+/// been checked, so its length fits 64 unsigned bits.
+/// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
   uint64_t reach = 0;  // of the dimensions inside the current one, in both directions
@@ -359,10 +362,10 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
 /// Makes a Layout: the one place where a shape is checked and becomes bytes.
 ///
 /// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
-/// the dim order. Sizes without elements may come with any strides. Errors: InvalidArgument (more
-/// than kMaxDims dimensions; a negative size; an overflowing element count, extent or byte count; a
-/// dim_order that is no permutation; lengths that differ; strides that do not nest in the dim
-/// order), OutOfMemory (a shape of more than 6 dimensions).
+/// the dim order. Sizes without elements may come with any strides.
+/// Errors: InvalidArgument (more than kMaxDims dimensions; a negative size; an overflowing element
+/// count, extent or byte count; a dim_order that is no permutation; lengths that differ; strides
+/// that do not nest in the dim order), OutOfMemory (a shape of more than 6 dimensions).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
   if (dim_order.empty() && dim_order.error() == Error::Ok && strides.error() == Error::Ok) {

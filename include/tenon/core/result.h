@@ -16,8 +16,9 @@ TENON_BEGIN_NAMESPACE
 /// What the try_ functions return: a T, or an Error other than Ok with its message.
 ///
 /// Reading the value of a failed result raises its error (Exception, or the failure handler), so a
-/// result that nobody checked cannot be used by mistake. Ownership: the value is the result's until
-/// it is moved out. Cost: one pointer beside T and the code; a message is copied only on failure.
+/// result that nobody checked cannot be used by mistake.
+/// Ownership: the value is the result's until it is moved out.
+/// Cost: one pointer beside T and the code; a message is copied only on failure.
 /// Source: executorch::runtime::Result, with the message added.
 template <class T>
 class [[nodiscard]] Result {

@@ -16,7 +16,8 @@ TENON_BEGIN_NAMESPACE
 /// A bool, an integer, a floating or a complex number.
 ///
 /// Converts implicitly from every element type. Integers are held exactly, uint64_t included, the
-/// rest as double or complex<double>. Source: c10::Scalar.
+/// rest as double or complex<double>.
+/// Source: c10::Scalar.
 class Scalar {
  public:
   Scalar() noexcept : Scalar(int64_t{0}) {}
@@ -45,7 +46,8 @@ class Scalar {
   bool isFloatingPoint() const noexcept { return kind_ == Kind::Double; }
   bool isComplex() const noexcept { return kind_ == Kind::Complex; }
 
-  /// Bool, Long (UInt64 above its range), Double or ComplexDouble. Source: c10::Scalar::type.
+  /// Bool, Long (UInt64 above its range), Double or ComplexDouble.
+  /// Source: c10::Scalar::type.
   ScalarType type() const noexcept {
     switch (kind_) {
       case Kind::Bool: return ScalarType::Bool;

@@ -175,7 +175,8 @@ decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) 
   return otherwise();
 }
 
-/// Bytes in one element; 0 for Undefined. Source: c10::elementSize.
+/// Bytes in one element; 0 for Undefined.
+/// Source: c10::elementSize.
 constexpr size_t elementSize(ScalarType type) noexcept {
   switch (type) {
 #define TENON_DETAIL_CASE(cpp_type, name) \
@@ -190,7 +191,8 @@ constexpr size_t elementSize(ScalarType type) noexcept {
 /// Whether it is one of the types above, Undefined excluded: false for a number out of nowhere.
 constexpr bool isValidType(ScalarType type) noexcept { return elementSize(type) != 0; }
 
-/// "Float"; "Undefined". Source: c10::toString.
+/// "Float"; "Undefined".
+/// Source: c10::toString.
 constexpr const char* toString(ScalarType type) noexcept {
   switch (type) {
 #define TENON_DETAIL_CASE(cpp_type, name) \
@@ -202,14 +204,16 @@ constexpr const char* toString(ScalarType type) noexcept {
   return "Undefined";
 }
 
-/// The signed and unsigned integers, and Bool where asked. Source: c10::isIntegralType.
+/// The signed and unsigned integers, and Bool where asked.
+/// Source: c10::isIntegralType.
 constexpr bool isIntegralType(ScalarType type, bool includeBool) noexcept {
   return (type >= ScalarType::Byte && type <= ScalarType::Long) ||
          (type >= ScalarType::UInt16 && type <= ScalarType::UInt64) ||
          (includeBool && type == ScalarType::Bool);
 }
 
-/// The real floating types, 8-bit ones included. Source: c10::isFloatingType.
+/// The real floating types, 8-bit ones included.
+/// Source: c10::isFloatingType.
 constexpr bool isFloatingType(ScalarType type) noexcept {
   return (type >= ScalarType::Half && type <= ScalarType::Double) || type == ScalarType::BFloat16 ||
          (type >= ScalarType::Float8_e5m2 && type <= ScalarType::Float8_e4m3fnuz);
@@ -221,7 +225,8 @@ constexpr bool isComplexType(ScalarType type) noexcept {
 }
 
 /// Whether elements may be converted: all but floating to integral, complex to real, and anything
-/// but Bool to Bool. Source: c10::canCast.
+/// but Bool to Bool.
+/// Source: c10::canCast.
 constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
   if (!isValidType(from) || !isValidType(to)) return false;
   if (isComplexType(from) && !isComplexType(to)) return false;
@@ -232,7 +237,8 @@ constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
 /// The type that an operation on both would compute in, as in ATen and NumPy.
 ///
 /// Undefined where c10 refuses: Undefined itself, a Float8 type with any other type, and UInt16,
-/// UInt32 or UInt64 with another integral or a complex type. Source: c10::promoteTypes.
+/// UInt32 or UInt64 with another integral or a complex type.
+/// Source: c10::promoteTypes.
 constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
   if (!isValidType(a) || !isValidType(b)) return ScalarType::Undefined;
   if (a == b) return a;

@@ -36,7 +36,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A path as const char*, std::string, std::filesystem::path (where its characters are char) or
-/// anything else with c_str(). Ownership: refers to it.
+/// anything else with c_str().
+/// Ownership: refers to it.
 class FilePath {
  public:
   FilePath(const char* path) noexcept : path_(path) {}
@@ -107,7 +108,8 @@ class InputFile {
   }
 
   /// Maps the first `length` bytes, at least one, privately: writes stay in this process, the file
-  /// may be closed. Ownership: `unmapper` unmaps. Returns nullptr where that cannot be done.
+  /// may be closed.
+  /// Ownership: `unmapper` unmaps. Returns nullptr where that cannot be done.
   void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper) noexcept {
 #if TENON_HAS_POSIX_FILES
     void* const base =

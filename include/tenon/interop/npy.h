@@ -229,7 +229,8 @@ struct ReadNpy {
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
   /// (structured, object, text, date and void dtypes, long double; other versions of the format;
   /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
-  /// need); OutOfMemory. Cost: the header's length when mapped, but for bool; else O(bytes).
+  /// need); OutOfMemory.
+  /// Cost: the header's length when mapped, but for bool; else O(bytes).
   /// Source: numpy.load, which maps only when asked to.
   Out operator()(const detail::FilePath& path) const {
     detail::Made<Out> made;
@@ -277,7 +278,8 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
   return detail::write_npy(path, tensor.get());
 }
 
-/// What write_npy() would write. Errors: its own but AccessFailed, raised; std::bad_alloc.
+/// What write_npy() would write.
+/// Errors: its own but AccessFailed, raised; std::bad_alloc.
 inline std::vector<uint8_t> to_npy(const Tensor& tensor) { return detail::to_npy(&tensor); }
 inline std::vector<uint8_t> to_npy(const TensorPtr& tensor) { return detail::to_npy(tensor.get()); }
 

@@ -67,7 +67,8 @@ struct CloneTensor {
   /// Ownership: owns its memory, which is the host's, and is never read-only.
   /// Errors: InvalidType where canCast refuses; InvalidState for an undefined source; NotSupported
   /// for memory that the host cannot read; OutOfMemory. Integers out of the target's range wrap, as
-  /// in C++. Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
+  /// in C++.
+  /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   Out operator()(const Tensor& source) const { return make(&source, ScalarType::Undefined); }
   Out operator()(const TensorPtr& source) const {
     return make(source.get(), ScalarType::Undefined);

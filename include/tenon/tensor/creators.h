@@ -115,7 +115,8 @@ template <class Out>
 struct Empty {
   const char* function;
 
-  /// Uninitialised memory, not even touched. Source: at::empty.
+  /// Uninitialised memory, not even touched.
+  /// Source: at::empty.
   Out operator()(const Dims& sizes, ScalarType type = ScalarType::Float,
                  TENON_DETAIL_DYNAMISM) const {
     return EmptyStrided<Out>{function}(sizes, {}, type, dynamism);
@@ -127,7 +128,8 @@ struct EmptyLike {
   const char* function;
 
   /// Uninitialised, with the source's sizes, its dtype unless another is given, and its strides
-  /// when they are dense, else dense ones in its dim order. Source: at::empty_like.
+  /// when they are dense, else dense ones in its dim order.
+  /// Source: at::empty_like.
   Out operator()(const Tensor& source, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
     return make(&source, type, dynamism);
@@ -149,8 +151,8 @@ template <class Out>
 struct FullStrided {
   const char* function;
 
-  /// Every element is `value`, which must fit the type; gaps are filled too. Source: executorch
-  /// full_strided.
+  /// Every element is `value`, which must fit the type; gaps are filled too.
+  /// Source: executorch full_strided.
   Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
                  ScalarType type = ScalarType::Float, TENON_DETAIL_DYNAMISM) const {
     detail::Made<Out> made;
@@ -176,7 +178,8 @@ template <class Out>
 struct FullLike {
   const char* function;
 
-  /// `value` in the shape, type and memory order of empty_like(). Source: at::full_like.
+  /// `value` in the shape, type and memory order of empty_like().
+  /// Source: at::full_like.
   Out operator()(const Tensor& source, const Scalar& value, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
     return make(&source, value, type, dynamism);
@@ -198,8 +201,8 @@ struct FullLike {
   }
 };
 
-/// zeros and ones. Source: at::zeros, at::ones. zeros of a large tensor uses the system's zero
-/// pages, untouched.
+/// zeros and ones.
+/// Source: at::zeros, at::ones. zeros of a large tensor uses the system's zero pages, untouched.
 template <class Out, int64_t kValue>
 struct Constant {
   const char* function;
@@ -233,7 +236,8 @@ template <class Out>
 struct ScalarTensor {
   const char* function;
 
-  /// A 0-d STATIC tensor of a value, Float unless a type is given. Source: at::scalar_tensor.
+  /// A 0-d STATIC tensor of a value, Float unless a type is given.
+  /// Source: at::scalar_tensor.
   Out operator()(const Scalar& value, ScalarType type = ScalarType::Float) const {
     detail::Made<Out> made;
     return made.finish(function, detail::make_from_scalar(value, type, made.impl()));

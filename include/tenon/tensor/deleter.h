@@ -43,9 +43,10 @@ bool is_empty_callable(const F& f) noexcept {
 /// OutOfMemory: the duty is done, and the function that was given the deleter reports the error.
 /// The callable is taken by value, so a copy that throws does so before anybody has taken over.
 /// Moving it must not throw. An empty std::function, a null function pointer and nullptr make an
-/// empty Deleter. Threads: none of it is synchronised; destruction may happen on any thread. f must
-/// not throw. Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the
-/// tensor's current pointer.
+/// empty Deleter.
+/// Threads: none of it is synchronised; destruction may happen on any thread. f must not throw.
+/// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
+/// pointer.
 class Deleter {
  public:
   Deleter() noexcept = default;

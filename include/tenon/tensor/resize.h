@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changing a tensor's shape in place: a plan that is a pure function, then a commit that cannot
-// fail.
+// Changing a tensor's shape in place: a plan that is a pure function, then a commit that cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -135,25 +134,19 @@ inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
   ResizePlan plan;
   TENON_TRY(plan_resize(tensor.layout.sizes, sizes, tensor.dynamism, tensor.capacity, element_size,
                         plan));
+  // Everything that can fail comes first, aside.
   const bool keep_order = sizes.size() == tensor.layout.sizes.size();
-  const DimOrder* order = keep_order ? &tensor.layout.dim_order : nullptr;
-  const bool simple =
-      plan.new_capacity == 0 && plan.numel != 0 && sizes.size() <= Dims::kInlineSize;
-  if (TENON_UNLIKELY(!simple)) {
-    // What can still fail comes first, aside. A shape without elements can: its strides may
-    // overflow.
-    Layout layout;
+  Layout layout;
+  TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr, element_size,
+                              layout));
+  if (plan.new_capacity != 0) {
     Allocation memory{nullptr, nullptr};
-    TENON_TRY(make_dense_layout(sizes, order, element_size, layout));
-    if (plan.new_capacity != 0) {
-      TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
-      const int64_t reach = tensor.layout.reach();
-      replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
-    }
-    tensor.layout = std::move(layout);
-    return Error::Ok;
+    TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
+    const int64_t reach = tensor.layout.reach();
+    replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
   }
-  return make_dense_layout(sizes, order, element_size, tensor.layout);  // checked: cannot fail
+  tensor.layout = std::move(layout);
+  return Error::Ok;
 }
 
 inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
@@ -184,16 +177,17 @@ inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
 /// Changes the tensor's shape in place.
 ///
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; adopted memory
-/// that grows is released through its deleter and becomes owned. Sizes in elements, each >= 0. The
-/// first min(old, new) elements keep their values, in memory order, gaps of a strided tensor
+/// that grows is released through its deleter and becomes owned.
+/// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory order, gaps of a strided tensor
 /// counted; new ones are indeterminate. The dim order stays with the rank, otherwise it becomes
-/// row-major; strides become dense, but for equal sizes, which change nothing. Errors: NotSupported
-/// (STATIC shape; growth of borrowed memory, of a view or of device memory), InvalidArgument
-/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with), InUse
-/// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined), OutOfMemory.
-/// After an error the tensor is as it was. Threads: the caller locks out readers. O(rank), O(bytes)
-/// when it grows, which it does by doubling. Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC
-/// shapes cannot grow; at::Tensor::resize_.
+/// row-major; strides become dense, but for equal sizes, which change nothing.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view or of device memory),
+/// InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
+/// made with), InUse (growth while a view, Blob or DLPack export is alive), InvalidState
+/// (undefined), OutOfMemory. After an error the tensor is as it was.
+/// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
+/// doubling.
+/// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 [[nodiscard]] inline Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
   const Error error = detail::resize_impl(tensor.unsafeGetTensorImpl(), sizes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor", error) : error;

@@ -199,8 +199,9 @@ struct Arange {
   const char* function;
 
   /// start, start + step, … below `end` (above, for a negative step): Long when all arguments are
-  /// integral, else Float, unless a type is given. Errors, besides: InvalidArgument when the step
-  /// is 0 or leads away from `end`. Source: at::arange.
+  /// integral, else Float, unless a type is given.
+  /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
+  /// Source: at::arange.
   Out operator()(const Scalar& end) const {
     return make(0, end, 1, TypeArg::deduced(), TensorShapeDynamism::DYNAMIC_BOUND);
   }
@@ -226,8 +227,10 @@ struct Iota {
   const char* function;
 
   /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
-  /// index there. Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value
-  /// does not fit the type. Source: Nx.iota.
+  /// index there.
+  /// Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value does not fit
+  /// the type.
+  /// Source: Nx.iota.
   Out operator()(const Dims& sizes, OptionalIndex axis = none, ScalarType type = ScalarType::Long,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     detail::Made<Out> made;

@@ -48,7 +48,8 @@ class Tensor {
   ArrayRef<StridesType> strides() const { return get("strides").strides(); }
   /// Dimension numbers, outermost in memory first.
   ArrayRef<DimOrderType> dim_order() const { return get("dim_order").dim_order(); }
-  /// Negative d counts from the end. Errors: OutOfBounds.
+  /// Negative d counts from the end.
+  /// Errors: OutOfBounds.
   int64_t size(int64_t d) const { return get("size").size(d); }
   int64_t stride(int64_t d) const { return get("stride").stride(d); }
   int64_t dim() const { return get("dim").dim(); }
@@ -80,7 +81,8 @@ class Tensor {
   const T* const_data_ptr() const {
     return get("const_data_ptr").checked_data<const T>("const_data_ptr");
   }
-  /// Element 0, for writing. Errors: InvalidState when the tensor is read-only.
+  /// Element 0, for writing.
+  /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const {
     get("mutable_data_ptr").check_writable("mutable_data_ptr");
     return impl_->fields_.data;
@@ -108,8 +110,9 @@ class Tensor {
   }
 
   /// Indexed access, `accessor<float, 2>()[i][j]`; T is const for a read-only tensor. Valid until
-  /// the tensor is resized or dropped. Errors: as data_ptr<T>(), InvalidArgument unless N is the
-  /// rank, InvalidState for a placeholder.
+  /// the tensor is resized or dropped.
+  /// Errors: as data_ptr<T>(), InvalidArgument unless N is the rank, InvalidState for a
+  /// placeholder.
   template <class T, size_t N>
   TensorAccessor<T, N> accessor() const {
     const TensorImpl& impl = get_with_data("accessor");

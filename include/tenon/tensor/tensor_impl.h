@@ -21,8 +21,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Whether and how a tensor's shape may change. Source: ExecuTorch, where DYNAMIC_UNBOUND cannot
-/// grow.
+/// Whether and how a tensor's shape may change.
+/// Source: ExecuTorch, where DYNAMIC_UNBOUND cannot grow.
 enum class TensorShapeDynamism : uint8_t {
   STATIC = 0,           ///< never
   DYNAMIC_BOUND = 1,    ///< up to the element count at creation; the memory never moves
@@ -111,8 +111,8 @@ class TensorImpl {
  public:
   /// Describes memory that the caller keeps, without allocating for up to 6 dimensions: the form
   /// for the stack and for static memory. The lists are copied; they may be null for defaults. A
-  /// null `data` makes a placeholder. Shapes of rank 0 are STATIC. Errors: those of make_layout(),
-  /// and InvalidType for an Undefined `type`.
+  /// null `data` makes a placeholder. Shapes of rank 0 are STATIC.
+  /// Errors: those of make_layout(), and InvalidType for an Undefined `type`.
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data = nullptr,
              const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
@@ -145,9 +145,11 @@ class TensorImpl {
   size_t nbytes() const noexcept {
     return static_cast<size_t>(fields_.layout.numel) * element_size();
   }
-  /// The size of dimension d; negative d counts from the end. Errors: OutOfBounds.
+  /// The size of dimension d; negative d counts from the end.
+  /// Errors: OutOfBounds.
   int64_t size(int64_t d) const { return fields_.layout.sizes[wrap("size", d)]; }
-  /// The stride of dimension d, in elements. Errors: OutOfBounds.
+  /// The stride of dimension d, in elements.
+  /// Errors: OutOfBounds.
   int64_t stride(int64_t d) const { return fields_.layout.strides[wrap("stride", d)]; }
   ArrayRef<SizesType> sizes() const noexcept { return fields_.layout.sizes; }
   ArrayRef<StridesType> strides() const noexcept { return fields_.layout.strides; }
@@ -182,7 +184,8 @@ class TensorImpl {
 
   /// Binds memory to a placeholder, or rebinds a borrowed tensor: how a planner or a runtime places
   /// buffers. nullptr makes it a placeholder. Views made before keep the memory they were made
-  /// over. Ownership: borrows `data`, which holds at least what the shape at creation reaches.
+  /// over.
+  /// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
   /// Errors: InvalidState for a tensor whose memory is not the caller's.
   void set_data(void* data) {
     TENON_CHECK(

@@ -62,8 +62,8 @@ struct MakeTensor {
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
   /// many as they reach. With a type, a std::vector<uint8_t> is memory that holds elements of that
-  /// type. Ownership: adopts a moved contiguous container, copies everything else and whatever is
-  /// cast.
+  /// type.
+  /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   Out operator()(const Dims& sizes, Values values, TypeArg type = TypeArg::deduced(),
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     return make(values, sizes, {}, {}, type, dynamism);
@@ -102,7 +102,8 @@ struct MakeTensor {
   }
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
-  /// them. Errors: InvalidState for a null one.
+  /// them.
+  /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     detail::Made<Out> made;
@@ -162,7 +163,8 @@ struct FromBytes {
   const char* function;
 
   /// A tensor whose elements are the bytes of `bytes`, taken as `type`: exactly as many as the
-  /// sizes need. Ownership: adopts a moved vector, copies an lvalue. Byte order is the host's.
+  /// sizes need.
+  /// Ownership: adopts a moved vector, copies an lvalue. Byte order is the host's.
   Out operator()(const Dims& sizes, std::vector<uint8_t> bytes, ScalarType type,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     return MakeTensor<Out>{function}(sizes, std::move(bytes), type, dynamism);

@@ -117,8 +117,9 @@ class TensorPtrMaker {
 
 struct ForBlob {
   /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default that of
-  /// the pointer. Ownership: borrows, unless TensorPtrMaker::deleter() is called. Source:
-  /// executorch::extension::for_blob.
+  /// the pointer.
+  /// Ownership: borrows, unless TensorPtrMaker::deleter() is called.
+  /// Source: executorch::extension::for_blob.
   TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
     return TensorPtrMaker(data, std::move(sizes), type);
   }
@@ -129,8 +130,9 @@ inline constexpr ForBlob for_blob{};
 ///
 /// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
-/// fails. Strides may have any value: gaps, 0 and negative ones too. Errors: those of
-/// make_tensor_ptr. Source: executorch::extension::from_blob, at::from_blob.
+/// fails. Strides may have any value: gaps, 0 and negative ones too.
+/// Errors: those of make_tensor_ptr.
+/// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
 struct FromBlob {
   const char* function;
