@@ -123,11 +123,9 @@ class Device {
 
   /// "cuda:1"; "cpu" alone for the CPU, of which there is one.
   std::string to_string() const {
-    std::string text = toString(type_);
-    if (!is_cpu()) {
-      text += ':';
-      text += std::to_string(index_);
-    }
+    char text[32];
+    detail::Message message(text, sizeof text);
+    append(message, *this);
     return text;
   }
 
@@ -136,18 +134,16 @@ class Device {
   }
   friend constexpr bool operator!=(Device a, Device b) noexcept { return !(a == b); }
 
+  friend void append(detail::Message& out, Device device) noexcept {
+    out.put(tenon::toString(device.type_));
+    if (device.is_cpu()) return;
+    out.put(':');
+    detail::append(out, device.index_);
+  }
+
  private:
   DeviceType type_ = DeviceType::CPU;
   int32_t index_ = 0;
 };
-
-namespace detail {
-inline void append(Message& out, Device device) noexcept {
-  out.put(toString(device.type()));
-  if (device.is_cpu()) return;
-  out.put(':');
-  append(out, device.index());
-}
-}  // namespace detail
 
 TENON_END_NAMESPACE

@@ -72,11 +72,16 @@ class TensorPtrMaker {
   }
 
   /// Errors: those of make_tensor_ptr.
-  TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
-  TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>("for_blob"); }
-  Tensor make_tensor() && { return make<Tensor>("for_blob"); }
-  Result<TensorPtr> try_make_tensor_ptr() && { return make<Result<TensorPtr>>("for_blob"); }
-  operator TensorPtr() && { return make<TensorPtr>("for_blob"); }
+  TENON_LAZY TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
+  TENON_LAZY TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>("for_blob"); }
+  TENON_LAZY Tensor make_tensor() && { return make<Tensor>("for_blob"); }
+  TENON_LAZY Result<TensorPtr> try_make_tensor_ptr() && {
+    return make<Result<TensorPtr>>("for_blob");
+  }
+  template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
+  operator Out() && {
+    return make<Out>("for_blob");
+  }
 
  private:
   friend struct ForBlob;
