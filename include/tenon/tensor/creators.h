@@ -29,8 +29,8 @@ namespace detail {
 
 /// Makes a tensor like `source` with memory of its own; a `type` of Undefined stands for the
 /// source's. Dense strides are kept, others become dense in the same dim order.
-inline Error make_like(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism,
-                       Contents contents, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_like(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism,
+                           Contents contents, TensorImplPtr& impl) noexcept {
   if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
     return fail(Error::InvalidState, {"the source tensor is undefined"});
   }

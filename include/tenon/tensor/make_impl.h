@@ -50,13 +50,13 @@ inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return ImplAcces
 /// Makes an impl in `block` and puts it into `impl`, which is null. Constructed there rather than
 /// assigned: the two pointers, just stored, would be loaded as one vector, which waits for the
 /// store buffer.
-inline void start_impl(void* block, TensorImplPtr& impl) noexcept {
+TENON_LAZY void start_impl(void* block, TensorImplPtr& impl) noexcept {
   ::new (static_cast<void*>(&impl))
       TensorImplPtr(std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block)));
 }
 
 /// Makes an impl to be filled in.
-inline Error new_impl(TensorImplPtr& impl) noexcept {
+TENON_LAZY Error new_impl(TensorImplPtr& impl) noexcept {
   void* block = std::malloc(ImplAccess::kNodeSize);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, {"out of memory for a tensor"});
@@ -66,7 +66,7 @@ inline Error new_impl(TensorImplPtr& impl) noexcept {
 }
 
 /// Makes an impl to be filled in, which has host memory of its own.
-inline Error new_owned_impl(size_t nbytes, Contents contents, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error new_owned_impl(size_t nbytes, Contents contents, TensorImplPtr& impl) noexcept {
   if (nbytes <= kMaxInlineBytes) {
     void* block = std::malloc(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1);
     if (TENON_UNLIKELY(block == nullptr)) {
@@ -105,8 +105,8 @@ inline Error check_owning_strides(const Layout& layout) noexcept {
 }
 
 /// How many elements memory must have that a tensor of this shape is to own.
-inline Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                                 size_t element_size, int64_t& reach) noexcept {
+TENON_LAZY Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                                     size_t element_size, int64_t& reach) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
@@ -119,9 +119,9 @@ inline Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, const
 }
 
 /// Makes a tensor that owns its memory: dense and row-major, or with the strides given.
-inline Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                        ScalarType type, TensorShapeDynamism dynamism, Contents contents,
-                        TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                            ScalarType type, TensorShapeDynamism dynamism, Contents contents,
+                            TensorImplPtr& impl) noexcept {
   TENON_TRY(check_type(type));
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
@@ -136,10 +136,10 @@ inline Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& st
 }
 
 /// A tensor over memory that came as a pointer, with or without a deleter.
-inline Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
-                               const Dims& strides, const TypeArg& type_arg,
-                               TensorShapeDynamism dynamism, const Device& device, Deleter& deleter,
-                               TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                                   const Dims& strides, const TypeArg& type_arg,
+                                   TensorShapeDynamism dynamism, const Device& device,
+                                   Deleter& deleter, TensorImplPtr& impl) noexcept {
   const ScalarType type = type_arg.value_or(data.type());
   TENON_TRY(check_type(type));
   if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
@@ -250,7 +250,8 @@ TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
 }
 
 /// A 0-d tensor of the element at `element`.
-inline Error make_from_element(const void* element, ScalarType type, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_element(const void* element, ScalarType type,
+                                   TensorImplPtr& impl) noexcept {
   TENON_TRY(
       make_owned({}, {}, {}, type, TensorShapeDynamism::STATIC, Contents::Uninitialized, impl));
   std::memcpy(fields(impl).data, element, elementSize(type));
