@@ -66,7 +66,9 @@
 // A function that most files including it do not call: as a template it is compiled where it is
 // used, instead of in every file. What it calls over all element types would else dominate the
 // include.
-#define TENON_LAZY template <class = void>
+#define TENON_LAZY        \
+  template <class = void> \
+  inline
 
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
 // atomic read-modify-write operations may not link. Plain variables are right there.
