@@ -169,6 +169,24 @@ TEST_CASE("executorch: an impl and a TensorPtr are shared, a Tensor is viewed an
   CHECK(released == 1);
 }
 
+TEST_CASE("executorch: a view's deleter runs once for a read-only source and for a failed view") {
+  const float data[2] = {1, 2};
+  const tenon::Tensor source = tenon::make_tensor({2}, data);
+  int released = 0;
+  const auto deleter = [&released](void*) { ++released; };
+  {
+    auto view = make_tensor_ptr(source, {}, {}, {}, deleter);
+    CHECK(view->is_readonly());
+    CHECK(released == 0);
+  }
+  CHECK(released == 1);
+  CHECK_ERROR(Error::OutOfBounds, "make_tensor_ptr", make_tensor_ptr(source, {3}, {}, {}, deleter));
+  CHECK(released == 2);
+  CHECK_ERROR(Error::InvalidState, "undefined",
+              make_tensor_ptr(tenon::Tensor(), {}, {}, {}, deleter));
+  CHECK(released == 3);
+}
+
 TEST_CASE("executorch: clones copy, and cast where that is allowed") {
   auto source = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
   auto clone = clone_tensor_ptr(source);

@@ -275,8 +275,9 @@ template <
 TensorPtr make_tensor_ptr(const S& tensor, const tenon::Dims& sizes = {},
                           const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {},
                           F deleter = nullptr) {
-  tenon::Deleter release(tensor.defined() ? tensor.unsafeGetTensorImpl()->mutable_data() : nullptr,
-                         std::move(deleter));
+  // Not mutable_data(): that refuses a read-only source, before the deleter has an owner.
+  void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
+  tenon::Deleter release(data, std::move(deleter));
   TensorPtr view = internal::share(internal::make_tensor(tensor, sizes, dim_order, strides));
   tenon::detail::fields(view->impl()).deleter = std::move(release);
   return view;
