@@ -26,6 +26,7 @@
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

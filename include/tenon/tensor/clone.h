@@ -12,21 +12,21 @@
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make_impl.h"
 #include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// `type` Undefined stands for the source's.
-TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr& impl) noexcept {
-  if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
-    return fail(Error::InvalidState, {"the source tensor is undefined"});
-  }
-  const ImplFields& from = fields(source->impl());
+TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type,
+                            TensorImplPtr& impl) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  const ImplFields& from = fields(source);
   if (type == ScalarType::Undefined) type = from.type;
   if (TENON_UNLIKELY(!canCast(from.type, type))) {
     return fail(Error::InvalidType, {"elements of ", from.type, " cannot be cast to ", type});
   }
-  if (!source->impl()->has_data() || from.device.type() == DeviceType::Template) {
+  if (!source.impl().has_data() || from.device.type() == DeviceType::Template) {
     TENON_TRY(new_impl(impl));
     ImplFields& made = fields(impl);
     TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,
@@ -43,7 +43,7 @@ TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr
   void* const out = fields(impl).data;
   if (!from.layout.is_dense()) {
     const TensorView to = Tensor(impl.get()).as_view();
-    const TensorView view = source->as_view();
+    const TensorView view = source.tensor().as_view();
     for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
       TENON_TRY(check_dims("a shape", *dims));
     }
@@ -51,7 +51,7 @@ TENON_LAZY Error make_clone(const Tensor* source, ScalarType type, TensorImplPtr
   } else if (type != from.type) {
     cast_elements(type, out, from.type, from.data, from.layout.numel);
   } else if (from.layout.numel != 0) {
-    std::memcpy(out, from.data, source->nbytes());
+    std::memcpy(out, from.data, source.impl().nbytes());
   }
   return Error::Ok;
 }
@@ -69,25 +69,15 @@ struct CloneTensor {
   /// for memory that the host cannot read; OutOfMemory. Integers out of the target's range wrap, as
   /// in C++.
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
-  Out operator()(const Tensor& source) const { return make(&source, ScalarType::Undefined); }
-  Out operator()(const TensorPtr& source) const {
-    return make(source.get(), ScalarType::Undefined);
+  Out operator()(TensorArg source) const {
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_clone(source, ScalarType::Undefined, made.impl()));
   }
-  Out operator()(const Tensor& source, ScalarType type) const { return make_typed(&source, type); }
-  Out operator()(const TensorPtr& source, ScalarType type) const {
-    return make_typed(source.get(), type);
-  }
-
- private:
-  Out make_typed(const Tensor* source, ScalarType type) const {
+  Out operator()(TensorArg source, ScalarType type) const {
     detail::Made<Out> made;
     Error error = detail::check_type(type);
     if (error == Error::Ok) error = detail::make_clone(source, type, made.impl());
     return made.finish(function, error);
-  }
-  Out make(const Tensor* source, ScalarType type) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_clone(source, type, made.impl()));
   }
 };
 

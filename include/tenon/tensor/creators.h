@@ -22,6 +22,7 @@
 #include "tenon/kernels/fill.h"
 #include "tenon/tensor/make_impl.h"
 #include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -29,12 +30,10 @@ namespace detail {
 
 /// Makes a tensor like `source` with memory of its own; a `type` of Undefined stands for the
 /// source's. Dense strides are kept, others become dense in the same dim order.
-TENON_LAZY Error make_like(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism,
+TENON_LAZY Error make_like(const TensorArg& source, ScalarType type, TensorShapeDynamism dynamism,
                            Contents contents, TensorImplPtr& impl) noexcept {
-  if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
-    return fail(Error::InvalidState, {"the source tensor is undefined"});
-  }
-  const ImplFields& from = fields(source->impl());
+  TENON_TRY(check_defined(source, "the source tensor"));
+  const ImplFields& from = fields(source);
   if (type == ScalarType::Undefined) type = from.type;
   TENON_TRY(check_type(type));
   size_t nbytes = 0;
@@ -81,13 +80,12 @@ TENON_LAZY Error make_full(const Dims& sizes, const Dims& strides, const Scalar&
   return Error::Ok;
 }
 
-TENON_LAZY Error make_full_like(const Tensor* source, const Scalar& value, ScalarType type,
+TENON_LAZY Error make_full_like(const TensorArg& source, const Scalar& value, ScalarType type,
                                 TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
-  if (type == ScalarType::Undefined && source != nullptr && source->defined())
-    type = source->scalar_type();
+  TENON_TRY(check_defined(source, "the source tensor"));
+  if (type == ScalarType::Undefined) type = source.impl().scalar_type();
   FillElement element;
-  // An undefined source is reported by make_like(), whatever the type.
-  if (source != nullptr && source->defined()) TENON_TRY(make_fill_element(type, value, element));
+  TENON_TRY(make_fill_element(type, value, element));
   TENON_TRY(make_like(source, type, dynamism, element.contents, impl));
   fill_new(impl, element);
   return Error::Ok;
@@ -130,17 +128,8 @@ struct EmptyLike {
   /// Uninitialised, with the source's sizes, its dtype unless another is given, and its strides
   /// when they are dense, else dense ones in its dim order.
   /// Source: at::empty_like.
-  Out operator()(const Tensor& source, ScalarType type = ScalarType::Undefined,
+  Out operator()(TensorArg source, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
-    return make(&source, type, dynamism);
-  }
-  Out operator()(const TensorPtr& source, ScalarType type = ScalarType::Undefined,
-                 TENON_DETAIL_DYNAMISM) const {
-    return make(source.get(), type, dynamism);
-  }
-
- private:
-  Out make(const Tensor* source, ScalarType type, TensorShapeDynamism dynamism) const {
     detail::Made<Out> made;
     return made.finish(function, detail::make_like(source, type, dynamism,
                                                    detail::Contents::Uninitialized, made.impl()));
@@ -180,21 +169,8 @@ struct FullLike {
 
   /// `value` in the shape, type and memory order of empty_like().
   /// Source: at::full_like.
-  Out operator()(const Tensor& source, const Scalar& value, ScalarType type = ScalarType::Undefined,
+  Out operator()(TensorArg source, const Scalar& value, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
-    return make(&source, value, type, dynamism);
-  }
-  Out operator()(const TensorPtr& source, const Scalar& value,
-                 ScalarType type = ScalarType::Undefined, TENON_DETAIL_DYNAMISM) const {
-    return make(source.get(), value, type, dynamism);
-  }
-
- private:
-  template <class, int64_t>
-  friend struct ConstantLike;
-
-  Out make(const Tensor* source, const Scalar& value, ScalarType type,
-           TensorShapeDynamism dynamism) const {
     detail::Made<Out> made;
     return made.finish(function,
                        detail::make_full_like(source, value, type, dynamism, made.impl()));
@@ -222,13 +198,9 @@ struct ConstantStrided {
 template <class Out, int64_t kValue>
 struct ConstantLike {
   const char* function;
-  Out operator()(const Tensor& source, ScalarType type = ScalarType::Undefined,
+  Out operator()(TensorArg source, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
-    return FullLike<Out>{function}.make(&source, kValue, type, dynamism);
-  }
-  Out operator()(const TensorPtr& source, ScalarType type = ScalarType::Undefined,
-                 TENON_DETAIL_DYNAMISM) const {
-    return FullLike<Out>{function}.make(source.get(), kValue, type, dynamism);
+    return FullLike<Out>{function}(source, kValue, type, dynamism);
   }
 };
 

@@ -20,6 +20,7 @@
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
@@ -267,16 +268,14 @@ TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type,
 }
 
 /// A tensor of its own metadata over the memory of `source`, which it keeps alive.
-TENON_LAZY Error make_view(const Tensor* source, const Dims& sizes, const Dims& dim_order,
+TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
                            const Dims& strides, int64_t storage_offset,
                            TensorImplPtr& impl) noexcept {
-  if (TENON_UNLIKELY(source == nullptr || !source->defined())) {
-    return fail(Error::InvalidState, {"the source tensor is undefined"});
-  }
+  TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  const ImplFields& from = fields(source->impl());
+  const ImplFields& from = fields(source);
   const Layout& old = from.layout;
   TENON_TRY(new_impl(impl));
   ImplFields& made = fields(impl);
@@ -313,8 +312,8 @@ TENON_LAZY Error make_view(const Tensor* source, const Dims& sizes, const Dims& 
   // A handle over a raw TensorImpl* has nothing to keep: that memory is the caller's.
   if (from.base != nullptr) {
     made.base = from.base;
-  } else if (source->use_count() != 0) {
-    made.base = source->impl();
+  } else if (source.tensor().use_count() != 0) {
+    made.base = source.tensor().impl();
   }
   if (made.base != nullptr) fields(made.base).borrows.add();
   return Error::Ok;
@@ -387,10 +386,6 @@ class Made {
   };
   Slot<typename Value<Out>::type> slot_;
 };
-
-/// The tensor behind a handle; null for a null TensorPtr.
-inline const Tensor* peek(const Tensor& tensor) noexcept { return &tensor; }
-inline const Tensor* peek(const TensorPtr& tensor) noexcept { return tensor.get(); }
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -127,7 +127,7 @@ struct MakeTensor {
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_view(detail::peek(source), sizes, dim_order, strides,
+    return made.finish(function, detail::make_view(source, sizes, dim_order, strides,
                                                    storage_offset, made.impl()));
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// TensorArg: a tensor as an argument.
+#pragma once
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What functions on tensors take: a Tensor or a TensorPtr, which may be null. Since a handle's
+/// constness is not the memory's, functions that write take it too, a temporary view included.
+///
+/// Ownership: none; it refers to the handle, for the length of the call.
+class TensorArg {
+ public:
+  TensorArg(const Tensor& tensor) noexcept : tensor_(&tensor) {}
+  TensorArg(const TensorPtr& tensor) noexcept : tensor_(tensor.get()) {}
+
+  bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
+  /// The impl of a defined tensor.
+  TensorImpl& impl() const noexcept { return *tensor_->unsafeGetTensorImpl(); }
+  /// The handle; not for a null TensorPtr.
+  const Tensor& tensor() const noexcept { return *tensor_; }
+
+ private:
+  const Tensor* tensor_;
+};
+
+namespace detail {
+
+/// `role` is what the function calls the tensor: "the source tensor".
+inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+  if (TENON_UNLIKELY(!tensor.defined())) {
+    return fail(Error::InvalidState, {role, " is undefined"});
+  }
+  return Error::Ok;
+}
+
+/// The internals of a defined tensor.
+inline ImplFields& fields(const TensorArg& tensor) noexcept {
+  return ImplAccess::fields(tensor.impl());
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+#include "tenon/tensor/tensor_arg.h"
+
+#include "support/catch.h"
+#include "tenon/tensor/tensor_ptr.h"
+
+using namespace tenon;
+
+namespace {
+const TensorImpl* impl_of(TensorArg tensor) { return tensor.defined() ? &tensor.impl() : nullptr; }
+}  // namespace
+
+TEST_CASE("TensorArg: a Tensor, a temporary one and a TensorPtr are the same argument") {
+  const TensorPtr pointer = make_tensor_ptr({1.0f, 2.0f});
+  const Tensor handle = *pointer;
+  CHECK(impl_of(pointer) == pointer->unsafeGetTensorImpl());
+  CHECK(impl_of(handle) == pointer->unsafeGetTensorImpl());
+  CHECK(impl_of(Tensor(pointer->impl())) == pointer->unsafeGetTensorImpl());
+}
+
+TEST_CASE("TensorArg: a null TensorPtr and an undefined Tensor are undefined") {
+  CHECK(impl_of(TensorPtr()) == nullptr);
+  CHECK(impl_of(Tensor()) == nullptr);
+  CHECK_RETURNS(Error::InvalidState, "the output is undefined",
+                detail::check_defined(TensorPtr(), "the output"));
+  CHECK_RETURNS(Error::InvalidState, "the output is undefined",
+                detail::check_defined(Tensor(), "the output"));
+}
