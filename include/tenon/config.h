@@ -63,12 +63,51 @@
 #define TENON_UNLIKELY(condition) (condition)
 #endif
 
+// Kernels are written with the vector extensions that GCC and Clang share; other compilers use the
+// plain loops beside them. On x86-64 the AVX2 variants are compiled too and chosen at run time.
+#if defined(__GNUC__) || defined(__clang__)
+#define TENON_HAS_VECTORS 1
+#else
+#define TENON_HAS_VECTORS 0
+#endif
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define TENON_HAS_SHUFFLEVECTOR 1
+#endif
+#endif
+#if !defined(TENON_HAS_SHUFFLEVECTOR)
+#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
+#endif
+#if TENON_HAS_VECTORS && defined(__x86_64__)
+#define TENON_HAS_AVX2 1
+#define TENON_TARGET_AVX2 __attribute__((target("avx2,f16c")))
+#else
+#define TENON_HAS_AVX2 0
+#endif
+
+// A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
+// user asked for small code.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
+#define TENON_VECTORIZE __attribute__((optimize("O3")))
+#else
+#define TENON_VECTORIZE
+#endif
+#if defined(__GNUC__) || defined(__clang__) || defined(_MSC_VER)
+#define TENON_RESTRICT __restrict
+#else
+#define TENON_RESTRICT
+#endif
+
 // A function that most files including it do not call: as a template it is compiled where it is
 // used, instead of in every file. What it calls over all element types would else dominate the
 // include.
 #define TENON_LAZY        \
   template <class = void> \
   inline
+
+// The same for one that is large and never inlined: not inline, so that instances.h can have it compiled in
+// one file.
+#define TENON_LAZY_KERNEL template <class = void>
 
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
 // atomic read-modify-write operations may not link. Plain variables are right there.

@@ -125,7 +125,7 @@ TEST_CASE("npy header: the dict may be written in any way that Python reads") {
 }
 
 TEST_CASE("npy header: a byte order counts where an element has several bytes") {
-  const bool big = tenon::detail::is_big_endian();
+  const bool big = tenon::detail::host_is_big_endian();
   CHECK(parsed(with_descr("'<f4'")).swapped == big);
   CHECK(parsed(with_descr("'>f4'")).swapped != big);
   CHECK_FALSE(parsed(with_descr("'=f4'")).swapped);

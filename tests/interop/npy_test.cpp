@@ -311,7 +311,7 @@ TEST_CASE("read_npy: data at any multiple of the number's size is mapped") {
   header.resize(80 - 10 - 8, ' ');
   put_file(path, npy(header, std::vector<uint8_t>(16)));
   CHECK(tests::is_mapped(path, tenon::read_npy(path)->const_data_ptr()) ==
-        !tenon::detail::is_big_endian());
+        !tenon::detail::host_is_big_endian());
 }
 
 TEST_CASE("read_npy: writes to a mapped tensor stay its own") {

@@ -1,125 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/kernels/copy.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <string>
+#include <type_traits>
 #include <vector>
 
-#include "support/catch.h"
+#include "kernels/copy_reference.h"
 
+using tenon::CastMode;
 using tenon::Dims;
 using tenon::ScalarType;
 using tenon::TensorView;
 using tenon::detail::copy_elements;
+using tests::dense_strides;
+using tests::is_copied;
+using tests::Random;
+using tests::Strided;
+using tests::Vector;
 
 namespace {
 
-using Vector = std::vector<int64_t>;
-
-// A fixed sequence of pseudo-random numbers.
-struct Random {
-  uint64_t state;
-  int64_t between(int64_t low, int64_t high) {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
-  }
-  template <class T>
-  void shuffle(std::vector<T>& values) {
-    for (size_t i = values.size(); i-- > 1;) {
-      std::swap(values[i], values[static_cast<size_t>(between(0, static_cast<int64_t>(i)))]);
-    }
-  }
-};
-
-// Strides that do not overlap: the dimensions nested in random order, some with gaps between them,
-// some reversed.
-Vector random_strides(Random& random, const Vector& sizes) {
-  std::vector<size_t> order;
-  for (size_t d = 0; d < sizes.size(); ++d) order.push_back(d);
-  random.shuffle(order);
-  Vector strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t d : order) {
-    stride += random.between(0, 3) == 0 ? random.between(1, 2) : 0;
-    strides[d] = random.between(0, 2) == 0 ? -stride : stride;
-    stride *= sizes[d] == 0 ? 1 : sizes[d];
-  }
-  return strides;
-}
-
-// The offset of every element, in row-major order of the indices.
-Vector offsets_of(const Vector& sizes, const Vector& strides) {
-  Vector offsets = {0};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Vector next;
-    for (int64_t offset : offsets) {
-      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(offset + i * strides[d]);
-    }
-    offsets = next;
-  }
-  return offsets;
-}
-
-// Memory for the offsets, and where in it element 0 is.
-struct Memory {
-  std::vector<unsigned char> bytes;
-  size_t first;
-
-  Memory(const Vector& offsets, size_t element_size) {
-    int64_t low = 0;
-    int64_t high = 0;
-    for (int64_t offset : offsets) {
-      low = std::min(low, offset);
-      high = std::max(high, offset);
-    }
-    first = static_cast<size_t>(-low) * element_size;
-    bytes.resize(static_cast<size_t>(high - low + 1) * element_size);
-  }
-  unsigned char* at(int64_t offset, size_t element_size) {
-    return bytes.data() + first + offset * static_cast<int64_t>(element_size);
-  }
-};
-
-const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Short, ScalarType::Float,
+const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
                                      ScalarType::Double, ScalarType::ComplexDouble};
-
-// Copies between random shapes and compares all of the target's memory with what a loop over the
-// offsets writes. `in_strides` changes the source's strides.
-template <class ChangeStrides>
-int count_wrong_copies(uint64_t seed, ChangeStrides&& change) {
-  Random random{seed};
-  int wrong = 0;
-  for (int i = 0; i < 400; ++i) {
-    const ScalarType type = kOneOfEachSize[i % 5];
-    const size_t size = elementSize(type);
-    Vector sizes;
-    for (int64_t rank = random.between(0, 4); rank > 0; --rank) {
-      sizes.push_back(random.between(0, 19) == 0 ? 0 : random.between(1, 5));
-    }
-    const Vector out_strides = random_strides(random, sizes);
-    Vector in_strides = random_strides(random, sizes);
-    change(random, in_strides);
-    const Vector to = offsets_of(sizes, out_strides);
-    const Vector from = offsets_of(sizes, in_strides);
-
-    Memory out(to, size);
-    Memory in(from, size);
-    for (unsigned char& byte : in.bytes) byte = static_cast<unsigned char>(random.between(0, 255));
-    for (unsigned char& byte : out.bytes) byte = static_cast<unsigned char>(random.between(0, 255));
-    Memory expected = out;
-    for (size_t k = 0; k < to.size(); ++k) {
-      std::memcpy(expected.at(to[k], size), in.at(from[k], size), size);
-    }
-    copy_elements(TensorView{out.at(0, size), type, {}, sizes, out_strides},
-                  TensorView{in.at(0, size), type, {}, sizes, in_strides});
-    if (out.bytes != expected.bytes) ++wrong;
-  }
-  return wrong;
-}
 
 template <class T>
 TensorView view_of(T* data, const Dims& sizes, const Dims& strides) {
@@ -128,21 +31,170 @@ TensorView view_of(T* data, const Dims& sizes, const Dims& strides) {
       const_cast<Element*>(data), tenon::CppTypeToScalarType<Element>::value, {}, sizes, strides};
 }
 
-}  // namespace
-
-TEST_CASE("copy: random shapes with any strides are copied as by a loop, the gaps left alone") {
-  CHECK(count_wrong_copies(1, [](Random&, Vector&) {}) == 0);
+// Copies between dense memories whose dimensions are in these orders, outermost first.
+bool is_permuted(Random& random, ScalarType to, ScalarType from, CastMode mode, const Vector& sizes,
+                 const Vector& dst_order, const Vector& src_order) {
+  Strided dst(to, sizes, dense_strides(sizes, dst_order));
+  Strided src(from, sizes, dense_strides(sizes, src_order));
+  return is_copied(random, dst, src, mode);
 }
 
-TEST_CASE("copy: a source may repeat elements by strides of 0 and overlap itself") {
-  CHECK(count_wrong_copies(2, [](Random& random, Vector& strides) {
-          for (int64_t& stride : strides) {
-            if (random.between(0, 1) == 0) stride = 0;
-          }
-        }) == 0);
-  CHECK(count_wrong_copies(3, [](Random& random, Vector& strides) {
-          for (int64_t& stride : strides) stride = random.between(-2, 2);
-        }) == 0);
+// Of images as (batch, channels, height, width).
+const Vector kChannelsFirst = {0, 1, 2, 3};
+const Vector kChannelsLast = {0, 2, 3, 1};
+
+}  // namespace
+
+TEST_CASE("copy: images between channels first and last, of every number of channels") {
+  Random random{1};
+  for (ScalarType type : kOneOfEachSize) {
+    for (int64_t channels = 1; channels <= 5; ++channels) {
+      INFO(toString(type) << ", channels: " << channels);
+      for (const Vector& sizes : {Vector{2, channels, 17, 23}, Vector{1, channels, 1, 15},
+                                  Vector{1, channels, 2, 16}, Vector{3, channels, 3, 5}}) {
+        CHECK(is_permuted(random, type, type, CastMode::Checked, sizes, kChannelsFirst,
+                          kChannelsLast));
+        CHECK(is_permuted(random, type, type, CastMode::Checked, sizes, kChannelsLast,
+                          kChannelsFirst));
+      }
+    }
+  }
+}
+
+TEST_CASE("copy: a few rows of a large image there and back") {
+  Random random{2};
+  const Vector sizes{1, 3, tests::kThorough ? 54 : 5, 1920};
+  CHECK(is_permuted(random, ScalarType::Byte, ScalarType::Byte, CastMode::Checked, sizes,
+                    kChannelsFirst, kChannelsLast));
+  CHECK(is_permuted(random, ScalarType::Byte, ScalarType::Byte, CastMode::Checked, sizes,
+                    kChannelsLast, kChannelsFirst));
+}
+
+TEST_CASE("copy: some of the channels of pixels, into planes or fewer channels, and back") {
+  Random random{3};
+  for (ScalarType type : kOneOfEachSize) {
+    for (int64_t of = 2; of <= 5; ++of) {
+      for (int64_t channels = 1; channels < of; ++channels) {
+        INFO(toString(type) << ", " << channels << " of " << of);
+        const Vector sizes{channels, 7, 19};
+        const Vector some{1, of * 19, of};
+        Strided planes(type, sizes, {7 * 19, 19, 1});
+        Strided pixels(type, sizes, {1, channels * 19, channels});
+        Strided source(type, sizes, some);  // ends after the last wanted channel
+        CHECK(is_copied(random, planes, source, CastMode::Checked));
+        CHECK(is_copied(random, pixels, source, CastMode::Checked));
+        CHECK(is_copied(random, source, planes, CastMode::Checked));
+        CHECK(is_copied(random, source, pixels, CastMode::Checked));
+        // Red, green, blue to blue, green, red.
+        Strided turned(type, sizes, {-1, of * 19, of});
+        CHECK(is_copied(random, planes, turned, CastMode::Checked));
+        CHECK(is_copied(random, turned, planes, CastMode::Checked));
+        CHECK(is_copied(random, pixels, turned, CastMode::Checked));
+      }
+    }
+  }
+}
+
+TEST_CASE("copy: transposed matrices around the sizes of blocks") {
+  Random random{4};
+  for (ScalarType type : kOneOfEachSize) {
+    int wrong = 0;
+    for (int64_t rows : {2, 5, 16, 17, 33, 64, 65, 129}) {
+      for (int64_t columns : {3, 4, 15, 16, 32, 63, 65, 127}) {
+        if (!is_permuted(random, type, type, CastMode::Checked, {rows, columns}, {0, 1}, {1, 0})) {
+          ++wrong;
+        }
+      }
+    }
+    INFO(toString(type));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("copy: planes are converted, whichever side is the longer one") {
+  Random random{5};
+  const struct {
+    ScalarType to;
+    ScalarType from;
+    CastMode mode;
+  } pairs[] = {{ScalarType::Float, ScalarType::Byte, CastMode::Checked},
+               {ScalarType::Byte, ScalarType::Float, CastMode::Saturate},
+               {ScalarType::Half, ScalarType::Float, CastMode::Checked},
+               {ScalarType::ComplexDouble, ScalarType::Char, CastMode::Truncate},
+               {ScalarType::Bool, ScalarType::ComplexDouble, CastMode::Truncate}};
+  for (const auto& pair : pairs) {
+    INFO(toString(pair.from) << " to " << toString(pair.to));
+    for (int64_t channels : {2, 3, 4, 5, 16, 17}) {
+      INFO("channels: " << channels);
+      const Vector sizes{2, channels, 9, 113};
+      CHECK(
+          is_permuted(random, pair.to, pair.from, pair.mode, sizes, kChannelsFirst, kChannelsLast));
+      CHECK(
+          is_permuted(random, pair.to, pair.from, pair.mode, sizes, kChannelsLast, kChannelsFirst));
+    }
+    const Vector square{67, 131};
+    CHECK(is_permuted(random, pair.to, pair.from, pair.mode, square, {0, 1}, {1, 0}));
+    CHECK(is_permuted(random, pair.to, pair.from, pair.mode, square, {1, 0}, {0, 1}));
+  }
+}
+
+TEST_CASE("copy: a row at every stride, of every length") {
+  Random random{6};
+  for (ScalarType type : kOneOfEachSize) {
+    int wrong = 0;
+    for (int64_t count = 0; count < 40; count += tests::kThorough ? 1 : 3) {
+      for (int64_t from = -5; from <= 5; ++from) {
+        for (int64_t to : {1, 2, 5, -1, -3}) {
+          Strided dst(type, {count}, {to});
+          Strided src(type, {count}, {from});
+          if (!is_copied(random, dst, src, CastMode::Checked)) ++wrong;
+        }
+      }
+    }
+    INFO(toString(type));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("copy: rows of pixels of every size, apart by any distance") {
+  Random random{7};
+  for (ScalarType type : kOneOfEachSize) {
+    for (int64_t run : {1, 2, 3, 4, 5, 8, 16, 17}) {
+      INFO(toString(type) << ", run: " << run);
+      for (int64_t gap : {0, 1, 3}) {
+        Strided dst(type, {20, run}, {run, 1});
+        Strided src(type, {20, run}, {run + gap, 1});
+        CHECK(is_copied(random, dst, src, CastMode::Checked));
+        CHECK(is_copied(random, src, dst, CastMode::Checked));
+        Strided turned(type, {20, 11, run}, {run + gap, (run + gap) * 20, 1});
+        Strided dense(type, {20, 11, run}, {run * 11, run, 1});
+        CHECK(is_copied(random, dense, turned, CastMode::Checked));
+        CHECK(is_copied(random, turned, dense, CastMode::Checked));
+      }
+    }
+  }
+}
+
+TEST_CASE("copy: flipped and rotated images") {
+  Random random{8};
+  for (ScalarType type : {ScalarType::Byte, ScalarType::Float}) {
+    for (int64_t channels : {1, 3, 4}) {
+      // Height, width, channels; either direction of both, and with both exchanged.
+      const int64_t row = 21 * channels;
+      const int64_t column = 18 * channels;
+      for (int64_t sign : {1, -1}) {
+        INFO(toString(type) << ", channels: " << channels << ", sign: " << sign);
+        Strided dst(type, {18, 21, channels}, {row, channels, 1});
+        Strided flipped(type, {18, 21, channels}, {sign * row, -channels, 1});
+        Strided rotated(type, {18, 21, channels}, {sign * channels, -column, 1});
+        CHECK(is_copied(random, dst, flipped, CastMode::Checked));
+        CHECK(is_copied(random, flipped, dst, CastMode::Checked));
+        CHECK(is_copied(random, dst, rotated, CastMode::Checked));
+        CHECK(is_copied(random, rotated, dst, CastMode::Checked));
+        CHECK(is_copied(random, rotated, flipped, CastMode::Checked));
+      }
+    }
+  }
 }
 
 TEST_CASE("copy: a transposed matrix") {
@@ -157,7 +209,7 @@ TEST_CASE("copy: a scalar is one element, and without elements nothing is touche
   double out[] = {0};
   copy_elements(view_of(out, {}, {}), view_of(in, {}, {}));
   CHECK(out[0] == 7.0);
-  const TensorView none{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, 9, 9}};
+  const TensorView none{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
   copy_elements(none, none);
   CHECK(out[0] == 7.0);
 }

@@ -79,7 +79,7 @@ TEST_CASE("clone: with a type it casts, strided or not") {
 
 TEST_CASE("clone: casts that canCast forbids are refused by name") {
   auto floats = make_tensor_ptr({1.5f});
-  CHECK_ERROR(Error::InvalidType, "clone_tensor_ptr: elements of Float cannot be cast to Int",
+  CHECK_ERROR(Error::InvalidType, "clone_tensor_ptr: values of Float cannot be cast to Int",
               clone_tensor_ptr(floats, ScalarType::Int));
   CHECK_ERROR(Error::InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
   CHECK_ERROR(Error::InvalidType, "ComplexFloat",

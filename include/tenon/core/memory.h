@@ -8,6 +8,10 @@
 
 #include "tenon/config.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
@@ -29,10 +33,29 @@ struct Allocation {
   void* data;
 };
 
+/// Asks for huge pages where the system grants them on request, as Linux mostly does by default: the
+/// first touch of fresh memory is some five times faster. It is a system call, so it is for blocks
+/// next to whose first touch that is nothing. NumPy does the same, from 4 MiB.
+inline void use_huge_pages(void* base, size_t nbytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr size_t kHugePage = size_t{2} << 20;
+  constexpr size_t kSmallest = size_t{8} << 20;
+  if (base == nullptr || nbytes < kSmallest) return;
+  auto* const first =
+      static_cast<char*>(base) + (uintptr_t{0} - reinterpret_cast<uintptr_t>(base)) % kHugePage;
+  const size_t skipped = static_cast<size_t>(first - static_cast<char*>(base));
+  static_cast<void>(::madvise(first, (nbytes - skipped) / kHugePage * kHugePage, MADV_HUGEPAGE));
+#else
+  static_cast<void>(base);
+  static_cast<void>(nbytes);
+#endif
+}
+
 /// Untouched memory.
 inline Allocation allocate(size_t nbytes) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = std::malloc(nbytes + kDataAlignment - 1);
+  use_huge_pages(base, nbytes);
   return {base, base == nullptr ? nullptr : align_up(base)};
 }
 
@@ -40,6 +63,7 @@ inline Allocation allocate(size_t nbytes) noexcept {
 inline Allocation allocate_zeroed(size_t nbytes) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = std::calloc(nbytes + kDataAlignment - 1, 1);
+  use_huge_pages(base, nbytes);
   return {base, base == nullptr ? nullptr : align_up(base)};
 }
 

@@ -17,8 +17,8 @@
 #include "tenon/core/result.h"
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy_header.h"
+#include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/kernels/fill.h"
 #include "tenon/tensor/make_impl.h"
 #include "tenon/tensor/tensor.h"
 
@@ -53,11 +53,6 @@ inline Error make_npy_owned(const NpyHeader& header, TensorImplPtr& impl) noexce
                     TensorShapeDynamism::DYNAMIC_BOUND, Contents::Uninitialized, impl);
 }
 
-/// The bytes of one number; a complex element is two.
-constexpr size_t npy_number_size(ScalarType type) noexcept {
-  return elementSize(type) / (isComplexType(type) ? 2 : 1);
-}
-
 /// Makes the bytes of a file elements of this host.
 inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
@@ -68,16 +63,7 @@ inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) 
       if (bytes[i] > 1) bytes[i] = 1;
     }
   }
-  if (!header.swapped) return;
-  with_element_size(npy_number_size(header.type), [&](auto in) {
-    constexpr size_t kSize = sizeof in;
-    for (size_t i = 0; i < nbytes; i += kSize) {
-      auto out = in;
-      std::memcpy(&in, bytes + i, kSize);
-      for (size_t k = 0; k < kSize; ++k) out.bytes[k] = in.bytes[kSize - 1 - k];
-      std::memcpy(bytes + i, &out, kSize);
-    }
-  });
+  if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
 }
 
 inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
@@ -98,7 +84,7 @@ inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
 
   size_t nbytes = 0;
   TENON_TRY(count_npy_bytes(header, file.size() - text.end(), nbytes));
-  const bool usable = !header.swapped && text.end() % npy_number_size(header.type) == 0;
+  const bool usable = !header.swapped && text.end() % number_size(header.type) == 0;
   Deleter unmapper;
   if (usable && nbytes != 0) {
     if (void* const base = file.map(text.end() + nbytes, unmapper)) {

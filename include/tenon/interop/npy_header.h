@@ -15,6 +15,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
+#include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -73,13 +74,6 @@ inline constexpr NpyType kNpyTypes[] = {
     {"f4", ScalarType::Float},        {"f8", ScalarType::Double},
     {"c8", ScalarType::ComplexFloat}, {"c16", ScalarType::ComplexDouble},
 };
-
-inline bool is_big_endian() noexcept {
-  const uint16_t one = 1;
-  unsigned char first = 0;
-  std::memcpy(&first, &one, 1);
-  return first == 0;
-}
 
 /// Finds the header's text. `bytes` are the first `count`, at least min(total, kNpyPreamble), of
 /// the `total` bytes of a file.
@@ -180,7 +174,7 @@ class NpyParser {
     for (const NpyType& known : kNpyTypes) {
       if (!(code == known.code)) continue;
       header.type = known.type;
-      header.swapped = elementSize(known.type) > 1 && order == (is_big_endian() ? '<' : '>');
+      header.swapped = elementSize(known.type) > 1 && order == (host_is_big_endian() ? '<' : '>');
       return Error::Ok;
     }
     return unsupported(descr);
@@ -288,7 +282,7 @@ inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRe
   char* const dict = out + kBegin;
   Message text(dict, kNpyHeaderRoom - kBegin);
   text.put("{'descr': '");
-  text.put(elementSize(type.type) == 1 ? '|' : is_big_endian() ? '>' : '<');
+  text.put(elementSize(type.type) == 1 ? '|' : host_is_big_endian() ? '>' : '<');
   text.put(type.code);
   text.put("', 'fortran_order': ");
   text.put(fortran_order ? "True" : "False");

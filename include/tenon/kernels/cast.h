@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts elements from one type to another, and single elements from and to Scalar.
+// Converts elements of any type to any other, and single elements from and to Scalar. The
+// definition of what a cast gives; convert.h has faster ways to the same.
 //
 // Every element goes through the one of four exact types that holds it, and is rounded once from
 // there: a row of code per type, instead of one per pair of types.
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -15,6 +17,25 @@
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
+
+/// How elements become those of another type.
+enum class CastMode : uint8_t {
+  /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
+  Checked,
+  /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to integers, those out of
+  /// range give the nearest end and NaN gives 0; imaginary parts are dropped; all but 0 is true.
+  Truncate,
+  /// Floating values are rounded to nearest even, and whatever is out of range, infinities
+  /// included, gives the nearest (finite) end; NaN stays NaN, or 0 for integers.
+  Saturate,
+};
+
+constexpr const char* toString(CastMode mode) noexcept {
+  return mode == CastMode::Checked    ? "Checked"
+         : mode == CastMode::Truncate ? "Truncate"
+                                      : "Saturate";
+}
+
 namespace detail {
 
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
@@ -49,22 +70,26 @@ void store_element(void* data, int64_t i, T value) noexcept {
   std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 
+template <class T>
+TENON_VECTORIZE void load_to_exact(const void* TENON_RESTRICT in, int64_t count,
+                                   void* TENON_RESTRICT exact) noexcept {
+  using Exact = ExactType<T>;
+  for (int64_t i = 0; i < count; ++i) {
+    store_element<Exact>(exact, i, static_cast<Exact>(load_element<T>(in, i)));
+  }
+}
+
 /// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
-TENON_LAZY void load_exact(ScalarType type, const void* in, int64_t count, void* exact) noexcept {
+TENON_LAZY_KERNEL void load_exact(ScalarType type, const void* in, int64_t count,
+                                  void* exact) noexcept {
   visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        using Exact = ExactType<T>;
-        for (int64_t i = 0; i < count; ++i) {
-          store_element<Exact>(exact, i, static_cast<Exact>(load_element<T>(in, i)));
-        }
-      },
+      type, [&](auto tag) { load_to_exact<typename decltype(tag)::type>(in, count, exact); },
       [] {});
 }
 
 template <class T, class Exact>
-void store_from(void* out, int64_t count, const void* exact) noexcept {
+TENON_VECTORIZE void store_from(void* TENON_RESTRICT out, int64_t count,
+                                const void* TENON_RESTRICT exact) noexcept {
   for (int64_t i = 0; i < count; ++i) {
     const auto value = load_element<Exact>(exact, i);
     if constexpr (IsComplexLike<T>::value && !IsComplexLike<Exact>::value) {
@@ -75,10 +100,10 @@ void store_from(void* out, int64_t count, const void* exact) noexcept {
   }
 }
 
-/// Stores `count` values of an exact type as elements of `type`, where canCast allows it. Integers
+/// Stores `count` values of an exact type as elements of `type`, where canCast allows that. Integers
 /// out of range wrap, as in C++; to Bool, all but 0 is true.
-TENON_LAZY void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
-                            const void* exact) noexcept {
+TENON_LAZY_KERNEL void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
+                                   const void* exact) noexcept {
   visit(
       type,
       [&](auto tag) {
@@ -99,17 +124,124 @@ TENON_LAZY void store_exact(ScalarType type, void* out, int64_t count, ScalarTyp
       [] {});
 }
 
-/// Converts `count` consecutive elements, for a pair of types that canCast allows.
-TENON_LAZY void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                              int64_t count) noexcept {
-  constexpr int64_t kChunk = 64;
+/// What turns an exact value into one that store_exact() may convert, for a target type.
+struct CastTarget {
+  bool integral;  ///< an integer, not Bool
+  bool is_bool;
+  bool is_real;
+  int64_t lowest;  ///< of an integer type; its bits for UInt64 in `highest`
+  uint64_t highest;
+  double largest;  ///< finite, of a floating type or a complex one's parts
+};
+
+TENON_LAZY CastTarget cast_target(ScalarType type) noexcept {
+  CastTarget target{
+      isIntegralType(type, false), type == ScalarType::Bool, !isComplexType(type), 0, 0, 0};
+  visit(
+      type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (IsComplexLike<T>::value) {
+          using V = typename T::value_type;
+          target.largest = static_cast<double>(std::numeric_limits<V>::max());
+        } else if constexpr (std::is_integral_v<T>) {
+          target.lowest = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+          target.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
+        } else {
+          target.largest = static_cast<double>(std::numeric_limits<T>::max());
+        }
+      },
+      [] {});
+  return target;
+}
+
+/// A floating value as an integer of [lowest, highest]: truncated, or rounded to nearest even. NaN
+/// gives 0, in two's complement bits.
+inline uint64_t to_integer_bits(double value, const CastTarget& target, bool round) noexcept {
+  if (value != value) return 0;
+  if (value <= static_cast<double>(target.lowest)) return static_cast<uint64_t>(target.lowest);
+  if (value >= static_cast<double>(target.highest)) return target.highest;
+  const bool negative = value < 0;
+  const double magnitude = negative ? -value : value;
+  auto whole = static_cast<uint64_t>(magnitude);
+  const double rest = magnitude - static_cast<double>(whole);
+  if (round && (rest > 0.5 || (rest == 0.5 && whole % 2 != 0))) ++whole;
+  return negative ? uint64_t{0} - whole : whole;
+}
+
+inline double clamp_finite(double value, double largest) noexcept {
+  return value > largest ? largest : value < -largest ? -largest : value;
+}
+
+/// Applies what a mode asks beyond C++ conversions to `count` exact values, in place, and returns
+/// their exact type afterwards.
+TENON_LAZY ScalarType adjust_exact(const CastTarget& target, CastMode mode, ScalarType from,
+                                   void* exact, int64_t count) noexcept {
+  const bool saturate = mode == CastMode::Saturate;
+  if (from == ScalarType::ComplexDouble) {
+    if (target.is_real) {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto value = load_element<complex<double>>(exact, i);
+        const bool imaginary = target.is_bool && value.imag() != 0;
+        store_element<double>(exact, i, imaginary ? 1.0 : value.real());
+      }
+      return adjust_exact(target, mode, ScalarType::Double, exact, count);
+    }
+    if (saturate) return adjust_exact(target, mode, ScalarType::Double, exact, 2 * count), from;
+  } else if (from == ScalarType::Double) {
+    if (target.integral || target.is_bool) {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto value = load_element<double>(exact, i);
+        const uint64_t bits = target.is_bool ? static_cast<uint64_t>(value != 0)
+                                             : to_integer_bits(value, target, saturate);
+        store_element<uint64_t>(exact, i, bits);
+      }
+      return ScalarType::UInt64;
+    }
+    if (saturate) {
+      for (int64_t i = 0; i < count; ++i) {
+        store_element<double>(exact, i,
+                              clamp_finite(load_element<double>(exact, i), target.largest));
+      }
+    }
+  } else if (saturate && target.integral) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto bits = load_element<uint64_t>(exact, i);
+      const auto value = static_cast<int64_t>(bits);
+      const bool negative = from == ScalarType::Long && value < 0;
+      if (negative ? value < target.lowest : bits > target.highest) {
+        bits = negative ? static_cast<uint64_t>(target.lowest) : target.highest;
+      }
+      store_element<uint64_t>(exact, i, bits);
+    }
+  } else if (saturate && !target.is_bool) {
+    // Only the smallest formats end below 64-bit integers.
+    for (int64_t i = 0; i < count; ++i) {
+      const auto bits = load_element<uint64_t>(exact, i);
+      const auto value = static_cast<int64_t>(bits);
+      const double nearest =
+          from == ScalarType::Long ? static_cast<double>(value) : static_cast<double>(bits);
+      if (clamp_finite(nearest, target.largest) == nearest) continue;
+      const auto limit = static_cast<int64_t>(target.largest);
+      store_element<int64_t>(exact, i, nearest < 0 ? -limit : limit);
+    }
+  }
+  return from;
+}
+
+/// Converts `count` consecutive elements of any types, one by one.
+TENON_LAZY_KERNEL void cast_exactly(ScalarType to, void* out, ScalarType from, const void* in,
+                                    int64_t count, CastMode mode) noexcept {
+  constexpr int64_t kChunk = 256;
   alignas(16) unsigned char exact[kChunk * 16];
   const auto out_size = static_cast<int64_t>(elementSize(to));
   const auto in_size = static_cast<int64_t>(elementSize(from));
+  const CastTarget target = cast_target(to);
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
     load_exact(from, static_cast<const unsigned char*>(in) + i * in_size, n, exact);
-    store_exact(to, static_cast<unsigned char*>(out) + i * out_size, n, exact_type(from), exact);
+    const ScalarType kind = adjust_exact(target, mode, exact_type(from), exact, n);
+    store_exact(to, static_cast<unsigned char*>(out) + i * out_size, n, kind, exact);
   }
 }
 

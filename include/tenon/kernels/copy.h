@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies elements between two strided memories of the same shape, converting when the types differ.
+// Copies elements between two strided memories, as a CopyPlan says.
 #pragma once
 
 #include <cstddef>
@@ -7,73 +7,151 @@
 #include <cstring>
 
 #include "tenon/config.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/tensor_view.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
+#include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/fill.h"
+#include "tenon/kernels/transpose.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Copies `count` elements of `element_size` bytes; strides in bytes.
-TENON_LAZY void copy_run(char* out, int64_t out_stride, const char* in, int64_t in_stride,
-                         int64_t count, size_t element_size) noexcept {
-  with_element_size(element_size, [&](auto bits) {
+/// Copies `count` units of `unit` bytes; strides in bytes.
+TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
+                         int64_t count, size_t unit) noexcept {
+  const auto size = static_cast<int64_t>(unit);
+  if (dst_stride == size && src_stride == 0) return fill_elements(dst, count, src, unit);
+  if (dst_stride == size && src_stride > size && src_stride <= 4 * size) {
+    // One channel of pixels.
+    return transpose_plane({dst, src, 0, src_stride, 1, count}, unit);
+  }
+  with_element_size(unit, [&](auto bits) {
     for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&bits, in + i * in_stride, sizeof bits);
-      std::memcpy(out + i * out_stride, &bits, sizeof bits);
+      std::memcpy(&bits, src + i * src_stride, sizeof bits);
+      std::memcpy(dst + i * dst_stride, &bits, sizeof bits);
     }
   });
 }
 
-/// Copies `in` to `out`: host memory, same sizes, not overlapping, canCast(in.type, out.type).
-TENON_LAZY void copy_elements(const TensorView& out, const TensorView& in) noexcept {
-  const size_t rank = out.sizes.size();
-  const auto out_size = static_cast<int64_t>(elementSize(out.type));
-  const auto in_size = static_cast<int64_t>(elementSize(in.type));
-  for (int64_t size : out.sizes) {
-    if (size == 0) return;
+/// Converts `count` elements at any strides, in pieces that stay in the cache.
+TENON_LAZY void cast_run(const CopyPlan& plan, char* dst, int64_t dst_stride, const char* src,
+                         int64_t src_stride, int64_t count) noexcept {
+  constexpr int64_t kChunk = 256;
+  alignas(16) char taken[kChunk * 16];
+  alignas(16) char made[kChunk * 16];
+  const size_t dst_size = elementSize(plan.dst_type);
+  const size_t src_size = elementSize(plan.src_type);
+  const bool dst_dense = dst_stride == static_cast<int64_t>(dst_size);
+  const bool src_dense = src_stride == static_cast<int64_t>(src_size);
+  if (dst_dense && src_dense) {
+    return cast_elements(plan.dst_type, dst, plan.src_type, src, count, plan.mode);
   }
-  // In bytes. The stride of a size-1 dimension is never used, so it may be too large to multiply.
-  const auto stride_of = [&](const TensorView& view, size_t d, int64_t element_size) {
-    return out.sizes[d] == 1 ? 0 : view.strides[d] * element_size;
-  };
-  const int64_t row = rank == 0 ? 1 : out.sizes[rank - 1];
-  const int64_t out_stride = rank == 0 ? 0 : stride_of(out, rank - 1, out_size);
-  const int64_t in_stride = rank == 0 ? 0 : stride_of(in, rank - 1, in_size);
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t n = count - i < kChunk ? count - i : kChunk;
+    const char* from = src + i * src_stride;
+    char* to = dst + i * dst_stride;
+    if (!src_dense) copy_run(taken, static_cast<int64_t>(src_size), from, src_stride, n, src_size);
+    cast_elements(plan.dst_type, dst_dense ? to : made, plan.src_type, src_dense ? from : taken, n,
+                  plan.mode);
+    if (!dst_dense) copy_run(to, dst_stride, made, static_cast<int64_t>(dst_size), n, dst_size);
+  }
+}
 
-  const auto copy_row = [&](char* to, const char* from) {
-    if (out.type == in.type) {
-      return copy_run(to, out_stride, from, in_stride, row, elementSize(out.type));
+/// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
+/// of the destination are short, the other way round.
+TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
+  constexpr int64_t kBytes = 8192;
+  alignas(64) char block[kBytes];
+  const size_t dst_size = elementSize(plan.dst_type);
+  const size_t src_size = elementSize(plan.src_type);
+  const auto dst_step = static_cast<int64_t>(dst_size);
+  const auto src_step = static_cast<int64_t>(src_size);
+  const bool cast_first = p.in_rows < p.out_rows;
+  const int64_t room = kBytes / (cast_first ? dst_step : src_step);
+  // As square as may be: 16 on the shorter side, if it has as many.
+  const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
+  const int64_t narrow = shorter < 16 ? shorter : 16;
+  const int64_t wide = room / narrow;
+  const int64_t rows = cast_first ? narrow : wide;     // of `in`
+  const int64_t columns = cast_first ? wide : narrow;  // along them, rows of `out`
+  for (int64_t j = 0; j < p.out_rows; j += columns) {
+    const int64_t m = p.out_rows - j < columns ? p.out_rows - j : columns;
+    for (int64_t i = 0; i < p.in_rows; i += rows) {
+      const int64_t n = p.in_rows - i < rows ? p.in_rows - i : rows;
+      char* const dst = p.out + j * p.out_stride + i * dst_step;
+      const char* const src = p.in + i * p.in_stride + j * src_step;
+      if (cast_first) {
+        for (int64_t k = 0; k < n; ++k) {
+          cast_elements(plan.dst_type, block + k * m * dst_step, plan.src_type,
+                        src + k * p.in_stride, m, plan.mode);
+        }
+        transpose_plane({dst, block, p.out_stride, m * dst_step, m, n}, dst_size);
+      } else {
+        transpose_plane({block, src, n * src_step, p.in_stride, m, n}, src_size);
+        for (int64_t k = 0; k < m; ++k) {
+          cast_elements(plan.dst_type, dst + k * p.out_stride, plan.src_type,
+                        block + k * n * src_step, n, plan.mode);
+        }
+      }
     }
-    constexpr int64_t kChunk = 64;
-    char gathered[kChunk * 16];
-    char converted[kChunk * 16];
-    for (int64_t i = 0; i < row; i += kChunk) {
-      const int64_t n = row - i < kChunk ? row - i : kChunk;
-      copy_run(gathered, in_size, from + i * in_stride, in_stride, n, elementSize(in.type));
-      cast_elements(out.type, converted, in.type, gathered, n);
-      copy_run(to + i * out_stride, out_stride, converted, out_size, n, elementSize(out.type));
-    }
-  };
+  }
+}
 
-  // An odometer over all dimensions but the last.
-  int64_t index[kMaxDims] = {};
-  auto* to = static_cast<char*>(out.data);
-  auto* from = static_cast<const char*>(in.data);
+/// Copies what the plan's innermost dimensions hold.
+TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src) noexcept {
+  const bool cast = plan.dst_type != plan.src_type;
+  if (plan.is_plane) {
+    const CopyPlan::Dim& along_src = plan.dims[plan.rank - 2];
+    const CopyPlan::Dim& along_dst = plan.dims[plan.rank - 1];
+    const Plane plane{
+        dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
+    return cast ? cast_plane(plan, plane) : transpose_plane(plane, plan.unit);
+  }
+  const bool single = plan.rank == 0;
+  const auto unit = static_cast<int64_t>(plan.unit);
+  const CopyPlan::Dim row =
+      single ? CopyPlan::Dim{1, unit, static_cast<int64_t>(elementSize(plan.src_type))}
+             : plan.dims[plan.rank - 1];
+  if (cast) return cast_run(plan, dst, row.dst_stride, src, row.src_stride, row.size);
+  if (plan.kind == CopyKind::General) {
+    return copy_run(dst, row.dst_stride, src, row.src_stride, row.size, plan.unit);
+  }
+  std::memcpy(dst, src, static_cast<size_t>(row.size) * plan.unit);
+}
+
+/// Does what a plan of plan_elements() says.
+TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan) noexcept {
+  if (plan.kind == CopyKind::Alias) return;
+  const size_t inner = plan.is_plane ? 2 : 1;
+  const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
+  auto* dst = static_cast<char*>(plan.dst);
+  auto* src = static_cast<const char*>(plan.src);
+  // An odometer over the outer dimensions.
+  int64_t index[kMaxDims];
+  for (size_t d = 0; d < outer; ++d) index[d] = 0;
   for (;;) {
-    copy_row(to, from);
-    size_t d = rank == 0 ? 0 : rank - 1;
+    copy_innermost(plan, dst, src);
+    size_t d = outer;
     for (; d-- > 0;) {
-      to += stride_of(out, d, out_size);
-      from += stride_of(in, d, in_size);
-      if (++index[d] < out.sizes[d]) break;
-      to -= stride_of(out, d, out_size) * out.sizes[d];
-      from -= stride_of(in, d, in_size) * out.sizes[d];
+      const CopyPlan::Dim& dim = plan.dims[d];
+      dst += dim.dst_stride;
+      src += dim.src_stride;
+      if (++index[d] < dim.size) break;
+      dst -= dim.dst_stride * dim.size;
+      src -= dim.src_stride * dim.size;
       index[d] = 0;
     }
     if (d == SIZE_MAX) return;
   }
+}
+
+/// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
+/// distinct; with CastMode::Checked canCast(src.type, dst.type).
+TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src,
+                              CastMode mode = CastMode::Checked) noexcept {
+  CopyPlan plan;
+  plan_elements(plan, dst, src, mode);
+  run_plan(plan);
 }
 
 }  // namespace detail

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "tenon/config.h"
+#include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -28,17 +30,76 @@ void with_element_size(size_t element_size, Body&& body) {
   }
 }
 
+/// Memory larger than this is written past the caches, which it would only flush.
+inline constexpr size_t kStreamingBytes = size_t{32} << 20;
+
+#if TENON_HAS_VECTORS
+/// Repeats a pattern over memory of at least one vector. `pattern` holds 48 bytes, which repeat
+/// every `period` bytes, a divisor of 16.
+struct FillKernel {
+  template <class Level>
+  static TENON_ALWAYS_INLINE void body(unsigned char* out, size_t nbytes,
+                                       const unsigned char* pattern, size_t period) noexcept {
+    constexpr size_t kWidth = Level::vector_bytes;
+    Vector<uint8_t, kWidth> v;
+    load(v, pattern);
+    store(out, v);
+    // From here on aligned: the pattern starts where its period has got to.
+    size_t i = kWidth - reinterpret_cast<uintptr_t>(out) % kWidth;
+    load(v, pattern + i % period);
+    if (nbytes >= kStreamingBytes) {
+      Vector<uint8_t, 16> narrow;
+      load(narrow, pattern + i % period);
+      for (; i + 16 <= nbytes; i += 16) stream<uint8_t>(out + i, narrow);
+      end_streaming();
+    }
+    for (; i + 4 * kWidth <= nbytes; i += 4 * kWidth) {
+      store(out + i, v);
+      store(out + i + kWidth, v);
+      store(out + i + 2 * kWidth, v);
+      store(out + i + 3 * kWidth, v);
+    }
+    for (; i + kWidth <= nbytes; i += kWidth) store(out + i, v);
+    load(v, pattern + (nbytes - kWidth) % period);
+    store(out + (nbytes - kWidth), v);
+  }
+  TENON_VECTORIZE static void run(Baseline, unsigned char* out, size_t nbytes,
+                                  const unsigned char* pattern, size_t period) noexcept {
+    body<Baseline>(out, nbytes, pattern, period);
+  }
+#if TENON_HAS_AVX2
+  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, unsigned char* out, size_t nbytes,
+                                                    const unsigned char* pattern,
+                                                    size_t period) noexcept {
+    body<Avx2>(out, nbytes, pattern, period);
+  }
+#endif
+};
+#endif
+
 /// Writes `count` copies of the element at `value` to `data`, which needs no alignment.
-TENON_LAZY void fill_elements(void* data, int64_t count, const void* value,
-                              size_t element_size) noexcept {
+TENON_LAZY_KERNEL void fill_elements(void* data, int64_t count, const void* value,
+                                     size_t element_size) noexcept {
   if (count == 0) return;
-  with_element_size(element_size, [&](auto bits) {
-    using Bits = decltype(bits);
-    std::memcpy(&bits, value, sizeof bits);
-    auto* out = static_cast<unsigned char*>(data);
-    for (int64_t i = 0; i < count; ++i)
-      std::memcpy(out + i * int64_t{sizeof(Bits)}, &bits, sizeof bits);
-  });
+  const auto* element = static_cast<const unsigned char*>(value);
+  auto* out = static_cast<unsigned char*>(data);
+  const size_t nbytes = static_cast<size_t>(count) * element_size;
+  // Equal bytes, zeros above all, are the C library's: it has means that a program has not.
+  bool uniform = true;
+  for (size_t i = 1; i < element_size; ++i) uniform &= element[i] == element[0];
+  if (uniform) {
+    std::memset(data, element[0], nbytes);
+    return;
+  }
+#if TENON_HAS_VECTORS
+  if (nbytes >= 32) {
+    unsigned char pattern[48];
+    for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = element[i % element_size];
+    return dispatch<FillKernel>(out, nbytes, static_cast<const unsigned char*>(pattern),
+                                element_size);
+  }
+#endif
+  for (size_t i = 0; i < nbytes; i += element_size) std::memcpy(out + i, value, element_size);
 }
 
 }  // namespace detail

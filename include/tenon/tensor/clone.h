@@ -7,7 +7,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/result.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make_impl.h"
@@ -18,14 +18,12 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// `type` Undefined stands for the source's.
-TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type,
+TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type, CastMode mode,
                             TensorImplPtr& impl) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const ImplFields& from = fields(source);
   if (type == ScalarType::Undefined) type = from.type;
-  if (TENON_UNLIKELY(!canCast(from.type, type))) {
-    return fail(Error::InvalidType, {"elements of ", from.type, " cannot be cast to ", type});
-  }
+  TENON_TRY(check_cast(from.type, type, mode));
   if (!source.impl().has_data() || from.device.type() == DeviceType::Template) {
     TENON_TRY(new_impl(impl));
     ImplFields& made = fields(impl);
@@ -42,14 +40,14 @@ TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type,
   TENON_TRY(make_like(source, type, from.dynamism, Contents::Uninitialized, impl));
   void* const out = fields(impl).data;
   if (!from.layout.is_dense()) {
-    const TensorView to = Tensor(impl.get()).as_view();
-    const TensorView view = source.tensor().as_view();
+    const TensorView to = view_of(fields(impl));
+    const TensorView view = view_of(from);
     for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
       TENON_TRY(check_dims("a shape", *dims));
     }
-    copy_elements(to, view);
+    copy_elements(to, view, mode);
   } else if (type != from.type) {
-    cast_elements(type, out, from.type, from.data, from.layout.numel);
+    cast_elements(type, out, from.type, from.data, from.layout.numel, mode);
   } else if (from.layout.numel != 0) {
     std::memcpy(out, from.data, source.impl().nbytes());
   }
@@ -71,12 +69,15 @@ struct CloneTensor {
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   Out operator()(TensorArg source) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_clone(source, ScalarType::Undefined, made.impl()));
+    return made.finish(function, detail::make_clone(source, ScalarType::Undefined,
+                                                    CastMode::Checked, made.impl()));
   }
   Out operator()(TensorArg source, ScalarType type) const {
     detail::Made<Out> made;
     Error error = detail::check_type(type);
-    if (error == Error::Ok) error = detail::make_clone(source, type, made.impl());
+    if (error == Error::Ok) {
+      error = detail::make_clone(source, type, CastMode::Checked, made.impl());
+    }
     return made.finish(function, error);
   }
 };

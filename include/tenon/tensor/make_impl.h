@@ -17,7 +17,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
 #include "tenon/core/result.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -38,10 +38,12 @@ inline Error check_type(ScalarType type) noexcept {
   return Error::Ok;
 }
 
-inline Error check_cast(ScalarType from, ScalarType to) noexcept {
+inline Error check_cast(ScalarType from, ScalarType to,
+                        CastMode mode = CastMode::Checked) noexcept {
   TENON_TRY(check_type(to));
-  if (TENON_UNLIKELY(from != to && !canCast(from, to))) {
-    return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to});
+  if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
+    return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to,
+                                     " but by CastMode::Truncate or Saturate, see to()"});
   }
   return Error::Ok;
 }
@@ -52,8 +54,8 @@ inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return ImplAcces
 /// assigned: the two pointers, just stored, would be loaded as one vector, which waits for the
 /// store buffer.
 TENON_LAZY void start_impl(void* block, TensorImplPtr& impl) noexcept {
-  ::new (static_cast<void*>(&impl))
-      TensorImplPtr(std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block)));
+  ::new (static_cast<void*>(&impl)) TensorImplPtr(
+      std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
 }
 
 /// Makes an impl to be filled in.
@@ -267,44 +269,29 @@ TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type,
   return make_from_element(element, type, impl);
 }
 
-/// A tensor of its own metadata over the memory of `source`, which it keeps alive.
-TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
-                           const Dims& strides, int64_t storage_offset,
-                           TensorImplPtr& impl) noexcept {
-  TENON_TRY(check_defined(source, "the source tensor"));
-  TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(check_dims("dim_order", dim_order));
-  TENON_TRY(check_dims("strides", strides));
+/// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
+/// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
+TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
+                             ImplFields& made) noexcept {
   const ImplFields& from = fields(source);
-  const Layout& old = from.layout;
-  TENON_TRY(new_impl(impl));
-  ImplFields& made = fields(impl);
-  const bool same_sizes = sizes.empty() || sizes == old.sizes;
-  if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
-    TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), made.layout));
-  } else {
-    const bool inherit = same_sizes && dim_order.empty() && strides.empty();
-    TENON_TRY(make_layout(sizes.empty() ? old.sizes : sizes,
-                          inherit ? Dims(old.dim_order) : dim_order,
-                          inherit ? old.strides : strides, elementSize(from.type), made.layout));
-  }
-  const Extent& extent =
-      made.layout.extent;  // without elements just its start, which may be the end
+  const Extent& old = from.layout.extent;
+  const Extent& extent = made.layout.extent;  // without elements its start, which may be the end
+  const auto old_size = static_cast<int64_t>(elementSize(from.type));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  int64_t start = 0;  // in bytes from the source's element 0, like what follows
   int64_t begin = 0;
   int64_t end = 0;
-  if (TENON_UNLIKELY(!add(storage_offset, extent.min, begin) ||
-                     !add(storage_offset, extent.max, end) || begin < old.extent.min ||
-                     end > old.extent.max)) {
+  if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
+                     !add(start, extent.min * size, begin) ||
+                     !add(start, (extent.max + 1) * size, end) || begin < old.min * old_size ||
+                     end > (old.max + 1) * old_size)) {
     return fail(Error::OutOfBounds,
                 {"a view of sizes ", made.layout.sizes, ", strides ", made.layout.strides,
                  " at offset ", storage_offset, " reaches beyond the source's elements at offsets ",
-                 old.extent.min, " to ", old.extent.max});
+                 old.min, " to ", old.max});
   }
-  if (from.data != nullptr) {
-    made.data = static_cast<char*>(from.data) +
-                storage_offset * static_cast<int64_t>(elementSize(from.type));
-  }
-  made.type = from.type;
+  if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
+  made.type = type;
   made.device = from.device;
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
@@ -317,6 +304,30 @@ TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dim
   }
   if (made.base != nullptr) fields(made.base).borrows.add();
   return Error::Ok;
+}
+
+/// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
+TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
+                           const Dims& strides, int64_t storage_offset,
+                           TensorImplPtr& impl) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  const ImplFields& from = fields(source);
+  const Layout& old = from.layout;
+  TENON_TRY(new_impl(impl));
+  Layout& layout = fields(impl).layout;
+  const bool same_sizes = sizes.empty() || sizes == old.sizes;
+  if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
+    TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), layout));
+  } else {
+    const bool inherit = same_sizes && dim_order.empty() && strides.empty();
+    TENON_TRY(make_layout(sizes.empty() ? old.sizes : sizes,
+                          inherit ? Dims(old.dim_order) : dim_order,
+                          inherit ? old.strides : strides, elementSize(from.type), layout));
+  }
+  return attach_view(source, from.type, storage_offset, fields(impl));
 }
 
 template <class T>

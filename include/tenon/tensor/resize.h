@@ -57,8 +57,9 @@ inline Error check_can_grow(const ImplFields& tensor, int64_t count) noexcept {
     return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot grow from the host"});
   }
   if (TENON_UNLIKELY(tensor.borrows.any())) {
-    return fail(Error::InUse, {"room for ", count,
-                               " elements needs other memory, but a view of the tensor is alive"});
+    return fail(Error::InUse,
+                {"room for ", count,
+                 " elements needs other memory, but a view or blob of the tensor is alive"});
   }
   return Error::Ok;
 }

@@ -99,6 +99,12 @@ struct ImplFields {
 
 struct ImplAccess;
 
+/// What only the internals can make, and std::allocate_shared can pass on.
+class ImplKey {
+  friend struct ImplAccess;
+  explicit ImplKey() noexcept {}
+};
+
 }  // namespace detail
 
 /// A tensor's metadata, data pointer and deleter. Handles (Tensor) share it; most code never sees
@@ -133,6 +139,10 @@ class TensorImpl {
     fields_.type = type;
     fields_.settle(dynamism);
   }
+
+  /// For the internals: to be filled in. Not `= default`: that would zero the whole object, inline
+  /// arrays included, before filling it.
+  explicit TensorImpl(detail::ImplKey) noexcept {}
 
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
@@ -198,9 +208,6 @@ class TensorImpl {
   friend struct detail::ImplAccess;
   friend class Tensor;
 
-  // Not defaulted: that would zero the whole object, inline arrays included, before filling it.
-  TensorImpl() noexcept {}
-
   size_t wrap(const char* function, int64_t d) const {
     const int64_t rank = dim();
     TENON_CHECK(d >= -rank && d < rank, Error::OutOfBounds, function, ": dimension ", d,
@@ -236,17 +243,10 @@ struct NodeAllocator {
   template <class U>
   NodeAllocator(const NodeAllocator<U>& other) noexcept : block(other.block) {}
   T* allocate(size_t) noexcept {
-    static_assert(sizeof(T) <= sizeof(TensorImpl) + 4 * sizeof(void*),
-                  "control block larger than planned");
+    static_assert(sizeof(T) <= sizeof(TensorImpl) + 32, "control block larger than planned");
     return static_cast<T*>(block);
   }
   void deallocate(T* p, size_t) noexcept { std::free(p); }
-  template <class U>
-  void construct(U* p) noexcept;
-  template <class U>
-  void destroy(U* p) noexcept {
-    p->~U();
-  }
   template <class U>
   friend bool operator==(const NodeAllocator& a, const NodeAllocator<U>& b) noexcept {
     return a.block == b.block;
@@ -261,9 +261,9 @@ struct NodeAllocator {
 /// The internals' way into a TensorImpl.
 struct ImplAccess {
   /// The bytes of a node: an impl and std::shared_ptr's control block around it.
-  static constexpr size_t kNodeSize = sizeof(TensorImpl) + 4 * sizeof(void*);
+  static constexpr size_t kNodeSize = sizeof(TensorImpl) + 32;
 
-  static void construct(void* p) noexcept { ::new (p) TensorImpl(); }
+  static ImplKey key() noexcept { return ImplKey(); }
 
   static ImplFields& fields(TensorImpl& impl) noexcept { return impl.fields_; }
   static const ImplFields& fields(const TensorImpl& impl) noexcept { return impl.fields_; }
@@ -272,12 +272,6 @@ struct ImplAccess {
     return handle.impl_;
   }
 };
-
-template <class T>
-template <class U>
-void NodeAllocator<T>::construct(U* p) noexcept {
-  ImplAccess::construct(p);
-}
 
 }  // namespace detail
 

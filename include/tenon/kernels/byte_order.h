@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The byte order of numbers, and other matters of bytes that come from outside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/config.h"
+#include "tenon/core/scalar_type.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The bytes of one number, of which a complex element has two.
+constexpr size_t number_size(ScalarType type) noexcept {
+  return elementSize(type) / (isComplexType(type) ? 2 : 1);
+}
+
+template <size_t kSize>
+void reverse_each(unsigned char* bytes, size_t nbytes) noexcept {
+  for (size_t i = 0; i < nbytes; i += kSize) {
+    unsigned char number[kSize];
+    std::memcpy(number, bytes + i, kSize);
+    for (size_t k = 0; k < kSize; ++k) bytes[i + k] = number[kSize - 1 - k];
+  }
+}
+
+/// Changes the byte order of numbers of 1, 2, 4 or 8 bytes.
+inline void swap_byte_order(void* data, size_t nbytes, size_t number_size) noexcept {
+  auto* const bytes = static_cast<unsigned char*>(data);
+  switch (number_size) {
+    case 2: return reverse_each<2>(bytes, nbytes);
+    case 4: return reverse_each<4>(bytes, nbytes);
+    case 8: return reverse_each<8>(bytes, nbytes);
+    default: return;
+  }
+}
+
+/// Whether this host stores a number's most significant byte first. Compilers know the answer.
+inline bool host_is_big_endian() noexcept {
+  const uint16_t one = 1;
+  unsigned char first = 0;
+  std::memcpy(&first, &one, 1);
+  return first == 0;
+}
+
+/// Makes every byte of Bool elements 0 or 1: reading another one as a C++ bool is undefined.
+inline void normalize_bools(void* data, size_t nbytes) noexcept {
+  auto* const bytes = static_cast<unsigned char*>(data);
+  for (size_t i = 0; i < nbytes; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The one place that chooses an instruction set.
+//
+// A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
+// TENON_TARGET_AVX2 run(Avx2, arguments…). Both give the same bits. What they share is always
+// inlined into them, since a function that is called, or a lambda, is compiled for the baseline.
+// There is no AVX-512 variant: copies and casts are bound by memory, which AVX2 saturates.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/config.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Instruction sets, each including those before it.
+enum class Isa : uint8_t {
+  Baseline,  ///< what the compiler was told to use: SSE2 on x86-64, NEON on AArch64
+  Avx2,      ///< with F16C
+};
+
+/// The width of a vector and what else a kernel asks for.
+struct Baseline {
+  static constexpr size_t vector_bytes = 16;
+};
+struct Avx2 {
+  static constexpr size_t vector_bytes = 32;
+};
+
+/// The best set that this processor has.
+inline Isa detect_isa() noexcept {
+#if TENON_HAS_AVX2
+  // Every processor with AVX2 has F16C, which not every compiler can ask for.
+  if (__builtin_cpu_supports("avx2") != 0) return Isa::Avx2;
+#endif
+  return Isa::Baseline;
+}
+
+/// The set in use. Tests lower it, before they start threads.
+inline Isa& isa() noexcept {
+  static Isa level = detect_isa();
+  return level;
+}
+
+template <class Kernel, class... Args>
+void dispatch(Args... args) noexcept {
+#if TENON_HAS_AVX2
+  if (isa() >= Isa::Avx2) return Kernel::run(Avx2(), args...);
+#endif
+  Kernel::run(Baseline(), args...);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Compiling the kernels once, for programs of many files.
+//
+// The kernels are templates, so every file that uses one compiles it: some seconds. Include this
+// header after tenon.h in all files to compile them in one file only, the one that defines
+// TENON_INSTANTIATE_KERNELS before.
+#pragma once
+
+#include "tenon/config.h"
+#include "tenon/kernels/convert.h"
+#include "tenon/kernels/copy.h"
+
+#if defined(TENON_INSTANTIATE_KERNELS)
+#define TENON_DETAIL_INSTANCE template
+#else
+#define TENON_DETAIL_INSTANCE extern template
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+TENON_DETAIL_INSTANCE void load_exact<void>(ScalarType, const void*, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarType,
+                                             const void*) noexcept;
+TENON_DETAIL_INSTANCE void cast_exactly<void>(ScalarType, void*, ScalarType, const void*, int64_t,
+                                              CastMode) noexcept;
+TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, const void*, int64_t,
+                                               CastMode) noexcept;
+TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
+TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
+TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&) noexcept;
+
+}  // namespace detail
+TENON_END_NAMESPACE
+
+#undef TENON_DETAIL_INSTANCE

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// What the tests of include/tenon/kernels share: every instruction set in turn, all element types,
+// how much to try.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/kernels/dispatch.h"
+#include "tensor/helpers.h"
+
+namespace tests {
+
+/// Exactly as many bytes on the heap as asked for, so that a sanitizer sees an access beyond them.
+using Bytes = std::vector<unsigned char>;
+
+/// Whether to try all there is. Unoptimised and sanitised builds are some twenty times slower, and
+/// try a sample.
+#if defined(__OPTIMIZE__)
+inline constexpr bool kThorough = true;
+#else
+inline constexpr bool kThorough = false;
+#endif
+
+/// Has the kernels use an instruction set until the end of the scope.
+class IsaScope {
+ public:
+  explicit IsaScope(tenon::detail::Isa level) noexcept : before_(tenon::detail::isa()) {
+    tenon::detail::isa() = level;
+  }
+  IsaScope(const IsaScope&) = delete;
+  IsaScope& operator=(const IsaScope&) = delete;
+  ~IsaScope() { tenon::detail::isa() = before_; }
+
+ private:
+  tenon::detail::Isa before_;
+};
+
+/// Calls f() with each instruction set of this build that the processor has.
+template <class F>
+void for_each_isa(F&& f) {
+  {
+    const IsaScope scope(tenon::detail::Isa::Baseline);
+    INFO("instruction set: Baseline");
+    f();
+  }
+#if TENON_HAS_AVX2
+  if (tenon::detail::detect_isa() < tenon::detail::Isa::Avx2) {
+    WARN("this processor has no AVX2: its kernels are skipped");
+    return;
+  }
+  const IsaScope scope(tenon::detail::Isa::Avx2);
+  INFO("instruction set: Avx2");
+  f();
+#endif
+}
+
+inline constexpr size_t kElementSizes[] = {1, 2, 4, 8, 16};
+
+inline constexpr tenon::ScalarType kAllTypes[] = {
+#define TENON_TESTS_NAME(cpp_type, name) tenon::ScalarType::name,
+    TENON_FORALL_SCALAR_TYPES(TENON_TESTS_NAME)
+#undef TENON_TESTS_NAME
+};
+
+/// Bytes that differ from their neighbours.
+inline void fill_with_noise(Random& random, Bytes& bytes) {
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.between(0, 255));
+}
+
+}  // namespace tests
