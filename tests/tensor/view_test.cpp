@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// What all views have in common: whose memory it is, and what they take over from the source.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+using tenon::from_blob;
+using tenon::make_tensor_ptr;
+using tenon::Ownership;
+using tenon::resize_tensor;
+using tenon::resize_tensor_ptr;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorArg;
+using tenon::TensorImpl;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tests::Calls;
+using tests::sizes;
+using tests::values;
+using tests::Vector;
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+struct Function {
+  const char* name;
+  Tensor (*make)(TensorArg t);
+};
+
+// Every function, with arguments that suit a row-major tensor of sizes {2, 1, 3} and 4-byte
+// elements.
+const Function kFunctions[] = {
+    {"view",
+     [](TensorArg t) {
+       return tenon::view(t, {3, 2});
+     }},
+    {"reshape", [](TensorArg t) { return tenon::reshape(t, {-1}); }},
+    {"flatten", [](TensorArg t) { return tenon::flatten(t); }},
+    {"select", [](TensorArg t) { return tenon::select(t, 0, 1); }},
+    {"slice", [](TensorArg t) { return tenon::slice(t, 2, 0, 3, 2); }},
+    {"narrow", [](TensorArg t) { return tenon::narrow(t, 2, 1, 2); }},
+    {"transpose", [](TensorArg t) { return tenon::transpose(t, 0, 2); }},
+    {"permute",
+     [](TensorArg t) {
+       return tenon::permute(t, {2, 0, 1});
+     }},
+    {"squeeze", [](TensorArg t) { return tenon::squeeze(t); }},
+    {"squeeze", [](TensorArg t) { return tenon::squeeze(t, 1); }},
+    {"unsqueeze", [](TensorArg t) { return tenon::unsqueeze(t, 0); }},
+    {"expand",
+     [](TensorArg t) {
+       return tenon::expand(t, {2, 4, 3});
+     }},
+    {"flip",
+     [](TensorArg t) {
+       return tenon::flip(t, {0, 2});
+     }},
+    {"as_strided", [](TensorArg t) { return tenon::as_strided(t, {2}, {-3}, 5); }},
+    {"view_as_type", [](TensorArg t) { return tenon::view_as_type(t, ScalarType::Short); }},
+};
+
+}  // namespace
+
+TEST_CASE("view: each function gives a view over the source's memory, and copies nothing") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  const TensorPtr source = from_blob(data, {2, 1, 3});
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    const Tensor view = function.make(source);
+    CHECK(view.ownership() == Ownership::View);
+    CHECK(view.use_count() == 1);
+    CHECK(view.is_alias_of(*source));
+    const auto* at = static_cast<const int32_t*>(view.const_data_ptr());
+    CHECK((at >= data && at < data + 6));
+    CHECK_FALSE(view.is_readonly());
+    CHECK(view.device() == source->device());
+    CHECK(view.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  }
+  CHECK(sizes(source) == Vector{2, 1, 3});
+  CHECK(source->use_count() == 1);
+}
+
+TEST_CASE("view: each function's view keeps the memory until it goes") {
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    Calls calls;
+    int32_t data[6] = {1, 2, 3, 4, 5, 6};
+    TensorPtr source = from_blob(data, {2, 1, 3}, ScalarType::Int, calls.deleter());
+    {
+      const Tensor view = function.make(source);
+      source.reset();
+      CHECK(calls.count == 0);
+      if (view.scalar_type() == ScalarType::Int) {
+        for (int32_t value : values<int32_t>(view)) CHECK((value >= 1 && value <= 6));
+      }
+    }
+    CHECK(calls.count == 1);
+    CHECK(calls.argument == data);
+  }
+}
+
+TEST_CASE("view: each function refuses an undefined tensor and a null pointer by its own name") {
+  for (const Function& function : kFunctions) {
+    const std::string message = std::string(function.name) + ": the source tensor is undefined";
+    CHECK_ERROR(Error::InvalidState, message, function.make(Tensor()));
+    CHECK_ERROR(Error::InvalidState, message, function.make(TensorPtr()));
+  }
+}
+
+TEST_CASE("view: each function's view of a placeholder is a placeholder") {
+  const auto source = make_tensor_ptr({2, 1, 3}, nullptr, ScalarType::Int);
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    const Tensor view = function.make(source);
+    CHECK(view.const_data_ptr() == nullptr);
+    CHECK(view.numel() > 0);
+    CHECK(view.ownership() == Ownership::View);
+  }
+}
+
+TEST_CASE("view: each function's view of a read-only tensor is read-only") {
+  const int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  const TensorPtr source = from_blob(data, {2, 1, 3});
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    const Tensor view = function.make(source);
+    CHECK(view.is_readonly());
+    CHECK_ERROR(Error::InvalidState, "read-only", view.mutable_data_ptr());
+  }
+}
+
+TEST_CASE("view: each function keeps the device, whose memory it never reads") {
+  for (const Device device : {Device(DeviceType::CUDA, 3), Device(DeviceType::Template)}) {
+    // An address that faults on access.
+    auto* const address = reinterpret_cast<int32_t*>(uintptr_t{0x100});
+    const TensorPtr source = tenon::for_blob(address, {2, 1, 3}).device(device).make_tensor_ptr();
+    for (const Function& function : kFunctions) {
+      INFO(function.name);
+      CHECK(function.make(source).device() == device);
+    }
+    CHECK(tenon::select(source, 0, 1).const_data_ptr() == address + 3);
+  }
+}
+
+TEST_CASE("view: each function takes over the dynamism, and the source cannot grow meanwhile") {
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    auto source = make_tensor_ptr({2, 1, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int,
+                                  TensorShapeDynamism::DYNAMIC);
+    {
+      Tensor view = function.make(source);
+      CHECK(view.shape_dynamism() == TensorShapeDynamism::DYNAMIC_UNBOUND);
+      CHECK_RETURNS(Error::NotSupported, "a view", resize_tensor(view, {1000}));
+      CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive",
+                    resize_tensor_ptr(source, {1000}));
+    }
+    CHECK(resize_tensor_ptr(source, {1000}) == Error::Ok);
+  }
+}
+
+TEST_CASE("view: a refused one leaves no borrow behind") {
+  auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
+  CHECK_ERROR(Error::OutOfBounds, "select: ", tenon::select(source, 0, 2));
+  CHECK_ERROR(Error::OutOfBounds, "as_strided: ", tenon::as_strided(source, {3}, {1}));
+  CHECK_ERROR(Error::InvalidArgument, "view: ", tenon::view(source, {3}));
+  CHECK(source->use_count() == 1);
+  CHECK(resize_tensor_ptr(source, {100}) == Error::Ok);
+}
+
+TEST_CASE("view: of a view keeps the first owner, not the views in between") {
+  Calls calls;
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  TensorPtr source = from_blob(data, {2, 4}, ScalarType::Int, calls.deleter());
+  Tensor middle = tenon::slice(source, 1, 1, 4);
+  Tensor last = tenon::select(tenon::flip(middle, {1}), 0, 1);
+  CHECK(middle.use_count() == 1);
+  source.reset();
+  middle = Tensor();
+  CHECK(values<int32_t>(last) == Ints{7, 6, 5});
+  CHECK(calls.count == 0);
+  last = Tensor();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("view: each function's view of an impl on the stack keeps nothing") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t shape[] = {2, 1, 3};
+  TensorImpl impl(ScalarType::Int, 3, shape, data);
+  const Tensor source(&impl);
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    const Tensor view = function.make(source);
+    CHECK(view.ownership() == Ownership::View);
+    CHECK_FALSE(view.is_alias_of(source));
+  }
+  const Tensor view = tenon::select(source, 0, 1);
+  const Tensor second = tenon::slice(view, 1, 1, 3);
+  CHECK(values<int32_t>(second) == Ints{5, 6});
+  CHECK(second.is_alias_of(view));
+}
+
+TEST_CASE("view: writes show in the source, and in its other views") {
+  auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor column = tenon::select(source, 1, 1);
+  tenon::transpose(source, 0, 1).accessor<int32_t, 2>()[1][0] = 20;
+  column.accessor<int32_t, 1>()[1] = 50;
+  CHECK(values<int32_t>(column) == Ints{20, 50});
+  CHECK(values<int32_t>(source) == Ints{1, 20, 3, 4, 50, 6});
+}
+
+TEST_CASE("view: a chain of temporaries holds together") {
+  const auto source =
+      tenon::make_tensor({2, 3, 4}, std::vector<int32_t>{0,  1,  2,  3,  4,  5,  6,  7,   //
+                                                         8,  9,  10, 11, 12, 13, 14, 15,  //
+                                                         16, 17, 18, 19, 20, 21, 22, 23});
+  const Tensor view = tenon::slice(
+      tenon::flip(tenon::transpose(tenon::select(source, 0, 1), 0, 1), {0}), 1, 0, 3, 2);
+  CHECK(sizes(view) == Vector{4, 2});
+  CHECK(values<int32_t>(view) == Ints{15, 23, 14, 22, 13, 21, 12, 20});
+}
+
+TEST_CASE("view: of rank 0 is STATIC, and so are the views of it") {
+  const auto source = make_tensor_ptr({1, 2, 3});
+  const Tensor element = tenon::select(source, 0, -1);
+  CHECK(element.dim() == 0);
+  CHECK(element.item<int32_t>() == 3);
+  CHECK(element.shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(tenon::unsqueeze(element, 0).shape_dynamism() == TensorShapeDynamism::STATIC);
+}
+
+TEST_CASE("view: it resizes within its own room, which is upward from its element 0") {
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const TensorPtr source = from_blob(data, {8});
+  Tensor part = tenon::slice(source, 0, 2, 8, 2);
+  REQUIRE(sizes(part) == Vector{3});
+  CHECK_RETURNS(Error::InvalidArgument, "room for 3", resize_tensor(part, {4}));
+  REQUIRE(resize_tensor(part, {2}) == Error::Ok);
+  CHECK(values<int32_t>(part) == Ints{2, 3});
+
+  Tensor reversed = tenon::flip(source, {0});
+  CHECK_RETURNS(Error::InvalidArgument, "room for 1", resize_tensor(reversed, {2}));
+  REQUIRE(resize_tensor(reversed, {1}) == Error::Ok);
+  CHECK(values<int32_t>(reversed) == Ints{7});
+
+  Tensor repeated = tenon::expand(tenon::slice(source, 0, 0, 1), {4});
+  CHECK_RETURNS(Error::InvalidArgument, "room for 1", resize_tensor(repeated, {2}));
+  CHECK(sizes(source) == Vector{8});
+}
+
+TEST_CASE("view: a row-major view resizes like any row-major tensor") {
+  auto source = make_tensor_ptr({4, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  Tensor rows = tenon::slice(source, 0, 1, 3);
+  REQUIRE(resize_tensor(rows, {3, 2}) == Error::Ok);
+  CHECK(values<int32_t>(rows) == Ints{3, 4, 5, 6, 7, 8});
+  CHECK(rows.is_contiguous());
+}
+
+TEST_CASE("view: its clone has its elements, in memory of its own") {
+  auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const TensorPtr clone = tenon::clone_tensor_ptr(tenon::flip(source, {1}));
+  CHECK(values<int32_t>(clone) == Ints{3, 2, 1, 6, 5, 4});
+  CHECK(clone->ownership() == Ownership::Owned);
+  const TensorPtr repeated =
+      tenon::clone_tensor_ptr(tenon::expand(tenon::slice(source, 1, 0, 1), {2, 2}));
+  CHECK(values<int32_t>(repeated) == Ints{1, 1, 4, 4});
+}
