@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// copy_, fill_, zero_, contiguous, to: moving elements between tensors, and plan_copy, which says
+// how.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "tenon/config.h"
+#include "tenon/core/memory.h"
+#include "tenon/core/scalar.h"
+#include "tenon/kernels/copy.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Whether a copy between memories that overlap may allocate.
+enum class CopyPolicy : uint8_t {
+  AllowTemporary,  ///< the source goes by way of a temporary of its size
+  NoTemporary,     ///< such a copy is refused
+};
+
+namespace detail {
+
+/// Whether the elements can be read, or with `role` "the destination" written, by the host.
+TENON_LAZY Error check_accessible(const ImplFields& tensor, const char* role) noexcept {
+  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
+    return fail(Error::NotSupported,
+                {role, " is on ", tensor.device, ", which the host cannot reach"});
+  }
+  if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
+    return fail(Error::InvalidState, {role, " is a placeholder without data"});
+  }
+  return Error::Ok;
+}
+
+/// Whether the elements can be written, each by itself.
+TENON_LAZY Error check_destination(const TensorArg& tensor, const char* role) noexcept {
+  TENON_TRY(check_defined(tensor, role));
+  const ImplFields& to = fields(tensor);
+  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, {role, " is read-only"});
+  TENON_TRY(check_accessible(to, role));
+  if (TENON_UNLIKELY(to.layout.may_overlap())) {
+    return fail(Error::InvalidArgument, {role, " has strides ", to.layout.strides, " for sizes ",
+                                         to.layout.sizes, ", at which elements share memory"});
+  }
+  return Error::Ok;
+}
+
+/// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
+TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
+  TENON_TRY(check_dims("sizes", view.sizes));
+  TENON_TRY(check_dims("strides", view.strides));
+  if (view.sizes == sizes) return Error::Ok;
+  const size_t rank = sizes.size();
+  const size_t old = view.sizes.size();
+  Dims strides;
+  bool fits = old <= rank;
+  for (size_t d = 0; fits && d < rank; ++d) {
+    const size_t from = d + old - rank;  // wraps below 0 for leading dimensions
+    const int64_t size = from < old ? view.sizes[from] : 1;
+    fits = size == sizes[d] || size == 1;
+    strides.push_back(size == 1 ? 0 : view.strides[from]);
+  }
+  if (TENON_UNLIKELY(!fits)) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", view.sizes, " of the source do not broadcast to sizes ", sizes,
+                 " of the destination"});
+  }
+  TENON_TRY(check_dims("strides", strides));
+  view.strides = std::move(strides);
+  view.sizes = sizes;
+  return check_dims("sizes", view.sizes);
+}
+
+/// The bytes that a memory with elements reaches.
+struct ByteRange {
+  uintptr_t begin;
+  uintptr_t end;
+};
+TENON_LAZY ByteRange byte_range(const TensorView& view) noexcept {
+  const auto size = static_cast<int64_t>(elementSize(view.type));
+  int64_t low = 0;
+  int64_t high = 0;
+  for (size_t d = 0; d < view.sizes.size(); ++d) {
+    const int64_t reach = view.sizes[d] == 1 ? 0 : (view.sizes[d] - 1) * view.strides[d] * size;
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto data = reinterpret_cast<uintptr_t>(view.data);
+  return {data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high + size)};
+}
+
+/// Two host memories between which elements are to be copied.
+struct CopyJob {
+  TensorView dst;
+  TensorView src;        // as it is
+  TensorView broadcast;  // to the destination's sizes
+};
+
+/// Checks a copy, except for the tensors that it is between, and plans it.
+TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
+  TENON_TRY(check_cast(job.src.type, job.dst.type, mode));
+  TENON_TRY(check_dims("sizes", job.dst.sizes));
+  TENON_TRY(check_dims("strides", job.dst.strides));
+  job.broadcast = job.src;
+  TENON_TRY(broadcast_to(job.dst.sizes, job.broadcast));
+  plan_elements(plan, job.dst, job.broadcast, mode);
+  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  const ByteRange to = byte_range(job.dst);
+  const ByteRange from = byte_range(job.src);
+  if (to.begin >= from.end || from.begin >= to.end) return Error::Ok;
+  const bool same_type = job.dst.type == job.src.type;
+  bool same_place = same_type && plan.dst == plan.src;
+  for (size_t i = 0; i < plan.rank; ++i) {
+    same_place = same_place && plan.dims[i].dst_stride == plan.dims[i].src_stride;
+  }
+  if (same_place) {
+    plan.kind = CopyKind::Alias;
+  } else if (plan.kind != CopyKind::Memcpy) {  // which run_job() does by memmove
+    plan.kind = CopyKind::Staged;
+    int64_t numel = 1;
+    for (int64_t size : job.src.sizes) numel *= size;
+    plan.temporary_nbytes = static_cast<size_t>(numel) * elementSize(job.src.type);
+  }
+  return Error::Ok;
+}
+
+/// Copies by way of a temporary, laid out row-major.
+TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job) noexcept {
+  const Allocation memory = allocate(plan.temporary_nbytes);
+  if (TENON_UNLIKELY(memory.base == nullptr)) {
+    return fail(Error::OutOfMemory,
+                {"out of memory for a temporary of ", plan.temporary_nbytes, " bytes"});
+  }
+  const Deleter release(memory.base, &std::free);
+  Layout layout;
+  TENON_TRY(make_dense_layout(job.src.sizes, nullptr, elementSize(job.src.type), layout));
+  TensorView temporary{memory.data, job.src.type, Device(), job.src.sizes, layout.strides};
+  TENON_TRY(check_dims("sizes", temporary.sizes));
+  TENON_TRY(check_dims("strides", temporary.strides));
+  copy_elements(temporary, job.src);
+  TENON_TRY(broadcast_to(job.dst.sizes, temporary));
+  copy_elements(job.dst, temporary, plan.mode);
+  return Error::Ok;
+}
+
+/// Copies between host memories that may overlap.
+TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcept {
+  CopyPlan plan;
+  TENON_TRY(plan_job(job, mode, plan));
+  if (plan.kind == CopyKind::Memcpy) {
+    std::memmove(plan.dst, plan.src, plan.nbytes);
+    return Error::Ok;
+  }
+  if (plan.kind != CopyKind::Staged) {
+    run_plan(plan);
+    return Error::Ok;
+  }
+  if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
+    return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
+                                      plan.temporary_nbytes, " bytes"});
+  }
+  return run_staged(plan, job);
+}
+
+TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
+  TENON_TRY(check_destination(dst, "the destination"));
+  TENON_TRY(check_defined(src, "the source"));
+  TENON_TRY(check_accessible(fields(src), "the source"));
+  job.dst = view_of(fields(dst));
+  job.src = view_of(fields(src));
+  return Error::Ok;
+}
+
+TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
+                             CopyPolicy policy) noexcept {
+  CopyJob job;
+  TENON_TRY(make_job(dst, src, job));
+  return run_job(job, mode, policy);
+}
+
+/// Writes the element at `element` to all of the tensor.
+TENON_LAZY Error fill_tensor(const ImplFields& tensor, const void* element) noexcept {
+  const TensorView dst = view_of(tensor);
+  TensorView src{const_cast<void*>(element), tensor.type, Device(), {}, {}};
+  TENON_TRY(check_dims("sizes", dst.sizes));
+  TENON_TRY(check_dims("strides", dst.strides));
+  TENON_TRY(broadcast_to(dst.sizes, src));
+  copy_elements(dst, src);
+  return Error::Ok;
+}
+
+TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
+  TENON_TRY(check_destination(tensor, "the tensor"));
+  alignas(16) unsigned char element[16] = {};
+  TENON_TRY(store_scalar(fields(tensor).type, value, element));
+  return fill_tensor(fields(tensor), element);
+}
+
+TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
+  TENON_TRY(check_destination(tensor, "the tensor"));
+  constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
+  return fill_tensor(fields(tensor), element);
+}
+
+TENON_LAZY Error make_contiguous(const TensorArg& source, TensorImplPtr& impl) noexcept {
+  TENON_TRY(check_accessible(fields(source), "the tensor"));
+  const ImplFields& from = fields(source);
+  TENON_TRY(make_owned(from.layout.sizes, {}, {}, from.type, from.dynamism, Contents::Uninitialized,
+                       impl));
+  CopyJob job{view_of(fields(impl)), view_of(from), {}};
+  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary);
+}
+
+}  // namespace detail
+
+/// Copies the elements of `src` to `dst`, at any strides of both, broadcasting `src` to the sizes
+/// of `dst` and converting its type.
+///
+/// Memories that overlap give the result of copying through a temporary, which is allocated only
+/// then, unless both are one block.
+/// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
+/// InvalidArgument (sizes that do not broadcast; a destination whose elements share memory),
+/// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (memory that
+/// the host cannot reach; overlap with CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or
+/// shapes of more than 6 dimensions). Nothing is changed then.
+/// Threads: the caller locks out other users of `dst`, and writers of `src`.
+/// Source: at::Tensor::copy_; CastMode is tenon's.
+template <class = void>
+[[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
+                          CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
+  const Error error = detail::copy_tensor(dst, src, mode, policy);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_", error) : error;
+}
+template <class = void>
+[[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
+  return copy_(dst, src, CastMode::Checked, policy);
+}
+
+/// What copy_() with these arguments would do. Refuses what copy_() refuses, as an Exception.
+template <class = void>
+CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
+  CopyPlan plan;
+  detail::CopyJob job;
+  Error error = detail::make_job(dst, src, job);
+  if (error == Error::Ok) error = detail::plan_job(job, mode, plan);
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    error = detail::blame("plan_copy", error);
+    detail::raise_message(error, last_error_message());
+  }
+  return plan;
+}
+
+/// Writes a value, which must fit the dtype, to all elements.
+///
+/// Errors: as copy_()'s of the destination; InvalidType and InvalidArgument as full()'s of the
+/// value.
+/// Source: at::Tensor::fill_, where values that do not fit wrap.
+template <class = void>
+[[nodiscard]] Error fill_(TensorArg tensor, const Scalar& value) noexcept {
+  const Error error = detail::fill_with(tensor, value);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("fill_", error) : error;
+}
+
+/// Writes zero to all elements.
+/// Errors: as copy_()'s of the destination.
+/// Source: at::Tensor::zero_.
+template <class = void>
+[[nodiscard]] Error zero_(TensorArg tensor) noexcept {
+  const Error error = detail::zero(tensor);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("zero_", error) : error;
+}
+
+/// The tensor itself when it is contiguous, else a row-major copy that owns its memory.
+/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that the host
+/// cannot reach), OutOfMemory.
+/// Source: at::Tensor::contiguous.
+template <class = void>
+Tensor contiguous(TensorArg tensor) {
+  detail::Made<Tensor> made;
+  Error error = detail::check_defined(tensor, "the tensor");
+  if (error == Error::Ok) {
+    if (tensor.impl().is_contiguous()) return tensor.tensor();
+    error = detail::make_contiguous(tensor, made.impl());
+  }
+  return made.finish("contiguous", error);
+}
+
+/// The tensor itself when it has the type, else a converted copy that owns its memory, with strides
+/// as clone_tensor_ptr() chooses them.
+/// Errors: as clone_tensor_ptr().
+/// Source: at::Tensor::to; CastMode is tenon's.
+template <class = void>
+Tensor to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+  detail::Made<Tensor> made;
+  if (tensor.defined() && tensor.impl().scalar_type() == type) return tensor.tensor();
+  Error error = detail::check_type(type);
+  if (error == Error::Ok) error = detail::make_clone(tensor, type, mode, made.impl());
+  return made.finish("to", error);
+}
+
+namespace detail {
+
+inline void append(Message& out, const CopyPlan& plan) noexcept {
+  append(out, plan.kind);
+  out.put(" {");
+  for (size_t i = 0; i < plan.rank; ++i) {
+    if (i != 0) out.put(", ");
+    append(out, plan.dims[i].size);
+  }
+  out.put("} of ");
+  append(out, static_cast<uint64_t>(plan.unit));
+  out.put(" bytes, ");
+  append(out, plan.src_type);
+  if (plan.src_type != plan.dst_type) {
+    out.put(" to ");
+    append(out, plan.dst_type);
+  }
+  out.put(", ");
+  append(out, static_cast<uint64_t>(plan.nbytes));
+  out.put(" bytes in all");
+  if (plan.temporary_nbytes != 0) {
+    out.put(", by way of a temporary of ");
+    append(out, static_cast<uint64_t>(plan.temporary_nbytes));
+  }
+}
+
+}  // namespace detail
+
+/// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
+template <class = void>
+std::string to_string(const CopyPlan& plan) {
+  char text[detail::kMessageCapacity];
+  detail::Message message(text, sizeof text);
+  append(message, plan);
+  return text;
+}
+
+TENON_END_NAMESPACE
