@@ -14,9 +14,12 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
+using tenon::accessor;
 using tenon::Error;
 using tenon::make_tensor;
+using tenon::ScalarType;
 using tenon::TensorAccessor;
+using tenon::TensorView;
 
 static_assert(std::is_same_v<decltype(std::declval<TensorAccessor<float, 1>>()[0]), float&>);
 static_assert(
@@ -81,4 +84,63 @@ TEST_CASE("accessor: another rank than the tensor's is refused") {
               (t.accessor<int32_t, 1>()));
   CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 3", (t.accessor<int32_t, 3>()));
   CHECK_ERROR(Error::InvalidArgument, "has 0", (make_tensor(1).accessor<int32_t, 1>()));
+}
+
+TEST_CASE("accessor: a row outlives the accessor that it came from") {
+  auto t = make_tensor({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const auto matrix = t.accessor<int32_t, 3>()[1];
+  const auto row = t.accessor<int32_t, 3>()[1][1];
+  CHECK(matrix[0][1] == 5);
+  CHECK(tests::list(matrix.strides()) == tests::Vector{2, 1});
+  CHECK(row[0] == 6);
+  CHECK_ERROR(Error::OutOfBounds, "index 2", row[2]);
+}
+
+TEST_CASE("accessor: eight dimensions by brackets and by a call") {
+  auto t = make_tensor(tests::Vector{1, 2, 1, 2, 1, 2, 1, 2},
+                       {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  auto a = t.accessor<int32_t, 8>();
+  CHECK(a[0][1][0][0][0][1][0][1] == 11);
+  CHECK(a(0, 1, 0, 0, 0, 1, 0, 1) == 11);
+  CHECK_ERROR(Error::OutOfBounds, "index 1", a[0][0][0][0][1]);
+  CHECK_ERROR(Error::OutOfBounds, "index 2 of dimension 7", a(0, 0, 0, 0, 0, 0, 0, 2));
+}
+
+TEST_CASE("accessor: of a view reads and writes through its strides") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  auto a = accessor<int32_t, 2>(make_tensor({2, 3}, data).as_view());
+  CHECK(a[1][2] == 5);
+  a(0, 1) = 10;
+  CHECK(data[1] == 10);
+  CHECK_ERROR(Error::OutOfBounds, "accessor: index 2 of dimension 0", a[2]);
+  const TensorView columns{data, ScalarType::Int, {}, {3, 2}, {1, 3}};
+  CHECK(accessor<int32_t, 2>(columns)[2][1] == 5);
+  const TensorView reversed{data + 5, ScalarType::Int, {}, {6}, {-1}};
+  CHECK(accessor<const int32_t, 1>(reversed)[1] == 4);
+  const TensorView broadcast{data, ScalarType::Int, {}, {9, 2}, {0, 3}};
+  CHECK(accessor<const int32_t, 2>(broadcast)[8][1] == 3);
+}
+
+TEST_CASE("accessor: of a view checks dtype and rank") {
+  int32_t data[6] = {};
+  const TensorView view{data, ScalarType::Int, {}, {2, 3}, {3, 1}};
+  CHECK_ERROR(Error::InvalidType, "accessor: asked for Float, but the view's dtype is Int",
+              (accessor<float, 2>(view)));
+  CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 3 dimensions, the view has 2",
+              (accessor<int32_t, 3>(view)));
+  CHECK_ERROR(Error::InvalidArgument, "accessor: strides {1} and sizes {2, 3} differ in length",
+              (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, {2, 3}, {1}})));
+  CHECK_ERROR(
+      Error::InvalidArgument, "accessor: sizes has more than 64 entries",
+      (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, tests::Vector(65, 1), {1}})));
+}
+
+TEST_CASE("accessor: of a view refuses what the host cannot read, and null data with elements") {
+  int32_t data[2] = {};
+  CHECK_ERROR(Error::NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
+              (accessor<int32_t, 1>(TensorView{data, ScalarType::Int, "cuda", {2}, {1}})));
+  CHECK_ERROR(Error::InvalidState, "accessor: the view of sizes {2} has no data",
+              (accessor<int32_t, 1>(TensorView{nullptr, ScalarType::Int, {}, {2}, {1}})));
+  CHECK(accessor<int32_t, 2>(TensorView{nullptr, ScalarType::Int, {}, {2, 0}, {1, 1}}).size(0) ==
+        2);
 }

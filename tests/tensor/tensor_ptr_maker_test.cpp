@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -150,6 +151,51 @@ TEST_CASE("for_blob: the owner may be any movable value, and is dropped after th
   log.clear();
   for_blob(data, {1}).owner(Owner(log)).deleter(deleter);
   CHECK(log == "deleter owner ");
+}
+
+TEST_CASE("for_blob: an owner whose move throws is dropped once, wherever it throws") {
+  struct Owner {
+    Owner(int& d, int moves) : dropped(&d), moves_left(moves) {}
+    Owner(Owner&& other) : moves_left(other.moves_left - 1) {
+      if (moves_left < 0) throw std::runtime_error("moved too often");
+      dropped = std::exchange(other.dropped, nullptr);
+    }
+    ~Owner() {
+      if (dropped != nullptr) ++*dropped;
+    }
+    int* dropped = nullptr;
+    int moves_left;
+  };
+  float data[1] = {};
+  int completed = 0;
+  for (int moves = 0; moves < 6; ++moves) {
+    Calls calls;
+    int dropped = 0;
+    try {
+      auto t = for_blob(data, {1}).deleter(calls.deleter()).owner(Owner(dropped, moves));
+      TensorPtr made = std::move(t);
+      CHECK(dropped == 0);
+      ++completed;
+    } catch (const std::runtime_error&) {
+    }
+    CHECK(dropped == 1);
+    CHECK(calls.count == 1);
+  }
+  CHECK(completed > 0);
+  CHECK(completed < 6);
+}
+
+TEST_CASE("for_blob: an owner keeps its alignment") {
+  struct alignas(64) Owner {
+    explicit Owner(bool& o) : ok(&o) {}
+    Owner(Owner&& other) noexcept : ok(other.ok) {}
+    ~Owner() { *ok = *ok && reinterpret_cast<uintptr_t>(this) % 64 == 0; }
+    bool* ok;
+  };
+  float data[1] = {};
+  bool ok = true;
+  for_blob(data, {1}).owner(Owner(ok)).make_tensor_ptr();
+  CHECK(ok);
 }
 
 TEST_CASE("for_blob: a deleter that is given with an owner gets the data pointer") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorAccessor: elements by index, a[i][j] or a(i, j).
+// TensorAccessor: elements by index, a[i][j] or a(i, j); and accessor(), which makes one of a view.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,21 @@
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE
 
 /// Indexes N-dimensional memory of elements T through its strides; T is const for read-only
 /// tensors.
 ///
-/// Ownership: none; the memory must stay, the sizes and strides are the accessor's own copies.
+/// Ownership: none; the memory must stay, the sizes and strides are the accessor's own copies, so
+/// that a row `a[i]` outlives `a`.
 /// Indices are checked in debug builds and wherever TENON_CHECKED is defined: OutOfBounds. In
-/// release builds a[i][j] is the multiplications and additions of a pointer loop. Source:
-/// at::TensorAccessor; ExecuTorch's, which accepts the default dim order only.
+/// release builds a loop over a[i][j] or a(i, j) has the instructions of one over a pointer with
+/// the same strides, for any rank; a test counts them.
+/// Source: at::TensorAccessor; ExecuTorch's, which accepts the default dim order only.
 template <class T, size_t N>
 class TensorAccessor {
  public:
@@ -27,12 +32,8 @@ class TensorAccessor {
   using value_type = T;
 
   /// `sizes` and `strides` point to N values each, strides in elements.
-  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) noexcept : data_(data) {
-    for (size_t d = 0; d < N; ++d) {
-      sizes_[d] = sizes[d];
-      strides_[d] = strides[d];
-    }
-  }
+  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) noexcept
+      : TensorAccessor(data, sizes, strides, std::make_index_sequence<N>()) {}
 
   T* data() const noexcept { return data_; }
   int64_t size(size_t d) const { return sizes_[check_dim(d)]; }
@@ -59,6 +60,13 @@ class TensorAccessor {
   }
 
  private:
+  // One initialiser for each value rather than a loop: GCC leaves loops of three and more in place,
+  // and a[i][j] then really copies the lists.
+  template <size_t... D>
+  TENON_ALWAYS_INLINE TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides,
+                                     std::index_sequence<D...>) noexcept
+      : data_(data), sizes_{sizes[D]...}, strides_{strides[D]...} {}
+
   template <size_t... D, class... Index>
   TENON_ALWAYS_INLINE T& at(std::index_sequence<D...>, Index... index) const {
     (check_index(D, static_cast<int64_t>(index)), ...);
@@ -80,5 +88,54 @@ class TensorAccessor {
   int64_t sizes_[N];
   int64_t strides_[N];
 };
+
+namespace detail {
+
+/// Whether elements of type `asked` may be reached through `rank` indices. `what` describes the
+/// memory: "view", "blob".
+TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarType asked,
+                              size_t rank) noexcept {
+  TENON_TRY(check_dims("sizes", view.sizes));
+  TENON_TRY(check_dims("strides", view.strides));
+  if (TENON_UNLIKELY(view.sizes.size() != rank)) {
+    return fail(Error::InvalidArgument,
+                {"asked for ", rank, " dimensions, the ", what, " has ", view.sizes.size()});
+  }
+  if (TENON_UNLIKELY(view.strides.size() != rank)) {
+    return fail(Error::InvalidArgument,
+                {"strides ", view.strides, " and sizes ", view.sizes, " differ in length"});
+  }
+  if (TENON_UNLIKELY(asked != view.type)) {
+    return fail(Error::InvalidType,
+                {"asked for ", asked, ", but the ", what, "'s dtype is ", view.type});
+  }
+  if (TENON_UNLIKELY(!view.device.is_host_accessible())) {
+    return fail(Error::NotSupported, {"memory on ", view.device, " cannot be read by the host"});
+  }
+  bool empty = false;
+  for (int64_t size : view.sizes) empty |= size == 0;
+  if (TENON_UNLIKELY(view.data == nullptr && !empty)) {
+    return fail(Error::InvalidState, {"the ", what, " of sizes ", view.sizes, " has no data"});
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// Indexed access to memory that a view describes, `accessor<float, 2>(view)[i][j]`.
+///
+/// Ownership: none; the memory must stay, the view need not.
+/// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank;
+/// NotSupported for memory that the host cannot read; InvalidState for null data with elements. A
+/// view does not know whether its memory is read-only: T is the caller's word for it.
+/// Source: Tensor::accessor().
+template <class T, size_t N>
+TensorAccessor<T, N> accessor(const TensorView& view) {
+  const Error error = detail::check_access("view", view, CppTypeToScalarType<T>::value, N);
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    detail::raise_message(detail::blame("accessor", error), last_error_message());
+  }
+  return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
+}
 
 TENON_END_NAMESPACE

@@ -2,6 +2,9 @@
 // for_blob and from_blob: tensors over memory that somebody else allocated.
 #pragma once
 
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -9,6 +12,7 @@
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
+#include "tenon/core/memory.h"
 #include "tenon/core/result.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
@@ -16,6 +20,59 @@
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
+
+struct Blob;  // exchange/blob.h
+
+namespace detail {
+
+/// A T on the heap, which moves without moving the T.
+/// Errors: what moving `value` in throws; empty when memory was out.
+template <class T>
+class Boxed {
+ public:
+  explicit Boxed(T&& value) {
+    const Allocation memory = allocate(sizeof(T));
+    block_.reset(memory.base);  // freed also when the move throws
+    if (memory.base != nullptr) value_ = ::new (memory.data) T(std::move(value));
+  }
+  Boxed(Boxed&& other) noexcept
+      : block_(std::move(other.block_)), value_(std::exchange(other.value_, nullptr)) {}
+  Boxed& operator=(Boxed&&) = delete;
+  ~Boxed() {
+    if (value_ != nullptr) value_->~T();
+  }
+  bool empty() const noexcept { return value_ == nullptr; }
+
+ private:
+  static_assert(alignof(T) <= kDataAlignment, "an owner may not need more than 64-byte alignment");
+  struct Free {
+    void operator()(void* block) const noexcept { std::free(block); }
+  };
+  std::unique_ptr<void, Free> block_;
+  T* value_ = nullptr;
+};
+
+/// Whether a Deleter can hold a T: it moves what it holds in functions that must not throw, into
+/// memory from malloc.
+template <class T>
+inline constexpr bool is_keepable_v = std::is_nothrow_move_constructible_v<T> &&
+                                      alignof(T) <= alignof(std::max_align_t);
+
+/// A T in a form that a Deleter can hold.
+template <class T>
+using Keepable = std::conditional_t<is_keepable_v<T>, T, Boxed<T>>;
+
+template <class T>
+Error check_kept(const Keepable<T>& kept) noexcept {
+  if constexpr (!is_keepable_v<T>) {
+    if (TENON_UNLIKELY(kept.empty())) {
+      return fail(Error::OutOfMemory, {"out of memory for the owner"});
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
 
 /// Collects what a tensor over a blob is made of: `for_blob(data, {2, 3}).strides({3,
 /// 1}).make_tensor_ptr()`.
@@ -65,9 +122,12 @@ class TensorPtrMaker {
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
   /// what contains it, say. Dropped after the deleter has run.
+  /// Errors: whatever moving the value throws; then the maker is as it was.
   template <class Owner>
   TensorPtrMaker&& owner(Owner owner) {
-    owner_ = Deleter(nullptr, [kept = std::move(owner)](void*) noexcept {});
+    detail::Keepable<Owner> kept(std::move(owner));
+    owner_error_ = detail::check_kept<Owner>(kept);
+    owner_ = Deleter(nullptr, [kept = std::move(kept)](void*) noexcept {});
     return std::move(*this);
   }
 
@@ -92,7 +152,9 @@ class TensorPtrMaker {
   template <class Out>
   Out make(const char* function) {
     detail::Made<Out> made;
-    const Error error = deleter_.error() != Error::Ok ? deleter_.error() : owner_.error();
+    const Error error = deleter_.error() != Error::Ok ? deleter_.error()
+                        : owner_.error() != Error::Ok ? owner_.error()
+                                                      : owner_error_;
     if (TENON_UNLIKELY(error != Error::Ok)) {
       return made.finish(function, detail::fail(error, {"out of memory for the deleter or owner"}));
     }
@@ -116,6 +178,7 @@ class TensorPtrMaker {
   TypeArg type_;
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
+  Error owner_error_ = Error::Ok;
   Deleter owner_;
   Deleter deleter_;  // last, so that it goes first
 };
@@ -161,6 +224,29 @@ struct FromBlob {
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     return make(data, sizes, strides, type, std::move(deleter), dynamism);
   }
+
+  /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
+  /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
+  /// Ownership: keeps blob.owner until the tensor lets go of the memory; drops it before this
+  /// returns when it fails. Without an owner the memory is borrowed.
+  /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
+  /// nor the dtype's. A null pointer is no placeholder here: it needs zero elements, or a Template
+  /// device.
+  Out operator()(Blob blob,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
+  /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before
+  /// blob.owner.
+  /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
+  /// all owners are dropped.
+  template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner> &&
+                                              !std::is_same_v<Owner, TensorShapeDynamism>,
+                                          int> = 0>
+  Out operator()(Blob blob, Owner owner,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
+  // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(Blob blob, F deleter,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
 
  private:
   template <class F>

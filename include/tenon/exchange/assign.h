@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// assign and copy_to: filling a pre-allocated tensor from foreign memory, and the way back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/config.h"
+#include "tenon/exchange/blob.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether foreign memory has the tensor's sizes, and can be reached. `what` is "blob".
+TENON_LAZY Error check_exchange(const Blob& blob, const ImplFields& tensor,
+                                TensorView& view) noexcept {
+  TENON_TRY(make_blob_view(blob, view));
+  const Dims& sizes = tensor.layout.sizes;
+  if (TENON_UNLIKELY(view.sizes != sizes)) {
+    int64_t numel = 0;
+    TENON_TRY(compute_numel(view.sizes, elementSize(view.type), numel));
+    return fail(Error::InvalidArgument,
+                {"the blob's sizes ", view.sizes, " hold ", numel, " elements, the tensor's ",
+                 sizes, " hold ", tensor.layout.numel, "; they have to be equal"});
+  }
+  if (TENON_UNLIKELY(!blob.device.is_host_accessible())) {
+    return fail(Error::NotSupported,
+                {"the blob is on ", blob.device, ", which the host cannot reach"});
+  }
+  if (TENON_UNLIKELY(blob.data == nullptr && tensor.layout.numel != 0)) {
+    return fail(Error::InvalidArgument, {"the blob's data is null"});
+  }
+  return Error::Ok;
+}
+
+/// The same for plain memory of the tensor's dtype, contiguous.
+TENON_LAZY Error check_exchange(const void* data, size_t nbytes, const TensorArg& tensor,
+                                TensorView& view) noexcept {
+  const ImplFields& from = fields(tensor);
+  const size_t needed = tensor.impl().nbytes();
+  if (TENON_UNLIKELY(nbytes != needed)) {
+    return fail(Error::InvalidArgument, {nbytes, " bytes were given, sizes ", from.layout.sizes,
+                                         " of ", from.type, " need ", needed});
+  }
+  if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
+    return fail(Error::InvalidArgument, {"the data pointer is null"});
+  }
+  Layout layout;
+  TENON_TRY(make_dense_layout(from.layout.sizes, nullptr, elementSize(from.type), layout));
+  view = {const_cast<void*>(data), from.type, Device(), layout.sizes, layout.strides};
+  return check_dims("sizes", view.sizes);
+}
+
+TENON_LAZY Error make_assign_job(const TensorArg& out, const Blob& blob, CastMode mode,
+                                 CopyJob& job) noexcept {
+  TENON_TRY(check_destination(out, "the tensor"));
+  TENON_TRY(check_exchange(blob, fields(out), job.src));
+  TENON_TRY(check_cast(job.src.type, fields(out).type, mode));
+  job.dst = view_of(fields(out));
+  return Error::Ok;
+}
+
+TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode) noexcept {
+  CopyJob job;
+  TENON_TRY(make_assign_job(out, blob, mode, job));
+  return run_job(job, mode, CopyPolicy::AllowTemporary);
+}
+
+TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes) noexcept {
+  CopyJob job;
+  TENON_TRY(check_destination(out, "the tensor"));
+  TENON_TRY(check_exchange(data, nbytes, out, job.src));
+  job.dst = view_of(fields(out));
+  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+}
+
+TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode) noexcept {
+  CopyJob job;
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  TENON_TRY(check_accessible(fields(tensor), "the tensor"));
+  TENON_TRY(check_exchange(blob, fields(tensor), job.dst));
+  if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, {"the blob is read-only"});
+  Layout layout;
+  TENON_TRY(make_layout(job.dst.sizes, {}, job.dst.strides, elementSize(job.dst.type), layout));
+  if (TENON_UNLIKELY(layout.may_overlap())) {
+    return fail(Error::InvalidArgument, {"the blob has strides ", job.dst.strides, " for sizes ",
+                                         job.dst.sizes, ", at which elements share memory"});
+  }
+  job.src = view_of(fields(tensor));
+  return run_job(job, mode, CopyPolicy::AllowTemporary);
+}
+
+TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
+  CopyJob job;
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  TENON_TRY(check_accessible(fields(tensor), "the tensor"));
+  TENON_TRY(check_exchange(data, nbytes, tensor, job.dst));
+  job.src = view_of(fields(tensor));
+  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+}
+
+}  // namespace detail
+
+/// Fills a tensor, an output that was allocated in advance say, from a blob of the same sizes, at
+/// any strides of both: a legacy system's buffer, a camera's padded rows.
+///
+/// Ownership: borrows both for the length of the call. Nothing beyond the elements of either is
+/// touched. A blob over the tensor's own memory is copied by way of a temporary.
+/// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
+/// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
+/// refuses; a tensor whose elements share memory), InvalidType (a cast that canCast() refuses, with
+/// CastMode::Checked), NotSupported (memory that the host cannot reach), OutOfMemory. Nothing is
+/// changed then.
+template <class = void>
+[[nodiscard]] Error assign(TensorArg out, const Blob& blob,
+                           CastMode mode = CastMode::Checked) noexcept {
+  const Error error = detail::assign_blob(out, blob, mode);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("assign", error) : error;
+}
+
+/// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
+/// `nbytes` bytes.
+/// Errors: as above; InvalidArgument for another byte count.
+template <class = void>
+[[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
+  const Error error = detail::assign_bytes(out, data, nbytes);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("assign", error) : error;
+}
+
+/// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
+/// last_error_message() says why.
+template <class = void>
+[[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
+                              CastMode mode = CastMode::Checked) noexcept {
+  detail::CopyJob job;
+  const Error error = detail::make_assign_job(out, blob, mode, job);
+  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));
+  return error == Error::Ok;
+}
+template <class = void>
+[[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
+  TensorView view;
+  Error error = detail::check_destination(out, "the tensor");
+  if (error == Error::Ok) error = detail::check_exchange(data, nbytes, out, view);
+  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));
+  return error == Error::Ok;
+}
+
+/// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
+/// Errors: as assign(); InvalidState for a read-only blob.
+template <class = void>
+[[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
+                            CastMode mode = CastMode::Checked) noexcept {
+  const Error error = detail::copy_to_blob(tensor, blob, mode);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_to", error) : error;
+}
+
+/// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
+/// Errors: as assign().
+template <class = void>
+[[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
+  const Error error = detail::copy_to_bytes(tensor, data, nbytes);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_to", error) : error;
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// assign and copy_to between tensors and blobs, or plain memory, that overlap.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/exchange/assign.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/copy_model.h"
+#include "tensor/helpers.h"
+
+using tenon::assign;
+using tenon::Blob;
+using tenon::copy_to;
+using tenon::Error;
+using tenon::make_tensor_ptr;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tests::values;
+using tests::copy_model::Scene;
+using tests::copy_model::Scenes;
+using tests::copy_model::Variety;
+using tests::copy_model::Window;
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+Tensor tensor_over(Scene& scene, const Window& window) {
+  return tenon::for_blob(scene.at(window), window.sizes, window.type)
+      .strides(window.strides)
+      .make_tensor();
+}
+Blob blob_over(Scene& scene, const Window& window) {
+  return Blob{scene.at(window), window.sizes, window.strides, window.type};
+}
+
+// How many scenes of windows over one memory do not come out as a temporary would make them, and
+// how many overlap.
+struct Tally {
+  int wrong = 0;
+  int overlapping = 0;
+};
+template <class F>
+Tally tally(Variety variety, F&& copy) {
+  Tally result;
+  for (uint64_t seed = 1; seed <= 5000; ++seed) {
+    Scene scene = Scenes(seed).make(variety);
+    const tests::Bytes expected = scene.expected();
+    if (copy(scene) != Error::Ok || scene.memory != expected) ++result.wrong;
+    result.overlapping += scene.meet();
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("assign: from a blob over the tensor's own memory, as if through a temporary") {
+  const Tally result = tally(Variety::SameSizes, [](Scene& scene) {
+    return assign(tensor_over(scene, scene.dst), blob_over(scene, scene.src), scene.mode);
+  });
+  CHECK(result.wrong == 0);
+  CHECK(result.overlapping > 2000);
+}
+
+TEST_CASE("copy_to: to a blob over the tensor's own memory, as if through a temporary") {
+  const Tally result = tally(Variety::SameSizes, [](Scene& scene) {
+    return copy_to(tensor_over(scene, scene.src), blob_over(scene, scene.dst), scene.mode);
+  });
+  CHECK(result.wrong == 0);
+  CHECK(result.overlapping > 2000);
+}
+
+TEST_CASE("assign: from plain memory that is the tensor's own, as if through a temporary") {
+  const Tally result = tally(Variety::DenseSource, [](Scene& scene) {
+    const auto nbytes = static_cast<size_t>(scene.src.numel() * scene.src.item());
+    return assign(tensor_over(scene, scene.dst), scene.at(scene.src), nbytes);
+  });
+  CHECK(result.wrong == 0);
+  CHECK(result.overlapping > 2000);
+}
+
+TEST_CASE("copy_to: to plain memory that is the tensor's own, as if through a temporary") {
+  const Tally result = tally(Variety::DenseTarget, [](Scene& scene) {
+    const auto nbytes = static_cast<size_t>(scene.dst.numel() * scene.dst.item());
+    return copy_to(tensor_over(scene, scene.src), scene.at(scene.dst), nbytes);
+  });
+  CHECK(result.wrong == 0);
+  CHECK(result.overlapping > 2000);
+}
+
+TEST_CASE("assign: a tensor's own memory assigned to it changes nothing, moved it moves") {
+  auto t = make_tensor_ptr({1, 2, 3, 4, 5});
+  int32_t* const data = t->mutable_data_ptr<int32_t>();
+  CHECK(assign(t, data, 20) == Error::Ok);
+  CHECK(copy_to(t, data, 20) == Error::Ok);
+  CHECK(assign(t, tenon::to_blob(t)) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5});
+  CHECK(assign(tenon::slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 1, 2, 3, 4});
+  CHECK(copy_to(tenon::slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 4});
+}
+
+TEST_CASE("assign: a tensor is reversed by a blob over its own memory") {
+  auto t = make_tensor_ptr({1, 2, 3});
+  const Blob reversed{t->mutable_data_ptr<int32_t>() + 2, {3}, {-1}, ScalarType::Int};
+  CHECK(assign(t, reversed) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{3, 2, 1});
+  CHECK(copy_to(t, reversed) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3});
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/exchange/binary.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Dims;
+using tenon::Error;
+using tenon::from_binary;
+using tenon::from_blob;
+using tenon::kAllElements;
+using tenon::make_tensor_ptr;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Span;
+using tenon::Tensor;
+using tenon::TensorImpl;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tenon::to_binary;
+using tenon::try_from_binary;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using Ints = std::vector<int32_t>;
+
+// The little-endian bytes of the first `count` values.
+Bytes bytes_of(const Ints& numbers, size_t count) {
+  Bytes bytes;
+  for (size_t i = 0; i < count && i < numbers.size(); ++i) {
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      bytes.push_back(static_cast<uint8_t>(static_cast<uint32_t>(numbers[i]) >> shift & 0xff));
+    }
+  }
+  return bytes;
+}
+
+Ints counting(int32_t count) {
+  Ints numbers;
+  for (int32_t i = 0; i < count; ++i) numbers.push_back(i * 0x01020304);
+  return numbers;
+}
+
+}  // namespace
+
+// to_binary
+
+TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
+  CHECK(to_binary(make_tensor_ptr({2, 1}, {1, -2})) == Bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff});
+  CHECK(to_binary(make_tensor_ptr({1.0f, -2.0f})) == Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0});
+  CHECK(to_binary(make_tensor_ptr(uint16_t{0x1234})) == Bytes{0x34, 0x12});
+  CHECK(to_binary(make_tensor_ptr(int64_t{0x0102030405060708})) == Bytes{8, 7, 6, 5, 4, 3, 2, 1});
+  CHECK(to_binary(make_tensor_ptr(1.0)) == Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0x3f});
+  CHECK(to_binary(make_tensor_ptr(tenon::Half(1.0f))) == Bytes{0, 0x3c});
+  CHECK(to_binary(make_tensor_ptr(tenon::BFloat16(1.0f))) == Bytes{0x80, 0x3f});
+  CHECK(to_binary(make_tensor_ptr({true, false})) == Bytes{1, 0});
+  CHECK(to_binary(make_tensor_ptr(tenon::complex<float>(1, 2))) ==
+        Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40});
+}
+
+TEST_CASE("to_binary: takes a Tensor as well as a TensorPtr, and one over an impl on the stack") {
+  auto t = make_tensor_ptr({uint8_t{5}, uint8_t{6}});
+  CHECK(to_binary(*t) == Bytes{5, 6});
+  uint8_t data[2] = {7, 8};
+  const int64_t shape[] = {2};
+  TensorImpl impl(ScalarType::Byte, 1, shape, data);
+  CHECK(to_binary(Tensor(&impl)) == Bytes{7, 8});
+}
+
+TEST_CASE("to_binary: strides of any value give the logical order") {
+  Ints data = counting(24);
+  const auto check = [](const TensorPtr& t) {
+    const Ints expected = values<int32_t>(t);
+    CHECK(to_binary(t) == bytes_of(expected, expected.size()));
+  };
+  check(from_blob(data.data(), {2, 3}, {1, 2}));
+  check(from_blob(data.data(), {2, 3}, {8, 2}));
+  check(from_blob(data.data() + 23, {4, 6}, {-6, -1}));
+  check(from_blob(data.data() + 5, {3, 6}, {0, -1}));
+  check(from_blob(data.data(), {2, 1, 3}, {4, 1000000, 1}));
+  check(from_blob(data.data(), {1, 1, 2, 1, 2, 1, 3, 2}, {9, 9, 1, 9, 2, 9, 4, 12}));
+}
+
+TEST_CASE("to_binary: the limit counts elements, from the first one in row-major order") {
+  auto t = make_tensor_ptr({2, 3}, {10, 20, 30, 40, 50, 60});
+  CHECK(to_binary(t, 0).empty());
+  CHECK(to_binary(t, 1) == Bytes{10, 0, 0, 0});
+  CHECK(to_binary(t, 4).size() == 16);
+  CHECK(to_binary(t, 6).size() == 24);
+  CHECK(to_binary(t, 7).size() == 24);
+  CHECK(to_binary(t, kAllElements) == to_binary(t));
+  auto complex = make_tensor_ptr({2}, {tenon::complex<float>(1, 2), tenon::complex<float>(3, 4)});
+  CHECK(to_binary(complex, 1).size() == 8);
+}
+
+TEST_CASE("to_binary: every limit of a strided tensor is a prefix of all its elements") {
+  Ints data = counting(120);
+  const auto check = [](const TensorPtr& t) {
+    const Ints expected = values<int32_t>(t);
+    bool all = true;
+    for (size_t n = 0; n <= expected.size() + 1; ++n) {
+      all = all && to_binary(t, static_cast<int64_t>(n)) == bytes_of(expected, n);
+    }
+    CHECK(all);
+  };
+  check(from_blob(data.data(), {2, 3, 4, 5}, {1, 2, 6, 24}));
+  check(from_blob(data.data() + 119, {4, 5, 6}, {-30, -1, -5}));
+  check(from_blob(data.data(), {3, 1, 4, 2}, {0, 77, 2, 1}));
+  check(from_blob(data.data(), {2, 1, 2, 1, 3, 1, 2, 2}, {1, 1, 2, 1, 4, 1, 12, 24}));
+  check(from_blob(data.data(), {7}, {3}));
+}
+
+TEST_CASE("to_binary: no elements are no bytes, and 0-d is one element") {
+  CHECK(to_binary(make_tensor_ptr({0, 3}, {})).empty());
+  float* const null = nullptr;
+  CHECK(to_binary(from_blob(null, {2, 0}, {7, 5})).empty());
+  CHECK(to_binary(make_tensor_ptr(uint8_t{9})) == Bytes{9});
+  CHECK(to_binary(make_tensor_ptr(uint8_t{9}), 0).empty());
+}
+
+TEST_CASE("to_binary: a Bool is 0 or 1, whatever byte is in memory") {
+  uint8_t data[4] = {0, 1, 2, 255};
+  CHECK(to_binary(from_blob(data, {4}, ScalarType::Bool)) == Bytes{0, 1, 1, 1});
+  CHECK(to_binary(from_blob(data + 3, {4}, {-1}, ScalarType::Bool)) == Bytes{1, 1, 1, 0});
+}
+
+TEST_CASE("to_binary: the elements of a read-only tensor may be read") {
+  const uint8_t data[2] = {3, 4};
+  CHECK(to_binary(from_blob(data, {2})) == Bytes{3, 4});
+}
+
+TEST_CASE("to_binary: what has no elements to read, and a negative limit, are errors") {
+  CHECK_ERROR(Error::InvalidState, "to_binary: the tensor is undefined", to_binary(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "to_binary: the tensor is undefined", to_binary(TensorPtr()));
+  CHECK_ERROR(Error::InvalidState, "to_binary: the tensor is a placeholder without data",
+              to_binary(make_tensor_ptr({2}, nullptr)));
+  float data[2] = {};
+  CHECK_ERROR(Error::NotSupported, "to_binary: memory on cuda:0 cannot be read by the host",
+              to_binary(tenon::for_blob(data, {2}).device("cuda").make_tensor_ptr()));
+  CHECK_ERROR(Error::InvalidArgument, "to_binary: the limit of -1 elements is negative",
+              to_binary(make_tensor_ptr(1), -1));
+}
+
+// from_binary
+
+TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {
+  const Bytes bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff};
+  auto t = from_binary(bytes, {2, 1}, ScalarType::Int);
+  CHECK(values<int32_t>(t) == Ints{1, -2});
+  CHECK(sizes(t) == Vector{2, 1});
+  CHECK(strides(t) == Vector{1, 1});
+  CHECK(t->ownership() == Ownership::Owned);
+  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(t->is_aligned(64));
+  CHECK_FALSE(t->is_readonly());
+  CHECK(
+      from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)->shape_dynamism() ==
+      TensorShapeDynamism::STATIC);
+}
+
+TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a length") {
+  const Bytes vector{0, 0x3c};
+  const std::array<uint8_t, 2> array{0, 0x3c};
+  const uint8_t raw[2] = {0, 0x3c};
+  const char text[3] = {'x', 0, 0x3c};
+  const Dims one{1};
+  const auto is_one = [](const TensorPtr& t) {
+    return static_cast<float>(t->item<tenon::Half>()) == 1.0f;
+  };
+  CHECK(is_one(from_binary(vector, one, ScalarType::Half)));
+  CHECK(is_one(from_binary(array, one, ScalarType::Half)));
+  CHECK(is_one(from_binary(raw, one, ScalarType::Half)));
+  CHECK(is_one(from_binary(Span<const uint8_t>(vector), one, ScalarType::Half)));
+  CHECK(is_one(from_binary({raw, 2}, {1}, ScalarType::Half)));
+  CHECK(is_one(from_binary(text + 1, 2, {1}, ScalarType::Half)));
+}
+
+TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {
+  for (ScalarType type :
+       {ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long,
+        ScalarType::Half, ScalarType::Float, ScalarType::Double, ScalarType::ComplexHalf,
+        ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::BFloat16,
+        ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz,
+        ScalarType::Float8_e4m3fnuz, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64}) {
+    Bytes bytes;
+    for (size_t i = 0; i < 6 * tenon::elementSize(type); ++i) {
+      bytes.push_back(static_cast<uint8_t>(17 * i + 3));
+    }
+    auto t = from_binary(bytes, {2, 3}, type);
+    CHECK(t->scalar_type() == type);
+    CHECK(to_binary(t) == bytes);
+  }
+}
+
+TEST_CASE("from_binary: Bool bytes other than 0 and 1 become 1") {
+  auto t = from_binary(Bytes{0, 1, 2, 128, 255}, {5}, ScalarType::Bool);
+  CHECK(values<uint8_t>(from_blob(t->mutable_data_ptr(), {5}, ScalarType::Byte)) ==
+        Bytes{0, 1, 1, 1, 1});
+}
+
+TEST_CASE("from_binary: no elements, one element, and eight dimensions") {
+  CHECK(from_binary(Bytes(), {0, 3}, ScalarType::Float)->numel() == 0);
+  CHECK(from_binary(nullptr, 0, {0}, ScalarType::Float)->numel() == 0);
+  CHECK(from_binary(Bytes{7}, {}, ScalarType::Byte)->item<uint8_t>() == 7);
+  CHECK(from_binary(Bytes(256, 1), Vector(8, 2), ScalarType::Byte)->dim() == 8);
+}
+
+TEST_CASE("from_binary: another number of bytes than the sizes need is an error naming both") {
+  CHECK_ERROR(Error::InvalidArgument,
+              "from_binary: 23 bytes were given, sizes {2, 3} of Float need 24",
+              from_binary(Bytes(23), {2, 3}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidArgument,
+              "from_binary: 25 bytes were given, sizes {2, 3} of Float need 24",
+              from_binary(Bytes(25), {2, 3}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidArgument, "from_binary: 0 bytes were given, sizes {} of Byte need 1",
+              from_binary(Bytes(), {}, ScalarType::Byte));
+}
+
+TEST_CASE("from_binary: a null pointer to bytes, bad sizes and dtypes are errors") {
+  CHECK_ERROR(Error::InvalidArgument, "from_binary: the pointer to 4 bytes is null",
+              from_binary(nullptr, 4, {1}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidArgument, "from_binary: size -1 of dimension 0",
+              from_binary(Bytes(4), {-1}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidArgument, "overflow",
+              from_binary(Bytes(4), {INT64_MAX, 2}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidArgument, "from_binary: sizes has more than 64",
+              from_binary(Bytes(4), Vector(65, 1), ScalarType::Float));
+  CHECK_ERROR(Error::InvalidType, "from_binary: Undefined is not an element type",
+              from_binary(Bytes(4), {1}, ScalarType::Undefined));
+}
+
+TEST_CASE("try_from_binary: gives the value, or the error by its own name") {
+  CHECK(try_from_binary(Bytes(4), {1}, ScalarType::Float).ok());
+  auto failed = try_from_binary(Bytes(3), {1}, ScalarType::Float);
+  CHECK(failed.error() == Error::InvalidArgument);
+  CHECK(tests::contains(failed.message(), "try_from_binary: 3 bytes were given"));
+}
+
+// Byte order.
