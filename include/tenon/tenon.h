@@ -20,9 +20,11 @@
 
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
+#include "tenon/tensor/format.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor.h"
@@ -30,3 +32,8 @@
 #include "tenon/tensor/tensor_impl.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+
+#include "tenon/exchange/assign.h"
+#include "tenon/exchange/binary.h"
+#include "tenon/exchange/blob.h"

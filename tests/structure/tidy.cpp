@@ -2,4 +2,5 @@
 // What clang-tidy reads: every public header.
 #include "tenon/compat/executorch.h"
 #include "tenon/interop/npy.h"
+#include "tenon/ostream.h"
 #include "tenon/tenon.h"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// operator<< for tensors and for the types that describe them. Nothing else in tenon includes
+// <ostream>.
+//
+// Half, BFloat16 and the Float8 types need none: they convert to float, and print as one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <type_traits>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/complex.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/message.h"
+#include "tenon/core/scalar.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/tensor/format.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// to_string(tensor), with the default options.
+inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return out << to_string(tensor);
+}
+/// The tensor, not the pointer. Not a template, so that it comes before C++20's for unique_ptr.
+inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
+  return out << to_string(tensor);
+}
+
+/// "InvalidArgument".
+inline std::ostream& operator<<(std::ostream& out, Error error) { return out << toString(error); }
+
+/// What error messages say of the value: "Float", "cuda:1", "0.5", "1 + 2i". A template, as for Dims
+/// below, since much that prints by itself converts to these.
+template <class T, std::enable_if_t<std::is_same_v<T, ScalarType> || std::is_same_v<T, Device> ||
+                                        std::is_same_v<T, Scalar>,
+                                    int> = 0>
+std::ostream& operator<<(std::ostream& out, const T& value) {
+  char text[64];
+  detail::Message message(text, sizeof text);
+  append(message, value);
+  return out << text;
+}
+
+namespace detail {
+
+/// 8-bit integers are numbers here, not characters.
+template <class T>
+void put_number(std::ostream& out, std::streamsize width, const T& value) {
+  out.width(width);
+  if constexpr (std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>) {
+    out << int{value};
+  } else {
+    out << value;
+  }
+}
+
+}  // namespace detail
+
+/// "(1,2)". The stream's format, its width included, is that of each part.
+/// Source: std::complex.
+template <class T>
+std::ostream& operator<<(std::ostream& out, const complex<T>& value) {
+  const std::streamsize width = out.width(0);
+  out << '(';
+  detail::put_number(out, width, value.real());
+  out << ',';
+  detail::put_number(out, width, value.imag());
+  return out << ')';
+}
+
+/// "{2, 3}": a span of any element type. The stream's format, its width included, is that of each
+/// number.
+template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+std::ostream& operator<<(std::ostream& out, Span<T> values) {
+  const std::streamsize width = out.width(0);
+  out << '{';
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) out << ", ";
+    detail::put_number(out, width, values[i]);
+  }
+  return out << '}';
+}
+template <class T, std::enable_if_t<std::is_same_v<T, Dims>, int> = 0>
+std::ostream& operator<<(std::ostream& out, const T& dims) {
+  return out << ArrayRef<int64_t>(dims);
+}
+
+TENON_END_NAMESPACE
