@@ -1,0 +1,707 @@
+# SPDX-License-Identifier: MIT
+"""Shows tenon's objects in gdb. In gdb, or in ~/.gdbinit:
+
+    source /path/to/tenon_gdb.py
+
+A tensor is its dtype and sizes, where it is, what is unusual about it, and its first elements, as
+many as `set print elements` allows:
+
+    Float {2, 3} at 0x5581... = {{1, 2, 3}, {4, 5, 6}}
+
+`print/r` shows the members instead. Everything is read from memory, by the members' names; no
+function of the process is ever called, so that it works on core dumps. Memory that cannot be read
+and objects that cannot be tensors are described, never an error. docs/debugging.md says more.
+"""
+
+import math
+import re
+
+import gdb
+import gdb.printing
+import gdb.types
+import gdb.xmethod
+
+MAX_DIMS = 64  # kMaxDims: more are the sign of an object that is none
+
+# How many elements a variable window is given, which may ask for all there are; more if
+# `set print elements` is.
+WINDOW_LIMIT = 1000
+
+# By DeviceType's numbers, which are DLPack's.
+DEVICES = {
+    1: "cpu", 2: "cuda", 3: "cuda_host", 4: "opencl", 7: "vulkan", 8: "metal", 9: "vpi",
+    10: "rocm", 11: "rocm_host", 13: "cuda_managed", 14: "oneapi", 15: "webgpu", 16: "hexagon",
+    17: "maia", 127: "template"}
+# Device::is_host_accessible()
+HOST_DEVICES = {"cpu", "cuda_host", "rocm_host", "cuda_managed"}
+
+
+class Instead(Exception):
+    """The text to show where there is no tensor to be shown."""
+
+
+def braces(items):
+    return "{" + ", ".join(str(item) for item in items) + "}"
+
+
+def element_limit():
+    """How many elements `print` may show, `print -elements N` included; math.inf for all."""
+    if hasattr(gdb, "print_options"):  # gdb 13
+        return gdb.print_options().get("max_elements") or math.inf
+    return gdb.parameter("print elements") or math.inf
+
+
+def enumerator(value):
+    """An enumerator's own name, "Float"; a number that is none of them as "ScalarType(99)"."""
+    kind = value.type.strip_typedefs()
+    for field in kind.fields():
+        if field.enumval == int(value):
+            return field.name.split("::")[-1]
+    return "%s(%d)" % (kind.name.split("::")[-1], int(value))
+
+
+def inline_array(value):
+    """The values of a Dims or a DimOrder. Raises Instead for more of them than there can be."""
+    size = int(value["size_"])
+    on_heap = int(value["on_heap_"])
+    if size > (MAX_DIMS if on_heap else value["inline_"].type.range()[1] + 1):
+        raise Instead("<corrupt: %d dimensions>" % size)
+    first = value["heap_"] if on_heap else value["inline_"]
+    return [int(first[i]) for i in range(size)]
+
+
+def device_text(value):
+    number = int(value["type_"])
+    name = DEVICES.get(number, "DeviceType(%d)" % number)
+    return name if name == "cpu" else "%s:%d" % (name, int(value["index_"]))
+
+
+def pointer_in(value):
+    """The first pointer among the members of an object, those of its bases and members included:
+    what a smart pointer of any standard library points to. None when there is no pointer."""
+    for field in value.type.strip_typedefs().fields():
+        if not hasattr(field, "bitpos"):
+            continue  # static
+        code = field.type.strip_typedefs().code
+        if code == gdb.TYPE_CODE_PTR:
+            return value[field]
+        if code == gdb.TYPE_CODE_STRUCT:
+            found = pointer_in(value[field])
+            if found is not None:
+                return found
+    return None
+
+
+def use_count(shared):
+    """A std::shared_ptr's count, None where it is not known."""
+    # Not simply through the pointer's target: gdb would look for its dynamic type, which may be
+    # missing in the debug information, and warn.
+    for control, member, unit in (("_M_refcount", "_M_use_count", 0),  # libstdc++
+                                  ("__cntrl_", "__shared_owners_", 1)):  # libc++ counts from 0
+        try:
+            pointer = shared[control]
+            if pointer.type.strip_typedefs().code != gdb.TYPE_CODE_PTR:
+                pointer = pointer_in(pointer)
+            if int(pointer) == 0:
+                return None
+            offset, kind = member_of(pointer.type.strip_typedefs().target(), member)
+            return int(at(int(pointer) + offset, kind)) + unit
+        except (gdb.error, LookupError, AttributeError):
+            continue  # another library's, or not described
+    return None
+
+
+def member_of(kind, name):
+    """The offset in bytes and the type of a class's or its bases' member."""
+    for field in kind.strip_typedefs().fields():
+        if field.name == name:
+            return field.bitpos // 8, field.type
+        if field.is_base_class:
+            try:
+                offset, found = member_of(field.type, name)
+                return field.bitpos // 8 + offset, found
+            except LookupError:
+                pass
+    raise LookupError(name)
+
+
+def at(address, kind):
+    """The object of a type at an address."""
+    pointer = kind.pointer()
+    bits = 8 * pointer.sizeof
+    return gdb.Value(address % (1 << bits)).cast(pointer).dereference()
+
+
+def is_byte(kind):
+    """Whether it is an integer that gdb would show as a character."""
+    kind = kind.strip_typedefs()
+    return kind.sizeof == 1 and kind.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR)
+
+
+def text_of(value):
+    """An element as text: gdb's own, but for the types that gdb cannot show."""
+    if isinstance(value, gdb.Value):
+        return value.format_string()
+    return "%.17g" % value if isinstance(value, float) else str(value)
+
+
+def complex_text(real, imag):
+    imag = text_of(imag)
+    sign = "-" if imag.startswith("-") else "+"
+    return "%s %s %si" % (text_of(real), sign, imag.lstrip("-"))
+
+
+class SmallFloatFormat:
+    """An 8- or 16-bit floating format: detail::SmallFloatFormat."""
+
+    def __init__(self, exponent_bits, mantissa_bits, bias, specials):
+        self.exponent_bits = exponent_bits
+        self.mantissa_bits = mantissa_bits
+        self.bias = bias
+        self.specials = specials
+
+    def decode(self, bits):
+        """The number, or "nan": gdb would add a payload that is not there."""
+        mantissa = bits & ((1 << self.mantissa_bits) - 1)
+        exponent = (bits >> self.mantissa_bits) & ((1 << self.exponent_bits) - 1)
+        sign_bit = 1 << (self.exponent_bits + self.mantissa_bits)
+        sign = -1.0 if bits & sign_bit else 1.0
+        if self.specials == "Ieee":
+            if exponent == (1 << self.exponent_bits) - 1:
+                return "nan" if mantissa != 0 else "-inf" if sign < 0 else "inf"
+        elif (bits == sign_bit if self.specials == "UnsignedZero"
+              else bits & (sign_bit - 1) == sign_bit - 1):
+            return "nan"
+        if exponent == 0:
+            return sign * math.ldexp(mantissa, 1 - self.bias - self.mantissa_bits)
+        return sign * math.ldexp(mantissa + (1 << self.mantissa_bits),
+                                 exponent - self.bias - self.mantissa_bits)
+
+
+SMALL_FLOATS = {
+    "Half": SmallFloatFormat(5, 10, 15, "Ieee"),
+    "BFloat16": SmallFloatFormat(8, 7, 127, "Ieee"),
+    "Float8_e5m2": SmallFloatFormat(5, 2, 15, "Ieee"),
+    "Float8_e4m3fn": SmallFloatFormat(4, 3, 7, "FiniteOnly"),
+    "Float8_e5m2fnuz": SmallFloatFormat(5, 2, 16, "UnsignedZero"),
+    "Float8_e4m3fnuz": SmallFloatFormat(4, 3, 8, "UnsignedZero"),
+}
+
+COMPLEX = {"ComplexHalf": "Half", "ComplexFloat": "Float", "ComplexDouble": "Double"}
+
+# The C type of an element or its bits; the first of several that has the size.
+C_TYPES = {
+    "Byte": (1, "unsigned char"), "Char": (1, "signed char"), "Short": (2, "short"),
+    "Int": (4, "int"), "Long": (8, "long", "long long"), "Float": (4, "float"),
+    "Double": (8, "double"), "Bool": (1, "bool"), "UInt16": (2, "unsigned short"),
+    "UInt32": (4, "unsigned int"), "UInt64": (8, "unsigned long", "unsigned long long"),
+    "Half": (2, "unsigned short"), "BFloat16": (2, "unsigned short"),
+    "Float8_e5m2": (1, "unsigned char"), "Float8_e4m3fn": (1, "unsigned char"),
+    "Float8_e5m2fnuz": (1, "unsigned char"), "Float8_e4m3fnuz": (1, "unsigned char"),
+}
+
+
+class ElementType:
+    """Reads elements of a dtype."""
+
+    def __init__(self, name):
+        """Raises LookupError for a name that is no dtype."""
+        self.part = ElementType(COMPLEX[name]) if name in COMPLEX else None
+        if self.part:
+            self.size = 2 * self.part.size
+            return
+        self.size, *c_names = C_TYPES[name]
+        kinds = [gdb.lookup_type(c_name) for c_name in c_names]
+        self.kind = next(kind for kind in kinds if kind.sizeof == self.size)
+        self.format = SMALL_FLOATS.get(name)
+
+    def is_c_number(self):
+        """Whether gdb shows the elements rightly by itself."""
+        return not self.part and not self.format and not is_byte(self.kind)
+
+    def value(self, address):
+        """What a variable window can show, for an element that is not complex."""
+        if self.is_c_number():
+            return at(address, self.kind)
+        return float(self.read(address)) if self.format else self.read(address)
+
+    def read(self, address):
+        """A number, text, or a gdb.Value that has been read. Raises gdb.MemoryError."""
+        if self.part:
+            return complex_text(self.part.read(address), self.part.read(address + self.part.size))
+        value = at(address, self.kind)
+        value.fetch_lazy()
+        if self.format:
+            return self.format.decode(int(value))
+        return int(value) if is_byte(self.kind) else value
+
+
+class Description:
+    """A shape of elements in memory: what tensors, views and blobs have in common."""
+
+    def __init__(self, data, dtype, device, sizes, strides, notes=()):
+        """`data` to `strides` are the members; `strides` may be None for dense ones. `notes` is
+        what else to say. Raises Instead for what cannot be a shape."""
+        self.members = [("[dtype]", dtype), ("[sizes]", sizes), ("[device]", device)]
+        if strides is not None:
+            self.members.insert(2, ("[strides]", strides))
+        self.data = int(data)
+        self.dtype = enumerator(dtype)
+        self.device = device_text(device)
+        self.sizes = inline_array(sizes)
+        self.numel = math.prod(self.sizes)
+        self.dense_strides = [math.prod(size or 1 for size in self.sizes[d + 1:])
+                              for d in range(len(self.sizes))]
+        self.strides = self.dense_strides if strides is None else inline_array(strides)
+        if min(self.sizes, default=0) < 0 or len(self.strides) != len(self.sizes):
+            raise Instead("<corrupt: sizes %s, strides %s>"
+                          % (braces(self.sizes), braces(self.strides)))
+        try:
+            self.element = ElementType(self.dtype)
+        except LookupError:
+            self.element = None
+        self.is_host = self.device.split(":")[0] in HOST_DEVICES
+        self.notes = list(notes)
+        if self.data == 0 and self.numel != 0 and self.element:
+            self.notes.insert(0, "placeholder")
+        elif self.numel != 0 and not self.is_host:
+            self.notes.insert(0, "not host memory")
+
+    def is_dense(self, first):
+        """Whether the elements within dimension `first` and those after it are row-major without
+        gaps. As for is_contiguous(), the stride of a size-1 dimension means nothing."""
+        return all(size == 1 or stride == dense for size, stride, dense in
+                   list(zip(self.sizes, self.strides, self.dense_strides))[first:])
+
+    def header(self):
+        text = "%s %s" % (self.dtype, braces(self.sizes))
+        if self.numel != 0 and not self.is_dense(0):
+            text += " strides " + braces(self.strides)
+        if self.data != 0:
+            text += " at 0x%x" % self.data
+        if self.device != "cpu":
+            text += " on " + self.device
+        if self.notes:
+            text += " (%s)" % ", ".join(self.notes)
+        return text
+
+    def has_elements(self):
+        """Whether there are elements, in memory that gdb may read."""
+        return self.data != 0 and self.numel != 0 and self.element is not None and self.is_host
+
+
+def indices(sizes):
+    """Yields the index tuples of a shape in order. itertools.product would hold all the ranges."""
+    if not sizes:
+        yield ()
+        return
+    for i in range(sizes[0]):
+        for rest in indices(sizes[1:]):
+            yield (i, *rest)
+
+
+class Reader:
+    """Reads a description's elements in order, up to gdb's limit or the first that is not there."""
+
+    def __init__(self, shown):
+        self.shown = shown
+        self.left = element_limit()
+        self.failed = False
+
+    def element(self, address):
+        self.left -= 1
+        try:
+            return self.shown.element.read(address)
+        except gdb.error:
+            self.failed = True
+            return "<cannot read 0x%x>" % address
+
+    def items(self, address, dim):
+        """Yields one entry of dimension `dim` after the other: elements, or text for all that is
+        in it."""
+        size = self.shown.sizes[dim]
+        step = self.shown.strides[dim] * self.shown.element.size
+        innermost = dim + 1 == len(self.shown.sizes)
+        for i in range(size):
+            if innermost:
+                item = self.element(address + i * step)
+            else:
+                item = braces(text_of(x) for x in self.items(address + i * step, dim + 1))
+            if self.failed:
+                yield item
+                return
+            if self.left <= 0 and i + 1 < size:
+                if innermost and dim == 0:
+                    yield item
+                    yield "..."  # one more than gdb's limit, for which it shows dots of its own
+                else:
+                    yield text_of(item) + "..."
+                return
+            yield item
+
+    def values(self):
+        """Yields names and values that gdb can open and change: the entries of the outermost
+        dimension as arrays where they are some, else elements."""
+        shown, element = self.shown, self.shown.element
+        limit = max(element_limit(), WINDOW_LIMIT)
+        steps = [stride * element.size for stride in shown.strides]
+        if shown.sizes and element.is_c_number() and shown.is_dense(1):
+            row = element.kind
+            for size in reversed(shown.sizes[1:]):
+                row = row.array(size - 1)
+            for i in range(int(min(shown.sizes[0], limit))):
+                yield "[%d]" % i, at(shown.data + i * steps[0], row)
+            return
+        for count, index in enumerate(indices(shown.sizes)):
+            if count >= limit:
+                return
+            address = shown.data + sum(i * step for i, step in zip(index, steps))
+            name = "[%s]" % ", ".join(str(i) for i in index)
+            if element.part:
+                yield name + ".real", element.part.value(address)
+                yield name + ".imag", element.part.value(address + element.part.size)
+            else:
+                yield name, element.value(address)
+
+
+class Printer:
+    """The base of those below: text() may raise, to_string() does not."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        try:
+            return self.text()
+        except Instead as text:
+            return str(text)
+        except Exception as error:  # whatever an object that is none may lead to
+            return "<cannot read: %s>" % error
+
+
+class ListPrinter(Printer):
+    """Shows items(), which may raise, behind the text."""
+
+    def children(self):
+        try:
+            for i, item in enumerate(self.items()):
+                yield "[%d]" % i, item
+        except Exception:
+            return  # to_string() has said why
+
+    def display_hint(self):
+        return "array"
+
+
+class MemoryPrinter(Printer):
+    """Shows what describe() returns, a Description: its header and the elements."""
+
+    prefix = ""
+    described = None
+    hinted = False
+    for_print = None  # whether the children are those of `print`; None while not known
+
+    def description(self):
+        if self.described is None:
+            self.described = self.describe()
+        return self.described
+
+    def text(self):
+        if self.for_print is None:
+            self.for_print = self.hinted
+        shown = self.description()
+        text = self.prefix + shown.header()
+        if shown.has_elements() and not shown.sizes:
+            text += " = " + text_of(Reader(shown).element(shown.data))
+        return text
+
+    def children(self):
+        # `print` puts the elements behind the text, and rows have to be text. The variable windows
+        # of front ends (gdb/MI) want values that can be opened and changed. gdb does not say who
+        # asks, but the order of its questions does: `print` begins with the hint, then comes the
+        # text; a window begins with the children (gdb 13) or with the text (gdb 16).
+        try:
+            shown = self.description()
+            if not self.for_print:
+                yield from shown.members
+                if shown.has_elements():
+                    yield from Reader(shown).values()
+            elif shown.has_elements() and shown.sizes:
+                for i, item in enumerate(Reader(shown).items(shown.data, 0)):
+                    yield "[%d]" % i, item
+        except Exception:
+            return  # to_string() has said why
+
+    def display_hint(self):
+        self.hinted = True
+        return "array"
+
+
+def place(value):
+    return "" if value.address is None else " at 0x%x" % int(value.address)
+
+
+def describe_impl(impl, uses=None):
+    """The Description of a TensorImpl. `uses` is its use count, if known."""
+    try:
+        fields = impl["fields_"]
+        layout = fields["layout"]
+        rank = len(inline_array(layout["sizes"]))
+        numel = int(layout["numel"])
+        ownership = enumerator(fields["ownership"])
+        dynamism = enumerator(fields["dynamism"])
+        notes = [ownership] if ownership != "Owned" else []
+        # What creators make unless they are asked for something else.
+        if dynamism != ("DYNAMIC_BOUND" if rank else "STATIC"):
+            notes.append(dynamism)
+        if int(fields["readonly"]):
+            notes.append("read-only")
+        if int(fields["capacity"]) > numel:
+            notes.append("room for %d" % int(fields["capacity"]))
+        if uses is not None and uses > 1:
+            notes.append("use_count %d" % uses)
+        borrows = fields["borrows"]["count_"]
+        if borrows.type.strip_typedefs().code == gdb.TYPE_CODE_INT and int(borrows) != 0:
+            notes.append("borrowed by %d" % int(borrows))
+        shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],
+                            layout["strides"], notes)
+    except gdb.MemoryError:
+        raise Instead("<cannot read the TensorImpl%s>" % place(impl)) from None
+    if numel != shown.numel:
+        raise Instead("<corrupt: sizes %s, numel %d>" % (braces(shown.sizes), numel))
+    return shown
+
+
+def describe_tensor(tensor):
+    pointer = pointer_in(tensor["impl_"])
+    if int(pointer) == 0:
+        raise Instead("undefined")
+    return describe_impl(pointer.dereference(), use_count(tensor["impl_"]))
+
+
+class TensorPrinter(MemoryPrinter):
+    def describe(self):
+        return describe_tensor(self.value)
+
+
+class TensorImplPrinter(MemoryPrinter):
+    def describe(self):
+        return describe_impl(self.value)
+
+
+class TensorViewPrinter(MemoryPrinter):
+    def describe(self):
+        view = self.value
+        return Description(view["data"], view["type"], view["device"], view["sizes"],
+                           view["strides"])
+
+
+class BlobPrinter(MemoryPrinter):
+    def describe(self):
+        blob = self.value
+        notes = ["read-only"] if int(blob["readonly"]) else []
+        if int(pointer_in(blob["owner"])) == 0:
+            notes.append("no owner")
+        strides = blob["strides"]
+        return Description(blob["data"], blob["dtype"], blob["device"], blob["sizes"],
+                           strides if int(strides["size_"]) else None, notes)
+
+
+class PointerPrinter(MemoryPrinter):
+    """A smart pointer to a Tensor or a TensorImpl: what it points to."""
+
+    def describe(self):
+        kind = gdb.types.get_basic_type(self.value.type)
+        name = "std::shared_ptr" if "shared_ptr" in kind.tag.split("<")[0] else "std::unique_ptr"
+        pointer = pointer_in(self.value)
+        if int(pointer) == 0:
+            raise Instead(name + " (null)")
+        self.prefix = name + " to "
+        target = pointer.dereference()
+        try:
+            if kind.template_argument(0).strip_typedefs().tag.endswith("::Tensor"):
+                return describe_tensor(target)
+            return describe_impl(target, use_count(self.value))
+        except Instead as text:
+            raise Instead(self.prefix + str(text)) from None
+        except gdb.MemoryError:
+            raise Instead("%s<cannot read 0x%x>" % (self.prefix, int(pointer))) from None
+
+
+class InlineArrayPrinter(Printer):
+    def text(self):
+        error = enumerator(self.value["error_"])
+        text = braces(inline_array(self.value))
+        return text if error == "Ok" else "%s (%s)" % (text, error)
+
+
+class SpanPrinter(ListPrinter):
+    def text(self):
+        return "Span of length %d" % int(self.value["size_"])
+
+    def items(self):
+        first = self.value["data_"]
+        # One more than gdb shows makes it add dots. Bounded here too, for a span that is garbage.
+        for i in range(int(min(int(self.value["size_"]), element_limit() + 1))):
+            item = first[i]
+            try:
+                item.fetch_lazy()
+            except gdb.error:
+                yield "<cannot read 0x%x>" % int(first + i)
+                return
+            yield int(item) if is_byte(item.type) else item
+
+
+class ScalarPrinter(Printer):
+    def text(self):
+        kind = enumerator(self.value["kind_"])
+        bits = int(self.value["bits_"])
+        real, imag = self.value["real_"], self.value["imag_"]
+        if kind == "Bool":
+            return "Bool true" if bits else "Bool false"
+        if kind == "Signed":
+            return "Long %d" % (bits - (1 << 64) if bits >> 63 else bits)
+        if kind == "Unsigned":
+            return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
+        if kind == "Double":
+            return "Double " + text_of(real)
+        if kind == "Complex":
+            return "ComplexDouble " + complex_text(real, imag)
+        return "<corrupt: %s>" % kind
+
+
+class SmallFloatPrinter(Printer):
+    # The numbers of the template SmallFloatFormat tell the six formats apart. From the name,
+    # because not every compiler describes the arguments of a class that is only named.
+    NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
+
+    def text(self):
+        return text_of(small_float(self.value))
+
+
+def small_float(value):
+    match = SmallFloatPrinter.NUMBERS.search(gdb.types.get_basic_type(value.type).tag)
+    numbers = tuple(int(number) for number in match.groups())
+    for known in SMALL_FLOATS.values():
+        if (known.exponent_bits, known.mantissa_bits, known.bias) == numbers:
+            return known.decode(int(value["x"]))
+    raise Instead("<unknown format, bits 0x%x>" % int(value["x"]))
+
+
+class ComplexPrinter(Printer):
+    def text(self):
+        parts = self.value["real_"], self.value["imag_"]
+        if parts[0].type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
+            parts = tuple(small_float(part) for part in parts)
+        return complex_text(*parts)
+
+
+class DevicePrinter(Printer):
+    def text(self):
+        return device_text(self.value)
+
+
+class ResultPrinter(Printer):
+    def text(self):
+        error = enumerator(self.value["error_"])
+        message = self.value["message_"]
+        if error == "Ok" or int(message) == 0:
+            return error
+        try:
+            return "%s: %s" % (error, message.string(errors="replace"))
+        except gdb.error:
+            return "%s: <cannot read 0x%x>" % (error, int(message))
+
+    def children(self):
+        try:
+            if int(self.value["error_"]) == 0:
+                yield "value", self.value["value_"]
+        except gdb.error:
+            return  # to_string() has said it
+
+
+class DeleterPrinter(Printer):
+    def text(self):
+        if int(self.value["ops_"]) != 0:
+            return "set, argument 0x%x" % int(self.value["argument_"])
+        error = enumerator(self.value["error_"])
+        return "empty" if error == "Ok" else "empty (%s)" % error
+
+
+NAMESPACE = r"tenon::(?:v\d\w*::)?"  # the inline ABI namespace of any version and mode
+SMART_POINTER = r"^std::(?:__\w+::)*(?:unique|shared)_ptr<%sTensor(?:Impl)?[ ,>]" % NAMESPACE
+
+
+def collection(name, printers):
+    made = gdb.printing.RegexpCollectionPrettyPrinter(name)
+    for pattern, printer in printers:
+        made.add_printer(printer.__name__.replace("Printer", ""), pattern, printer)
+    return made
+
+
+OBJECTS = collection("tenon", [
+    ("^%s%s$" % (NAMESPACE, pattern), printer) for pattern, printer in (
+        ("Tensor", TensorPrinter),
+        ("TensorImpl", TensorImplPrinter),
+        ("TensorView", TensorViewPrinter),
+        ("Blob", BlobPrinter),
+        ("(?:Dims|detail::InlineArray<.*>)", InlineArrayPrinter),
+        ("Span<.*>", SpanPrinter),
+        ("Scalar", ScalarPrinter),
+        ("detail::SmallFloat<.*>", SmallFloatPrinter),
+        ("complex<.*>", ComplexPrinter),
+        ("Device", DevicePrinter),
+        ("Result<.*>", ResultPrinter),
+        ("Deleter", DeleterPrinter))])
+POINTERS = collection("tenon-pointers", [(SMART_POINTER, PointerPrinter)])
+
+
+class PointerMethod(gdb.xmethod.XMethod):
+    def __init__(self):
+        super().__init__("pointer")
+
+
+class PointerWorker(gdb.xmethod.XMethodWorker):
+    """`*p` and `p->` of a smart pointer without calling the process."""
+
+    def __init__(self, target, dereference):
+        self.target = target
+        self.dereference = dereference
+
+    def get_arg_types(self):
+        return None
+
+    def get_result_type(self, _):
+        return self.target if self.dereference else self.target.pointer()
+
+    def __call__(self, this):
+        pointer = pointer_in(this.dereference())
+        return pointer.dereference() if self.dereference else pointer
+
+
+class PointerMatcher(gdb.xmethod.XMethodMatcher):
+    def __init__(self):
+        super().__init__("tenon")
+        self.methods = [PointerMethod()]
+
+    def match(self, class_type, method_name):
+        tag = gdb.types.get_basic_type(class_type).tag
+        if (method_name not in ("operator*", "operator->", "get") or not self.methods[0].enabled
+                or not tag or not re.match(SMART_POINTER, tag)):
+            return None
+        return PointerWorker(class_type.strip_typedefs().template_argument(0),
+                             method_name == "operator*")
+
+
+def register_pointers(_=None):
+    """Puts the smart pointers' printers before those of the standard library, which come with its
+    own file of symbols: the program's file is asked first."""
+    files = gdb.objfiles()
+    if files and not any(p is POINTERS for p in files[0].pretty_printers):
+        gdb.printing.register_pretty_printer(files[0], POINTERS, replace=True)
+
+
+gdb.printing.register_pretty_printer(None, OBJECTS, replace=True)
+gdb.xmethod.register_xmethod_matcher(None, PointerMatcher(), replace=True)
+register_pointers()
+gdb.events.new_objfile.connect(register_pointers)

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints objects of a program in gdb and compares what gdb shows with what it should show.
+
+usage: run.py live|core GDB FOLDER PROGRAM SESSION...
+  live  in the running program, stopped at stop_here()
+  core  in a core dump of it, where nothing can be called
+A SESSION is any text file. After these words at the beginning of a line come commands; the lines
+below, up to an empty one, a ``` or the next command, are what they should show:
+  (gdb) print ..., (gdb) set print ...   as in gdb; other commands are left out
+  (children) EXPRESSION [/ CHILD]        what a variable window lists when it opens that, or a child
+  (natvis) EXPRESSION                    what tenon.natvis says; natvis_in_gdb.py interprets it
+  (natvis-open) EXPRESSION               what opens below that
+FOLDER has tenon_gdb.py and tenon.natvis. Addresses, the numbers of results and the ABI namespace
+are not compared.
+Exits with 77 and says so where gdb lacks Python or may not run programs.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+COMMAND = re.compile(r"\s*\((gdb|children|natvis|natvis-open)\) (.*\S)")
+CHILD = re.compile(r'exp="([^"]*)",numchild="(\d+)",value="((?:[^"\\]|\\.)*)"')
+START = ["set disable-randomization off", "break shown::stop_here", "run"]
+
+
+class Case:
+    """A command, what it should show, and where that is written."""
+
+    def __init__(self, where, kind, command):
+        self.where, self.kind, self.command, self.expected = where, kind, command, []
+
+    def gdb_commands(self, name):
+        if self.kind == "gdb":
+            return [self.command]
+        if self.kind != "children":
+            return [f"{self.kind} {self.command}"]
+        # A variable's children exist once they were listed.
+        expression, *opened = self.command.split(" / ")
+        listed = [name] + [f"{name}.{child}" for child in opened]
+        commands = [f'interpreter-exec mi "-var-create {name} @ {expression}"']
+        for variable in listed:
+            commands += ["echo \\n",
+                         f'interpreter-exec mi "-var-list-children --all-values {variable}"']
+        return commands
+
+    def shown(self, output):
+        if self.kind != "children":
+            return [line.strip() for line in output.strip().splitlines()]
+        children = CHILD.findall(output.split("children=")[-1])
+        return [f"{name} = {value if count == '0' else 'array of ' + count}"
+                for name, count, value in children]
+
+
+def read_session(path):
+    """Returns the cases in a text."""
+    cases = []
+    current = None
+    for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        match = COMMAND.match(line)
+        if match:
+            kind, command = match.groups()
+            current = None
+            if kind != "gdb" or re.match("(set )?print", command):
+                current = Case(f"{path}:{number}", kind, command)
+                cases.append(current)
+        elif not line.strip() or line.strip().startswith("```"):
+            current = None
+        elif current:
+            current.expected.append(line.strip())
+    return cases
+
+
+def normal(lines):
+    """Without what differs from run to run. Short addresses, such as 0x10, are no accident."""
+    text = "\n".join(lines)
+    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x...", text)
+    text = re.sub(r"\btenon::v\d\w*::", "tenon::", text)
+    return re.sub(r"^\$\d* = ", "$ = ", text, flags=re.MULTILINE)
+
+
+class Gdb:
+    def __init__(self, path):
+        self.path = path
+        self.environment = {**os.environ, "LC_ALL": "C"}
+        # It would look on the network for the symbols of system libraries.
+        self.environment.pop("DEBUGINFOD_URLS", None)
+
+    def run(self, files, commands):
+        """Returns standard output and standard error."""
+        settings = ["set confirm off", "set width 0", "set height 0"]
+        arguments = [argument for command in settings + commands for argument in ("-ex", command)]
+        result = subprocess.run([self.path, "-batch", "-nx", *arguments, *files],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment, timeout=60,
+                                encoding="utf-8", errors="replace", check=False)
+        return result.stdout, result.stderr
+
+
+def skip(reason):
+    print(f"tenon: skipped: {reason}")
+    sys.exit(77)
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["no message"])[-1]
+
+
+def explain(gdb, program, otherwise):
+    """After gdb did not do what it was to: skips the test if it cannot, else returns the fault."""
+    out, error = gdb.run([], ["python print(6 * 7)"])
+    if out.strip() != "42":
+        skip(f"{gdb.path} has no Python: {last_line(error)}")
+    out, error = gdb.run([program], [START[0], "starti"])
+    if "Program stopped" not in out:
+        skip(f"{gdb.path} may not run programs here: {last_line(error)}")
+    return otherwise
+
+
+def main(arguments):
+    if len(arguments) < 5 or arguments[0] not in ("live", "core"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    mode, gdb, folder, program, *sessions = arguments
+    gdb = Gdb(gdb)
+    cases = [case for session in sessions for case in read_session(session)]
+    if not cases or not all(case.expected or case.command.startswith("set") for case in cases):
+        print("a session without a case, or a case without what it should show")
+        return 1
+
+    here = pathlib.Path(__file__).parent
+    commands = [f"source {folder}/tenon_gdb.py", f"source {here / 'natvis_in_gdb.py'}",
+                f"natvis-file {folder}/tenon.natvis"]
+    if mode == "live":
+        commands += START
+    commands.append('interpreter-exec mi "-enable-pretty-printing"')
+    for number, case in enumerate(cases):
+        commands += [f"echo \\ncase {number}:\\n", *case.gdb_commands(f"case{number}")]
+    commands += ["echo \\nend of cases\\n", "print stop_here()"]
+    with tempfile.TemporaryDirectory() as scratch:
+        files = [program]
+        if mode == "core":
+            files.append(os.path.join(scratch, "core"))
+            out, error = gdb.run([program], [*START, f"generate-core-file {files[1]}"])
+            if "Saved corefile" not in out:
+                print(explain(gdb, program, "gdb made no core dump"), out, error, sep="\n")
+                return 1
+        out, error = gdb.run(files, commands)
+    if mode == "live" and "Breakpoint 1, " not in out:
+        print(explain(gdb, program, "the program did not get to stop_here()"), out, error, sep="\n")
+        return 1
+
+    faults = 0
+    shown = dict(re.findall(r"^case (\d+):\n(.*?)(?=^case \d+:$|^end of cases$)", out,
+                            re.DOTALL | re.MULTILINE))
+    for number, case in enumerate(cases):
+        actual = case.shown(shown.get(str(number), "nothing: gdb ended"))
+        if normal(actual) != normal(case.expected):
+            faults += 1
+            print(f"{case.where}: {case.command}", "  expected:", *case.expected, "  shown:",
+                  *actual, sep="\n")
+    # That nothing is called is proved by where nothing can be.
+    can_call = "without a process" not in error
+    if can_call != (mode == "live"):
+        faults += 1
+        print(f"gdb {'can' if can_call else 'cannot'} call functions, unexpectedly")
+    if re.search("Python Exception|Error occurred in Python|RTTI symbol", error):
+        faults += 1
+        print("gdb complained")
+    print(f"{len(cases)} cases, {faults} faults")
+    if faults:
+        print(error)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
