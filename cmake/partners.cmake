@@ -43,3 +43,14 @@ function(tenon_find_executorch)
                       "-Wl,-rpath,${EXECUTORCH_RUNTIME_LIBRARY_DIR}")
   set_target_properties(tenon_partner_executorch PROPERTIES TENON_VERSION "${EXECUTORCH_BUILD_VERSION}")
 endfunction()
+
+# Makes the target tenon_partner_cccl when scripts/partners.sh has fetched CUDA's C++ libraries, of which the
+# host's part of libcu++ needs neither CUDA nor its compiler.
+function(tenon_find_cccl)
+  set(folder "${TENON_PARTNERS_DIR}/cccl/nvidia/cu13/include/cccl")
+  if(TARGET tenon_partner_cccl OR NOT EXISTS "${folder}/cuda/std/mdspan")
+    return()
+  endif()
+  add_library(tenon_partner_cccl INTERFACE)
+  target_include_directories(tenon_partner_cccl SYSTEM INTERFACE "${folder}")
+endfunction()

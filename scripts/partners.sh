@@ -13,6 +13,7 @@ names:
   executorch  ExecuTorch 1.5.1: headers, shared libraries, CMake package (75 MB)
   libtorch    ATen and TorchScript 2.13.0: headers, CPU libraries (600 MB; a 500 MB download)
   catch2      Catch2 3, from Debian's backports (4 MB)
+  cccl        CUDA's libcu++ 13.0, for its mdspan: headers that need no CUDA (9 MB)
 END
 }
 
@@ -117,6 +118,17 @@ partner_catch2() {
   finish catch2 "catch2 3"
 }
 
+partner_cccl() {
+  version=nvidia-cuda-cccl==13.0.85
+  if current cccl "$version"; then return; fi
+  fetch cccl "$version"
+  # Algorithms for the device, more than half of the package.
+  for library in cub thrust; do
+    rm -rf "$partners/cccl.new/nvidia/cu13/include/cccl/$library"
+  done
+  finish cccl "$version"
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 partners=${TENON_PARTNERS:-$root/build/partners}
 names=
@@ -131,7 +143,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | libtorch | catch2) names="$names $1" ;;
+    executorch | libtorch | catch2 | cccl) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

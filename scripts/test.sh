@@ -32,6 +32,8 @@ if [ -n "$all" ]; then
   need clang-format clang-format
   need clang-tidy clang-tidy
   need ccache ccache
+  need gdb gdb
+  need valgrind valgrind
   need git git
   need_pip
   need_header benchmark/benchmark.h libbenchmark-dev
@@ -83,7 +85,7 @@ options=()
 if [ -z "$all" ]; then
   run test
 else
-  "$root/scripts/partners.sh" executorch libtorch catch2
+  "$root/scripts/partners.sh" executorch libtorch catch2 cccl
   partners=${TENON_PARTNERS:-$root/build/partners}
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// as_mdspan: a tensor's memory as a multidimensional span, that of C++23, of Kokkos or of CUDA's
+// libcu++, whichever is there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+#if defined(__has_include)
+#if __has_include(<mdspan>) && __cplusplus > 202002L
+#include <mdspan>
+#endif
+#if !defined(__cpp_lib_mdspan)
+#if __has_include(<mdspan/mdspan.hpp>)
+#include <mdspan/mdspan.hpp>
+#elif __has_include(<cuda/std/mdspan>)
+#include <cuda/std/mdspan>
+#endif
+#endif
+#endif
+
+// The namespace of the mdspan that as_mdspan<T, N>() gives; not defined where there is none.
+#if defined(__cpp_lib_mdspan)
+#define TENON_MDSPAN_NAMESPACE ::std
+#elif defined(MDSPAN_IMPL_STANDARD_NAMESPACE)
+#define TENON_MDSPAN_NAMESPACE ::MDSPAN_IMPL_STANDARD_NAMESPACE
+#elif defined(__has_include)
+#if __has_include(<cuda/std/mdspan>)
+#define TENON_MDSPAN_NAMESPACE ::cuda::std
+#endif
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+template <class M, class = void>
+struct IsMdspan : std::false_type {};
+template <class M>
+struct IsMdspan<M, std::void_t<typename M::extents_type, typename M::layout_type,
+                               typename M::mapping_type, typename M::data_handle_type>>
+    : std::true_type {};
+
+/// The library's own std::array.
+template <class Mapping>
+using StridesArray = decltype(std::declval<const Mapping&>().strides());
+
+/// Whether a mapping is made of extents and strides, as that of layout_stride, rather than of
+/// extents alone.
+template <class Mapping, class = void>
+struct TakesStrides : std::false_type {};
+template <class Mapping>
+struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
+    : std::is_constructible<Mapping, const typename Mapping::extents_type&, StridesArray<Mapping>> {
+};
+
+/// Strides by which layout_stride reaches the same elements: its strides are positive and nest the
+/// dimensions, without exceptions for sizes 0 and 1, where a tensor's may be anything.
+TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
+  if (layout.numel == 0) {
+    Layout dense;
+    TENON_TRY(make_dense_layout(layout.sizes, nullptr, 1, dense));
+    strides = std::move(dense.strides);
+    return Error::Ok;
+  }
+  strides = layout.strides;
+  TENON_TRY(check_dims("strides", strides));
+  int64_t least = 1;
+  for (size_t i = layout.dim_order.size(); i-- > 0;) {
+    const size_t d = layout.dim_order[i];
+    if (layout.sizes[d] == 1) {
+      strides[d] = 1;
+      continue;
+    }
+    if (TENON_UNLIKELY(strides[d] <= 0)) {
+      return fail(Error::NotSupported,
+                  {"stride ", strides[d], " of dimension ", d, " in strides ", layout.strides,
+                   "; an mdspan's layout_stride allows only positive ones"});
+    }
+    if (TENON_UNLIKELY(strides[d] < least)) {
+      return fail(Error::NotSupported,
+                  {"strides ", layout.strides, " of sizes ", layout.sizes,
+                   " interleave or overlap; those of an mdspan's layout_stride must nest"});
+    }
+    if (!multiply(strides[d], layout.sizes[d], least)) least = INT64_MAX;
+  }
+  return Error::Ok;
+}
+
+/// `reach` is the largest index there is, `most` the largest value of the mdspan's index_type.
+TENON_LAZY Error check_index_type(const Dims& sizes, const Dims& strides, int64_t reach,
+                                  uint64_t most) noexcept {
+  bool fits = static_cast<uint64_t>(reach) <= most;
+  for (int64_t size : sizes) fits = fits && static_cast<uint64_t>(size) <= most;
+  for (int64_t stride : strides) fits = fits && static_cast<uint64_t>(stride) <= most;
+  if (TENON_UNLIKELY(!fits)) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", sizes, " with strides ", strides,
+                 " do not fit the mdspan's index_type, which ends at ", most});
+  }
+  return Error::Ok;
+}
+
+/// Checks that M can describe the tensor, and gives strides as layout_stride wants them.
+template <class M>
+Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
+  using T = typename M::element_type;
+  using Extents = typename M::extents_type;
+  using Index = typename Extents::index_type;
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  const ImplFields& from = fields(tensor);
+  TENON_TRY(
+      check_access("tensor", tensor.tensor().as_view(), CppTypeToScalarType<T>::value, M::rank()));
+  if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
+    return fail(Error::InvalidState, {"the tensor is read-only; its mdspan has const elements"});
+  }
+  const Dims& sizes = from.layout.sizes;
+  for (size_t d = 0; d < M::rank(); ++d) {
+    const size_t extent = Extents::static_extent(d);
+    if (TENON_UNLIKELY(extent != SIZE_MAX && extent != static_cast<size_t>(sizes[d]))) {
+      return fail(Error::InvalidArgument, {"size ", sizes[d], " of dimension ", d,
+                                           " is not the mdspan's static extent ", extent});
+    }
+  }
+  if constexpr (TakesStrides<typename M::mapping_type>::value) {
+    TENON_TRY(make_mdspan_strides(from.layout, strides));
+  }
+  const int64_t reach = from.layout.reach();
+  return check_index_type(sizes, strides, reach < from.layout.numel ? from.layout.numel : reach,
+                          static_cast<uint64_t>(std::numeric_limits<Index>::max()));
+}
+
+template <class Mapping, size_t... D>
+Mapping make_mapping(const Dims& sizes, const Dims& strides, std::index_sequence<D...>) noexcept {
+  using Extents = typename Mapping::extents_type;
+  using Index = typename Extents::index_type;
+  const Extents extents(static_cast<Index>(sizes[D])...);
+  if constexpr (TakesStrides<Mapping>::value) {
+    StridesArray<Mapping> array{};
+    ((array[D] = static_cast<Index>(strides[D])), ...);
+    return Mapping(extents, array);
+  } else {
+    return Mapping(extents);
+  }
+}
+
+/// Checks a mapping that has strides of its own against the tensor's.
+template <class Mapping>
+Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
+  if constexpr (Mapping::extents_type::rank() != 0) {
+    for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
+      const auto expected = static_cast<int64_t>(mapping.stride(d));
+      if (TENON_UNLIKELY(layout.sizes[d] != 1 && layout.strides[d] != expected)) {
+        return fail(
+            Error::NotSupported,
+            {"stride ", layout.strides[d], " of dimension ", d, " in strides ", layout.strides,
+             " of sizes ", layout.sizes, " is not that of the mdspan's layout, ", expected});
+      }
+    }
+  }
+  return Error::Ok;
+}
+
+inline void require_mdspan(Error error) {
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    raise_message(blame("as_mdspan", error), last_error_message());
+  }
+}
+
+}  // namespace detail
+
+/// The tensor's memory as the mdspan type M, of any library that has the standard's interface:
+/// `as_mdspan<std::mdspan<float, std::extents<int, 2, 3>>>(tensor)`.
+///
+/// layout_stride takes strides that are positive and nest; other layouts, layout_right above all,
+/// take the tensor whose strides are theirs. Dimensions of size 1 and shapes without elements fit
+/// always, whatever their strides.
+///
+/// Ownership: none; valid until the tensor is resized or dropped.
+/// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const),
+/// InvalidType (another element type), InvalidArgument (another rank or static extent; an index_type
+/// too small), NotSupported (strides that M's layout cannot have: zero, negative, overlapping, not
+/// contiguous; memory that the host cannot read), OutOfMemory (more than 6 dimensions).
+template <class M>
+M as_mdspan(const TensorArg& tensor) {
+  static_assert(detail::IsMdspan<M>::value, "as_mdspan<M>() needs an mdspan type");
+  using Mapping = typename M::mapping_type;
+  using T = typename M::element_type;
+  Dims strides;
+  detail::require_mdspan(detail::check_mdspan<M>(tensor, strides));
+  const Layout& layout = detail::fields(tensor).layout;
+  const auto mapping =
+      detail::make_mapping<Mapping>(layout.sizes, strides, std::make_index_sequence<M::rank()>());
+  if constexpr (!detail::TakesStrides<Mapping>::value) {
+    detail::require_mdspan(detail::check_mapping(mapping, layout));
+  }
+  return M(static_cast<T*>(detail::fields(tensor).data), mapping);
+}
+
+#if defined(TENON_MDSPAN_NAMESPACE)
+/// The tensor's memory as `mdspan<T, dextents<int64_t, N>, Layout>` of the standard library, else
+/// of Kokkos, else of libcu++: `auto m = as_mdspan<float, 2>(tensor)`. T is const for a read-only
+/// tensor; Layout may be layout_right for a contiguous one.
+/// Ownership and errors: those above.
+template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_stride>
+TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout> as_mdspan(
+    const TensorArg& tensor) {
+  return as_mdspan<
+      TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>(
+      tensor);
+}
+#else
+template <class T, size_t N, class Layout = void>
+void as_mdspan(const TensorArg&) {
+  static_assert(N == SIZE_MAX,
+                "as_mdspan<T, N>() needs an mdspan: C++23's <mdspan>, Kokkos' <mdspan/mdspan.hpp> "
+                "or libcu++'s <cuda/std/mdspan> in the include path");
+}
+#endif
+
+TENON_END_NAMESPACE
