@@ -115,6 +115,81 @@ TEST_CASE("allocations: resizes within the bound take 0") {
   });
 }
 
+TEST_CASE("allocations: copies, casts, transposes and fills take 0, whatever the strides") {
+  const auto square = tenon::ones({40, 40});
+  const auto dst = tenon::zeros({40, 40});
+  const auto half = tenon::zeros({40, 40}, ScalarType::Half);
+  const auto bytes = tenon::zeros({40, 40}, ScalarType::Byte);
+  const Tensor turned = tenon::transpose(square, 0, 1);
+  const Tensor flipped = tenon::flip(square, {0, 1});
+  const Tensor inner = tenon::slice(dst, 1, 3, 37, 2);
+  const Tensor row = tenon::select(square, 0, 1);
+  const auto copies = [](const Tensor& to, const Tensor& from, auto... how) {
+    return [=] { return tenon::copy_(to, from, how...) == Error::Ok; };
+  };
+  check_count("contiguous", 0, copies(*dst, *square));
+  check_count("transposed", 0, copies(*dst, turned));
+  check_count("reversed", 0, copies(*dst, flipped));
+  check_count("strided", 0, copies(inner, tenon::slice(square, 1, 0, 34, 2)));
+  check_count("broadcast", 0, copies(*dst, row));
+  check_count("itself", 0, copies(turned, turned));
+  check_count("cast", 0, copies(*half, *square));
+  check_count("transposing cast", 0, copies(*half, turned));
+  check_count("saturating cast", 0, copies(*bytes, flipped, tenon::CastMode::Saturate));
+  check_count("moved within a block", 0,
+              copies(tenon::slice(dst, 0, 1, 40), tenon::slice(dst, 0, 0, 39)));
+  check_count("fill_", 0, [&] { return tenon::fill_(inner, 7) == Error::Ok; });
+  check_count("zero_", 0, [&] { return tenon::zero_(flipped) == Error::Ok; });
+  check_count("plan_copy", 0, [&] { return tenon::plan_copy(dst, dst); });
+}
+
+TEST_CASE("allocations: a copy of memory that overlaps takes 1, a refused one 0") {
+  const auto square = tenon::ones({40, 40});
+  const Tensor turned = tenon::transpose(square, 0, 1);
+  check_count("staged", 1, [&] { return tenon::copy_(square, turned) == Error::Ok; });
+  check_count("refused", 0, [&] {
+    return tenon::copy_(square, turned, tenon::CopyPolicy::NoTemporary) == Error::NotSupported &&
+           tenon::copy_(square, tenon::Tensor()) != Error::Ok;
+  });
+}
+
+TEST_CASE("allocations: assign and copy_to take 0, over the tensor's own memory 1") {
+  const auto t = tenon::zeros({2, 3});
+  const Tensor flipped = tenon::flip(t, {1});
+  float memory[8] = {};
+  const tenon::Blob padded{memory, {2, 3}, {4, 1}};
+  const tenon::Blob own{t->mutable_data_ptr(), {2, 3}};
+  check_count("assign", 0, [&] { return tenon::assign(t, memory, 24) == Error::Ok; });
+  check_count("strided", 0, [&] { return tenon::assign(flipped, memory, 24) == Error::Ok; });
+  check_count("blob", 0, [&] { return tenon::assign(t, padded) == Error::Ok; });
+  check_count("refused", 0, [&] { return tenon::assign(t, memory, 23) != Error::Ok; });
+  check_count("can_assign", 0, [&] { return tenon::can_assign(t, padded); });
+  check_count("copy_to", 0, [&] { return tenon::copy_to(flipped, memory, 24) == Error::Ok; });
+  check_count("to blob", 0, [&] { return tenon::copy_to(t, padded) == Error::Ok; });
+  check_count("own", 1, [&] { return tenon::assign(flipped, own) == Error::Ok; });
+}
+
+TEST_CASE("allocations: contiguous and to take 1, and 0 where there is nothing to do") {
+  const auto t = tenon::ones({2, 3});
+  const Tensor turned = tenon::transpose(t, 0, 1);
+  check_count("contiguous", 0, [&] { return tenon::contiguous(t); });
+  check_count("contiguous copy", 1, [&] { return tenon::contiguous(turned); });
+  check_count("to", 0, [&] { return tenon::to(t, ScalarType::Float); });
+  check_count("to copy", 1, [&] { return tenon::to(turned, ScalarType::Half); });
+}
+
+TEST_CASE(
+    "allocations: a view by its function takes 1, a blob of a tensor 1, a tensor of a blob 2") {
+  const auto t = tenon::ones({2, 3});
+  check_count("select", 1, [&] { return tenon::select(t, 0, 1); });
+  check_count("transpose", 1, [&] { return tenon::transpose(t, 0, 1); });
+  check_count("view of a view", 2, [&] { return tenon::flip(tenon::view(t, {6}), {0}); });
+  check_count("to_blob", 1, [&] { return tenon::to_blob(t); });
+  const tenon::Blob padded{blob, {2, 2}, {3, 1}};
+  check_count("from_blob", 2, [&] { return tenon::from_blob(padded); });
+  check_count("owner", 2, [&] { return tenon::from_blob(padded, t->impl()); });
+}
+
 TEST_CASE("allocations: a tensor over an impl on the stack takes 0, its use and its errors too") {
   check_count("stack", 0, [] {
     const int64_t sizes[] = {2, 3};

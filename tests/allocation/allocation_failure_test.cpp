@@ -3,7 +3,9 @@
 // completes: the failure is reported as OutOfMemory, nothing leaks, deleters run once.
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -46,6 +48,15 @@ Outcome outcome_of(const tenon::TensorPtr& t) {
 }
 Outcome outcome_of(const tenon::TensorImplPtr& t) {
   return t != nullptr ? Outcome::Completed : Outcome::Wrong;
+}
+Outcome outcome_of(const tenon::Blob& b) {
+  return b.data != nullptr ? Outcome::Completed : Outcome::Wrong;
+}
+Outcome outcome_of(const std::vector<uint8_t>& bytes) {
+  return bytes.empty() ? Outcome::Wrong : Outcome::Completed;
+}
+Outcome outcome_of(const std::string& text) {
+  return text.empty() ? Outcome::Wrong : Outcome::Completed;
 }
 
 template <class T>
@@ -121,6 +132,18 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
   CHECK(failed >= 1);
   CHECK(completed);
   CHECK(bad_allocs <= foreign);
+}
+
+// The same for an f that returns an Error and writes to this memory, which stays when it fails.
+template <class F>
+void fail_each_write(const char* what, const void* memory, size_t nbytes, F&& f) {
+  std::vector<unsigned char> before(nbytes);
+  fail_each(what, [&] {
+    std::memcpy(before.data(), memory, nbytes);
+    const Error error = f();
+    const bool changed = std::memcmp(before.data(), memory, nbytes) != 0;
+    return error != Error::Ok && changed ? Error::Internal : error;
+  });
 }
 
 float blob[12] = {};
@@ -328,6 +351,132 @@ TEST_CASE("out of memory: the creators") {
   fail_each("iota", [] { return tenon::iota({2, 3}, 1); });
   fail_each("deep iota", [] { return tenon::try_iota(kDeep); });
   fail_each("eye", [] { return tenon::eye(3); });
+}
+
+TEST_CASE("out of memory: copies leave the destination as it was") {
+  const auto t = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  const tenon::Tensor turned = tenon::transpose(t, 0, 1);
+  check("staged copy_", [&] { return tenon::copy_(t, turned); });
+  check("temporary views",
+        [&] { return tenon::copy_(tenon::select(t, 0, 0), tenon::select(t, 1, 1)); });
+  int32_t* const data = t->mutable_data_ptr<int32_t>();
+  check("assign of its own memory", [&] { return tenon::assign(turned, data, 16); });
+  check("assign of a blob of its own", [&] {
+    return tenon::assign(t, {data + 3, {2, 2}, {-2, -1}, ScalarType::Int});
+  });
+  check("copy_to its own memory", [&] { return tenon::copy_to(turned, data, 16); });
+  check("copy_to a blob of its own", [&] {
+    return tenon::copy_to(t, {data, {2, 2}, {1, 2}, ScalarType::Int});
+  });
+}
+
+TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 2};
+  const auto t = tenon::make_tensor_ptr(sizes, {1, 2, 3, 4});
+  const auto other = tenon::make_tensor_ptr(sizes, {5, 6, 7, 8}, {7, 6, 5, 4, 3, 2, 1, 0});
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  const tenon::Tensor turned = tenon::transpose(t, 0, 7);
+  const auto row = tenon::make_tensor_ptr({7, 9});
+  int32_t data[6] = {5, 6, 0, 7, 8, 0};
+  const tenon::Blob own{t->mutable_data_ptr<int32_t>() + 3, sizes, turned.strides(),
+                        ScalarType::Int};
+  const tenon::Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
+  check("copy_", [&] { return tenon::copy_(t, other); });
+  check("broadcast", [&] { return tenon::copy_(t, row); });
+  check("staged", [&] { return tenon::copy_(t, turned); });
+  check("staged broadcast", [&] { return tenon::copy_(t, tenon::select(turned, 0, 1)); });
+  check("fill_", [&] { return tenon::fill_(t, 5); });
+  check("zero_", [&] { return tenon::zero_(t); });
+  check("assign", [&] { return tenon::assign(turned, data, 16); });
+  check("assign of a blob", [&] { return tenon::assign(t, padded); });
+  fail_each_write("copy_to", data, sizeof data, [&] { return tenon::copy_to(t, data, 16); });
+  fail_each_write("copy_to a blob", data, sizeof data, [&] { return tenon::copy_to(t, padded); });
+  fail_each("plan_copy",
+            [&] { return tenon::plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal; });
+}
+
+TEST_CASE("out of memory: contiguous, to and the views leave their source as it was") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto flat = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = tenon::make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const tenon::TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    const tests::State before(*t);
+    tenon::Tensor turned = tenon::transpose(t, 0, -1);
+    fail_each("contiguous", [&] { return tenon::contiguous(turned); });
+    fail_each("to", [&] { return tenon::to(t, ScalarType::Half); });
+    fail_each("strided to", [&] { return tenon::to(tenon::flip(t, {0}), ScalarType::Half); });
+    fail_each("view", [&] { return tenon::view(t, {1, 1, 1, 1, 1, 1, 6}); });
+    fail_each("reshape", [&] { return tenon::reshape(t, {-1}); });
+    fail_each("flatten", [&] { return tenon::flatten(t, 0, 1); });
+    fail_each("select", [&] { return tenon::select(t, 0, 1); });
+    fail_each("slice", [&] { return tenon::slice(t, 0, 0, 1); });
+    fail_each("narrow", [&] { return tenon::narrow(t, 0, 1, 1); });
+    fail_each("transpose", [&] { return tenon::transpose(t, 0, 1); });
+    fail_each("flip", [&] { return tenon::flip(t, {0, 1}); });
+    fail_each("squeeze", [&] { return tenon::squeeze(t); });
+    fail_each("unsqueeze", [&] { return tenon::unsqueeze(t, 0); });
+    fail_each("expand", [&] { return tenon::expand(t, t->sizes()); });
+    fail_each("as_strided", [&] { return tenon::as_strided(t, kDeep, kDeep); });
+    fail_each("view_as_type", [&] { return tenon::view_as_type(t, ScalarType::Byte); });
+    CHECK(tests::State(*t) == before);
+    CHECK(tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+    turned = tenon::Tensor();
+    CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  }
+  fail_each("permute", [&] { return tenon::permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}); });
+}
+
+TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
+  const auto flat = tenon::make_tensor_ptr({1, 2});
+  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
+  fail_each("to_blob", [&] { return tenon::to_blob(flat); });
+  fail_each("deep to_blob", [&] { return tenon::to_blob(deep); });
+  CHECK(flat->use_count() == 1);
+  CHECK(deep->use_count() == 1);
+  CHECK_FALSE(tenon::detail::fields(flat).borrows.any());
+  CHECK_FALSE(tenon::detail::fields(deep).borrows.any());
+  Calls calls;
+  struct Owner {
+    explicit Owner(Calls& c) : calls(&c) {}
+    Owner(Owner&& other) noexcept : calls(std::exchange(other.calls, nullptr)) {}
+    ~Owner() {
+      if (calls != nullptr) calls->deleter()(nullptr);
+    }
+    Calls* calls;
+    std::array<char, 100> padding{};
+  };
+  for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
+    const tenon::Blob lent{blob, sizes};
+    fail_each("from_blob", [&] { return tenon::from_blob(lent); });
+    fail_each(
+        "from_blob with an owner", [&] { return tenon::from_blob(lent, Owner(calls)); }, &calls, 1);
+    fail_each(
+        "try_from_blob with an owner", [&] { return tenon::try_from_blob(lent, Owner(calls)); },
+        &calls, 1);
+  }
+}
+
+TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothing") {
+  const auto t = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = tenon::make_tensor_ptr({2, 1, 1, 1, 1, 1, 1, 2}, {1, 2, 3, 4});
+  const tenon::Tensor turned = tenon::transpose(deep, 0, 7);
+  fail_each(
+      "to_binary", [&] { return tenon::to_binary(t); }, nullptr, 0, 1);
+  fail_each(
+      "deep to_binary", [&] { return tenon::to_binary(turned, 3); }, nullptr, 0, 1);
+  static const std::vector<uint8_t> bytes(24);
+  fail_each("from_binary", [&] { return tenon::from_binary(bytes, {2, 3}, ScalarType::Int); });
+  fail_each("deep from_binary",
+            [&] { return tenon::try_from_binary(bytes.data(), 4, kDeep, ScalarType::Int); });
+  fail_each(
+      "to_string", [&] { return tenon::to_string(t); }, nullptr, 0, 100);
+  fail_each(
+      "deep to_string", [&] { return tenon::to_string(turned); }, nullptr, 0, 100);
 }
 
 TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
