@@ -54,5 +54,47 @@ int main(int argc, char** argv) {
 
   suite.add("empty/4MiB", [] { return at::empty({1024, 1024}); });
 
+  // Moving data.
+  const at::Tensor floats = at::ones({1024, 1024});
+  const at::Tensor ints = at::ones({1024, 1024}, at::kInt);
+  const at::Tensor halves = at::ones({1024, 1024}, at::kHalf);
+  const at::Tensor bfloats = at::ones({1024, 1024}, at::kBFloat16);
+  const at::Tensor bytes = at::ones({1024, 1024}, at::kByte);
+  const at::Tensor large = at::ones({4096, 4096});
+  suite.add("zeros/4MiB", [] { return at::zeros({1024, 1024}); });
+  suite.add("full/4MiB", [] { return at::full({1024, 1024}, 42.5f); });
+  suite.add("full/64MiB", [] { return at::full({4096, 4096}, 42.5f); });
+  suite.add("fill_/64MiB", [&] { large.fill_(42.5f); });
+  suite.add("clone/4MiB", [&] { return floats.clone(); });
+  suite.add("clone/64MiB", [&] { return large.clone(); });
+  suite.add("clone/int_float", [&] { return ints.to(at::kFloat); });
+  suite.add("clone/float_half", [&] { return floats.to(at::kHalf); });
+  suite.add("clone/half_float", [&] { return halves.to(at::kFloat); });
+  suite.add("clone/float_bfloat16", [&] { return floats.to(at::kBFloat16); });
+  suite.add("clone/bfloat16_float", [&] { return bfloats.to(at::kFloat); });
+  suite.add("clone/byte_float", [&] { return bytes.to(at::kFloat); });
+  suite.add("contiguous/transpose", [&] { return floats.transpose(0, 1).contiguous(); });
+
+  const at::Tensor pixels = at::ones({1, 1080, 1920, 3}, at::kByte);
+  const at::Tensor float_pixels = at::ones({1, 1080, 1920, 3});
+  const at::Tensor planes = at::ones({1, 3, 1080, 1920}, at::kByte);
+  suite.add("nhwc_nchw/byte", [&] { return pixels.permute({0, 3, 1, 2}).contiguous(); });
+  suite.add("nhwc_nchw/float", [&] { return float_pixels.permute({0, 3, 1, 2}).contiguous(); });
+  suite.add("nchw_nhwc/byte", [&] { return planes.permute({0, 2, 3, 1}).contiguous(); });
+
+  const at::Tensor padded = at::ones({1080, 2048 * 3}, at::kByte);
+  const at::Tensor image = padded.narrow(1, 0, 1920 * 3);
+  const at::Tensor dense = at::ones({1080, 1920 * 3}, at::kByte);
+  suite.add("pitch/byte", [&] { dense.copy_(image); });
+
+  suite.add("accessor/sum", [&] {
+    const auto a = floats.accessor<float, 2>();
+    float sum = 0;
+    for (int64_t i = 0; i < 1024; ++i) {
+      for (int64_t j = 0; j < 1024; ++j) sum += a[i][j];
+    }
+    benchmark::DoNotOptimize(sum);
+  });
+
   return suite.run();
 }

@@ -77,5 +77,24 @@ int main(int argc, char** argv) {
 
   suite.add("empty/4MiB", [] { return empty({1024, 1024}); });
 
+  // Moving data: it fills, and clones with a conversion; it has no strided copies.
+  const TensorPtr floats = ones({1024, 1024});
+  const TensorPtr ints = ones({1024, 1024}, ScalarType::Int);
+  const TensorPtr halves = ones({1024, 1024}, ScalarType::Half);
+  const TensorPtr bfloats = ones({1024, 1024}, ScalarType::BFloat16);
+  const TensorPtr bytes = ones({1024, 1024}, ScalarType::Byte);
+  const TensorPtr large = ones({4096, 4096});
+  suite.add("zeros/4MiB", [] { return zeros({1024, 1024}); });
+  suite.add("full/4MiB", [] { return full({1024, 1024}, 42.5f); });
+  suite.add("full/64MiB", [] { return full({4096, 4096}, 42.5f); });
+  suite.add("clone/4MiB", [&] { return clone_tensor_ptr(floats); });
+  suite.add("clone/64MiB", [&] { return clone_tensor_ptr(large); });
+  suite.add("clone/int_float", [&] { return clone_tensor_ptr(ints, ScalarType::Float); });
+  suite.add("clone/float_half", [&] { return clone_tensor_ptr(floats, ScalarType::Half); });
+  suite.add("clone/half_float", [&] { return clone_tensor_ptr(halves, ScalarType::Float); });
+  suite.add("clone/float_bfloat16", [&] { return clone_tensor_ptr(floats, ScalarType::BFloat16); });
+  suite.add("clone/bfloat16_float", [&] { return clone_tensor_ptr(bfloats, ScalarType::Float); });
+  suite.add("clone/byte_float", [&] { return clone_tensor_ptr(bytes, ScalarType::Float); });
+
   return suite.run();
 }

@@ -64,5 +64,48 @@ int main(int argc, char** argv) {
 
   suite.add("empty/4MiB", [] { return empty({1024, 1024}); });
 
+  // Moving data. Sources are full of ones, which are exact in every type.
+  const auto square = [](ScalarType type) { return ones({1024, 1024}, type); };
+  const TensorPtr floats = square(ScalarType::Float);
+  const TensorPtr ints = square(ScalarType::Int);
+  const TensorPtr halves = square(ScalarType::Half);
+  const TensorPtr bfloats = square(ScalarType::BFloat16);
+  const TensorPtr bytes = square(ScalarType::Byte);
+  const TensorPtr large = ones({4096, 4096});
+  suite.add("zeros/4MiB", [] { return zeros({1024, 1024}); });
+  suite.add("full/4MiB", [] { return full({1024, 1024}, 42.5f); });
+  suite.add("full/64MiB", [] { return full({4096, 4096}, 42.5f); });
+  suite.add("fill_/64MiB", [&] { bench::require(fill_(large, 42.5f) == Error::Ok); });
+  suite.add("clone/4MiB", [&] { return clone_tensor_ptr(floats); });
+  suite.add("clone/64MiB", [&] { return clone_tensor_ptr(large); });
+  suite.add("clone/int_float", [&] { return clone_tensor_ptr(ints, ScalarType::Float); });
+  suite.add("clone/float_half", [&] { return clone_tensor_ptr(floats, ScalarType::Half); });
+  suite.add("clone/half_float", [&] { return clone_tensor_ptr(halves, ScalarType::Float); });
+  suite.add("clone/float_bfloat16", [&] { return clone_tensor_ptr(floats, ScalarType::BFloat16); });
+  suite.add("clone/bfloat16_float", [&] { return clone_tensor_ptr(bfloats, ScalarType::Float); });
+  suite.add("clone/byte_float", [&] { return clone_tensor_ptr(bytes, ScalarType::Float); });
+  suite.add("contiguous/transpose", [&] { return contiguous(transpose(floats, 0, 1)); });
+
+  const TensorPtr pixels = ones({1, 1080, 1920, 3}, ScalarType::Byte);
+  const TensorPtr float_pixels = ones({1, 1080, 1920, 3});
+  const TensorPtr planes = ones({1, 3, 1080, 1920}, ScalarType::Byte);
+  suite.add("nhwc_nchw/byte", [&] { return contiguous(permute(pixels, {0, 3, 1, 2})); });
+  suite.add("nhwc_nchw/float", [&] { return contiguous(permute(float_pixels, {0, 3, 1, 2})); });
+  suite.add("nchw_nhwc/byte", [&] { return contiguous(permute(planes, {0, 2, 3, 1})); });
+
+  const TensorPtr padded = ones({1080, 2048 * 3}, ScalarType::Byte);
+  const Tensor image = narrow(padded, 1, 0, 1920 * 3);
+  const TensorPtr dense = ones({1080, 1920 * 3}, ScalarType::Byte);
+  suite.add("pitch/byte", [&] { bench::require(copy_(dense, image) == Error::Ok); });
+
+  suite.add("accessor/sum", [&] {
+    const auto a = floats->accessor<float, 2>();
+    float sum = 0;
+    for (int64_t i = 0; i < 1024; ++i) {
+      for (int64_t j = 0; j < 1024; ++j) sum += a[i][j];
+    }
+    benchmark::DoNotOptimize(sum);
+  });
+
   return suite.run();
 }

@@ -7,7 +7,7 @@ them, and each figure is the median of its rounds. Allocations come from a run o
 the preloaded malloc counter.
 
 To add a case: a few lines under one name in bench_tenon.cpp and, where they have a peer, in
-bench_executorch.cpp and bench_aten.cpp, and one Row in ROWS below.
+bench_executorch.cpp, bench_aten.cpp and bench_libc.cpp, and one Row in ROWS below.
 """
 
 import argparse
@@ -22,9 +22,9 @@ import subprocess
 import sys
 from typing import Dict, List, Optional
 
-PROGRAMS = ("tenon", "executorch", "aten")
-PEERS = ("executorch", "aten")
-TITLES = {"tenon": "tenon", "executorch": "ExecuTorch", "aten": "ATen"}
+PEERS = ("executorch", "aten", "libc")
+PROGRAMS = ("tenon", *PEERS)
+TITLES = {"tenon": "tenon", "executorch": "ExecuTorch", "aten": "ATen", "libc": "plain C"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,9 @@ class Row:
     title: str
     executorch: Optional[float] = None
     aten: Optional[float] = None
+    libc: Optional[float] = None
     allocs: Optional[int] = None
+    table: str = "Making tensors"
 
     def limit(self, peer):
         return getattr(self, peer)
@@ -58,6 +60,29 @@ ROWS = [
     Row("stack_tensor", "Tensor over a stack TensorImpl", allocs=0),
     Row("empty/4MiB", "empty 4 MiB", aten=1.0, allocs=3),
 ]
+
+# What moves bytes. Plain C is malloc with memset, memcpy or a loop over a pointer.
+MOVING = [
+    Row("zeros/4MiB", "zeros 4 MiB", aten=1.0),
+    Row("full/4MiB", "full 4 MiB", aten=1.0),
+    Row("full/64MiB", "full 64 MiB", aten=1.0, libc=1 / 0.95),
+    Row("fill_/64MiB", "fill_ 64 MiB", aten=1.0, libc=1 / 0.95),
+    Row("clone/4MiB", "clone 4 MiB", aten=1.0, libc=1 / 0.95),
+    Row("clone/64MiB", "clone 64 MiB", aten=1.0, libc=1 / 0.95),
+    Row("clone/int_float", "clone Int to Float, 1M elements", aten=0.9),
+    Row("clone/float_half", "clone Float to Half", aten=1.0),
+    Row("clone/half_float", "clone Half to Float", aten=1.0),
+    Row("clone/float_bfloat16", "clone Float to BFloat16", aten=1.0),
+    Row("clone/bfloat16_float", "clone BFloat16 to Float", aten=1.0),
+    Row("clone/byte_float", "clone Byte to Float", aten=1.0),
+    Row("contiguous/transpose", "transpose 1024² Float", aten=0.6),
+    Row("nhwc_nchw/byte", "NHWC to NCHW, 1080p Byte", aten=0.3),
+    Row("nhwc_nchw/float", "NHWC to NCHW, 1080p Float", aten=0.3),
+    Row("nchw_nhwc/byte", "NCHW to NHWC, 1080p Byte", aten=0.3),
+    Row("pitch/byte", "padded rows, 1080p Byte", libc=1 / 0.9),
+    Row("accessor/sum", "accessor sum 1024² Float", libc=1.02),
+]
+ROWS += [dataclasses.replace(row, table="Moving data") for row in MOVING]
 
 # How long the compiler needs for nothing but the header: a row like the others, measured here.
 HEADER_ROW = Row("include", "#include, -fsyntax-only", executorch=0.6)
@@ -110,7 +135,7 @@ def run_program(path, arguments, preload=None):
     for record in records:
         if record.get("error_occurred"):
             raise Failure(f"{path}: {record['name']}: {record.get('error_message')}")
-    return {re.sub(r"/iterations:\d+$", "", record["name"]): record for record in records}
+    return {record["name"]: record for record in records}
 
 
 def measure_cases(config, options) -> Cells:
@@ -130,6 +155,8 @@ def measure_cases(config, options) -> Cells:
                 cell = cells.setdefault(case, {}).setdefault(program, Cell(0.0))
                 # CPU time: what other processes do to the wall clock is not the library's.
                 cell.rounds.append(record["cpu_time"])
+    # Counts do not need a stable time, only some calls to divide by.
+    arguments[0] = "--benchmark_min_time=0.001"
     for program, path in programs.items():
         progress(f"allocations: {TITLES[program]}")
         for case, record in run_program(path, arguments, config["malloc_counter"]).items():
@@ -245,30 +272,35 @@ def format_allocs(cell: Cell):
 
 
 def format_target(row: Row):
-    parts = [f"≤ {row.limit(p):g} x {TITLES[p]}" for p in PEERS if row.limit(p) is not None]
+    parts = [f"≤ {row.limit(p):.3g} x {TITLES[p]}" for p in PEERS if row.limit(p) is not None]
     if row.allocs is not None:
         parts.append(f"≤ {row.allocs} allocs" if row.allocs else "0 allocs")
     return ", ".join(parts)
 
 
 def table(rows, cells: Cells, config):
-    """Header and lines, as lists of text."""
+    """Header and lines, as lists of text. A peer that has none of the rows gets no columns."""
     skipped = [p for p in PROGRAMS if "skipped" in config["programs"].get(p, {})]
+    peers = [
+        p
+        for p in PEERS
+        if p in skipped or any(p in cells[row.case] for row in rows)
+    ]
     header = ["case", "tenon", "allocs"]
-    for peer in PEERS:
+    for peer in peers:
         header += [TITLES[peer], "allocs", "ratio"]
     header += ["target", "verdict"]
     lines = []
     for row in rows:
         by_program = cells[row.case]
         line = [row.title]
-        for program in PROGRAMS:
+        for program in ["tenon", *peers]:
             cell = by_program.get(program)
             if cell:
                 line += [format_time(cell.ns), format_allocs(cell)]
             else:
                 line += ["skipped" if program in skipped else "–", ""]
-            if program in PEERS:
+            if program in peers:
                 value = ratio(by_program, program)
                 line.append("" if value is None else f"{value:.2f}")
         line += [format_target(row), judge(row, by_program)]
@@ -358,7 +390,7 @@ def as_json(rows, cells: Cells, config, about):
                 "ratios": {
                     p: ratio(cells[row.case], p) for p in PEERS if p in cells[row.case]
                 },
-                "limits": {"executorch": row.executorch, "aten": row.aten, "allocs": row.allocs},
+                "limits": {**{p: row.limit(p) for p in PEERS}, "allocs": row.allocs},
                 "verdict": judge(row, cells[row.case]),
             }
             for row in rows
@@ -410,9 +442,11 @@ def main(arguments=None):
         print(f"compare.py: {error}", file=sys.stderr)
         return 2
 
-    header, lines = table(rows, cells, config)
-    print(markdown(header, lines) if options.markdown else plain_text(header, lines))
-    print()
+    for title in dict.fromkeys(row.table for row in rows):
+        header, lines = table([row for row in rows if row.table == title], cells, config)
+        print(f"{title}\n" if options.markdown else title)
+        print(markdown(header, lines) if options.markdown else plain_text(header, lines))
+        print()
     for note in skipped_notes(config):
         print(note + ("\n" if options.markdown else ""))
     print(footer(about))

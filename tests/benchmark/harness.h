@@ -47,20 +47,17 @@ class Suite {
   // Objects that `body` refers to must live until run() returns.
   template <class Body>
   void add(const char* name, Body body) {
-    auto* registered =
-        benchmark::RegisterBenchmark(name, [body = std::move(body)](benchmark::State& state) {
-          // First calls fill caches and one-time tables, which are no part of the steady state.
-          call(body);
-          const MallocCount counter = malloc_counter();
-          const std::uint64_t before = counter != nullptr ? counter() : 0;
-          for (auto _ : state) call(body);
-          if (counter != nullptr) {
-            state.counters["allocs"] = benchmark::Counter(static_cast<double>(counter() - before),
-                                                          benchmark::Counter::kAvgIterations);
-          }
-        });
-    // Counts do not need a stable time, only a number of calls to divide by.
-    if (malloc_counter() != nullptr) registered->Iterations(1000);
+    benchmark::RegisterBenchmark(name, [body = std::move(body)](benchmark::State& state) {
+      // First calls fill caches and one-time tables, which are no part of the steady state.
+      call(body);
+      const MallocCount counter = malloc_counter();
+      const std::uint64_t before = counter != nullptr ? counter() : 0;
+      for (auto _ : state) call(body);
+      if (counter != nullptr) {
+        state.counters["allocs"] = benchmark::Counter(static_cast<double>(counter() - before),
+                                                      benchmark::Counter::kAvgIterations);
+      }
+    });
   }
 
   // Returns main's exit code.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// The cases in plain C: malloc with memset or memcpy, and a loop over a pointer. What they move is
+// what the machine can move.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "harness.h"
+
+namespace {
+
+/// Memory from malloc that is freed again, as a tensor's is.
+class Block {
+ public:
+  explicit Block(std::size_t size) : data_(std::malloc(size)) { bench::require(data_ != nullptr); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { std::free(data_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+};
+
+void fill(std::size_t size) {
+  const Block block(size);
+  std::memset(block.data(), 0x2a, size);
+  benchmark::DoNotOptimize(block.data());
+  benchmark::ClobberMemory();
+}
+
+void copy(const std::vector<char>& source, std::size_t size) {
+  const Block block(size);
+  std::memcpy(block.data(), source.data(), size);
+  benchmark::DoNotOptimize(block.data());
+  benchmark::ClobberMemory();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Suite suite(argc, argv);
+  constexpr std::size_t kSmall = std::size_t{4} << 20;
+  constexpr std::size_t kLarge = std::size_t{64} << 20;
+
+  std::vector<char> large(kLarge, 1);
+  suite.add("full/64MiB", [] { fill(kLarge); });
+  suite.add("fill_/64MiB", [&] {
+    std::memset(large.data(), 0x2a, kLarge);
+    benchmark::DoNotOptimize(large.data());
+    benchmark::ClobberMemory();
+  });
+  suite.add("clone/4MiB", [&] { copy(large, kSmall); });
+  suite.add("clone/64MiB", [&] { copy(large, kLarge); });
+
+  constexpr std::size_t kImage = std::size_t{1080} * 1920 * 3;
+  const std::vector<char> image(kImage, 1);
+  std::vector<char> dense(kImage, 2);
+  suite.add("pitch/byte", [&] {
+    std::memcpy(dense.data(), image.data(), kImage);
+    benchmark::DoNotOptimize(dense.data());
+    benchmark::ClobberMemory();
+  });
+
+  const std::vector<float> floats(std::size_t{1024} * 1024, 1.0f);
+  suite.add("accessor/sum", [&] {
+    const float* const data = floats.data();
+    float sum = 0;
+    for (std::int64_t i = 0; i < 1024; ++i) {
+      for (std::int64_t j = 0; j < 1024; ++j) sum += data[i * 1024 + j];
+    }
+    benchmark::DoNotOptimize(sum);
+  });
+
+  return suite.run();
+}
