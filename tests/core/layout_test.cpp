@@ -294,7 +294,7 @@ TEST_CASE("layout: dimensions of equal strides keep their order") {
   CHECK(order_of({2, 3}, {-4, 4}) == Order{0, 1});
 }
 
-TEST_CASE("layout: a size-1 dimension's stride is ignored; it stays before what follows it") {
+TEST_CASE("layout: a size-1 dimension's stride is ignored, it stays before what follows it") {
   CHECK(order_of({1, 128}, {1, 1}) == Order{0, 1});
   CHECK(order_of({1024, 1}, {1, 1}) == Order{0, 1});
   CHECK(order_of({1, 3, 4, 5}, {0, 1, 15, 3}) == Order{0, 2, 3, 1});

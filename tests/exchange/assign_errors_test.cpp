@@ -102,7 +102,7 @@ TEST_CASE("assign: a null pointer to elements is refused") {
   CHECK(is_unchanged(t));
 }
 
-TEST_CASE("assign: other sizes are refused, both are named; nothing is broadcast") {
+TEST_CASE("assign: other sizes are refused, both are named, nothing is broadcast") {
   const Tensor t = counted();
   const auto check = [&](const Vector& sizes, const std::string& words) {
     const std::string text = "the blob's sizes " + words +

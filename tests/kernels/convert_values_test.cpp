@@ -128,6 +128,7 @@ Bytes elements(ScalarType type) {
       tests::write_bits(bytes.data() + at + part, part, codes[i * 7919 % codes.size()]);
     }
   }
+  tests::settle_doubles(type, bytes);
   return bytes;
 }
 

@@ -28,7 +28,7 @@ static_assert(std::is_same_v<decltype(std::declval<TensorAccessor<float, 3>>()[0
                              TensorAccessor<float, 2>>);
 static_assert(std::is_trivially_copyable_v<TensorAccessor<float, 2>>);
 
-TEST_CASE("accessor: a[i][j] and a(i, j) reach the same elements, for reading and writing") {
+TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for reading and writing") {
   auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   auto a = t.accessor<int32_t, 2>();
   CHECK(a[1][2] == 6);

@@ -171,7 +171,7 @@ TEST_CASE("to: CastMode::Saturate quantises an image, Truncate cuts, Checked ref
               to(image, ScalarType::Byte));
 }
 
-TEST_CASE("to: of a placeholder is one of the type; of device memory is refused") {
+TEST_CASE("to: of a placeholder is one of the type, of device memory is refused") {
   const Tensor t = to(make_tensor({2, 3}, nullptr), ScalarType::Half);
   CHECK(t.scalar_type() == ScalarType::Half);
   CHECK(sizes(t) == Vector{2, 3});

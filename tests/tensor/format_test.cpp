@@ -67,7 +67,7 @@ TEST_CASE("to_string: 0-d is the element alone") {
   CHECK(to_string(make_tensor_ptr(int64_t{-7})) == "-7\nLong {}");
 }
 
-TEST_CASE("to_string: a tensor without elements is [], whatever its rank") {
+TEST_CASE("to_string: a tensor without elements is an empty pair of brackets, whatever its rank") {
   CHECK(to_string(make_tensor_ptr({0}, std::vector<int32_t>())) == "[]\nInt {0}");
   CHECK(to_string(make_tensor_ptr({2, 0, 3}, std::vector<float>())) == "[]\nFloat {2, 0, 3}");
 }

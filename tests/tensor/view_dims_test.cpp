@@ -222,7 +222,7 @@ TEST_CASE("transpose: dimensions out of range are refused, rank 0 passes for ran
               tenon::transpose(make_tensor(7), 0, 1));
 }
 
-TEST_CASE("permute: puts dimension dims[i] at i") {
+TEST_CASE("permute: puts the i-th of the dimensions given at i") {
   const Tensor t = counted({2, 3, 4});
   const Tensor view = tenon::permute(t, {2, 0, 1});
   CHECK(sizes(view) == Vector{4, 2, 3});

@@ -64,7 +64,7 @@ TEST_CASE("select: keeps the dim order of the other dimensions") {
   CHECK(values<int32_t>(tenon::select(t, 0, 1)) == Ints{1, 3, 5});
 }
 
-TEST_CASE("slice: takes every step-th element of [start, end)") {
+TEST_CASE("slice: takes every step-th element from start up to end") {
   const Tensor t = ten();
   CHECK(values<int32_t>(tenon::slice(t, 0, 2, 5)) == Ints{2, 3, 4});
   CHECK(values<int32_t>(tenon::slice(t, 0, 1, 8, 3)) == Ints{1, 4, 7});
