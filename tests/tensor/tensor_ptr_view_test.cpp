@@ -160,7 +160,8 @@ TEST_CASE("view: cannot grow, and the source cannot while it lives") {
   auto view = make_tensor_ptr(*source);
   CHECK(view->shape_dynamism() == TensorShapeDynamism::DYNAMIC_UNBOUND);
   CHECK_RETURNS(Error::NotSupported, "a view", resize_tensor_ptr(view, {3}));
-  CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive", resize_tensor_ptr(source, {3}));
+  CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive",
+                resize_tensor_ptr(source, {3}));
   view.reset();
   CHECK(resize_tensor_ptr(source, {3}) == Error::Ok);
 }
