@@ -186,7 +186,7 @@ def header_seconds(compiler, header, flags):
 
 
 def measure_headers(config, options) -> Dict[str, Cell]:
-    cells = {p: Cell(0.0) for p in PROGRAMS if "program" in config["programs"].get(p, {})}
+    cells = {p: Cell(0.0) for p in HEADERS if "program" in config["programs"].get(p, {})}
     for number in range(options.compile_runs + 1):
         for program, cell in cells.items():
             progress(f"compile time {number} of {options.compile_runs}: {TITLES[program]}")

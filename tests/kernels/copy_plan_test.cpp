@@ -165,6 +165,15 @@ TEST_CASE("copy plan: one channel of pixels, and anything else, goes element by 
   CHECK(plan(ScalarType::Float, {2}, ScalarType::Byte, {1}, {10}).kind == CopyKind::General);
 }
 
+TEST_CASE("copy plan: long rows of one value each are filled, short ones a plane") {
+  const CopyPlan rows = plan(ScalarType::Float, {256, 1}, {1, 0}, {9, 256});
+  CHECK(rows.kind == CopyKind::General);
+  CHECK(dims(rows) == List{{9, 1024, 4}, {256, 4, 0}});
+  CHECK(plan(ScalarType::Float, {255, 1}, {1, 0}, {9, 255}).kind == CopyKind::Transpose);
+  CHECK(plan(ScalarType::Float, {256, 1}, ScalarType::Byte, {1, 0}, {9, 256}).kind ==
+        CopyKind::General);
+}
+
 TEST_CASE("copy plan: conversions of rows are a cast") {
   const CopyPlan p = plan(ScalarType::Float, {8, 1}, ScalarType::Byte, {5, 1}, {3, 5});
   CHECK(p.kind == CopyKind::Cast);

@@ -175,6 +175,22 @@ TEST_CASE("copy: rows of pixels of every size, apart by any distance") {
   }
 }
 
+TEST_CASE("copy: rows of one value each, short and long") {
+  Random random{9};
+  for (ScalarType type : kOneOfEachSize) {
+    for (int64_t row : {3, 16, 65, 255, 256, 257, 1000}) {
+      INFO(toString(type) << ", row: " << row);
+      Strided dst(type, {5, 4, row}, {5 * row, row, 1});
+      Strided padded(type, {5, 4, row}, {5 * (row + 2), row + 2, 1});
+      Strided column(type, {5, 4, row}, {1, 5, 0});
+      Strided reversed(ScalarType::Short, {5, 4, row}, {-4, -1, 0});
+      CHECK(is_copied(random, dst, column, CastMode::Checked));
+      CHECK(is_copied(random, padded, column, CastMode::Checked));
+      CHECK(is_copied(random, dst, reversed, CastMode::Saturate));
+    }
+  }
+}
+
 TEST_CASE("copy: flipped and rotated images") {
   Random random{8};
   for (ScalarType type : {ScalarType::Byte, ScalarType::Float}) {
