@@ -145,7 +145,8 @@ TENON_LAZY CastTarget cast_target(ScalarType type) noexcept {
           using V = typename T::value_type;
           target.largest = static_cast<double>(std::numeric_limits<V>::max());
         } else if constexpr (std::is_integral_v<T>) {
-          target.lowest = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+          constexpr T lowest = std::numeric_limits<T>::lowest();
+          if constexpr (std::is_signed_v<T>) target.lowest = int64_t{lowest};
           target.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
         } else {
           target.largest = static_cast<double>(std::numeric_limits<T>::max());
