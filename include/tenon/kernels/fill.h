@@ -60,7 +60,7 @@ struct FillKernel {
       store(out + i + 3 * kWidth, v);
     }
     for (; i + kWidth <= nbytes; i += kWidth) store(out + i, v);
-    load(v, pattern + (nbytes - kWidth) % period);
+    load(v, pattern);  // the end is a whole number of periods away
     store(out + (nbytes - kWidth), v);
   }
   TENON_VECTORIZE static void run(Baseline, unsigned char* out, size_t nbytes,
