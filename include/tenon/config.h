@@ -105,8 +105,8 @@
   template <class = void> \
   inline
 
-// The same for one that is large and never inlined: not inline, so that instances.h can have it compiled in
-// one file.
+// The same for one that is large and never inlined: not inline, so that instances.h can have it
+// compiled in one file.
 #define TENON_LAZY_KERNEL template <class = void>
 
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and

@@ -22,8 +22,9 @@ TENON_BEGIN_NAMESPACE
 enum class CastMode : uint8_t {
   /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
   Checked,
-  /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to integers, those out of
-  /// range give the nearest end and NaN gives 0; imaginary parts are dropped; all but 0 is true.
+  /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to
+  /// integers, those out of range give the nearest end and NaN gives 0; imaginary parts are
+  /// dropped; all but 0 is true.
   Truncate,
   /// Floating values are rounded to nearest even, and whatever is out of range, infinities
   /// included, gives the nearest (finite) end; NaN stays NaN, or 0 for integers.

@@ -140,11 +140,7 @@ class Tensor {
   }
 
   /// The memory described, not owned: valid while the tensor lives and is not resized.
-  TensorView as_view() const {
-    const TensorImpl& impl = get("as_view");
-    const detail::ImplFields& fields = impl.fields_;
-    return {fields.data, fields.type, fields.device, fields.layout.sizes, fields.layout.strides};
-  }
+  TensorView as_view() const { return detail::view_of(get("as_view").fields_); }
 
   const TensorImplPtr& impl() const noexcept { return impl_; }
   TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }

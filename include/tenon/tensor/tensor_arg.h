@@ -42,9 +42,5 @@ inline ImplFields& fields(const TensorArg& tensor) noexcept {
   return ImplAccess::fields(tensor.impl());
 }
 
-inline TensorView view_of(const ImplFields& tensor) noexcept {
-  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
-}
-
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -97,6 +97,11 @@ struct ImplFields {
   }
 };
 
+/// The memory described, not owned.
+inline TensorView view_of(const ImplFields& tensor) noexcept {
+  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
+}
+
 struct ImplAccess;
 
 /// What only the internals can make, and std::allocate_shared can pass on.
