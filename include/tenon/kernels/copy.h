@@ -11,6 +11,7 @@
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/fill.h"
+#include "tenon/kernels/parallel.h"
 #include "tenon/kernels/transpose.h"
 
 TENON_BEGIN_NAMESPACE
@@ -119,9 +120,8 @@ TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src)
   std::memcpy(dst, src, static_cast<size_t>(row.size) * plan.unit);
 }
 
-/// Does what a plan of plan_elements() says.
-TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan) noexcept {
-  if (plan.kind == CopyKind::Alias) return;
+/// Does what a plan says in the caller's thread.
+TENON_LAZY void run_piece(const CopyPlan& plan) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
@@ -143,6 +143,70 @@ TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan) noexcept {
     }
     if (d == SIZE_MAX) return;
   }
+}
+
+/// Shares a plan among threads: along the outermost dimension that is long enough for many, else
+/// the one that gives most of them a piece. Rows and planes are not cut small.
+TENON_LAZY void run_pieces(const CopyPlan& plan) noexcept {
+  const size_t inner = plan.is_plane ? 2 : 1;
+  size_t along = 0;
+  int64_t grain = 1;
+  int64_t most = 0;
+  for (size_t d = 0; d < plan.rank && most < 64; ++d) {
+    const int64_t least = d + inner < plan.rank ? 1 : plan.is_plane ? 64 : 4096;
+    if (plan.dims[d].size / least <= most) continue;
+    most = plan.dims[d].size / least;
+    grain = least;
+    along = d;
+  }
+  const CopyPlan::Dim& dim = plan.dims[along];
+  parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
+    CopyPlan piece = plan;
+    piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
+    piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
+    piece.dims[along].size = end - begin;
+    run_piece(piece);
+  });
+}
+
+/// Whether the plan is one row of one value, which fill_elements() shares among threads.
+inline bool is_fill(const CopyPlan& plan) noexcept {
+  return plan.rank == 1 && plan.dims[0].src_stride == 0 && plan.dst_type == plan.src_type &&
+         plan.dims[0].dst_stride == static_cast<int64_t>(plan.unit);
+}
+
+/// Does what a plan of plan_elements() says.
+TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan) noexcept {
+  if (plan.kind == CopyKind::Alias) return;
+  if (is_parallel(plan.nbytes) && !is_fill(plan)) return run_pieces(plan);
+  run_piece(plan);
+}
+
+/// Copies a block of memory, at least one byte. Source and destination may overlap.
+TENON_LAZY void move_block(void* dst, const void* src, size_t nbytes) noexcept {
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(dst) - reinterpret_cast<uintptr_t>(src);
+  const bool overlap = ahead < nbytes || uintptr_t{0} - ahead < nbytes;
+  if (!is_parallel(nbytes) || overlap) {
+    std::memmove(dst, src, nbytes);
+    return;
+  }
+  auto* to = static_cast<char*>(dst);
+  auto* from = static_cast<const char*>(src);
+  parallel_for(static_cast<int64_t>(nbytes), 4096, nbytes, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+/// Converts a block as cast_elements() does.
+TENON_LAZY void cast_block(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
+                           CastMode mode = CastMode::Checked) noexcept {
+  const auto out_size = static_cast<int64_t>(elementSize(to));
+  const auto in_size = static_cast<int64_t>(elementSize(from));
+  const size_t nbytes = static_cast<size_t>(count * out_size);
+  parallel_for(count, 4096, nbytes, [&](int64_t begin, int64_t end) {
+    cast_elements(to, static_cast<char*>(out) + begin * out_size, from,
+                  static_cast<const char*>(in) + begin * in_size, end - begin, mode);
+  });
 }
 
 /// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements

@@ -2,12 +2,10 @@
 // clone_tensor_ptr: a copy that owns its memory.
 #pragma once
 
-#include <cstring>
 #include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/result.h"
-#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make_impl.h"
@@ -47,9 +45,9 @@ TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type, CastMode m
     }
     copy_elements(to, view, mode);
   } else if (type != from.type) {
-    cast_elements(type, out, from.type, from.data, from.layout.numel, mode);
+    cast_block(type, out, from.type, from.data, from.layout.numel, mode);
   } else if (from.layout.numel != 0) {
-    std::memcpy(out, from.data, source.impl().nbytes());
+    move_block(out, from.data, source.impl().nbytes());
   }
   return Error::Ok;
 }

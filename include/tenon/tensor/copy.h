@@ -121,7 +121,7 @@ TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept 
   }
   if (same_place) {
     plan.kind = CopyKind::Alias;
-  } else if (plan.kind != CopyKind::Memcpy) {  // which run_job() does by memmove
+  } else if (plan.kind != CopyKind::Memcpy) {  // which move_block() does as well
     plan.kind = CopyKind::Staged;
     int64_t numel = 1;
     for (int64_t size : job.src.sizes) numel *= size;
@@ -154,7 +154,7 @@ TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcep
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
   if (plan.kind == CopyKind::Memcpy) {
-    std::memmove(plan.dst, plan.src, plan.nbytes);
+    move_block(plan.dst, plan.src, plan.nbytes);
     return Error::Ok;
   }
   if (plan.kind != CopyKind::Staged) {
