@@ -54,3 +54,27 @@ function(tenon_find_cccl)
   add_library(tenon_partner_cccl INTERFACE)
   target_include_directories(tenon_partner_cccl SYSTEM INTERFACE "${folder}")
 endfunction()
+
+# Makes the target tenon_partner_numpy when scripts/partners.sh has fetched a NumPy that Python3::Interpreter can
+# import. Nothing links to it: its TENON_PYTHONPATH goes into a Python program's environment.
+function(tenon_find_numpy)
+  set(folder "${TENON_PARTNERS_DIR}/numpy")
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(TARGET tenon_partner_numpy OR NOT Python3_FOUND OR NOT EXISTS "${folder}/numpy")
+    return()
+  endif()
+  # Its extension modules are for one version of Python.
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -E env "PYTHONPATH=${folder}" "${Python3_EXECUTABLE}" -B -c
+            "import numpy; print(numpy.__version__, end='')"
+    RESULT_VARIABLE result
+    OUTPUT_VARIABLE version
+    ERROR_QUIET)
+  if(NOT result EQUAL 0)
+    message(WARNING "${Python3_EXECUTABLE} cannot import the NumPy in ${folder}")
+    return()
+  endif()
+  add_library(tenon_partner_numpy INTERFACE)
+  set_target_properties(tenon_partner_numpy PROPERTIES TENON_VERSION "${version}" TENON_PYTHONPATH
+                                                                                  "${folder}")
+endfunction()

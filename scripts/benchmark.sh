@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures tenon beside ExecuTorch and ATen: installs what is missing (Debian, Ubuntu), fetches the
-# two peers, builds and prints one table. Arguments go to tests/benchmark/compare.py (try --help).
+# Measures tenon beside ExecuTorch, ATen and NumPy: installs what is missing (Debian, Ubuntu), fetches
+# the peers, builds and prints the tables. Arguments go to tests/benchmark/compare.py (try --help).
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -16,7 +16,7 @@ install_missing
 
 # A peer that cannot be had is left out; the table says so.
 partners=${TENON_PARTNERS:-$root/build/partners}
-for partner in executorch libtorch; do
+for partner in executorch libtorch numpy; do
   "$root/scripts/partners.sh" --dir "$partners" "$partner" >&2 || step "going on without $partner"
 done
 

@@ -14,6 +14,7 @@ names:
   libtorch    ATen and TorchScript 2.13.0: headers, CPU libraries (600 MB; a 500 MB download)
   catch2      Catch2 3, from Debian's backports (4 MB)
   cccl        CUDA's libcu++ 13.0, for its mdspan: headers that need no CUDA (9 MB)
+  numpy       NumPy 2.4.6 for the python3 that is found first (60 MB)
 END
 }
 
@@ -129,6 +130,15 @@ partner_cccl() {
   finish cccl "$version"
 }
 
+# A build of it serves one minor version of Python.
+partner_numpy() {
+  version=numpy==2.4.6
+  python=$(python3 -c 'import sys; print("Python %d.%d" % sys.version_info[:2])') || die "needs python3"
+  if current numpy "$version for $python"; then return; fi
+  fetch numpy "$version"
+  finish numpy "$version for $python"
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 partners=${TENON_PARTNERS:-$root/build/partners}
 names=
@@ -143,7 +153,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | libtorch | catch2 | cccl) names="$names $1" ;;
+    executorch | libtorch | catch2 | cccl | numpy) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -37,6 +37,7 @@ if [ -n "$all" ]; then
   need git git
   need_pip
   need_header benchmark/benchmark.h libbenchmark-dev
+  CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
 fi
 install_missing
 
@@ -85,7 +86,7 @@ options=()
 if [ -z "$all" ]; then
   run test
 else
-  "$root/scripts/partners.sh" executorch libtorch catch2 cccl
+  "$root/scripts/partners.sh" executorch libtorch catch2 cccl numpy
   partners=${TENON_PARTNERS:-$root/build/partners}
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

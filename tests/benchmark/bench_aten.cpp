@@ -96,5 +96,12 @@ int main(int argc, char** argv) {
     benchmark::DoNotOptimize(sum);
   });
 
+  // Random numbers.
+  suite.add("rand", [] { return at::rand({1024, 1024}); });
+  suite.add("randn", [] { return at::randn({1024, 1024}); });
+  suite.add("randint", [] { return at::randint(0, 100, {1024, 1024}, at::kInt); });
+  const at::Tensor uniform = at::ones({1024, 1024});
+  suite.add("uniform_", [&] { uniform.uniform_(); });
+
   return suite.run();
 }

@@ -96,5 +96,10 @@ int main(int argc, char** argv) {
   suite.add("clone/bfloat16_float", [&] { return clone_tensor_ptr(bfloats, ScalarType::Float); });
   suite.add("clone/byte_float", [&] { return clone_tensor_ptr(bytes, ScalarType::Float); });
 
+  // Random numbers.
+  suite.add("rand", [] { return rand({1024, 1024}); });
+  suite.add("randn", [] { return randn({1024, 1024}); });
+  suite.add("randint", [] { return randint(0, 100, {1024, 1024}); });
+
   return suite.run();
 }

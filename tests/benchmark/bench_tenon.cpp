@@ -1,13 +1,46 @@
 // SPDX-License-Identifier: MIT
 //
-// The cases on tenon. Names are the same in bench_executorch.cpp, bench_aten.cpp and compare.py.
+// The cases on tenon. Names are the same in the programs beside it and in compare.py, except that the
+// random cases have one for each instruction set.
 
 #include <tenon/tenon.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "harness.h"
+
+namespace {
+
+using tenon::detail::Isa;
+
+// Null where the processor has no such set.
+const char* name_of(Isa set) {
+  if (set > tenon::detail::detect_isa()) return nullptr;
+  switch (set) {
+    case Isa::Avx512: return "avx512";
+    case Isa::Avx2: return "avx2";
+    case Isa::Baseline: break;
+  }
+  return TENON_HAS_AVX2 ? "sse2" : "baseline";
+}
+
+// Adds a case `name`/set for each set that the processor has.
+template <class Body>
+void add_for_each_set(bench::Suite& suite, const std::string& name, Body body) {
+  for (const Isa set : {Isa::Baseline, Isa::Avx2, Isa::Avx512}) {
+    if (name_of(set) == nullptr) break;
+    suite.add(name + '/' + name_of(set), [set, body] {
+      tenon::detail::isa() = set;
+      auto result = body();
+      tenon::detail::isa() = tenon::detail::detect_isa();
+      return result;
+    });
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace tenon;
@@ -106,6 +139,13 @@ int main(int argc, char** argv) {
     }
     benchmark::DoNotOptimize(sum);
   });
+
+  // Random numbers.
+  add_for_each_set(suite, "rand", [] { return rand({1024, 1024}); });
+  add_for_each_set(suite, "randn", [] { return randn({1024, 1024}); });
+  add_for_each_set(suite, "randint", [] { return randint(0, 100, {1024, 1024}); });
+  const TensorPtr uniform = ones({1024, 1024});
+  suite.add("uniform_", [&] { bench::require(uniform_(uniform, 0, 1) == Error::Ok); });
 
   return suite.run();
 }

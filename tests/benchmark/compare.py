@@ -7,7 +7,7 @@ them, and each figure is the median of its rounds. Allocations come from a run o
 the preloaded malloc counter.
 
 To add a case: a few lines under one name in bench_tenon.cpp and, where they have a peer, in
-bench_executorch.cpp, bench_aten.cpp and bench_libc.cpp, and one Row in ROWS below.
+bench_executorch.cpp, bench_aten.cpp, bench_libc.cpp and bench_numpy.py, and one Row in ROWS below.
 """
 
 import argparse
@@ -22,26 +22,46 @@ import subprocess
 import sys
 from typing import Dict, List, Optional
 
-PEERS = ("executorch", "aten", "libc")
+PEERS = ("executorch", "aten", "libc", "numpy")
 PROGRAMS = ("tenon", *PEERS)
-TITLES = {"tenon": "tenon", "executorch": "ExecuTorch", "aten": "ATen", "libc": "plain C"}
+TITLES = {
+    "tenon": "tenon",
+    "executorch": "ExecuTorch",
+    "aten": "ATen",
+    "libc": "plain C",
+    "numpy": "NumPy",
+}
+# The peers that have columns in a table, where any of its rows has a figure of theirs.
+TABLES = {
+    "Making tensors": ("executorch", "aten"),
+    "Moving data": ("executorch", "aten", "libc"),
+    "Random numbers": ("executorch", "aten", "numpy"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """A case and what tenon must reach: at most this multiple of a peer's time, and at most this
-    many allocations. None means no target (and that the peer may lack the case)."""
+    many allocations. None means no target (and that the peer may lack the case).
+
+    A row with peer_case compares a variant of tenon's with that case of the peers. It is left out
+    where tenon lacks the case: a variant for one instruction set needs a processor that has it."""
 
     case: str
     title: str
     executorch: Optional[float] = None
     aten: Optional[float] = None
     libc: Optional[float] = None
+    numpy: Optional[float] = None
     allocs: Optional[int] = None
     table: str = "Making tensors"
+    peer_case: Optional[str] = None
 
     def limit(self, peer):
         return getattr(self, peer)
+
+    def case_of(self, program):
+        return self.case if program == "tenon" else self.peer_case or self.case
 
 
 ROWS = [
@@ -84,6 +104,32 @@ MOVING = [
 ]
 ROWS += [dataclasses.replace(row, table="Moving data") for row in MOVING]
 
+
+def each(limit):
+    """The same target beside every peer that makes random numbers."""
+    return {"executorch": limit, "aten": limit, "numpy": limit}
+
+
+# 4 MiB of random numbers with each instruction set that the processor has. Those of other processors
+# than x86-64 have one, the baseline, and no targets.
+RANDN = {"executorch": 1 / 10, "aten": 1 / 3, "numpy": 1 / 8}
+RANDOM = [
+    Row("rand/avx512", "rand Float, AVX-512", peer_case="rand", **each(1 / 6)),
+    Row("rand/avx2", "rand Float, AVX2", peer_case="rand", **each(1 / 5)),
+    Row("rand/sse2", "rand Float, SSE2 only", peer_case="rand", **each(1 / 2.5)),
+    Row("rand/baseline", "rand Float", peer_case="rand"),
+    Row("randn/avx512", "randn Float, AVX-512", peer_case="randn", **RANDN),
+    Row("randn/avx2", "randn Float, AVX2", peer_case="randn", **RANDN),
+    Row("randn/sse2", "randn Float, SSE2 only", peer_case="randn", **each(1.0)),
+    Row("randn/baseline", "randn Float", peer_case="randn"),
+    Row("randint/avx512", "randint Int [0, 100), AVX-512", peer_case="randint", **each(1 / 4)),
+    Row("randint/avx2", "randint Int [0, 100), AVX2", peer_case="randint", **each(1 / 4)),
+    Row("randint/sse2", "randint Int [0, 100), SSE2 only", peer_case="randint", **each(1.0)),
+    Row("randint/baseline", "randint Int [0, 100)", peer_case="randint"),
+    Row("uniform_", "uniform_ Float in place"),
+]
+ROWS += [dataclasses.replace(row, table="Random numbers") for row in RANDOM]
+
 # How long the compiler needs for nothing but the header: a row like the others, measured here.
 HEADER_ROW = Row("include", "#include, -fsyntax-only", executorch=0.8)
 HEADERS = {
@@ -117,12 +163,13 @@ def progress(text):
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def run_program(path, arguments, preload=None):
-    """Runs one benchmark program; returns its JSON records by case name."""
+def run_program(program, arguments, preload=None):
+    """Runs one benchmark program, given as a command; returns its JSON records by case name."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", LC_ALL="C")
     if preload:
         environment["LD_PRELOAD"] = preload
-    command = [path, "--benchmark_format=json", *arguments]
+    command = [*program, "--benchmark_format=json", *arguments]
+    path = program[-1]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failure(f"{path} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
@@ -138,30 +185,41 @@ def run_program(path, arguments, preload=None):
     return {record["name"]: record for record in records}
 
 
+def selection(program, pattern):
+    """The arguments that make a program run the rows that the pattern matches."""
+    if not pattern:
+        return []
+    cases = {re.escape(row.case_of(program)) for row in ROWS if re.search(pattern, row.case)}
+    if not cases:
+        raise Failure(f"no case matches {pattern!r}")
+    return [f"--benchmark_filter=^({'|'.join(sorted(cases))})$"]
+
+
 def measure_cases(config, options) -> Cells:
-    programs = {p: c["program"] for p, c in config["programs"].items() if "program" in c}
-    arguments = [f"--benchmark_min_time={options.min_time}"]
-    if options.filter:
-        arguments.append(f"--benchmark_filter={options.filter}")
+    commands = {p: c["command"] for p, c in config["programs"].items() if "command" in c}
+    chosen = {p: selection(p, options.filter) for p in commands}
+    min_time = f"--benchmark_min_time={options.min_time}"
     cells: Cells = {}
 
     for number in range(options.rounds):
         # A different one starts each round, so that none always runs after the same neighbour.
-        order = list(programs)
+        order = list(commands)
         order = order[number % len(order) :] + order[: number % len(order)]
         for program in order:
             progress(f"round {number + 1} of {options.rounds}: {TITLES[program]}")
-            for case, record in run_program(programs[program], arguments).items():
+            records = run_program(commands[program], [min_time, *chosen[program]])
+            for case, record in records.items():
                 cell = cells.setdefault(case, {}).setdefault(program, Cell(0.0))
                 # CPU time: what other processes do to the wall clock is not the library's.
                 cell.rounds.append(record["cpu_time"])
     # Counts do not need a stable time, only some calls to divide by.
-    arguments[0] = "--benchmark_min_time=0.001"
-    for program, path in programs.items():
+    min_time = "--benchmark_min_time=0.001"
+    for program, command in commands.items():
         progress(f"allocations: {TITLES[program]}")
-        for case, record in run_program(path, arguments, config["malloc_counter"]).items():
+        records = run_program(command, [min_time, *chosen[program]], config["malloc_counter"])
+        for case, record in records.items():
             if "allocs" not in record:
-                raise Failure(f"{path}: the preloaded malloc counter was not found")
+                raise Failure(f"{command[-1]}: the preloaded malloc counter was not found")
             cells[case][program].allocs = record["allocs"]
     progress("")
     for by_program in cells.values():
@@ -186,7 +244,7 @@ def header_seconds(compiler, header, flags):
 
 
 def measure_headers(config, options) -> Dict[str, Cell]:
-    cells = {p: Cell(0.0) for p in HEADERS if "program" in config["programs"].get(p, {})}
+    cells = {p: Cell(0.0) for p in HEADERS if "command" in config["programs"].get(p, {})}
     for number in range(options.compile_runs + 1):
         for program, cell in cells.items():
             progress(f"compile time {number} of {options.compile_runs}: {TITLES[program]}")
@@ -202,17 +260,35 @@ def measure_headers(config, options) -> Dict[str, Cell]:
 
 def check_cases(cells: Cells, config):
     """A case that one side misspelt would otherwise pass for one without a peer or a target."""
-    built = [p for p in PROGRAMS if "program" in config["programs"].get(p, {})]
-    rows = {row.case: row for row in ROWS}
+    built = [p for p in PROGRAMS if "command" in config["programs"].get(p, {})]
     for case, by_program in cells.items():
-        if case not in rows:
-            names = " and ".join(f"bench_{program}" for program in by_program)
+        unknown = [p for p in by_program if all(row.case_of(p) != case for row in ROWS)]
+        if unknown:
+            names = " and ".join(f"bench_{program}" for program in unknown)
             raise Failure(f"case {case!r} of {names} has no row in compare.py")
     for row in ROWS:
-        expected = [p for p in built if p == "tenon" or row.limit(p) is not None]
+        expected = [p for p in PEERS if row.limit(p) is not None]
+        if row.peer_case is None:
+            expected.append("tenon")
         for program in expected:
-            if program not in cells.get(row.case, {}):
-                raise Failure(f"case {row.case!r} of compare.py is not in bench_{program}")
+            case = row.case_of(program)
+            if program in built and program not in cells.get(case, {}):
+                raise Failure(f"case {case!r} of compare.py is not in bench_{program}")
+    # A processor lacks some variants of a case, never all.
+    for case in {row.peer_case for row in ROWS if row.peer_case}:
+        if not any(row.peer_case == case and is_shown(row, cells) for row in ROWS):
+            raise Failure(f"no variant of case {case!r} is in bench_tenon")
+
+
+def figures(row: Row, cells: Cells) -> Dict[str, Cell]:
+    """What each program has for a row."""
+    by_program = {p: cells.get(row.case_of(p), {}).get(p) for p in PROGRAMS}
+    return {program: cell for program, cell in by_program.items() if cell is not None}
+
+
+def is_shown(row: Row, cells: Cells):
+    by_program = figures(row, cells)
+    return "tenon" in by_program if row.peer_case else bool(by_program)
 
 
 # Judging
@@ -280,19 +356,19 @@ def format_target(row: Row):
 
 def table(rows, cells: Cells, config):
     """Header and lines, as lists of text. A peer that has none of the rows gets no columns."""
+    measured = [figures(row, cells) for row in rows]
     skipped = [p for p in PROGRAMS if "skipped" in config["programs"].get(p, {})]
     peers = [
         p
-        for p in PEERS
-        if p in skipped or any(p in cells[row.case] for row in rows)
+        for p in TABLES[rows[0].table]
+        if p in skipped or any(p in by_program for by_program in measured)
     ]
     header = ["case", "tenon", "allocs"]
     for peer in peers:
         header += [TITLES[peer], "allocs", "ratio"]
     header += ["target", "verdict"]
     lines = []
-    for row in rows:
-        by_program = cells[row.case]
+    for row, by_program in zip(rows, measured):
         line = [row.title]
         for program in ["tenon", *peers]:
             cell = by_program.get(program)
@@ -386,14 +462,12 @@ def as_json(rows, cells: Cells, config, about):
             {
                 "case": row.case,
                 "title": row.title,
-                "figures": {p: dataclasses.asdict(c) for p, c in cells[row.case].items()},
-                "ratios": {
-                    p: ratio(cells[row.case], p) for p in PEERS if p in cells[row.case]
-                },
+                "figures": {p: dataclasses.asdict(c) for p, c in by_program.items()},
+                "ratios": {p: ratio(by_program, p) for p in PEERS if p in by_program},
                 "limits": {**{p: row.limit(p) for p in PEERS}, "allocs": row.allocs},
-                "verdict": judge(row, cells[row.case]),
+                "verdict": judge(row, by_program),
             }
-            for row in rows
+            for row, by_program in ((row, figures(row, cells)) for row in rows)
         ],
     }
 
@@ -430,14 +504,14 @@ def main(arguments=None):
         if config["build_type"] != "Release":
             print(f"warning: a {config['build_type']} build", file=sys.stderr)
         cells = measure_cases(config, options)
-        rows = [row for row in ROWS if row.case in cells]
+        rows = [row for row in ROWS if is_shown(row, cells)]
         if not options.filter:
             check_cases(cells, config)
             if options.compile_runs > 0:
                 cells[HEADER_ROW.case] = measure_headers(config, options)
                 rows.append(HEADER_ROW)
         about = environment(config, options)
-    except (Failure, OSError, subprocess.SubprocessError) as error:
+    except (Failure, OSError, re.error, subprocess.SubprocessError) as error:
         progress("")
         print(f"compare.py: {error}", file=sys.stderr)
         return 2
@@ -454,7 +528,7 @@ def main(arguments=None):
         text = json.dumps(as_json(rows, cells, config, about), indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
 
-    verdicts = [judge(row, cells[row.case]) for row in rows]
+    verdicts = [judge(row, figures(row, cells)) for row in rows]
     if options.strict and any(verdict not in ("met", "") for verdict in verdicts):
         return 1
     return 0

@@ -66,15 +66,58 @@ class Format(unittest.TestCase):
         self.assertEqual(compare.format_target(row), "≤ 0.7 x ExecuTorch, ≤ 1 x ATen, 0 allocs")
 
 
+class Variants(unittest.TestCase):
+    """Rows that compare a case of tenon's with one of another name."""
+
+    row = Row("r/fast", "r, fast", peer_case="r", executorch=0.5)
+
+    def test_the_peers_figures_are_those_of_their_case(self):
+        measured = {"r/fast": cells(Cell(40)), "r": cells(None, Cell(80), Cell(100))}
+        by_program = compare.figures(self.row, measured)
+        self.assertEqual(
+            {program: cell.ns for program, cell in by_program.items()},
+            {"tenon": 40, "executorch": 80, "aten": 100},
+        )
+        self.assertEqual(compare.judge(self.row, by_program), "met")
+
+    def test_a_case_of_tenons_under_the_peers_name_is_not_the_rows(self):
+        measured = {"r": cells(Cell(40), Cell(80))}
+        self.assertNotIn("tenon", compare.figures(self.row, measured))
+
+    def test_a_variant_that_tenon_lacks_is_not_shown(self):
+        self.assertFalse(compare.is_shown(self.row, {"r": cells(None, Cell(80))}))
+        self.assertTrue(compare.is_shown(self.row, {"r/fast": cells(Cell(40))}))
+        self.assertTrue(compare.is_shown(Row("r", "r"), {"r": cells(None, Cell(80))}))
+
+
+class Rows(unittest.TestCase):
+    """The rows that are there."""
+
+    def test_each_has_columns_for_the_peers_that_it_has_a_target_for(self):
+        for row in compare.ROWS:
+            for peer in compare.PEERS:
+                if row.limit(peer) is not None:
+                    self.assertIn(peer, compare.TABLES[row.table], row.case)
+
+    def test_no_case_has_two(self):
+        names = [row.case for row in compare.ROWS]
+        self.assertEqual(len(names), len(set(names)))
+
+
 class Main(unittest.TestCase):
     """The whole script over shell scripts that print what a benchmark program would."""
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        rows = [Row("a", "case a", executorch=0.5, allocs=1), Row("b", "case b")]
+        rows = [
+            Row("a", "case a", executorch=0.5, allocs=1),
+            Row("b", "case b"),
+            Row("c/slow", "case c, slow", executorch=0.5, peer_case="c", table="Random numbers"),
+            Row("c/fast", "case c, fast", executorch=0.2, peer_case="c", table="Random numbers"),
+        ]
         self.enterContext(mock.patch.object(compare, "ROWS", rows))
-        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0)})
-        self.program("executorch", {"a": (40.0, 4)})
+        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0), "c/slow": (20.0, 3)})
+        self.program("executorch", {"a": (40.0, 4), "c": (80.0, 7)})
 
     # unittest has these from Python 3.11 on.
     def enterContext(self, manager):
@@ -89,15 +132,23 @@ class Main(unittest.TestCase):
         ]
         text = json.dumps({"benchmarks": records})
         path = self.folder / f"bench_{name}"
-        path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\necho told >&2\nexit {exit_code}\n")
+        lines = [
+            "#!/bin/sh",
+            f'echo "$*" >>{self.folder}/{name}.calls',
+            f"cat <<'END'\n{text}\nEND",
+            "echo told >&2",
+            f"exit {exit_code}\n",
+        ]
+        path.write_text("\n".join(lines))
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def compare(self, *arguments):
         described = {
-            name: {"program": str(self.folder / f"bench_{name}"), "version": "1.0", "flags": []}
+            name: {"command": [str(self.folder / f"bench_{name}")], "version": "1.0", "flags": []}
             for name in ("tenon", "executorch")
         }
         described["aten"] = {"skipped": "not fetched"}
+        described["numpy"] = {"skipped": "not fetched"}
         config = {
             "compiler": "c++",
             "build_type": "Release",
@@ -124,20 +175,20 @@ class Main(unittest.TestCase):
         self.assertIn("ATen: skipped: not fetched", out)
 
     def test_a_missed_figure_fails_only_when_strict(self):
-        self.program("tenon", {"a": (30.0, 1), "b": (5.0, 0)})
+        self.program("tenon", {"a": (30.0, 1), "b": (5.0, 0), "c/slow": (20.0, 3)})
         self.assertEqual(self.compare()[0], 0)
         code, out, _ = self.compare("--strict")
         self.assertEqual(code, 1)
         self.assertIn("missed (0.750 x ExecuTorch)", out)
 
     def test_a_failing_program_fails_with_its_own_words(self):
-        self.program("executorch", {"a": (40.0, 4)}, exit_code=3)
+        self.program("executorch", {"a": (40.0, 4), "c": (80.0, 7)}, exit_code=3)
         code, _, err = self.compare()
         self.assertEqual(code, 2)
         self.assertIn("ended with 3:\ntold", err)
 
     def test_a_case_without_a_row_is_refused(self):
-        self.program("executorch", {"a": (40.0, 4), "misspelt": (1.0, 0)})
+        self.program("executorch", {"a": (40.0, 4), "c": (80.0, 7), "misspelt": (1.0, 0)})
         code, _, err = self.compare()
         self.assertEqual(code, 2)
         self.assertIn("'misspelt' of bench_executorch has no row", err)
@@ -148,11 +199,62 @@ class Main(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("'a' of compare.py is not in bench_executorch", err)
 
+    def test_a_peers_case_of_a_variant_must_be_there(self):
+        self.program("executorch", {"a": (40.0, 4)})
+        code, _, err = self.compare()
+        self.assertEqual(code, 2)
+        self.assertIn("'c' of compare.py is not in bench_executorch", err)
+
+    def test_tenon_without_any_variant_of_a_case_is_refused(self):
+        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0)})
+        code, _, err = self.compare()
+        self.assertEqual(code, 2)
+        self.assertIn("no variant of case 'c' is in bench_tenon", err)
+
+    def test_the_peers_name_of_a_variant_is_not_one_of_tenons(self):
+        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0), "c": (20.0, 3)})
+        code, _, err = self.compare()
+        self.assertEqual(code, 2)
+        self.assertIn("'c' of bench_tenon has no row", err)
+
+    def test_a_variant_stands_beside_the_peers_case_in_a_table_with_numpy(self):
+        code, out, _ = self.compare()
+        self.assertEqual(code, 0)
+        first, second = out.split("Random numbers\n")
+        self.assertNotIn("NumPy", first)
+        header, _, line = second.splitlines()[:3]
+        self.assertEqual(
+            header.split(),
+            "case tenon allocs ExecuTorch allocs ratio ATen allocs ratio NumPy allocs ratio target "
+            "verdict".split(),
+        )
+        self.assertEqual(
+            line.split(),
+            "case c, slow 20 ns 3 80 ns 7 0.25 skipped skipped ≤ 0.5 x ExecuTorch met".split(),
+        )
+        self.assertNotIn("case c, fast", out)
+
+    def test_a_filter_chooses_rows_and_gives_each_program_its_cases(self):
+        self.program("tenon", {"c/slow": (20.0, 3)})
+        self.program("executorch", {"c": (80.0, 7)})
+        code, out, _ = self.compare("--filter=^c/s")
+        self.assertEqual(code, 0)
+        self.assertIn("0.25", out)
+        for program, case in (("tenon", "c/slow"), ("executorch", "c")):
+            calls = (self.folder / f"{program}.calls").read_text().splitlines()
+            self.assertEqual(len(calls), 4)
+            for call in calls:
+                self.assertIn(f"--benchmark_filter=^({case})$", call.split())
+
+    def test_a_filter_that_matches_nothing_is_refused(self):
+        code, _, err = self.compare("--filter=nothing")
+        self.assertEqual(code, 2)
+        self.assertIn("no case matches 'nothing'", err)
+
     def test_markdown_has_as_many_cells_in_every_line(self):
         _, out, _ = self.compare("--markdown")
         lines = [line for line in out.splitlines() if line.startswith("|")]
-        self.assertEqual(len(lines), 4)
-        self.assertEqual({line.count("|") for line in lines}, {12})
+        self.assertEqual([line.count("|") for line in lines], 4 * [12] + 3 * [15])
 
     def test_json_holds_every_round(self):
         file = self.folder / "figures.json"
@@ -160,6 +262,14 @@ class Main(unittest.TestCase):
         row = json.loads(file.read_text())["rows"][0]
         self.assertEqual(row["figures"]["tenon"]["rounds"], [10.0, 10.0, 10.0])
         self.assertEqual(row["ratios"], {"executorch": 0.25})
+
+    def test_a_program_may_be_a_command_of_several_words(self):
+        program = self.folder / "bench_tenon"
+        records = compare.run_program(["sh", str(program)], ["--an-argument"])
+        self.assertEqual(records["a"]["cpu_time"], 10.0)
+        self.assertEqual(
+            (self.folder / "tenon.calls").read_text(), "--benchmark_format=json --an-argument\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the three benchmark programs share. A program makes a Suite, adds one lambda per case and
+// What the C++ benchmark programs share. A program makes a Suite, adds one lambda per case and
 // runs it; compare.py has one row per case name.
 
 #ifndef TENON_TESTS_BENCHMARK_HARNESS_H_
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -46,8 +47,8 @@ class Suite {
 
   // Objects that `body` refers to must live until run() returns.
   template <class Body>
-  void add(const char* name, Body body) {
-    benchmark::RegisterBenchmark(name, [body = std::move(body)](benchmark::State& state) {
+  void add(const std::string& name, Body body) {
+    benchmark::RegisterBenchmark(name.c_str(), [body = std::move(body)](benchmark::State& state) {
       // First calls fill caches and one-time tables, which are no part of the steady state.
       call(body);
       const MallocCount counter = malloc_counter();
