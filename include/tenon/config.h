@@ -78,19 +78,39 @@
 #if !defined(TENON_HAS_SHUFFLEVECTOR)
 #define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
 #endif
+// Products of 32-bit lanes in 64 bits: Clang sees what is meant, GCC has a builtin for x86.
+#if TENON_HAS_VECTORS && (defined(__SSE2__) || defined(__clang__))
+#define TENON_HAS_WIDE_PRODUCTS 1
+#else
+#define TENON_HAS_WIDE_PRODUCTS 0
+#endif
 #if TENON_HAS_VECTORS && defined(__x86_64__)
 #define TENON_HAS_AVX2 1
 #define TENON_TARGET_AVX2 __attribute__((target("avx2,f16c")))
+#define TENON_TARGET_AVX512 __attribute__((target("avx512f")))
 #else
 #define TENON_HAS_AVX2 0
 #endif
 
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
-// user asked for small code.
+// user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
+// target has one for it, so that results are the same everywhere; Clang is told by
+// TENON_NO_CONTRACTION in each function that has such an expression. GCC inlines into it only what
+// is always inlined.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE __attribute__((optimize("O3")))
+#define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))
+#elif defined(__GNUC__) && !defined(__clang__)
+#define TENON_VECTORIZE
+#define TENON_VECTORIZE_EXACT __attribute__((optimize("fp-contract=off")))
 #else
 #define TENON_VECTORIZE
+#define TENON_VECTORIZE_EXACT
+#endif
+#if defined(__clang__)
+#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off)")
+#else
+#define TENON_NO_CONTRACTION
 #endif
 #if defined(__GNUC__) || defined(__clang__) || defined(_MSC_VER)
 #define TENON_RESTRICT __restrict
@@ -109,6 +129,23 @@
 // compiled in one file.
 #define TENON_LAZY_KERNEL template <class = void>
 
+// What must be one object in a program of several shared libraries, however they hide their symbols.
+#if defined(__GNUC__) || defined(__clang__)
+#define TENON_EXPORT __attribute__((visibility("default")))
+#else
+#define TENON_EXPORT
+#endif
+
+// The system's random bits, by the one function that Linux, macOS and the BSDs have for it.
+#if defined(__has_include)
+#if __has_include(<sys/random.h>) && (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__))
+#define TENON_HAS_GETENTROPY 1
+#endif
+#endif
+#if !defined(TENON_HAS_GETENTROPY)
+#define TENON_HAS_GETENTROPY 0
+#endif
+
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
 // atomic read-modify-write operations may not link. Plain variables are right there.
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
@@ -117,4 +154,11 @@
 #else
 #define TENON_HAS_THREADS 1
 #define TENON_THREAD_LOCAL thread_local
+#endif
+
+// With OpenMP, large fills and copies are shared among threads.
+#if defined(_OPENMP)
+#define TENON_HAS_OPENMP 1
+#else
+#define TENON_HAS_OPENMP 0
 #endif

@@ -5,7 +5,7 @@
 usage: extract.py OUTPUT_FOLDER REPOSITORY FILE...
 Writes for each FILE (relative to REPOSITORY) a <name>_blocks.cpp with one function for each block
 and a main() that calls them in order, and a <name>_program_<line>.cpp for each block that has a
-main() itself. Prints the sources' paths, one a line. #line makes errors point to the Markdown.
+main() itself; a ```cuda block becomes a <name>_cuda_<line>.cu as it is. Prints the sources' paths, one a line. #line makes errors point to the Markdown.
 
 An HTML comment on the line before a block (blank lines between are fine) says otherwise:
   <!-- not compiled: reason -->          the block is left out
@@ -34,15 +34,14 @@ class Fault(Exception):
 
 
 def blocks(text, name):
-    """Yields (line number of the first line of code, code lines, directive)."""
+    """Yields (line number of the first line of code, code lines, directive, whether it is CUDA)."""
     directive, fence, start, indent, code = "", None, 0, 0, []
-    is_cpp = False
+    language = ""
     for number, line in enumerate(text.splitlines(), 1):
         match = FENCE.match(line)
         if fence is None:
             if match:
                 indent, fence, language = len(match.group(1)), match.group(2), match.group(3)
-                is_cpp = language in ("cpp", "c++", "C++")
                 start, code = number + 1, []
                 continue
             comment = COMMENT.match(line)
@@ -51,8 +50,8 @@ def blocks(text, name):
             elif line.strip():
                 directive = ""
         elif match and match.group(2).startswith(fence) and not match.group(3):
-            if is_cpp:
-                yield start, code, directive
+            if language in ("cpp", "c++", "C++", "cuda"):
+                yield start, code, directive, language == "cuda"
             fence, directive = None, ""
         else:
             code.append(line[min(indent, len(line) - len(line.lstrip(" "))):])
@@ -67,10 +66,13 @@ def line_directive(number, path):
 def translate(text, name, path):
     """Returns {suffix of the source's name: its text} for the Markdown `text`."""
     sources, hoisted, scope, functions = {}, [], [], []
-    for start, code, directive in blocks(text, name):
+    for start, code, directive, is_cuda in blocks(text, name):
         if directive.startswith("not compiled"):
             if not re.match(r"not compiled: \S", directive):
                 raise Fault(f"{name}:{start}: say why it is not compiled")
+            continue
+        if is_cuda:
+            sources[f"cuda_{start}"] = "\n".join([LICENCE, line_directive(start, path), *code, ""])
             continue
         if MAIN.search("\n".join(code)):
             sources[f"program_{start}"] = "\n".join(
@@ -129,7 +131,8 @@ def main(arguments):
             print(fault, file=sys.stderr)
             return 1
         for suffix, text in sources.items():
-            source = folder / f"{stem}_{suffix}.cpp"
+            extension = "cu" if suffix.startswith("cuda_") else "cpp"
+            source = folder / f"{stem}_{suffix}.{extension}"
             if source in written:
                 print(f"{name}: another document is called {path.stem} too", file=sys.stderr)
                 return 1

@@ -52,6 +52,12 @@ class Extract(unittest.TestCase):
     def test_other_languages_are_left_out(self):
         self.assertEqual(translate("```sh\nls\n```\n```\n```\n~~~python\n```cpp\n~~~\n"), {})
 
+    def test_cuda_is_a_file_of_its_own(self):
+        text = translate("```cuda\n#include <x>\n__global__ void f();\n```\n```cpp\nint x;\n```\n")
+        self.assertEqual(text.pop("cuda_2"), extract.LICENCE + '\n#line 2 "/x/A.md"\n#include <x>\n'
+                                             "__global__ void f();\n")
+        self.assertEqual(list(text), ["blocks"])
+
     def test_an_indented_block_loses_its_indentation(self):
         self.assertIn("\nint x;\n  int y;\n",
                       translate("- item\n  ```cpp\n  int x;\n    int y;\n  ```\n")["blocks"])

@@ -2,9 +2,10 @@
 // The one place that chooses an instruction set.
 //
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
-// TENON_TARGET_AVX2 run(Avx2, arguments…). Both give the same bits. What they share is always
-// inlined into them, since a function that is called, or a lambda, is compiled for the baseline.
-// There is no AVX-512 variant: copies and casts are bound by memory, which AVX2 saturates.
+// TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All give
+// the same bits. What they share is always inlined into them, since a function that is called, or a
+// lambda, is compiled for the baseline. Copies and casts have no AVX-512 variant: they are bound by
+// memory, which AVX2 saturates.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace detail {
 enum class Isa : uint8_t {
   Baseline,  ///< what the compiler was told to use: SSE2 on x86-64, NEON on AArch64
   Avx2,      ///< with F16C
+  Avx512,    ///< the foundation (F) alone
 };
 
 /// The width of a vector and what else a kernel asks for.
@@ -27,11 +29,15 @@ struct Baseline {
 struct Avx2 {
   static constexpr size_t vector_bytes = 32;
 };
+struct Avx512 : Avx2 {  // a kernel without a variant for it takes it as Avx2
+  static constexpr size_t vector_bytes = 64;
+};
 
 /// The best set that this processor has.
 inline Isa detect_isa() noexcept {
 #if TENON_HAS_AVX2
   // Every processor with AVX2 has F16C, which not every compiler can ask for.
+  if (__builtin_cpu_supports("avx512f") != 0) return Isa::Avx512;
   if (__builtin_cpu_supports("avx2") != 0) return Isa::Avx2;
 #endif
   return Isa::Baseline;
@@ -46,6 +52,7 @@ inline Isa& isa() noexcept {
 template <class Kernel, class... Args>
 void dispatch(Args... args) noexcept {
 #if TENON_HAS_AVX2
+  if (isa() >= Isa::Avx512) return Kernel::run(Avx512(), args...);
   if (isa() >= Isa::Avx2) return Kernel::run(Avx2(), args...);
 #endif
   Kernel::run(Baseline(), args...);

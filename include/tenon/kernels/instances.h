@@ -3,12 +3,13 @@
 //
 // The kernels are templates, so every file that uses one compiles it: some seconds. Include this
 // header after tenon.h in all files to compile them in one file only, the one that defines
-// TENON_INSTANTIATE_KERNELS before.
+// TENON_INSTANTIATE_KERNELS before, and whose options say whether the kernels use OpenMP.
 #pragma once
 
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
+#include "tenon/kernels/random.h"
 
 #if defined(TENON_INSTANTIATE_KERNELS)
 #define TENON_DETAIL_INSTANCE template
@@ -29,6 +30,8 @@ TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, co
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&) noexcept;
+TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,
+                                                 void*) noexcept;
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -67,6 +67,14 @@ TENON_ALWAYS_INLINE void shuffle(Vector<E, kOut>& out, const Vector<E, kIn>& a,
 #endif
 }
 
+/// The lanes of `v` from kFirst on.
+template <class E, size_t kBytes, size_t kFirst, size_t... kLane>
+TENON_ALWAYS_INLINE void take(Vector<E, sizeof...(kLane) * sizeof(E)>& out,
+                              const Vector<E, kBytes>& v, std::index_sequence<kLane...>) noexcept {
+  shuffle<E, kBytes, sizeof...(kLane) * sizeof(E)>(out, v, v,
+                                                   std::index_sequence<kFirst + kLane...>());
+}
+
 /// Within every 16 bytes: the low halves of a and b, lane by lane in turn.
 template <class E, size_t kBytes, size_t... kLane>
 TENON_ALWAYS_INLINE void zip_low(Vector<E, kBytes>& out, const Vector<E, kBytes>& a,
@@ -89,6 +97,95 @@ TENON_ALWAYS_INLINE void zip_high(Vector<E, kBytes>& out, const Vector<E, kBytes
                              std::index_sequence<kLane / block * block + block / 2 +
                                                  kLane % block / 2 + kLane % 2 * n...>());
 }
+
+/// The inverse of both: within every 16 bytes, the even and the odd lanes of a and then of b.
+template <class E, size_t kBytes, size_t... kLane>
+TENON_ALWAYS_INLINE void unzip(Vector<E, kBytes>& even, Vector<E, kBytes>& odd,
+                               const Vector<E, kBytes>& a, const Vector<E, kBytes>& b,
+                               std::index_sequence<kLane...>) noexcept {
+  constexpr size_t n = kBytes / sizeof(E);
+  constexpr size_t block = 16 / sizeof(E);
+  shuffle<E, kBytes, kBytes>(even, a, b,
+                             std::index_sequence<kLane / block * block + 2 * kLane % block +
+                                                 (kLane % block < block / 2 ? 0 : n)...>());
+  shuffle<E, kBytes, kBytes>(odd, a, b,
+                             std::index_sequence<kLane / block * block + 2 * kLane % block + 1 +
+                                                 (kLane % block < block / 2 ? 0 : n)...>());
+}
+
+// GCC takes a builtin that returns a vector for a call in which that is passed by value.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+#if TENON_HAS_AVX2
+// It knows an instruction set's builtins once it has seen a function for that set.
+TENON_TARGET_AVX512 inline void declare_builtins() noexcept {}
+#endif
+#endif
+
+#if TENON_HAS_WIDE_PRODUCTS
+/// The products of the low halves of 64-bit lanes.
+template <size_t kBytes>
+TENON_ALWAYS_INLINE void multiply_low(Vector<uint64_t, kBytes>& out,
+                                      const Vector<uint64_t, kBytes>& a,
+                                      const Vector<uint64_t, kBytes>& b) noexcept {
+#if defined(__clang__)
+  out = (a & 0xffffffffu) * (b & 0xffffffffu);
+#else
+  using V = Vector<uint64_t, kBytes>;
+  using Ints = Vector<int, kBytes>;
+  if constexpr (kBytes == 16) {
+    out = reinterpret_cast<V>(
+        __builtin_ia32_pmuludq128(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
+  }
+#if TENON_HAS_AVX2
+  if constexpr (kBytes == 32) {
+    out = reinterpret_cast<V>(
+        __builtin_ia32_pmuludq256(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
+  } else if constexpr (kBytes == 64) {
+    out = reinterpret_cast<V>(__builtin_ia32_pmuludq512_mask(
+        reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b),
+        reinterpret_cast<Vector<long long, kBytes>>(a), static_cast<unsigned char>(-1)));
+  }
+#endif
+#endif
+}
+#endif
+
+/// The square roots, as IEEE 754 defines them.
+template <size_t kBytes>
+TENON_ALWAYS_INLINE void square_root(Vector<float, kBytes>& out,
+                                     const Vector<float, kBytes>& x) noexcept {
+#if defined(__clang__) && defined(__SSE2__)
+  // Clang lets only functions for an instruction set use its builtins, but joins these again.
+  if constexpr (kBytes == 16) {
+    out = __builtin_ia32_sqrtps(x);
+  } else {
+    constexpr size_t n = kBytes / sizeof(float) / 2;
+    Vector<float, kBytes / 2> low;
+    Vector<float, kBytes / 2> high;
+    take<float, kBytes, 0>(low, x, std::make_index_sequence<n>());
+    take<float, kBytes, n>(high, x, std::make_index_sequence<n>());
+    square_root<kBytes / 2>(low, low);
+    square_root<kBytes / 2>(high, high);
+    shuffle<float, kBytes / 2, kBytes>(out, low, high, std::make_index_sequence<2 * n>());
+  }
+#elif TENON_HAS_AVX2
+  if constexpr (kBytes == 16) {
+    out = __builtin_ia32_sqrtps(x);
+  } else if constexpr (kBytes == 32) {
+    out = __builtin_ia32_sqrtps256(x);
+  } else {
+    out = __builtin_ia32_sqrtps512_mask(x, x, static_cast<short>(-1), 4);  // rounded as set
+  }
+#else
+  for (size_t i = 0; i < kBytes / sizeof(float); ++i) out[i] = __builtin_sqrtf(x[i]);
+#endif
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /// Stores past the caches: for memory that does not fit them, a store that first reads the line
 /// wastes a third of the bandwidth. end_streaming() orders them before what follows.

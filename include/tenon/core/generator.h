@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Generator: the state of a sequence of random numbers, a seed and a position.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+
+#if TENON_HAS_GETENTROPY
+#include <sys/random.h>
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+/// A position in one of 2^64 sequences of random numbers.
+///
+/// Element i of what is made next depends on (seed, offset + i) alone, by Philox4x32-10, and making
+/// n elements adds n to the offset: the numbers are the same on every processor, for any number of
+/// threads and in any memory layout. docs/random.md defines them, under the version below.
+/// Threads: one generator is for one thread at a time.
+/// Source: at::Generator; at::Philox4_32 and cuRAND's Philox give the same words.
+class Generator {
+ public:
+  /// Changes when a seed and an offset begin to give other numbers.
+  static constexpr uint32_t kVersion = 1;
+
+  /// What to store to go on from, or to make the same numbers again years later.
+  struct State {
+    uint64_t seed = 0;
+    uint64_t offset = 0;  ///< in elements
+    uint32_t version = kVersion;
+  };
+
+  /// Seeded by the system, differently each time.
+  Generator() noexcept;
+  explicit constexpr Generator(uint64_t seed, uint64_t offset = 0) noexcept
+      : seed_(seed), offset_(offset) {}
+
+  constexpr uint64_t seed() const noexcept { return seed_; }
+  /// Elements made since the seed was set.
+  constexpr uint64_t offset() const noexcept { return offset_; }
+
+  /// Starts the sequence of a seed.
+  constexpr void manual_seed(uint64_t seed) noexcept {
+    seed_ = seed;
+    offset_ = 0;
+  }
+  /// Goes to an element of the sequence.
+  constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
+
+  constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
+  /// Errors: NotSupported for a state of another version; the generator stays as it was.
+  [[nodiscard]] Error set_state(const State& state) noexcept {
+    if (TENON_UNLIKELY(state.version != kVersion)) {
+      return detail::fail(Error::NotSupported,
+                          {"Generator::set_state: version ", state.version,
+                           " of the random numbers; this library makes version ", kVersion});
+    }
+    seed_ = state.seed;
+    offset_ = state.offset;
+    return Error::Ok;
+  }
+
+  /// Takes the next `count` elements; the offset of the first one.
+  constexpr uint64_t advance(uint64_t count) noexcept {
+    const uint64_t first = offset_;
+    offset_ += count;  // 2^64 elements later it starts over
+    return first;
+  }
+
+ private:
+  uint64_t seed_;
+  uint64_t offset_ = 0;
+};
+
+namespace detail {
+
+/// 64 bits that nobody can foresee. Where no source of entropy is known, bits that differ from run
+/// to run if the clock, or where the system loads a program, do; on bare metal that may be none.
+inline uint64_t system_seed() noexcept {
+  uint64_t seed = 0;
+#if TENON_HAS_GETENTROPY
+  if (::getentropy(&seed, sizeof seed) == 0) return seed;
+#endif
+  static TENON_THREAD_LOCAL uint64_t calls = 0;
+  const uint64_t sources[] = {++calls, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls)),
+                              static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&seed)),
+                              static_cast<uint64_t>(std::time(nullptr)),
+                              static_cast<uint64_t>(std::clock())};
+  for (uint64_t source : sources) {  // SplitMix64's mixing (Steele, Lea, Flood 2014)
+    seed = (seed ^ source) + 0x9e3779b97f4a7c15u;
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+    seed ^= seed >> 31;
+  }
+  return seed;
+}
+
+}  // namespace detail
+
+inline Generator::Generator() noexcept : seed_(detail::system_seed()) {}
+
+/// The calling thread's own generator, which the random functions take when they are given none. The
+/// system seeds it when the thread first asks for it.
+/// Source: at::detail::getDefaultCPUGenerator, which all threads share.
+TENON_EXPORT inline Generator& default_generator() noexcept {
+  static TENON_THREAD_LOCAL Generator generator;
+  return generator;
+}
+
+/// Starts the sequence of a seed in the calling thread's own generator.
+/// Source: at::manual_seed.
+inline void manual_seed(uint64_t seed) noexcept { default_generator().manual_seed(seed); }
+
+TENON_END_NAMESPACE
