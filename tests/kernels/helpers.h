@@ -41,20 +41,14 @@ class IsaScope {
 /// Calls f() with each instruction set of this build that the processor has.
 template <class F>
 void for_each_isa(F&& f) {
-  {
-    const IsaScope scope(tenon::detail::Isa::Baseline);
-    INFO("instruction set: Baseline");
+  using tenon::detail::Isa;
+  constexpr const char* kNames[] = {"Baseline", "Avx2", "Avx512"};
+  for (Isa level : {Isa::Baseline, Isa::Avx2, Isa::Avx512}) {
+    if (level > tenon::detail::detect_isa()) return;  // dispatch_test.cpp says which
+    const IsaScope scope(level);
+    INFO("instruction set: " << kNames[static_cast<int>(level)]);
     f();
   }
-#if TENON_HAS_AVX2
-  if (tenon::detail::detect_isa() < tenon::detail::Isa::Avx2) {
-    WARN("this processor has no AVX2: its kernels are skipped");
-    return;
-  }
-  const IsaScope scope(tenon::detail::Isa::Avx2);
-  INFO("instruction set: Avx2");
-  f();
-#endif
 }
 
 inline constexpr size_t kElementSizes[] = {1, 2, 4, 8, 16};
