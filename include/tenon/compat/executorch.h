@@ -411,26 +411,54 @@ struct SharedScalar {
     return create(value, type);
   }
 };
+
+template <class Creator>
+Shared(Creator) -> Shared<Creator>;
+template <class Creator>
+SharedStrided(Creator) -> SharedStrided<Creator>;
+template <class Creator>
+SharedLike(Creator) -> SharedLike<Creator>;
+template <class Creator>
+SharedScalar(Creator) -> SharedScalar<Creator>;
 }  // namespace internal
 
-inline constexpr internal::Shared<tenon::Empty<tenon::TensorPtr>> empty{tenon::empty};
-inline constexpr internal::SharedLike<tenon::EmptyLike<tenon::TensorPtr>> empty_like{
-    tenon::empty_like};
-inline constexpr internal::SharedStrided<tenon::EmptyStrided<tenon::TensorPtr>> empty_strided{
-    tenon::empty_strided};
-inline constexpr internal::Shared<tenon::Full<tenon::TensorPtr>> full{tenon::full};
-inline constexpr internal::SharedLike<tenon::FullLike<tenon::TensorPtr>> full_like{
-    tenon::full_like};
-inline constexpr internal::SharedStrided<tenon::FullStrided<tenon::TensorPtr>> full_strided{
-    tenon::full_strided};
-inline constexpr internal::Shared<tenon::Constant<tenon::TensorPtr, 0>> zeros{tenon::zeros};
-inline constexpr internal::SharedLike<tenon::ConstantLike<tenon::TensorPtr, 0>> zeros_like{
-    tenon::zeros_like};
-inline constexpr internal::Shared<tenon::Constant<tenon::TensorPtr, 1>> ones{tenon::ones};
-inline constexpr internal::SharedLike<tenon::ConstantLike<tenon::TensorPtr, 1>> ones_like{
-    tenon::ones_like};
-inline constexpr internal::SharedScalar<tenon::ScalarTensor<tenon::TensorPtr>> scalar_tensor{
-    tenon::scalar_tensor};
+inline constexpr internal::Shared empty{tenon::empty};
+inline constexpr internal::SharedLike empty_like{tenon::empty_like};
+inline constexpr internal::SharedStrided empty_strided{tenon::empty_strided};
+inline constexpr internal::Shared full{tenon::full};
+inline constexpr internal::SharedLike full_like{tenon::full_like};
+inline constexpr internal::SharedStrided full_strided{tenon::full_strided};
+inline constexpr internal::Shared zeros{tenon::zeros};
+inline constexpr internal::SharedLike zeros_like{tenon::zeros_like};
+inline constexpr internal::Shared ones{tenon::ones};
+inline constexpr internal::SharedLike ones_like{tenon::ones_like};
+inline constexpr internal::SharedScalar scalar_tensor{tenon::scalar_tensor};
+
+/// The numbers are those of the thread's own generator, tenon::default_generator(). rand is a
+/// function, as there, which overloads the C library's.
+inline TensorPtr rand(const tenon::Dims& sizes, aten::ScalarType type = aten::ScalarType::Float,
+                      aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::rand(sizes, type, dynamism);
+}
+inline constexpr internal::SharedLike rand_like{tenon::rand_like};
+inline constexpr internal::SharedStrided rand_strided{tenon::rand_strided};
+inline constexpr internal::Shared randn{tenon::randn};
+inline constexpr internal::SharedLike randn_like{tenon::randn_like};
+inline constexpr internal::SharedStrided randn_strided{tenon::randn_strided};
+inline constexpr internal::SharedLike randint_like{tenon::randint_like};
+template <class = void>
+TensorPtr randint(int64_t low, int64_t high, const tenon::Dims& sizes,
+                  aten::ScalarType type = aten::ScalarType::Int,
+                  aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randint(low, high, sizes, type, dynamism);
+}
+template <class = void>
+TensorPtr randint_strided(int64_t low, int64_t high, const tenon::Dims& sizes,
+                          const tenon::Dims& strides,
+                          aten::ScalarType type = aten::ScalarType::Int,
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randint_strided(low, high, sizes, strides, type, dynamism);
+}
 
 /// Errors: InvalidArgument unless N is the rank and T has the element's size.
 template <class T, ptrdiff_t N>

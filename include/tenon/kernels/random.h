@@ -136,6 +136,7 @@ uint32_t run_philox(const WordStream& stream, uint64_t first, int64_t count, voi
 /// Makes words normal numbers, in place. They come in pairs: elements 2 k and 2 k + 1 are those that
 /// Box and Muller's method makes of the words of the first, its radius, and of the second, its
 /// angle. A loop of its own, because what it does takes longer to finish than Philox to go on.
+template <class = void>
 struct NormalKernel {
 #if TENON_HAS_VECTORS
   template <size_t kBytes>
@@ -201,7 +202,7 @@ TENON_LAZY void random_normals(const WordStream& stream, uint64_t first, int64_t
   const auto one_of_a_pair = [&](uint64_t element) {
     alignas(4) char pair[2 * kSize];
     run_philox(stream, element / 2 * 2, 2, pair, WordSink());
-    dispatch<NormalKernel>(static_cast<char*>(pair), int64_t{2}, mean, stddev);
+    dispatch<NormalKernel<>>(static_cast<char*>(pair), int64_t{2}, mean, stddev);
     std::memcpy(out, pair + element % 2 * kSize, kSize);
     out += kSize;
     --count;
@@ -211,7 +212,7 @@ TENON_LAZY void random_normals(const WordStream& stream, uint64_t first, int64_t
   while (count > 1) {
     const int64_t n = count < kInCache ? count / 2 * 2 : kInCache;
     run_philox(stream, first, n, out, WordSink());
-    dispatch<NormalKernel>(out, n, mean, stddev);
+    dispatch<NormalKernel<>>(out, n, mean, stddev);
     out += n * kSize;
     count -= n;
     first += static_cast<uint64_t>(n);
@@ -234,6 +235,7 @@ struct LongWords {
   uint32_t upper[kRandomPiece];
   uint32_t lower[kRandomPiece];
 
+  template <class = void>
   void fill(uint64_t seed, uint32_t draw, uint64_t first, int64_t count) noexcept {
     run_philox({seed, draw}, first, count, upper, WordSink());
     run_philox({seed, draw + 1}, first, count, lower, WordSink());
@@ -244,6 +246,7 @@ struct LongWords {
 };
 
 /// UniformSink's values with the upper 53 bits of two words, over 2^53, for u.
+template <class = void>
 struct UniformDoubleKernel {
   static TENON_ALWAYS_INLINE void body(const LongWords& words, int64_t count, double offset,
                                        double scale, double limit, double* out) noexcept {
@@ -280,6 +283,7 @@ struct UniformDoubleKernel {
 
 /// NormalKernel's values, an even number of them, of two words each. In steps, each of which is a
 /// loop for vectors.
+template <class = void>
 struct NormalDoubleKernel {
   static TENON_ALWAYS_INLINE void body(const LongWords& words, int64_t count, double mean,
                                        double stddev, double* TENON_RESTRICT out) noexcept {
@@ -337,7 +341,7 @@ TENON_LAZY void random_doubles(const RandomPlan& plan, const WordStream& stream,
   LongWords words;
   if (plan.distribution == Distribution::Uniform) {
     words.fill(stream.seed, stream.draw, first, count);
-    dispatch<UniformDoubleKernel>(&words, count, plan.offset, plan.scale, plan.limit, out);
+    dispatch<UniformDoubleKernel<>>(&words, count, plan.offset, plan.scale, plan.limit, out);
     return;
   }
   // Whole pairs, of which the first and the last value may not be asked for.
@@ -345,7 +349,7 @@ TENON_LAZY void random_doubles(const RandomPlan& plan, const WordStream& stream,
   const int64_t skipped = first % 2 != 0 ? 1 : 0;
   const int64_t made = (skipped + count + 1) / 2 * 2;
   words.fill(stream.seed, stream.draw, first - static_cast<uint64_t>(skipped), made);
-  dispatch<NormalDoubleKernel>(&words, made, plan.offset, plan.scale, values);
+  dispatch<NormalDoubleKernel<>>(&words, made, plan.offset, plan.scale, values);
   std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(double));
 }
 
@@ -428,6 +432,7 @@ TENON_LAZY void random_integers(const RandomPlan& plan, uint64_t seed, uint64_t 
 }
 
 /// Rounds floats down to what a shorter type keeps, after which a cast changes them no more.
+template <class = void>
 struct RoundDownKernel {
   static TENON_ALWAYS_INLINE void body(float* values, int64_t count, float smallest,
                                        const Rounding& rounding) noexcept {
@@ -474,8 +479,8 @@ TENON_LAZY void random_reals(const RandomPlan& plan, const WordStream& stream, u
   random_floats(plan, stream, first, count, values);
   if (plan.rounding.dropped != 0) {
     const Rounding rounding = plan.rounding;
-    dispatch<RoundDownKernel>(static_cast<float*>(values), count, static_cast<float>(plan.smallest),
-                              &rounding);
+    dispatch<RoundDownKernel<>>(static_cast<float*>(values), count,
+                                static_cast<float>(plan.smallest), &rounding);
   }
   cast_elements(plan.part_type, out, ScalarType::Float, values, count, CastMode::Truncate);
 }

@@ -21,6 +21,29 @@
 
 TENON_BEGIN_NAMESPACE
 
+/// What may follow the other arguments, each or none: a type, a dynamism, a generator.
+class RandomOptions {
+ public:
+  template <class... Options>
+  explicit RandomOptions(ScalarType otherwise, Options&... options) noexcept : type(otherwise) {
+    (take(options), ...);
+  }
+
+  Generator& generator() const noexcept {
+    return generator_ != nullptr ? *generator_ : default_generator();
+  }
+
+  ScalarType type;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+
+ private:
+  void take(ScalarType given) noexcept { type = given; }
+  void take(TensorShapeDynamism given) noexcept { dynamism = given; }
+  void take(Generator& given) noexcept { generator_ = &given; }
+
+  Generator* generator_ = nullptr;
+};
+
 namespace detail {
 
 /// Random elements to strided memory, by way of pieces in row-major order.
@@ -72,15 +95,18 @@ TENON_LAZY Error fill_random(const ImplFields& tensor, const RandomPlan& plan,
   return Error::Ok;
 }
 
-/// Distributions: how to plan them, and the type of their elements unless one is given.
+/// Distributions: how to plan them (which only files that do compile), and the type of their elements
+/// unless one is given.
 struct StandardUniform {
   static constexpr ScalarType kType = ScalarType::Float;
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type) noexcept {
     return plan_uniform(plan, type, 0, 1);
   }
 };
 struct StandardNormal {
   static constexpr ScalarType kType = ScalarType::Float;
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type) noexcept {
     return plan_normal(plan, type, 0, 1);
   }
@@ -88,6 +114,7 @@ struct StandardNormal {
 struct UniformBetween {
   using Argument = double;
   static constexpr ScalarType kType = ScalarType::Float;
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
     return plan_uniform(plan, type, low, high);
   }
@@ -95,6 +122,7 @@ struct UniformBetween {
 struct NormalAround {
   using Argument = double;
   static constexpr ScalarType kType = ScalarType::Float;
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double mean, double stddev) noexcept {
     return plan_normal(plan, type, mean, stddev);
   }
@@ -102,38 +130,40 @@ struct NormalAround {
 struct IntegersBetween {
   using Argument = int64_t;
   static constexpr ScalarType kType = ScalarType::Int;
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, int64_t low, int64_t high) noexcept {
     return plan_integers_below(plan, type, low, high);
   }
 };
 
 struct AllIntegers {
+  template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type) noexcept {
     return plan_all_integers(plan, type);
   }
 };
 
 template <class Kind, class... Arguments>
-Error make_random(const Dims& sizes, const Dims& strides, ScalarType type,
-                  TensorShapeDynamism dynamism, Generator& generator, TensorImplPtr& impl,
-                  Arguments... arguments) noexcept {
+Error make_random(const Dims& sizes, const Dims& strides, const RandomOptions& options,
+                  TensorImplPtr& impl, Arguments... arguments) noexcept {
   RandomPlan plan;
-  TENON_TRY(Kind::plan(plan, type, arguments...));
+  TENON_TRY(Kind::plan(plan, options.type, arguments...));
   // Gaps hold no elements: they are zeros.
   const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-  TENON_TRY(make_owned(sizes, {}, strides, type, dynamism, contents, impl));
-  return fill_random(fields(impl), plan, generator);
+  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, impl));
+  return fill_random(fields(impl), plan, options.generator());
 }
 
 template <class Kind, class... Arguments>
-Error make_random_like(const TensorArg& source, ScalarType type, TensorShapeDynamism dynamism,
-                       Generator& generator, TensorImplPtr& impl, Arguments... arguments) noexcept {
+Error make_random_like(const TensorArg& source, const RandomOptions& options, TensorImplPtr& impl,
+                       Arguments... arguments) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  if (type == ScalarType::Undefined) type = fields(source).type;
+  const ScalarType type =
+      options.type == ScalarType::Undefined ? fields(source).type : options.type;
   RandomPlan plan;
   TENON_TRY(Kind::plan(plan, type, arguments...));
-  TENON_TRY(make_like(source, type, dynamism, Contents::Uninitialized, impl));
-  return fill_random(fields(impl), plan, generator);
+  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, impl));
+  return fill_random(fields(impl), plan, options.generator());
 }
 
 template <class Kind, class... Arguments>
@@ -148,27 +178,16 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 }  // namespace detail
 
-// Each of the function objects below has three sets of arguments: what it makes, then a type, a
-// dynamism and a generator, all optional; or the generator right after the rest or the type.
-#define TENON_DETAIL_DYNAMISM TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND
-#define TENON_DETAIL_GENERATOR Generator& generator = default_generator()
-#define TENON_DETAIL_BOUND TensorShapeDynamism::DYNAMIC_BOUND
-
 template <class Out, class Kind>
 struct Random {
   const char* function;
 
-  Out operator()(const Dims& sizes, ScalarType type = Kind::kType, TENON_DETAIL_DYNAMISM,
-                 TENON_DETAIL_GENERATOR) const {
+  template <class... Options>
+  Out operator()(const Dims& sizes, Options&&... options) const {
     detail::Made<Out> made;
     return made.finish(
-        function, detail::make_random<Kind>(sizes, {}, type, dynamism, generator, made.impl()));
-  }
-  Out operator()(const Dims& sizes, ScalarType type, Generator& generator) const {
-    return (*this)(sizes, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(const Dims& sizes, Generator& generator) const {
-    return (*this)(sizes, Kind::kType, TENON_DETAIL_BOUND, generator);
+        function,
+        detail::make_random<Kind>(sizes, {}, RandomOptions(Kind::kType, options...), made.impl()));
   }
 };
 
@@ -176,18 +195,12 @@ template <class Out, class Kind>
 struct RandomStrided {
   const char* function;
 
-  Out operator()(const Dims& sizes, const Dims& strides, ScalarType type = Kind::kType,
-                 TENON_DETAIL_DYNAMISM, TENON_DETAIL_GENERATOR) const {
+  template <class... Options>
+  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_random<Kind>(sizes, strides, type, dynamism,
-                                                           generator, made.impl()));
-  }
-  Out operator()(const Dims& sizes, const Dims& strides, ScalarType type,
-                 Generator& generator) const {
-    return (*this)(sizes, strides, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(const Dims& sizes, const Dims& strides, Generator& generator) const {
-    return (*this)(sizes, strides, Kind::kType, TENON_DETAIL_BOUND, generator);
+    return made.finish(
+        function, detail::make_random<Kind>(sizes, strides, RandomOptions(Kind::kType, options...),
+                                            made.impl()));
   }
 };
 
@@ -195,17 +208,12 @@ template <class Out, class Kind>
 struct RandomLike {
   const char* function;
 
-  Out operator()(TensorArg source, ScalarType type = ScalarType::Undefined, TENON_DETAIL_DYNAMISM,
-                 TENON_DETAIL_GENERATOR) const {
+  template <class... Options>
+  Out operator()(TensorArg source, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random_like<Kind>(source, type, dynamism, generator, made.impl()));
-  }
-  Out operator()(TensorArg source, ScalarType type, Generator& generator) const {
-    return (*this)(source, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(TensorArg source, Generator& generator) const {
-    return (*this)(source, ScalarType::Undefined, TENON_DETAIL_BOUND, generator);
+    return made.finish(function,
+                       detail::make_random_like<Kind>(
+                           source, RandomOptions(ScalarType::Undefined, options...), made.impl()));
   }
 };
 
@@ -214,18 +222,12 @@ struct RandomBetween {
   using Argument = typename Kind::Argument;
   const char* function;
 
-  Out operator()(Argument a, Argument b, const Dims& sizes, ScalarType type = Kind::kType,
-                 TENON_DETAIL_DYNAMISM, TENON_DETAIL_GENERATOR) const {
+  template <class... Options>
+  Out operator()(Argument a, Argument b, const Dims& sizes, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_random<Kind>(sizes, {}, type, dynamism, generator,
-                                                           made.impl(), a, b));
-  }
-  Out operator()(Argument a, Argument b, const Dims& sizes, ScalarType type,
-                 Generator& generator) const {
-    return (*this)(a, b, sizes, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(Argument a, Argument b, const Dims& sizes, Generator& generator) const {
-    return (*this)(a, b, sizes, Kind::kType, TENON_DETAIL_BOUND, generator);
+    return made.finish(function,
+                       detail::make_random<Kind>(sizes, {}, RandomOptions(Kind::kType, options...),
+                                                 made.impl(), a, b));
   }
 };
 
@@ -234,20 +236,13 @@ struct RandomBetweenStrided {
   using Argument = typename Kind::Argument;
   const char* function;
 
+  template <class... Options>
   Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides,
-                 ScalarType type = Kind::kType, TENON_DETAIL_DYNAMISM,
-                 TENON_DETAIL_GENERATOR) const {
+                 Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_random<Kind>(sizes, strides, type, dynamism,
-                                                           generator, made.impl(), a, b));
-  }
-  Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides, ScalarType type,
-                 Generator& generator) const {
-    return (*this)(a, b, sizes, strides, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides,
-                 Generator& generator) const {
-    return (*this)(a, b, sizes, strides, Kind::kType, TENON_DETAIL_BOUND, generator);
+    return made.finish(
+        function, detail::make_random<Kind>(sizes, strides, RandomOptions(Kind::kType, options...),
+                                            made.impl(), a, b));
   }
 };
 
@@ -256,27 +251,21 @@ struct RandomBetweenLike {
   using Argument = typename Kind::Argument;
   const char* function;
 
-  Out operator()(TensorArg source, Argument a, Argument b, ScalarType type = ScalarType::Undefined,
-                 TENON_DETAIL_DYNAMISM, TENON_DETAIL_GENERATOR) const {
+  template <class... Options>
+  Out operator()(TensorArg source, Argument a, Argument b, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_random_like<Kind>(source, type, dynamism, generator,
-                                                                made.impl(), a, b));
-  }
-  Out operator()(TensorArg source, Argument a, Argument b, ScalarType type,
-                 Generator& generator) const {
-    return (*this)(source, a, b, type, TENON_DETAIL_BOUND, generator);
-  }
-  Out operator()(TensorArg source, Argument a, Argument b, Generator& generator) const {
-    return (*this)(source, a, b, ScalarType::Undefined, TENON_DETAIL_BOUND, generator);
+    return made.finish(
+        function, detail::make_random_like<Kind>(
+                      source, RandomOptions(ScalarType::Undefined, options...), made.impl(), a, b));
   }
 };
 
-#undef TENON_DETAIL_DYNAMISM
-#undef TENON_DETAIL_GENERATOR
-#undef TENON_DETAIL_BOUND
+// Each of these may end in options: a type, a dynamism, a generator, a temporary one too. Without
+// them the type is Float, of randint Int, of _like the source's; the dynamism is DYNAMIC_BOUND; the
+// generator is the thread's own.
 
-/// rand(sizes, type = Float, dynamism = DYNAMIC_BOUND, generator = the thread's own); rand_strided(sizes,
-/// strides, …); rand_like(source, type = the source's, …): uniform in [0, 1), in every floating type.
+/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1), in every
+/// floating type.
 ///
 /// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate, Bool is
 /// true unless the value is 0. The parts of complex elements are independent.
@@ -284,19 +273,9 @@ struct RandomBetweenLike {
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
-template <class = void>
-TensorPtr rand(const Dims& sizes, ScalarType type = ScalarType::Float,
-               TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND,
-               Generator& generator = default_generator()) {
-  return Random<TensorPtr, detail::StandardUniform>{"rand"}(sizes, type, dynamism, generator);
-}
-template <class = void>
-TensorPtr rand(const Dims& sizes, ScalarType type, Generator& generator) {
-  return Random<TensorPtr, detail::StandardUniform>{"rand"}(sizes, type, generator);
-}
-template <class = void>
-TensorPtr rand(const Dims& sizes, Generator& generator) {
-  return Random<TensorPtr, detail::StandardUniform>{"rand"}(sizes, generator);
+template <class... Options>
+TensorPtr rand(const Dims& sizes, Options&&... options) {
+  return Random<TensorPtr, detail::StandardUniform>{"rand"}(sizes, options...);
 }
 inline constexpr RandomLike<TensorPtr, detail::StandardUniform> rand_like{"rand_like"};
 inline constexpr RandomStrided<TensorPtr, detail::StandardUniform> rand_strided{"rand_strided"};
@@ -310,8 +289,8 @@ inline constexpr Random<TensorPtr, detail::StandardNormal> randn{"randn"};
 inline constexpr RandomLike<TensorPtr, detail::StandardNormal> randn_like{"randn_like"};
 inline constexpr RandomStrided<TensorPtr, detail::StandardNormal> randn_strided{"randn_strided"};
 
-/// randint(low, high, sizes, type = Int, …), randint_like(source, low, high, …), randint_strided(low,
-/// high, sizes, strides, …): each integer of [low, high) with exactly the same probability.
+/// randint(low, high, sizes, …), randint_like(source, low, high, …), randint_strided(low, high,
+/// sizes, strides, …): each integer of [low, high) with exactly the same probability.
 ///
 /// Floating types hold the nearest value that is within the bounds.
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
@@ -322,7 +301,7 @@ inline constexpr RandomBetweenLike<TensorPtr, detail::IntegersBetween> randint_l
 inline constexpr RandomBetweenStrided<TensorPtr, detail::IntegersBetween> randint_strided{
     "randint_strided"};
 
-/// uniform(low, high, sizes, type = Float, …), uniform_like(source, low, high, …), uniform_strided:
+/// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
 /// uniform in [low, high), of which the width too must be finite.
 ///
 /// Values that are rounded are rounded down; integral types truncate towards 0.
@@ -334,7 +313,7 @@ inline constexpr RandomBetweenLike<TensorPtr, detail::UniformBetween> uniform_li
 inline constexpr RandomBetweenStrided<TensorPtr, detail::UniformBetween> uniform_strided{
     "uniform_strided"};
 
-/// normal(mean, stddev, sizes, type = Float, …), normal_like(source, mean, stddev, …),
+/// normal(mean, stddev, sizes, …), normal_like(source, mean, stddev, …),
 /// normal_strided: mean + stddev * randn.
 ///
 /// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
