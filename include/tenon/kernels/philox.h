@@ -40,13 +40,19 @@ inline void philox(const uint32_t (&counter)[4], const uint32_t (&key)[2],
   for (int i = 0; i < 4; ++i) words[i] = c[i];
 }
 
+/// The upper half of a block's number. There are 2^62 of them: the words of a stream have 64 bits of
+/// number, and after the last comes the first again.
+TENON_ALWAYS_INLINE uint32_t upper_half(uint64_t block) noexcept {
+  return static_cast<uint32_t>(block >> 32) & 0x3fffffffu;
+}
+
 /// A sequence of words: word i is word i % 4 of block i / 4.
 struct WordStream {
   uint64_t seed;
   uint32_t draw;
 
   void block(uint64_t index, uint32_t (&words)[4]) const noexcept {
-    philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), draw, 0},
+    philox({static_cast<uint32_t>(index), upper_half(index), draw, 0},
            {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, words);
   }
 };
@@ -79,7 +85,7 @@ class PhiloxLanes {
     // In the first rounds some words are the same in all blocks: c1, c2 and c3 in the first, c0
     // and c1 in the second, c3 in the third. What they are combined with is known here.
     const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
-    const uint64_t c0 = (p1 >> 32) ^ (block >> 32) ^ keys[0][0];
+    const uint64_t c0 = (p1 >> 32) ^ upper_half(block) ^ keys[0][0];
     const uint64_t p0 = kPhiloxMultipliers[0] * c0;
     second_[0] = V{} + (static_cast<uint32_t>(p1) ^ keys[1][0]);
     second_[1] = V{} + ((p0 >> 32) ^ keys[1][1]);
