@@ -105,6 +105,33 @@ TEST_CASE("allocations: a large tensor takes 3") {
   check_count("zeros", 3, [] { return tenon::zeros({1024, 1024}); });
 }
 
+TEST_CASE("allocations: a random tensor takes as many as an empty one") {
+  tenon::Generator g(1);
+  check_count("rand", 2, [&] { return tenon::rand({2, 3}, g); });
+  check_count("randn", 2, [&] { return tenon::randn({2, 3}, ScalarType::Double, g); });
+  check_count("randint", 2, [&] { return tenon::randint(0, 9, {2, 3}, g); });
+  check_count("uniform", 2, [&] { return tenon::uniform(-1, 1, {2, 3}, ScalarType::Half, g); });
+  check_count("strided", 2, [&] { return tenon::normal_strided(0, 1, {2, 3}, {1, 4}, g); });
+  const auto source = tenon::zeros({2, 3});
+  check_count("like", 2, [&] { return tenon::rand_like(source, g); });
+  check_count("large", 3, [&] { return tenon::rand({300, 300}, g); });
+  check_count("large strided", 3, [&] { return tenon::randn_strided({300, 300}, {1, 300}, g); });
+}
+
+TEST_CASE("allocations: random numbers for an existing tensor take 0, whatever type and strides") {
+  const auto dense = tenon::zeros({40, 40});
+  const Tensor turned = tenon::transpose(dense, 0, 1);
+  const auto doubles = tenon::zeros({40, 40}, ScalarType::ComplexDouble);
+  const auto bytes = tenon::zeros({40, 40}, ScalarType::Byte);
+  check_count("uniform_", 0, [&] { return tenon::uniform_(dense) == Error::Ok; });
+  check_count("normal_", 0, [&] { return tenon::normal_(dense) == Error::Ok; });
+  check_count("random_", 0, [&] { return tenon::random_(bytes) == Error::Ok; });
+  check_count("double", 0, [&] { return tenon::normal_(doubles) == Error::Ok; });
+  check_count("strided", 0, [&] { return tenon::normal_(turned) == Error::Ok; });
+  check_count("integers", 0, [&] { return tenon::random_(turned, 0, 1 << 22) == Error::Ok; });
+  check_count("refused", 0, [&] { return tenon::uniform_(dense, 1, 1) != Error::Ok; });
+}
+
 TEST_CASE("allocations: resizes within the bound take 0") {
   auto t = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   check_count("resize", 0, [&] {

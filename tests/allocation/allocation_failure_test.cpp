@@ -146,6 +146,17 @@ void fail_each_write(const char* what, const void* memory, size_t nbytes, F&& f)
   });
 }
 
+// The same for an f that takes a generator and makes `numel` numbers, which it does once: when it
+// fails the generator stays where it is.
+template <class F>
+void fail_each_random(const char* what, uint64_t numel, F&& f) {
+  if (!tests::heap_is_counted()) return;
+  tenon::Generator g(1);
+  fail_each(what, [&] { return f(g); });
+  INFO(what);
+  CHECK(g.offset() == numel);
+}
+
 float blob[12] = {};
 const Vector kDeep(8, 1);
 
@@ -351,6 +362,32 @@ TEST_CASE("out of memory: the creators") {
   fail_each("iota", [] { return tenon::iota({2, 3}, 1); });
   fail_each("deep iota", [] { return tenon::try_iota(kDeep); });
   fail_each("eye", [] { return tenon::eye(3); });
+}
+
+TEST_CASE("out of memory: the random creators leave their generator where it was") {
+  const auto source = tenon::zeros({2, 3});
+  fail_each_random("rand", 6, [](auto& g) { return tenon::rand({2, 3}, g); });
+  fail_each_random("large rand", 5000, [](auto& g) { return tenon::rand({5000}, g); });
+  fail_each_random("deep rand", 1, [](auto& g) { return tenon::rand(kDeep, g); });
+  fail_each_random("try_randn", 6, [](auto& g) { return tenon::try_randn({2, 3}, g); });
+  fail_each_random("randint_strided", 6, [](auto& g) {
+    return tenon::randint_strided(0, 9, {2, 3}, {1, 4}, g);
+  });
+  fail_each_random("rand_like", 6, [&](auto& g) { return tenon::rand_like(source, g); });
+  fail_each_random("try_uniform_like", 6,
+                   [&](auto& g) { return tenon::try_uniform_like(source, 0, 1, g); });
+}
+
+TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothing") {
+  const auto t = tenon::full({2, 1, 1, 1, 1, 1, 1, 2}, 7);
+  const tenon::Tensor turned = tenon::transpose(t, 0, 7);
+  float before[4] = {7, 7, 7, 7};
+  const auto fill = [&](auto& g) {
+    const Error error = tenon::uniform_(turned, 0, 1, g);
+    const bool changed = std::memcmp(before, t->const_data_ptr(), sizeof before) != 0;
+    return error != Error::Ok && changed ? Error::Internal : error;
+  };
+  fail_each_random("uniform_", 4, fill);
 }
 
 TEST_CASE("out of memory: copies leave the destination as it was") {

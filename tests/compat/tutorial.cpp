@@ -22,7 +22,7 @@ using executorch::runtime::Error;
 
 namespace {
 
-void print(const char* name, const executorch::aten::Tensor& tensor) {
+void print_shape(const char* name, const executorch::aten::Tensor& tensor) {
   std::printf("%s: type %d, dynamism %d, numel %lld, nbytes %llu, sizes", name,
               static_cast<int>(tensor.scalar_type()), static_cast<int>(tensor.shape_dynamism()),
               static_cast<long long>(tensor.numel()),
@@ -32,10 +32,29 @@ void print(const char* name, const executorch::aten::Tensor& tensor) {
   for (auto stride : tensor.strides()) std::printf(" %lld", static_cast<long long>(stride));
   std::printf(", order");
   for (auto d : tensor.dim_order()) std::printf(" %d", static_cast<int>(d));
+}
+
+void print(const char* name, const executorch::aten::Tensor& tensor) {
+  print_shape(name, tensor);
   std::printf(", bytes");
   const auto* bytes = static_cast<const unsigned char*>(tensor.const_data_ptr());
   for (size_t i = 0; bytes != nullptr && i < tensor.nbytes(); ++i) std::printf(" %02x", bytes[i]);
   std::printf("\n");
+}
+
+// Which numbers they are is each library's own affair; not how many are in [low, high), nor whether
+// they differ.
+template <class T>
+void print_random(const char* name, const executorch::aten::Tensor& tensor, T low, T high) {
+  print_shape(name, tensor);
+  const T* values = tensor.const_data_ptr<T>();
+  int in_range = 0;
+  bool differ = false;
+  for (int i = 0; i < static_cast<int>(tensor.numel()); ++i) {
+    if (values[i] >= low && values[i] < high) ++in_range;
+    if (values[i] != values[0]) differ = true;
+  }
+  std::printf(", %d in range, %s\n", in_range, differ ? "different" : "equal");
 }
 
 void print_resize(const char* name, TensorPtr& tensor,
@@ -110,6 +129,29 @@ int main() {
   auto base = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, {1, 0}, {1, 2});
   print("ones like", *ones_like(base, ScalarType::Long));
   print("full like", *full_like(base, 2.5));
+
+  // Random creators. Normal numbers beyond 6 come once in 500 million.
+  const auto static_shape = TensorShapeDynamism::STATIC;
+  print_random<float>("rand", *rand({4, 5}), 0, 1);
+  print_random<double>("rand double", *rand({4, 5}, ScalarType::Double, static_shape), 0, 1);
+  print_random<float>("rand strided", *rand_strided({4, 5}, {1, 4}), 0, 1);
+  print_random<float>("rand like", *rand_like(base), 0, 1);
+  print_random<double>("rand like double", *rand_like(base, ScalarType::Double), 0, 1);
+  print("rand int", *rand({4, 5}, ScalarType::Int));
+  print("rand empty", *rand({0, 5}));
+  print_random<float>("rand rank 0", *rand({}), 0, 1);
+  print_random<float>("randn", *randn({4, 5}), -6, 6);
+  print_random<double>("randn double", *randn({4, 5}, ScalarType::Double), -6, 6);
+  print_random<int64_t>("randn long", *randn({40, 50}, ScalarType::Long, static_shape), -6, 7);
+  print_random<float>("randn strided", *randn_strided({4, 5}, {5, 1}), -6, 6);
+  print_random<float>("randn like", *randn_like(base), -6, 6);
+  print_random<int32_t>("randint", *randint(-3, 50, {4, 5}), -3, 50);
+  print_random<uint8_t>("randint byte", *randint(200, 255, {40}, ScalarType::Byte), 200, 255);
+  print_random<float>("randint float", *randint(10, 99, {4, 5}, ScalarType::Float), 10, 99);
+  print_random<int32_t>("randint strided", *randint_strided(0, 99, {4, 5}, {1, 4}), 0, 99);
+  print_random<float>("randint like", *randint_like(base, 0, 1000), 0, 1000);
+  print_random<int64_t>("randint long", *randint_like(base, 0, 99, ScalarType::Long), 0, 99);
+  print("randint of one", *randint(7, 8, {2, 2}, ScalarType::Short, static_shape));
 
   // Views and clones.
   print("view", *make_tensor_ptr(*base));

@@ -76,6 +76,12 @@ static void check_try_forms() {
   CHECK(counted.ok());
   CHECK((*counted)->data<int64_t>()[2] == 2);
 
+  tenon::Generator generator(0);
+  auto random = tenon::try_rand({4}, generator);
+  CHECK(random.ok());
+  CHECK((*random)->data<float>()[0] == 0x6627e8 / 16777216.0f);
+  CHECK_TEXT(tenon::try_randint(3, 3, {2}).message(), "try_randint: [3, 3) holds no integers");
+
   auto copy = tenon::try_clone_tensor_ptr(*made, tenon::ScalarType::Double);
   CHECK(copy.ok());
   CHECK((*copy)->accessor<double, 2>()[1][1] == 4.0);
@@ -105,6 +111,14 @@ static void check_error_returns() {
              "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room "
              "for 6");
   CHECK(tensor->dim() == 1 && tensor->size(0) == 6);
+
+  auto noise = tenon::zeros({2, 3});
+  tenon::manual_seed(0);
+  CHECK(tenon::uniform_(noise) == Error::Ok);
+  CHECK(noise->data<float>()[1] == 0xe169c5 / 16777216.0f);
+  CHECK(tenon::normal_(noise, 0, -1) == Error::InvalidArgument);
+  CHECK_TEXT(tenon::last_error_message(),
+             "normal_: the standard deviation -1 is no finite Float of at least 0");
 
   auto scalar = tenon::make_tensor_ptr(3.14);
   CHECK(tenon::resize_tensor_ptr(scalar, {}) == Error::NotSupported);

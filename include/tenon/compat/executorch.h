@@ -454,8 +454,7 @@ TensorPtr randint(int64_t low, int64_t high, const tenon::Dims& sizes,
 }
 template <class = void>
 TensorPtr randint_strided(int64_t low, int64_t high, const tenon::Dims& sizes,
-                          const tenon::Dims& strides,
-                          aten::ScalarType type = aten::ScalarType::Int,
+                          const tenon::Dims& strides, aten::ScalarType type = aten::ScalarType::Int,
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return tenon::randint_strided(low, high, sizes, strides, type, dynamism);
 }

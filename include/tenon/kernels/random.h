@@ -207,8 +207,8 @@ TENON_LAZY void random_piece(const RandomPlan& plan, uint64_t seed, uint64_t fir
 TENON_LAZY_KERNEL void random_elements(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                        int64_t count, void* out) noexcept {
   const auto size = static_cast<int64_t>(elementSize(plan.type));
-  const bool is_direct =
-      plan.type == ScalarType::Float && plan.distribution != Distribution::Integers;
+  const bool is_direct = plan.type == ScalarType::Float && !plan.is_double &&
+                         plan.distribution != Distribution::Integers;
   const bool is_small_int = plan.type == ScalarType::Int &&
                             plan.distribution == Distribution::Integers &&
                             plan.range <= kOneWordRange;

@@ -92,7 +92,7 @@ TENON_LAZY double round_down(ScalarType type, double value) noexcept {
 }
 /// The smallest value of it that is at least `value`.
 TENON_LAZY double round_up(ScalarType type, double value) noexcept {
-  return -round_down(type, -value);
+  return 0 - round_down(type, -value);  // 0, not -0
 }
 
 TENON_LAZY Rounding rounding_of(ScalarType type) noexcept {
@@ -179,10 +179,16 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
     return fail(Error::InvalidArgument,
                 {"the width of [", low, ", ", high, ") is beyond the range of ", computed});
   }
-  plan.offset = round_up(computed, low);
+  // Float does not hold the 2^24-th part of a very small width. Then double, from values of the
+  // type to values of the type, between which rounding stays.
+  constexpr double kSmall = 1.9721522630525295e-31;  // 2^-102
+  const bool is_small = !plan.is_double && width < kSmall;
+  const ScalarType held = is_small && !is_integral ? plan.part_type : computed;
+  plan.is_double = plan.is_double || is_small;
+  plan.offset = round_up(held, low);
   plan.scale = plan.is_double ? width : static_cast<double>(static_cast<float>(width));
-  plan.limit = round_down(computed, next_below(high));
-  plan.rounding = rounding_of(plan.part_type);
+  plan.limit = round_down(held, next_below(high));
+  if (!plan.is_double) plan.rounding = rounding_of(plan.part_type);
   plan.smallest = is_integral ? plan.offset : round_up(plan.part_type, low);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no ", plan.part_type});

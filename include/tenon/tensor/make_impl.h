@@ -370,11 +370,17 @@ class Made {
  public:
   TensorImplPtr& impl() noexcept { return slot_.impl(); }
 
+  /// Whether nothing more can fail once the impl is made: for who must know before.
+  Error check_handle() const noexcept {
+    if (TENON_UNLIKELY(!slot_.ready())) {
+      return fail(Error::OutOfMemory, {"out of memory for a handle"});
+    }
+    return Error::Ok;
+  }
+
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
-    if (TENON_UNLIKELY(error == Error::Ok && !slot_.ready())) {
-      error = fail(Error::OutOfMemory, {"out of memory for a handle"});
-    }
+    if (error == Error::Ok) error = check_handle();
     if (TENON_UNLIKELY(error != Error::Ok)) {
       error = blame(function, error);
       if constexpr (IsResult<Out>::value) {

@@ -143,27 +143,29 @@ struct AllIntegers {
   }
 };
 
-template <class Kind, class... Arguments>
-Error make_random(const Dims& sizes, const Dims& strides, const RandomOptions& options,
-                  TensorImplPtr& impl, Arguments... arguments) noexcept {
+template <class Kind, class Out, class... Arguments>
+Error make_random(Made<Out>& made, const Dims& sizes, const Dims& strides,
+                  const RandomOptions& options, Arguments... arguments) noexcept {
+  TENON_TRY(made.check_handle());  // before the generator advances
   RandomPlan plan;
   TENON_TRY(Kind::plan(plan, options.type, arguments...));
   // Gaps hold no elements: they are zeros.
   const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, impl));
-  return fill_random(fields(impl), plan, options.generator());
+  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, made.impl()));
+  return fill_random(fields(made.impl()), plan, options.generator());
 }
 
-template <class Kind, class... Arguments>
-Error make_random_like(const TensorArg& source, const RandomOptions& options, TensorImplPtr& impl,
+template <class Kind, class Out, class... Arguments>
+Error make_random_like(Made<Out>& made, const TensorArg& source, const RandomOptions& options,
                        Arguments... arguments) noexcept {
+  TENON_TRY(made.check_handle());
   TENON_TRY(check_defined(source, "the source tensor"));
   const ScalarType type =
       options.type == ScalarType::Undefined ? fields(source).type : options.type;
   RandomPlan plan;
   TENON_TRY(Kind::plan(plan, type, arguments...));
-  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, impl));
-  return fill_random(fields(impl), plan, options.generator());
+  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, made.impl()));
+  return fill_random(fields(made.impl()), plan, options.generator());
 }
 
 template <class Kind, class... Arguments>
@@ -185,9 +187,8 @@ struct Random {
   template <class... Options>
   Out operator()(const Dims& sizes, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function,
-        detail::make_random<Kind>(sizes, {}, RandomOptions(Kind::kType, options...), made.impl()));
+    return made.finish(function, detail::make_random<Kind>(made, sizes, {},
+                                                           RandomOptions(Kind::kType, options...)));
   }
 };
 
@@ -198,9 +199,8 @@ struct RandomStrided {
   template <class... Options>
   Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random<Kind>(sizes, strides, RandomOptions(Kind::kType, options...),
-                                            made.impl()));
+    return made.finish(function, detail::make_random<Kind>(made, sizes, strides,
+                                                           RandomOptions(Kind::kType, options...)));
   }
 };
 
@@ -211,9 +211,9 @@ struct RandomLike {
   template <class... Options>
   Out operator()(TensorArg source, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_random_like<Kind>(
-                           source, RandomOptions(ScalarType::Undefined, options...), made.impl()));
+    return made.finish(
+        function, detail::make_random_like<Kind>(made, source,
+                                                 RandomOptions(ScalarType::Undefined, options...)));
   }
 };
 
@@ -225,9 +225,9 @@ struct RandomBetween {
   template <class... Options>
   Out operator()(Argument a, Argument b, const Dims& sizes, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_random<Kind>(sizes, {}, RandomOptions(Kind::kType, options...),
-                                                 made.impl(), a, b));
+    return made.finish(
+        function,
+        detail::make_random<Kind>(made, sizes, {}, RandomOptions(Kind::kType, options...), a, b));
   }
 };
 
@@ -240,9 +240,9 @@ struct RandomBetweenStrided {
   Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random<Kind>(sizes, strides, RandomOptions(Kind::kType, options...),
-                                            made.impl(), a, b));
+    return made.finish(function,
+                       detail::make_random<Kind>(made, sizes, strides,
+                                                 RandomOptions(Kind::kType, options...), a, b));
   }
 };
 
@@ -254,9 +254,9 @@ struct RandomBetweenLike {
   template <class... Options>
   Out operator()(TensorArg source, Argument a, Argument b, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random_like<Kind>(
-                      source, RandomOptions(ScalarType::Undefined, options...), made.impl(), a, b));
+    return made.finish(function,
+                       detail::make_random_like<Kind>(
+                           made, source, RandomOptions(ScalarType::Undefined, options...), a, b));
   }
 };
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/generator.h"
+
+#include <cstdint>
+#include <set>
+#include <thread>
+
+#include "support/catch.h"
+
+using tenon::default_generator;
+using tenon::Error;
+using tenon::Generator;
+
+TEST_CASE("generator: it begins at element 0 of its seed, or where it is told") {
+  constexpr Generator g(5);
+  STATIC_REQUIRE(g.seed() == 5);
+  STATIC_REQUIRE(g.offset() == 0);
+  constexpr Generator later(UINT64_MAX, 7);
+  STATIC_REQUIRE(later.seed() == UINT64_MAX);
+  STATIC_REQUIRE(later.offset() == 7);
+}
+
+TEST_CASE("generator: without a seed the system gives one, another each time") {
+  std::set<uint64_t> seeds;
+  std::set<uint64_t> upper_halves;
+  for (int i = 0; i < 8; ++i) {
+    const Generator g;
+    seeds.insert(g.seed());
+    upper_halves.insert(g.seed() >> 32);
+    CHECK(g.offset() == 0);
+  }
+  CHECK(seeds.size() == 8);
+  CHECK(upper_halves.size() >= 7);  // two are equal once in 10^8 runs
+}
+
+TEST_CASE("generator: advance takes elements and gives the offset of the first") {
+  Generator g(1);
+  CHECK(g.advance(3) == 0);
+  CHECK(g.advance(0) == 3);
+  CHECK(g.advance(4) == 3);
+  CHECK(g.offset() == 7);
+  CHECK(g.seed() == 1);
+}
+
+TEST_CASE("generator: after element 2^64 - 1 comes element 0") {
+  Generator g(1, UINT64_MAX - 1);
+  CHECK(g.advance(5) == UINT64_MAX - 1);
+  CHECK(g.offset() == 3);
+  CHECK(g.advance(UINT64_MAX) == 3);
+  CHECK(g.offset() == 2);
+}
+
+TEST_CASE("generator: manual_seed begins the sequence of a seed") {
+  Generator g(1, 9);
+  g.manual_seed(2);
+  CHECK(g.seed() == 2);
+  CHECK(g.offset() == 0);
+}
+
+TEST_CASE("generator: set_offset goes to an element and keeps the seed") {
+  Generator g(1);
+  g.set_offset(UINT64_MAX);
+  CHECK(g.offset() == UINT64_MAX);
+  CHECK(g.seed() == 1);
+}
+
+TEST_CASE("generator: a state holds all there is, and gives it back") {
+  Generator g(8, 100);
+  const Generator::State state = g.state();
+  CHECK(state.seed == 8);
+  CHECK(state.offset == 100);
+  CHECK(state.version == Generator::kVersion);
+  g.advance(50);
+  g.manual_seed(3);
+  CHECK(g.set_state(state) == Error::Ok);
+  CHECK(g.seed() == 8);
+  CHECK(g.offset() == 100);
+  Generator other(0);
+  CHECK(other.set_state({8, 100, Generator::kVersion}) == Error::Ok);
+  CHECK(other.advance(1) == 100);
+}
+
+TEST_CASE("generator: a state of another version is refused by its number, and nothing changes") {
+  Generator g(8, 100);
+  CHECK(Generator::kVersion == 1);
+  CHECK_RETURNS(
+      Error::NotSupported,
+      "Generator::set_state: version 2 of the random numbers; this library makes version 1",
+      g.set_state({1, 2, 2}));
+  CHECK_RETURNS(Error::NotSupported, "version 0 of", g.set_state({1, 2, 0}));
+  CHECK(g.seed() == 8);
+  CHECK(g.offset() == 100);
+}
+
+TEST_CASE("generator: a copy goes on by itself from the same element") {
+  Generator g(8, 100);
+  Generator copy = g;
+  CHECK(copy.advance(10) == 100);
+  CHECK(g.offset() == 100);
+}
+
+TEST_CASE("generator: a thread's default one is the same object each time") {
+  Generator& g = default_generator();
+  CHECK(&default_generator() == &g);
+  const uint64_t offset = g.offset();
+  g.advance(3);
+  CHECK(default_generator().offset() == offset + 3);
+}
+
+TEST_CASE("generator: each thread has a default one of its own, with a seed of its own") {
+  const Generator* there = nullptr;
+  bool same = false;
+  uint64_t seeds[2] = {};
+  for (uint64_t& seed : seeds) {
+    std::thread([&] {
+      there = &default_generator();
+      same = &default_generator() == there;
+      seed = there->seed();
+    }).join();
+    CHECK(there != &default_generator());
+    CHECK(same);
+  }
+  CHECK(seeds[0] != seeds[1]);
+}
+
+TEST_CASE("generator: manual_seed acts on the calling thread alone") {
+  const Generator before = default_generator();
+  tenon::manual_seed(42);
+  CHECK(default_generator().seed() == 42);
+  CHECK(default_generator().offset() == 0);
+  default_generator().advance(6);
+  uint64_t unseeded = 42;
+  uint64_t seeded = 0;
+  std::thread([&] {
+    unseeded = default_generator().seed();
+    tenon::manual_seed(7);
+    seeded = default_generator().seed();
+  }).join();
+  CHECK(unseeded != 42);
+  CHECK(seeded == 7);
+  CHECK(default_generator().seed() == 42);
+  CHECK(default_generator().offset() == 6);
+  default_generator() = before;
+}

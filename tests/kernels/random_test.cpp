@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Elements against the definition, in all types and pieces; random_bounds_test.cpp and
+// random_quality_test.cpp look at the numbers.
+#include "tenon/kernels/random.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/helpers.h"
+#include "kernels/random_reference.h"
+
+using tenon::elementSize;
+using tenon::ScalarType;
+using tenon::detail::kRandomPiece;
+using tenon::detail::multiply_wide;
+using tenon::detail::random_elements;
+using tenon::detail::random_integer;
+using tests::Bytes;
+using tests::for_each_isa;
+using tests::integers_request;
+using tests::kAllTypes;
+using tests::kThorough;
+using tests::normal_request;
+using tests::plan_of;
+using tests::reference_bytes;
+using tests::Request;
+using tests::uniform_request;
+
+namespace {
+
+constexpr int64_t kMost = 1000;
+constexpr uint64_t kSeed = 0x9d2c5680efc60000u;
+
+// Starts of runs: each place in a block and in a piece, the borders of the number's halves.
+const uint64_t kStarts[] = {0,
+                            1,
+                            2,
+                            3,
+                            kRandomPiece - 1,
+                            4 * kRandomPiece - 5,
+                            123456789,
+                            (uint64_t{1} << 34) - 301,
+                            uint64_t{0} - 402};
+
+// How many runs of a request are not the definition's elements in their place, alone.
+int count_wrong(const Request& request, ScalarType type, uint64_t seed, uint64_t first) {
+  const auto plan = plan_of(request, type);
+  const Bytes expected = reference_bytes(request, type, seed, first, kMost);
+  const size_t size = elementSize(type);
+  int wrong = 0;
+  for_each_isa([&] {
+    size_t misalignment = 1;  // of the sizes of all elements but the shortest
+    for (int64_t count :
+         {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{7}, kRandomPiece - 1,
+          kRandomPiece, kRandomPiece + 1, kRandomPiece + 2, kMost}) {
+      const size_t nbytes = static_cast<size_t>(count) * size;
+      Bytes memory(misalignment + nbytes + 64, 0xa5);
+      random_elements(plan, seed, first, count, memory.data() + misalignment);
+      const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(misalignment);
+      const auto end = begin + static_cast<std::ptrdiff_t>(nbytes);
+      const auto is_guard = [](unsigned char byte) { return byte == 0xa5; };
+      if (!std::equal(begin, end, expected.begin())) ++wrong;
+      if (!std::all_of(memory.begin(), begin, is_guard)) ++wrong;
+      if (!std::all_of(end, memory.end(), is_guard)) ++wrong;
+      misalignment = (misalignment * 5 + 2) % 64;
+    }
+  });
+  return wrong;
+}
+
+void check_all_starts(const Request& request, ScalarType type) {
+  INFO(toString(type) << ", " << request.a << ", " << request.b << ", " << request.low << ", "
+                      << request.high);
+  int wrong = 0;
+  for (size_t i = 0; i < std::size(kStarts); ++i) {
+    wrong += count_wrong(request, type, kSeed + i, kStarts[i]);
+  }
+  CHECK(wrong == 0);
+}
+void check_start(const Request& request, ScalarType type, uint64_t seed) {
+  INFO(toString(type) << ", " << request.a << ", " << request.b << ", " << request.low << ", "
+                      << request.high);
+  CHECK(count_wrong(request, type, seed, seed % 5) == 0);
+}
+
+// A range with many rejections, for Int and what holds more.
+constexpr int64_t kUnevenRange = 1'000'003;
+
+bool is_short(ScalarType type) {  // holds less than 21 bits of integers
+  return elementSize(type) < 4 || type == ScalarType::ComplexHalf;
+}
+
+// The range of a type's random integers in the tests of all types.
+int64_t range_for(ScalarType type) {
+  return type == ScalarType::Bool ? 2 : is_short(type) ? 100 : kUnevenRange;
+}
+
+// The digest of elements (64-bit FNV-1a of their bytes, low ones first on any host).
+uint64_t digest_of(const Request& request, ScalarType type) {
+  constexpr int64_t kCount = 10000;
+  const size_t size = elementSize(type);
+  const size_t word = tenon::isComplexType(type) ? size / 2 : size;
+  Bytes bytes(kCount * size);
+  random_elements(plan_of(request, type), 0x0123456789abcdefu, 3, kCount, bytes.data());
+  const uint16_t one = 1;
+  const bool little_endian = *reinterpret_cast<const unsigned char*>(&one) == 1;
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < bytes.size(); i += word) {
+    for (size_t k = 0; k < word; ++k) {
+      digest ^= bytes[i + (little_endian ? k : word - 1 - k)];
+      digest *= 0x100000001b3u;
+    }
+  }
+  return digest;
+}
+
+}  // namespace
+
+TEST_CASE("random: uniform elements of each type are those of the definition") {
+  for (ScalarType type : kAllTypes) {
+    const bool is_unsigned = type == ScalarType::Byte || type >= ScalarType::UInt16;
+    check_start(uniform_request(0, 1), type, 1);
+    if (is_short(type)) check_start(uniform_request(is_unsigned ? 0.3 : -3.3, 101.7), type, 2);
+    check_all_starts(uniform_request(is_unsigned ? 0.3 : -3.3, 101.7), type);
+  }
+  check_all_starts(uniform_request(0, 1), ScalarType::Float);
+  check_start(uniform_request(-1e9, 2e9), ScalarType::Int, 3);
+  check_start(uniform_request(-0x1p63, 0x1p63), ScalarType::Long, 4);
+  check_start(uniform_request(0, 0x1p64), ScalarType::UInt64, 5);
+  check_start(uniform_request(-1e300, 1e300), ScalarType::Double, 6);
+  check_start(uniform_request(-1e38, 2e38), ScalarType::ComplexFloat, 7);
+}
+
+TEST_CASE("random: normal elements of each type are those of the definition") {
+  for (ScalarType type : kAllTypes) {
+    check_start(normal_request(0, 1), type, 11);
+    check_all_starts(normal_request(-2.5, 30.3), type);
+  }
+  check_all_starts(normal_request(0, 1), ScalarType::Float);
+  check_start(normal_request(3, 0), ScalarType::Float, 12);
+  check_start(normal_request(0, 1e6), ScalarType::Half, 13);   // some are infinite
+  check_start(normal_request(0, 1e20), ScalarType::Long, 14);  // most are an end
+  check_start(normal_request(1e300, 1e299), ScalarType::Double, 15);
+}
+
+TEST_CASE("random: integers of each type are those of the definition") {
+  for (ScalarType type : kAllTypes) {
+    check_all_starts(integers_request(0, range_for(type)), type);
+    if (type != ScalarType::Bool && type != ScalarType::Byte && type < ScalarType::UInt16) {
+      check_start(integers_request(-100, 28), type, 21);
+    }
+  }
+  check_start(integers_request(17, 40), ScalarType::Float8_e4m3fn, 22);  // 17 and 39 are none
+  check_start(integers_request(-2051, 2052), ScalarType::Half, 23);
+  check_start(integers_request(-(int64_t{1} << 24) - 3, 5), ScalarType::Float, 24);
+  check_start(integers_request(-(int64_t{1} << 52), int64_t{1} << 53), ScalarType::Double, 25);
+  check_start(integers_request(INT32_MIN, int64_t{INT32_MAX} + 1), ScalarType::Int, 26);
+}
+
+TEST_CASE("random: integers of ranges of all sizes are those of the definition") {
+  std::vector<int64_t> ranges = {1, 2, 3, 6, 100, 65536, 3 << 18, kUnevenRange, INT64_MAX};
+  for (int bits : {16, 19, 20, 21, 31, 32, 33, 53, 62}) {
+    for (int64_t more : {-1, 0, 1}) ranges.push_back((int64_t{1} << bits) + more);
+  }
+  ranges.push_back((int64_t{1} << 62) + (int64_t{1} << 61));  // a quarter of the tries fails
+  for (int64_t range : ranges) {
+    const auto seed = static_cast<uint64_t>(range);
+    check_start(integers_request(0, range), ScalarType::Long, seed);
+    const int64_t low = -(range / 2);
+    if (range < INT32_MAX) check_start(integers_request(low, low + range), ScalarType::Int, seed);
+  }
+  check_start(integers_request(INT64_MIN, INT64_MAX), ScalarType::Long, 31);
+  check_start(integers_request(INT64_MIN, 0), ScalarType::Long, 32);
+  check_start(integers_request(INT64_MIN, 5), ScalarType::Long, 33);
+  check_start(integers_request(INT64_MAX - 1, INT64_MAX), ScalarType::Long, 34);
+  check_start(integers_request(INT32_MIN, INT32_MIN + 3), ScalarType::Int, 35);
+}
+
+TEST_CASE("random: elements made in pieces are those made at once") {
+  constexpr int64_t kCount = kThorough ? 2500 : 700;
+  tests::Random cuts{1};
+  for (ScalarType type : kAllTypes) {
+    const auto size = static_cast<int64_t>(elementSize(type));
+    for (const Request& request :
+         {uniform_request(0, 1), normal_request(0, 10), integers_request(0, range_for(type))}) {
+      INFO(toString(type) << ", distribution " << static_cast<int>(request.distribution));
+      const auto plan = plan_of(request, type);
+      for_each_isa([&] {
+        int wrong = 0;
+        for (uint64_t first : {uint64_t{0}, uint64_t{190}, uint64_t{0} - 501}) {
+          Bytes whole(static_cast<size_t>(kCount * size));
+          random_elements(plan, kSeed, first, kCount, whole.data());
+          // Of one element, of a few, of many, in an order from the back.
+          for (int64_t longest : {1, 9, 600}) {
+            Bytes pieces(whole.size());
+            for (int64_t end = longest == 1 ? 300 : kCount; end > 0;) {
+              const int64_t begin = std::max<int64_t>(0, end - cuts.between(1, longest));
+              random_elements(plan, kSeed, first + static_cast<uint64_t>(begin), end - begin,
+                              pieces.data() + begin * size);
+              end = begin;
+            }
+            if (longest == 1)
+              std::copy(whole.begin() + 300 * size, whole.end(), pieces.begin() + 300 * size);
+            if (pieces != whole) ++wrong;
+          }
+        }
+        CHECK(wrong == 0);
+      });
+    }
+  }
+}
+
+TEST_CASE("random: another seed or offset gives other elements") {
+  for (const Request& request :
+       {uniform_request(0, 1), normal_request(0, 1), integers_request(0, 1 << 30)}) {
+    const bool are_integers = request.distribution == tests::Distribution::Integers;
+    const auto plan = plan_of(request, are_integers ? ScalarType::Int : ScalarType::Float);
+    std::vector<uint32_t> elements(400);
+    random_elements(plan, 1, 0, 100, &elements[0]);
+    random_elements(plan, 2, 0, 100, &elements[100]);
+    random_elements(plan, uint64_t{1} << 32 | 1, 0, 100, &elements[200]);
+    random_elements(plan, 1, 100, 100, &elements[300]);
+    std::sort(elements.begin(), elements.end());
+    const auto different = std::unique(elements.begin(), elements.end()) - elements.begin();
+    CHECK(different >= 399);  // a pair among 2^24 values is found in each hundredth such test
+  }
+}
+
+TEST_CASE("random: multiply_wide gives both halves of a product") {
+  int wrong = 0;
+  const auto check = [&](uint64_t a, uint64_t b) {
+    uint64_t lower;
+    const uint64_t upper = multiply_wide(a, b, lower);
+    uint64_t expected_upper;
+    uint64_t expected_lower;
+    tests::multiply_bitwise(a, b, expected_upper, expected_lower);
+    if (upper != expected_upper || lower != expected_lower) ++wrong;
+  };
+  const uint64_t special[] = {0,
+                              1,
+                              2,
+                              0xffffffffu,
+                              0x100000000u,
+                              0x100000001u,
+                              0x8000000000000000u,
+                              0xffffffff00000000u,
+                              UINT64_MAX - 1,
+                              UINT64_MAX};
+  for (uint64_t a : special) {
+    for (uint64_t b : special) check(a, b);
+    for (uint64_t i = 0; i < 100; ++i) check(a, tests::random_long_word(3, i, 0));
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("random: an integer is that of the first try that serves, whichever it starts from") {
+  // Three quarters of 2^64: each fourth try fails.
+  const uint64_t range = uint64_t{3} << 62;
+  int later = 0;
+  for (uint64_t e = 0; e < 300; ++e) {
+    uint32_t tries = 0;
+    for (;; ++tries) {
+      uint64_t upper;
+      uint64_t lower;
+      tests::multiply_bitwise(tests::random_long_word(7, e, 2 * tries), range, upper, lower);
+      if (lower >= UINT64_MAX % range + 1) {
+        CHECK(random_integer(7, e, range, 0) == upper);
+        CHECK(random_integer(7, e, range, tries) == upper);
+        break;
+      }
+    }
+    later += tries > 0 ? 1 : 0;
+  }
+  CHECK(later > 40);
+  CHECK(later < 110);
+}
+
+// Version 1 of the numbers. Another digest is another version: see Generator::kVersion.
+TEST_CASE("random: the numbers of version 1 stay what they are") {
+  struct Golden {
+    Request request;
+    ScalarType type;
+    uint64_t digest;
+  };
+  const Golden goldens[] = {
+      {uniform_request(0, 1), ScalarType::Float, 0x9f58b2bc72b5da32u},
+      {uniform_request(-3.5, 10), ScalarType::Float, 0x58f8c8847e7ac18au},
+      {uniform_request(0, 1), ScalarType::Double, 0x6b817c5b1a839b43u},
+      {uniform_request(-1, 1), ScalarType::Half, 0xa4cbd14412710a0du},
+      {uniform_request(0, 1), ScalarType::BFloat16, 0x22ecd41457bced8du},
+      {uniform_request(0, 1), ScalarType::Float8_e4m3fn, 0x57d2280bcca0d060u},
+      {uniform_request(-8, 8), ScalarType::ComplexFloat, 0x3a50ffc31efc2875u},
+      {uniform_request(-1e9, 1e9), ScalarType::Int, 0xec9cbcb1ee9a9f28u},
+      {normal_request(0, 1), ScalarType::Float, 0x1dc16b5b404ef546u},
+      {normal_request(5, 0.1), ScalarType::Float, 0xa1a1175f3f2a121fu},
+      {normal_request(0, 1), ScalarType::Double, 0xf8da518b38c4e522u},
+      {normal_request(0, 1), ScalarType::Half, 0xa1fa81d6c021e0b5u},
+      {normal_request(0, 1), ScalarType::ComplexDouble, 0x54dcf84b1ede87b0u},
+      {normal_request(0, 100), ScalarType::Char, 0xc0cc32b022fe7507u},
+      {integers_request(0, 100), ScalarType::Int, 0x7647e3f7116716f1u},
+      {integers_request(-500000, 500003), ScalarType::Int, 0xcdaf4b1b04b6fdedu},
+      {integers_request(0, 256), ScalarType::Byte, 0x4f0b34e816b5a944u},
+      {integers_request(INT64_MIN, INT64_MAX), ScalarType::Long, 0x8361a46254628345u},
+      {integers_request(0, int64_t{3} << 61), ScalarType::Long, 0x92a635d0560fa801u},
+      {integers_request(-1000, 1001), ScalarType::Half, 0x4ff43e2043fa03deu},
+  };
+  for (const Golden& golden : goldens) {
+    for_each_isa([&] {
+      INFO(toString(golden.type) << ", " << golden.request.a << ", " << golden.request.b << ", "
+                                 << golden.request.low << ", " << golden.request.high);
+      CHECK(digest_of(golden.request, golden.type) == golden.digest);
+    });
+  }
+}
