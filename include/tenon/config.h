@@ -78,8 +78,10 @@
 #if !defined(TENON_HAS_SHUFFLEVECTOR)
 #define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
 #endif
-// Products of 32-bit lanes in 64 bits: Clang sees what is meant, GCC has a builtin for x86.
-#if TENON_HAS_VECTORS && (defined(__SSE2__) || defined(__clang__))
+// Products of 32-bit lanes in 64 bits: Clang sees what is meant, GCC has a builtin for x86. Which
+// half of a long lane is the first word is the byte order's.
+#if TENON_HAS_VECTORS && (defined(__SSE2__) || defined(__clang__)) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TENON_HAS_WIDE_PRODUCTS 1
 #else
 #define TENON_HAS_WIDE_PRODUCTS 0
