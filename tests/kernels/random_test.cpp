@@ -202,9 +202,8 @@ TEST_CASE("random: elements made in pieces are those made at once") {
                               pieces.data() + begin * size);
               end = begin;
             }
-            if (longest == 1)
-              std::copy(whole.begin() + 300 * size, whole.end(), pieces.begin() + 300 * size);
-            if (pieces != whole) ++wrong;
+            const auto made = static_cast<size_t>((longest == 1 ? 300 : kCount) * size);
+            if (std::memcmp(pieces.data(), whole.data(), made) != 0) ++wrong;
           }
         }
         CHECK(wrong == 0);
