@@ -38,14 +38,12 @@ struct LeastWordSink {
   }
 #if TENON_HAS_VECTORS
   template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put(char* out, const tenon::detail::Vector<uint32_t, kBytes>& low,
-                               const tenon::detail::Vector<uint32_t, kBytes>& high,
+  TENON_ALWAYS_INLINE void put(char* out, const tenon::detail::Vector<uint32_t, kBytes>& words,
                                tenon::detail::Vector<uint32_t, kBytes>& least) const noexcept {
-    tenon::detail::store(out, low);
-    tenon::detail::store(out + kBytes, high);
+    tenon::detail::store(out, words);
     for (size_t i = 0; i < kBytes / sizeof(uint32_t); ++i) {
-      const uint32_t word = low[i] < high[i] ? low[i] : high[i];
-      least[i & ~size_t{1}] = word < least[i & ~size_t{1}] ? word : least[i & ~size_t{1}];
+      const size_t even = i & ~size_t{1};
+      least[even] = words[i] < least[even] ? words[i] : least[even];
     }
   }
 #endif

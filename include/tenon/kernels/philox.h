@@ -100,8 +100,8 @@ class PhiloxLanes {
     }
   }
 
-  /// Gives the words of the next kBlocks blocks to the sink, two vectors at a time, in the order of
-  /// the stream.
+  /// Gives the words of the next kBlocks blocks to the sink, a vector at a time, in the order of the
+  /// stream.
   template <class Sink>
   TENON_ALWAYS_INLINE void run(V& numbers, char* out, const Sink& sink,
                                Vector<uint32_t, kBytes>& least) const noexcept {
@@ -151,9 +151,10 @@ class PhiloxLanes {
       V high;
       zip_low<uint64_t, kBytes>(low, q, p, lanes);
       zip_high<uint64_t, kBytes>(high, q, p, lanes);
-      sink.template put<kBytes>(out + 2 * s * kBytes,
-                                reinterpret_cast<Vector<uint32_t, kBytes>>(low),
-                                reinterpret_cast<Vector<uint32_t, kBytes>>(high), least);
+      char* const to = out + 2 * s * kBytes;
+      sink.template put<kBytes>(to, reinterpret_cast<Vector<uint32_t, kBytes>>(low), least);
+      sink.template put<kBytes>(to + kBytes, reinterpret_cast<Vector<uint32_t, kBytes>>(high),
+                                least);
     }
   }
 
@@ -174,9 +175,9 @@ class PhiloxLanes {
 
 /// Turns the words [first, first + count) of a stream into as many values of four bytes.
 ///
-/// A sink has a block(words, values, least) for the words of one block and, for two vectors of words
-/// in the order of the stream, a put<bytes>(out, low, high, least); both give the same bits. In
-/// `least`, of a vector in its even lanes, it may keep the least of some number of each value's.
+/// A sink has a block(words, values, least) for the words of one block and, for a vector of words in
+/// the order of the stream, a put<bytes>(out, words, least); both give the same bits. In `least`, of a
+/// vector in its even lanes, it may keep the least of some number of each value's.
 template <class Sink>
 struct PhiloxKernel {
   using Value = typename Sink::Value;

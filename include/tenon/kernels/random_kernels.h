@@ -28,11 +28,9 @@ struct WordSink {
   }
 #if TENON_HAS_VECTORS
   template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& low,
-                               const Vector<uint32_t, kBytes>& high,
+  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& words,
                                Vector<uint32_t, kBytes>&) const noexcept {
-    store(out, low);
-    store(out + kBytes, high);
+    store(out, words);
   }
 #endif
 };
@@ -55,21 +53,14 @@ struct UniformSink {
   }
 #if TENON_HAS_VECTORS
   template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put_one(char* out,
-                                   const Vector<uint32_t, kBytes>& words) const noexcept {
+  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& words,
+                               Vector<uint32_t, kBytes>&) const noexcept {
     TENON_NO_CONTRACTION
     using Floats = Vector<float, kBytes>;
     const auto upper = reinterpret_cast<Vector<int32_t, kBytes>>(words >> 8);
     const Floats value = __builtin_convertvector(upper, Floats) * unit + offset;
     const Floats most = Floats{} + limit;
     store(out, value < most ? value : most);
-  }
-  template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& low,
-                               const Vector<uint32_t, kBytes>& high,
-                               Vector<uint32_t, kBytes>&) const noexcept {
-    put_one<kBytes>(out, low);
-    put_one<kBytes>(out + kBytes, high);
   }
 #endif
 };
@@ -93,8 +84,8 @@ struct IntegerSink {
   }
 #if TENON_HAS_WIDE_PRODUCTS
   template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put_one(char* out, const Vector<uint32_t, kBytes>& words,
-                                   Vector<uint32_t, kBytes>& least) const noexcept {
+  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& words,
+                               Vector<uint32_t, kBytes>& least) const noexcept {
     using Lanes = Vector<uint64_t, kBytes>;
     using Words = Vector<uint32_t, kBytes>;
     const Lanes pairs = reinterpret_cast<Lanes>(words);
@@ -109,13 +100,6 @@ struct IntegerSink {
     least = odd_words < least ? odd_words : least;
     const Lanes upper = (even >> 32) | (odd & 0xffffffff00000000u);
     store(out, reinterpret_cast<Words>(upper) + low);
-  }
-  template <size_t kBytes>
-  TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& low_words,
-                               const Vector<uint32_t, kBytes>& high_words,
-                               Vector<uint32_t, kBytes>& least) const noexcept {
-    put_one<kBytes>(out, low_words, least);
-    put_one<kBytes>(out + kBytes, high_words, least);
   }
 #endif
 };

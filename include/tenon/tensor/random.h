@@ -5,6 +5,8 @@
 // Element i in row-major order, wherever it lies, depends on the generator's seed and offset + i
 // alone; making n elements advances the generator by n, an error not at all. docs/random.md has the
 // definitions.
+//
+// As in creators.h: what is made owns its memory, aligned to 64 bytes; try_ twins return a Result.
 #pragma once
 
 #include <cstddef>
