@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes tenon as a single file: what include/tenon/tenon.h includes, in one header.
+"""Writes tenon as a single file: what include/tenon/tenon.h includes, in one header, for plain mode:
+libtorch's users have a build system.
 
 usage: single_header.py [OUTPUT]
   OUTPUT  the file to write, tenon.hpp by default; - for standard output
@@ -15,7 +16,11 @@ LICENCE = "// SPDX-License-Identifier: MIT"
 OWN = re.compile(r'\s*#\s*include\s+"(tenon/[^"]+)"')
 OTHER = re.compile(r"\s*#\s*include\s+(<[^>]+>)")
 IF = re.compile(r"\s*#\s*if")
+ELSE = re.compile(r"\s*#\s*else")
 ENDIF = re.compile(r"\s*#\s*endif")
+MODE = re.compile(r"#if (!?)TENON_ATEN_MODE\b(?!\s*&&)")
+NO_ATEN_MODE = ["#if defined(USE_ATEN_LIB)",
+                '#error "tenon.hpp has no ATen mode: use the folder include/tenon"', "#endif"]
 
 
 def version():
@@ -37,9 +42,24 @@ class Writer:
         self.headers.add(header)
         self.lines += ["", f"// ---- {header} ----", ""]
         depth = 0
+        # Within `#if TENON_ATEN_MODE`: the depth there, and whether the lines are plain mode's.
+        mode_depth, is_plain = None, True
         for number, line in enumerate(
                 (INCLUDE_DIR / header).read_text(encoding="utf-8").splitlines(), 1):
             if line.strip() == "#pragma once" or line == LICENCE:
+                continue
+            mode = MODE.match(line)
+            if mode:
+                mode_depth, is_plain = depth, bool(mode.group(1))
+                continue
+            if mode_depth == depth and ELSE.match(line):
+                is_plain = not is_plain
+                continue
+            if mode_depth == depth and ENDIF.match(line):
+                mode_depth, is_plain = None, True
+                continue
+            if not is_plain:
+                depth += bool(IF.match(line)) - bool(ENDIF.match(line))
                 continue
             own, other = OWN.match(line), OTHER.match(line)
             if own:
@@ -65,7 +85,7 @@ def main(arguments):
     text = "\n".join([LICENCE,
                       f"// tenon {version()} in one file, made by scripts/single_header.py from",
                       "// include/tenon: change that.",
-                      "#pragma once", *writer.lines, ""])
+                      "#pragma once", *NO_ATEN_MODE, *writer.lines, ""])
     text = re.sub(r"\n{3,}", "\n\n", text)
     output = arguments[0] if arguments else "tenon.hpp"
     if output == "-":

@@ -9,14 +9,22 @@
 #define TENON_VERSION_MINOR 1
 #define TENON_VERSION_PATCH 0
 
-#if defined(USE_ATEN_LIB)
-#error "tenon: this version has no ATen mode yet; build without USE_ATEN_LIB"
-#endif
-
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define TENON_HAS_EXCEPTIONS 1
 #else
 #define TENON_HAS_EXCEPTIONS 0
+#endif
+
+// The two library modes: tenon's own tensors, or with USE_ATEN_LIB ATen's. docs/aten.md.
+#if defined(USE_ATEN_LIB)
+#define TENON_ATEN_MODE 1
+#define TENON_MODE_NAME _aten
+#else
+#define TENON_ATEN_MODE 0
+#define TENON_MODE_NAME _plain
+#endif
+#if TENON_ATEN_MODE && !TENON_HAS_EXCEPTIONS
+#error "tenon: USE_ATEN_LIB needs exceptions, which libtorch throws"
 #endif
 
 // The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
@@ -24,9 +32,9 @@
 #define TENON_DETAIL_JOIN_(a, b, c) v##a##b##c
 #define TENON_DETAIL_JOIN(a, b, c) TENON_DETAIL_JOIN_(a, b, c)
 #if TENON_HAS_EXCEPTIONS
-#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, _plain, )
+#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, TENON_MODE_NAME, )
 #else
-#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, _plain, _noexcept)
+#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, TENON_MODE_NAME, _noexcept)
 #endif
 #define TENON_BEGIN_NAMESPACE \
   namespace tenon {           \

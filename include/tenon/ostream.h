@@ -24,6 +24,7 @@
 
 TENON_BEGIN_NAMESPACE
 
+#if !TENON_ATEN_MODE  // ATen has its own
 /// to_string(tensor), with the default options.
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   return out << to_string(tensor);
@@ -32,14 +33,15 @@ inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
   return out << to_string(tensor);
 }
+#endif
 
 /// "InvalidArgument".
 inline std::ostream& operator<<(std::ostream& out, Error error) { return out << toString(error); }
 
 /// What error messages say of the value: "Float", "cuda:1", "0.5", "1 + 2i". A template, as for Dims
 /// below, since much that prints by itself converts to these.
-template <class T, std::enable_if_t<std::is_same_v<T, ScalarType> || std::is_same_v<T, Device> ||
-                                        std::is_same_v<T, Scalar>,
+template <class T, std::enable_if_t<std::is_same_v<T, own::ScalarType> ||
+                                        std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar>,
                                     int> = 0>
 std::ostream& operator<<(std::ostream& out, const T& value) {
   char text[64];
@@ -66,7 +68,7 @@ void put_number(std::ostream& out, std::streamsize width, const T& value) {
 /// "(1,2)". The stream's format, its width included, is that of each part.
 /// Source: std::complex.
 template <class T>
-std::ostream& operator<<(std::ostream& out, const complex<T>& value) {
+std::ostream& operator<<(std::ostream& out, const own::complex<T>& value) {
   const std::streamsize width = out.width(0);
   out << '(';
   detail::put_number(out, width, value.real());

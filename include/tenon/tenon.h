@@ -19,6 +19,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"

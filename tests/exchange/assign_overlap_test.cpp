@@ -6,6 +6,7 @@
 
 #include "support/catch.h"
 #include "tenon/exchange/assign.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
@@ -20,6 +21,7 @@ using tenon::make_tensor_ptr;
 using tenon::ScalarType;
 using tenon::Tensor;
 using tests::values;
+using tests::copy_model::Reversed;
 using tests::copy_model::Scene;
 using tests::copy_model::Scenes;
 using tests::copy_model::Variety;
@@ -38,63 +40,72 @@ Blob blob_over(Scene& scene, const Window& window) {
   return Blob{scene.at(window), window.sizes, window.strides, window.type};
 }
 
-// How many scenes of windows over one memory do not come out as a temporary would make them, and
-// how many overlap.
-struct Tally {
+// Scenes of windows over one memory come out as a temporary would make them; many overlap.
+void check_scenes(Error (*copy)(Scene&), Variety variety, Reversed reversed) {
   int wrong = 0;
   int overlapping = 0;
-};
-template <class F>
-Tally tally(Variety variety, F&& copy) {
-  Tally result;
   for (uint64_t seed = 1; seed <= 5000; ++seed) {
-    Scene scene = Scenes(seed).make(variety);
+    Scene scene = Scenes(seed, reversed).make(variety);
     const tests::Bytes expected = scene.expected();
-    if (copy(scene) != Error::Ok || scene.memory != expected) ++result.wrong;
-    result.overlapping += scene.meet();
+    if (copy(scene) != Error::Ok || scene.memory != expected) ++wrong;
+    overlapping += scene.meet();
   }
-  return result;
+  CHECK(wrong == 0);
+  CHECK(overlapping > 2000);
+}
+
+Error assign_blob(Scene& scene) {
+  return assign(tensor_over(scene, scene.dst), blob_over(scene, scene.src), scene.mode);
+}
+Error copy_to_blob(Scene& scene) {
+  return copy_to(tensor_over(scene, scene.src), blob_over(scene, scene.dst), scene.mode);
+}
+Error assign_memory(Scene& scene) {
+  const auto nbytes = static_cast<size_t>(scene.src.numel() * scene.src.item());
+  return assign(tensor_over(scene, scene.dst), scene.at(scene.src), nbytes);
+}
+Error copy_to_memory(Scene& scene) {
+  const auto nbytes = static_cast<size_t>(scene.dst.numel() * scene.dst.item());
+  return copy_to(tensor_over(scene, scene.src), scene.at(scene.dst), nbytes);
 }
 
 }  // namespace
 
 TEST_CASE("assign: from a blob over the tensor's own memory, as if through a temporary") {
-  const Tally result = tally(Variety::SameSizes, [](Scene& scene) {
-    return assign(tensor_over(scene, scene.dst), blob_over(scene, scene.src), scene.mode);
-  });
-  CHECK(result.wrong == 0);
-  CHECK(result.overlapping > 2000);
+  check_scenes(assign_blob, Variety::SameSizes, Reversed::OnlySource);
+}
+
+TEST_CASE("assign: from a blob over a reversed tensor's own memory", "[plain]") {
+  check_scenes(assign_blob, Variety::SameSizes, Reversed::Any);
 }
 
 TEST_CASE("copy_to: to a blob over the tensor's own memory, as if through a temporary") {
-  const Tally result = tally(Variety::SameSizes, [](Scene& scene) {
-    return copy_to(tensor_over(scene, scene.src), blob_over(scene, scene.dst), scene.mode);
-  });
-  CHECK(result.wrong == 0);
-  CHECK(result.overlapping > 2000);
+  check_scenes(copy_to_blob, Variety::SameSizes, Reversed::OnlyTarget);
+}
+
+TEST_CASE("copy_to: to a blob over a reversed tensor's own memory", "[plain]") {
+  check_scenes(copy_to_blob, Variety::SameSizes, Reversed::Any);
 }
 
 TEST_CASE("assign: from plain memory that is the tensor's own, as if through a temporary") {
-  const Tally result = tally(Variety::DenseSource, [](Scene& scene) {
-    const auto nbytes = static_cast<size_t>(scene.src.numel() * scene.src.item());
-    return assign(tensor_over(scene, scene.dst), scene.at(scene.src), nbytes);
-  });
-  CHECK(result.wrong == 0);
-  CHECK(result.overlapping > 2000);
+  check_scenes(assign_memory, Variety::DenseSource, Reversed::None);
+}
+
+TEST_CASE("assign: from plain memory that is a reversed tensor's own", "[plain]") {
+  check_scenes(assign_memory, Variety::DenseSource, Reversed::Any);
 }
 
 TEST_CASE("copy_to: to plain memory that is the tensor's own, as if through a temporary") {
-  const Tally result = tally(Variety::DenseTarget, [](Scene& scene) {
-    const auto nbytes = static_cast<size_t>(scene.dst.numel() * scene.dst.item());
-    return copy_to(tensor_over(scene, scene.src), scene.at(scene.dst), nbytes);
-  });
-  CHECK(result.wrong == 0);
-  CHECK(result.overlapping > 2000);
+  check_scenes(copy_to_memory, Variety::DenseTarget, Reversed::None);
+}
+
+TEST_CASE("copy_to: to plain memory that is a reversed tensor's own", "[plain]") {
+  check_scenes(copy_to_memory, Variety::DenseTarget, Reversed::Any);
 }
 
 TEST_CASE("assign: a tensor's own memory assigned to it changes nothing, moved it moves") {
   auto t = make_tensor_ptr({1, 2, 3, 4, 5});
-  int32_t* const data = t->mutable_data_ptr<int32_t>();
+  int32_t* const data = tenon::mutable_data_ptr<int32_t>(t);
   CHECK(assign(t, data, 20) == Error::Ok);
   CHECK(copy_to(t, data, 20) == Error::Ok);
   CHECK(assign(t, tenon::to_blob(t)) == Error::Ok);
@@ -107,7 +118,7 @@ TEST_CASE("assign: a tensor's own memory assigned to it changes nothing, moved i
 
 TEST_CASE("assign: a tensor is reversed by a blob over its own memory") {
   auto t = make_tensor_ptr({1, 2, 3});
-  const Blob reversed{t->mutable_data_ptr<int32_t>() + 2, {3}, {-1}, ScalarType::Int};
+  const Blob reversed{tenon::mutable_data_ptr<int32_t>(t) + 2, {3}, {-1}, ScalarType::Int};
   CHECK(assign(t, reversed) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{3, 2, 1});
   CHECK(copy_to(t, reversed) == Error::Ok);

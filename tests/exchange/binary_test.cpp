@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
@@ -53,6 +54,22 @@ Ints counting(int32_t count) {
   return numbers;
 }
 
+// All elements are written in row-major order.
+void check_all(const TensorPtr& t) {
+  const Ints expected = values<int32_t>(t);
+  CHECK(to_binary(t) == bytes_of(expected, expected.size()));
+}
+
+// Whatever the limit, the first elements are written.
+void check_limits(const TensorPtr& t) {
+  const Ints expected = values<int32_t>(t);
+  bool all = true;
+  for (size_t n = 0; n <= expected.size() + 1; ++n) {
+    all = all && to_binary(t, static_cast<int64_t>(n)) == bytes_of(expected, n);
+  }
+  CHECK(all);
+}
+
 }  // namespace
 
 // to_binary
@@ -70,27 +87,24 @@ TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
         Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40});
 }
 
-TEST_CASE("to_binary: takes a Tensor as well as a TensorPtr, and one over an impl on the stack") {
+TEST_CASE("to_binary: takes a Tensor as well as a TensorPtr") {
   auto t = make_tensor_ptr({uint8_t{5}, uint8_t{6}});
   CHECK(to_binary(*t) == Bytes{5, 6});
-  uint8_t data[2] = {7, 8};
-  const int64_t shape[] = {2};
-  TensorImpl impl(ScalarType::Byte, 1, shape, data);
-  CHECK(to_binary(Tensor(&impl)) == Bytes{7, 8});
 }
 
 TEST_CASE("to_binary: strides of any value give the logical order") {
   Ints data = counting(24);
-  const auto check = [](const TensorPtr& t) {
-    const Ints expected = values<int32_t>(t);
-    CHECK(to_binary(t) == bytes_of(expected, expected.size()));
-  };
-  check(from_blob(data.data(), {2, 3}, {1, 2}));
-  check(from_blob(data.data(), {2, 3}, {8, 2}));
-  check(from_blob(data.data() + 23, {4, 6}, {-6, -1}));
-  check(from_blob(data.data() + 5, {3, 6}, {0, -1}));
-  check(from_blob(data.data(), {2, 1, 3}, {4, 1000000, 1}));
-  check(from_blob(data.data(), {1, 1, 2, 1, 2, 1, 3, 2}, {9, 9, 1, 9, 2, 9, 4, 12}));
+  check_all(from_blob(data.data(), {2, 3}, {1, 2}));
+  check_all(from_blob(data.data(), {2, 3}, {8, 2}));
+  check_all(from_blob(data.data(), {3, 6}, {0, 1}));
+  check_all(from_blob(data.data(), {2, 1, 3}, {4, 1000000, 1}));
+  check_all(from_blob(data.data(), {1, 1, 2, 1, 2, 1, 3, 2}, {9, 9, 1, 9, 2, 9, 4, 12}));
+}
+
+TEST_CASE("to_binary: negative strides give the logical order", "[plain]") {
+  Ints data = counting(24);
+  check_all(from_blob(data.data() + 23, {4, 6}, {-6, -1}));
+  check_all(from_blob(data.data() + 5, {3, 6}, {0, -1}));
 }
 
 TEST_CASE("to_binary: the limit counts elements, from the first one in row-major order") {
@@ -107,19 +121,17 @@ TEST_CASE("to_binary: the limit counts elements, from the first one in row-major
 
 TEST_CASE("to_binary: every limit of a strided tensor is a prefix of all its elements") {
   Ints data = counting(120);
-  const auto check = [](const TensorPtr& t) {
-    const Ints expected = values<int32_t>(t);
-    bool all = true;
-    for (size_t n = 0; n <= expected.size() + 1; ++n) {
-      all = all && to_binary(t, static_cast<int64_t>(n)) == bytes_of(expected, n);
-    }
-    CHECK(all);
-  };
-  check(from_blob(data.data(), {2, 3, 4, 5}, {1, 2, 6, 24}));
-  check(from_blob(data.data() + 119, {4, 5, 6}, {-30, -1, -5}));
-  check(from_blob(data.data(), {3, 1, 4, 2}, {0, 77, 2, 1}));
-  check(from_blob(data.data(), {2, 1, 2, 1, 3, 1, 2, 2}, {1, 1, 2, 1, 4, 1, 12, 24}));
-  check(from_blob(data.data(), {7}, {3}));
+  check_limits(from_blob(data.data(), {2, 3, 4, 5}, {1, 2, 6, 24}));
+  check_limits(from_blob(data.data(), {4, 5, 6}, {30, 1, 5}));
+  check_limits(from_blob(data.data(), {3, 1, 4, 2}, {0, 77, 2, 1}));
+  check_limits(from_blob(data.data(), {2, 1, 2, 1, 3, 1, 2, 2}, {1, 1, 2, 1, 4, 1, 12, 24}));
+  check_limits(from_blob(data.data(), {7}, {3}));
+}
+
+TEST_CASE("to_binary: every limit of a reversed tensor is a prefix of all its elements",
+          "[plain]") {
+  Ints data = counting(120);
+  check_limits(from_blob(data.data() + 119, {4, 5, 6}, {-30, -1, -5}));
 }
 
 TEST_CASE("to_binary: no elements are no bytes, and 0-d is one element") {
@@ -133,10 +145,15 @@ TEST_CASE("to_binary: no elements are no bytes, and 0-d is one element") {
 TEST_CASE("to_binary: a Bool is 0 or 1, whatever byte is in memory") {
   uint8_t data[4] = {0, 1, 2, 255};
   CHECK(to_binary(from_blob(data, {4}, ScalarType::Bool)) == Bytes{0, 1, 1, 1});
+  CHECK(to_binary(from_blob(data, {2}, {2}, ScalarType::Bool)) == Bytes{0, 1});
+}
+
+TEST_CASE("to_binary: a Bool of reversed ones is 0 or 1 too", "[plain]") {
+  uint8_t data[4] = {0, 1, 2, 255};
   CHECK(to_binary(from_blob(data + 3, {4}, {-1}, ScalarType::Bool)) == Bytes{1, 1, 1, 0});
 }
 
-TEST_CASE("to_binary: the elements of a read-only tensor may be read") {
+TEST_CASE("to_binary: the elements of a read-only tensor may be read", "[plain]") {
   const uint8_t data[2] = {3, 4};
   CHECK(to_binary(from_blob(data, {2})) == Bytes{3, 4});
 }
@@ -161,13 +178,13 @@ TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {
   CHECK(values<int32_t>(t) == Ints{1, -2});
   CHECK(sizes(t) == Vector{2, 1});
   CHECK(strides(t) == Vector{1, 1});
-  CHECK(t->ownership() == Ownership::Owned);
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(t->is_aligned(64));
-  CHECK_FALSE(t->is_readonly());
-  CHECK(
-      from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)->shape_dynamism() ==
-      TensorShapeDynamism::STATIC);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tenon::is_aligned(t, 64));
+  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK(tenon::shape_dynamism(
+            from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)) ==
+        TensorShapeDynamism::STATIC);
 }
 
 TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a length") {
@@ -177,7 +194,7 @@ TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a le
   const char text[3] = {'x', 0, 0x3c};
   const Dims one{1};
   const auto is_one = [](const TensorPtr& t) {
-    return static_cast<float>(t->item<tenon::Half>()) == 1.0f;
+    return static_cast<float>(tenon::item<tenon::Half>(t)) == 1.0f;
   };
   CHECK(is_one(from_binary(vector, one, ScalarType::Half)));
   CHECK(is_one(from_binary(array, one, ScalarType::Half)));
@@ -206,14 +223,14 @@ TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {
 
 TEST_CASE("from_binary: Bool bytes other than 0 and 1 become 1") {
   auto t = from_binary(Bytes{0, 1, 2, 128, 255}, {5}, ScalarType::Bool);
-  CHECK(values<uint8_t>(from_blob(t->mutable_data_ptr(), {5}, ScalarType::Byte)) ==
+  CHECK(values<uint8_t>(from_blob(tenon::mutable_data_ptr(t), {5}, ScalarType::Byte)) ==
         Bytes{0, 1, 1, 1, 1});
 }
 
 TEST_CASE("from_binary: no elements, one element, and eight dimensions") {
   CHECK(from_binary(Bytes(), {0, 3}, ScalarType::Float)->numel() == 0);
   CHECK(from_binary(nullptr, 0, {0}, ScalarType::Float)->numel() == 0);
-  CHECK(from_binary(Bytes{7}, {}, ScalarType::Byte)->item<uint8_t>() == 7);
+  CHECK(tenon::item<uint8_t>(from_binary(Bytes{7}, {}, ScalarType::Byte)) == 7);
   CHECK(from_binary(Bytes(256, 1), Vector(8, 2), ScalarType::Byte)->dim() == 8);
 }
 

@@ -11,6 +11,7 @@
 
 #include "support/catch.h"
 #include "tenon/exchange/blob.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
@@ -145,15 +146,6 @@ TEST_CASE("to_blob: a blob of a view stops the growth of the view's source") {
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
 }
 
-TEST_CASE("to_blob: of a tensor over an impl on the stack has no owner") {
-  const int64_t shape[] = {4};
-  TensorImpl impl(ScalarType::Float, 1, shape, memory);
-  const Blob blob = to_blob(Tensor(&impl));
-  CHECK(blob.data == memory);
-  CHECK(blob.owner == nullptr);
-  CHECK(blob.owner.use_count() == 0);
-}
-
 TEST_CASE("to_blob: of an owned tensor is read after the tensor is gone") {
   Blob blob = to_blob(make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
   CHECK(values<float>(from_blob(blob)) == Floats{1, 2, 3, 4});
@@ -162,8 +154,8 @@ TEST_CASE("to_blob: of an owned tensor is read after the tensor is gone") {
 TEST_CASE("to_blob: a tensor made of the blob holds the first one back in its stead") {
   auto t = make_tensor_ptr({2}, {1.0f, 2.0f}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   auto other = from_blob(to_blob(t));
-  CHECK(other->const_data_ptr() == t->const_data_ptr());
-  CHECK(other->ownership() == Ownership::Adopted);
+  CHECK(tenon::const_data_ptr(other) == tenon::const_data_ptr(t));
+  CHECK(tenon::ownership(other) == Ownership::Adopted);
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
   other.reset();
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
@@ -172,13 +164,13 @@ TEST_CASE("to_blob: a tensor made of the blob holds the first one back in its st
 // from_blob
 
 TEST_CASE("from_blob: without an owner the blob's memory is borrowed") {
-  CHECK(from_blob(Blob{memory, {4}})->ownership() == Ownership::Borrowed);
+  CHECK(tenon::ownership(from_blob(Blob{memory, {4}})) == Ownership::Borrowed);
 }
 
 TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use") {
   std::string log;
   auto t = from_blob(blob_with(named("a", log)));
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
   auto view = make_tensor_ptr(*t);
   t.reset();
   CHECK(log.empty());
@@ -202,7 +194,7 @@ TEST_CASE("from_blob: an owner that points to nothing is kept too") {
     std::shared_ptr<const void> owner(static_cast<const void*>(nullptr),
                                       [&](const void*) { ++calls; });
     auto t = from_blob(blob_with(std::move(owner)));
-    CHECK(t->ownership() == Ownership::Adopted);
+    CHECK(tenon::ownership(t) == Ownership::Adopted);
     CHECK(calls == 0);
   }
   CHECK(calls == 1);
@@ -212,7 +204,7 @@ TEST_CASE("from_blob: a further owner of any movable type is kept with the tenso
   std::string log;
   {
     auto t = from_blob(Blob{memory, {4}}, Named("a", log));
-    CHECK(t->ownership() == Ownership::Adopted);
+    CHECK(tenon::ownership(t) == Ownership::Adopted);
     CHECK(log.empty());
   }
   CHECK(log == "a");
@@ -308,6 +300,6 @@ TEST_CASE("from_blob: adopted memory that grows is released, and the owners with
   auto t = from_blob(blob_with(named("a", log)), TensorShapeDynamism::DYNAMIC);
   CHECK(resize_tensor_ptr(t, {8}) == Error::Ok);
   CHECK(log == "a");
-  CHECK(t->ownership() == Ownership::Owned);
-  CHECK(t->data<float>()[3] == 4);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(tenon::data<float>(t)[3] == 4);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
@@ -47,6 +48,11 @@ namespace {
 using Ints = std::vector<int32_t>;
 
 Vector list_of(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
+
+// The elements of a tensor over such a blob.
+Ints read(int32_t* data, const Dims& shape, const Dims& steps) {
+  return values<int32_t>(from_blob(Blob{data, shape, steps, ScalarType::Int}));
+}
 
 // An address that faults when it is read.
 void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
@@ -126,7 +132,7 @@ TEST_CASE("as_view: bad sizes, strides, dtypes and element sizes are errors by i
 TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
   auto t = make_tensor_ptr({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   const Blob blob = to_blob(t);
-  CHECK(blob.data == t->const_data_ptr());
+  CHECK(blob.data == tenon::const_data_ptr(t));
   CHECK(list_of(blob.sizes) == Vector{2, 3});
   CHECK(list_of(blob.strides) == Vector{3, 1});
   CHECK(blob.dtype == ScalarType::Double);
@@ -139,9 +145,9 @@ TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
 
 TEST_CASE("to_blob: carries any strides, 0-d and high ranks") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(list_of(to_blob(from_blob(data + 5, {2, 3}, {-3, -1})).strides) == Vector{-3, -1});
+  CHECK(list_of(to_blob(from_blob(data, {2, 3}, {1, 2})).strides) == Vector{1, 2});
   CHECK(list_of(to_blob(from_blob(data, {4, 3}, {0, 1})).strides) == Vector{0, 1});
-  CHECK(to_blob(from_blob(data + 5, {6}, {-1})).data == data + 5);
+  CHECK(to_blob(from_blob(data + 1, {3}, {2})).data == data + 1);
   const Blob scalar = to_blob(make_tensor_ptr(7));
   CHECK(scalar.sizes.empty());
   CHECK(scalar.strides.empty());
@@ -150,9 +156,18 @@ TEST_CASE("to_blob: carries any strides, 0-d and high ranks") {
   CHECK(deep.strides.size() == 8);
 }
 
-TEST_CASE("to_blob: carries read-only and the device") {
+TEST_CASE("to_blob: carries negative strides, data is element 0's", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(list_of(to_blob(from_blob(data + 5, {2, 3}, {-3, -1})).strides) == Vector{-3, -1});
+  CHECK(to_blob(from_blob(data + 5, {6}, {-1})).data == data + 5);
+}
+
+TEST_CASE("to_blob: carries read-only", "[plain]") {
   const float data[2] = {1, 2};
   CHECK(to_blob(from_blob(data, {2})).readonly);
+}
+
+TEST_CASE("to_blob: carries the device") {
   auto on_device =
       tenon::for_blob(kDevicePointer, {8}, ScalarType::Half).device("cuda:1").make_tensor_ptr();
   const Blob blob = to_blob(on_device);
@@ -181,22 +196,22 @@ TEST_CASE("to_blob: of an undefined tensor is an error by the called name") {
 TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   auto t = from_blob(Blob{data, {2, 3}, {}, ScalarType::Int});
-  CHECK(t->const_data_ptr() == data);
+  CHECK(tenon::const_data_ptr(t) == data);
   CHECK(t->scalar_type() == ScalarType::Int);
   CHECK(strides(t) == Vector{3, 1});
   CHECK(t->is_contiguous());
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
-  t->mutable_data_ptr<int32_t>()[0] = 7;
+  tenon::mutable_data_ptr<int32_t>(t)[0] = 7;
   CHECK(data[0] == 7);
 }
 
 TEST_CASE("from_blob: of a blob takes a dynamism") {
   float data[2] = {};
   const Blob blob{data, {2}};
-  CHECK(from_blob(blob, TensorShapeDynamism::STATIC)->shape_dynamism() ==
+  CHECK(tenon::shape_dynamism(from_blob(blob, TensorShapeDynamism::STATIC)) ==
         TensorShapeDynamism::STATIC);
-  CHECK(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)->shape_dynamism() ==
+  CHECK(tenon::shape_dynamism(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)) ==
         TensorShapeDynamism::DYNAMIC);
 }
 
@@ -205,26 +220,27 @@ TEST_CASE("from_blob: a blob may be given in braces") {
   CHECK(values<float>(from_blob({data, {2}, {}, ScalarType::Float})) == std::vector<float>{1, 2});
 }
 
-TEST_CASE("from_blob: a blob's strides may have gaps, be 0 or negative") {
+TEST_CASE("from_blob: a blob's strides may have gaps or be 0") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  const auto read = [&](int32_t* at, const Dims& shape, const Dims& steps) {
-    return values<int32_t>(from_blob(Blob{at, shape, steps, ScalarType::Int}));
-  };
   CHECK(read(data, {2, 2}, {4, 1}) == Ints{0, 1, 4, 5});
   CHECK(read(data, {2, 3}, {0, 1}) == Ints{0, 1, 2, 0, 1, 2});
-  CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
   CHECK(read(data, {2, 3}, {1, 2}) == Ints{0, 2, 4, 1, 3, 5});
   CHECK(read(data, {}, {}) == Ints{0});
   CHECK(read(data, {1, 1, 1, 1, 1, 2, 1, 3}, {}) == Ints{0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("from_blob: a read-only blob makes a read-only tensor") {
+TEST_CASE("from_blob: a blob's strides may be negative", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
+}
+
+TEST_CASE("from_blob: a read-only blob makes a read-only tensor", "[plain]") {
   const int32_t data[2] = {1, 2};
   Blob blob{const_cast<int32_t*>(data), {2}, {}, ScalarType::Int};
   blob.readonly = true;
   auto t = from_blob(blob);
-  CHECK(t->is_readonly());
-  CHECK_ERROR(Error::InvalidState, "read-only", t->mutable_data_ptr<int32_t>());
+  CHECK(tenon::is_readonly(t));
+  CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr<int32_t>(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
 }
 
@@ -232,7 +248,7 @@ TEST_CASE("from_blob: a blob on a device is described, never touched") {
   Blob blob{kDevicePointer, {1 << 20}, {}, ScalarType::BFloat16, "cuda:1"};
   auto t = from_blob(blob);
   CHECK(t->device() == Device("cuda:1"));
-  CHECK(t->const_data_ptr() == kDevicePointer);
+  CHECK(tenon::const_data_ptr(t) == kDevicePointer);
   CHECK(sizes(t) == Vector{1 << 20});
 }
 

@@ -10,10 +10,12 @@
 
 #include "interop/files.h"
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
 
 using tenon::Dims;
 using tenon::Error;
@@ -46,7 +48,7 @@ template <class T>
 void check_data_file(const TensorPtr& tensor) {
   REQUIRE(tensor->scalar_type() == tenon::CppTypeToScalarType<T>::value);
   REQUIRE(tensor->sizes() == Dims({2, 3}));
-  const auto elements = tensor->accessor<T, 2>();
+  const auto elements = tenon::accessor<T, 2>(tensor);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 3; ++j) CHECK(has_value(elements[i][j], kValues[i][j]));
   }
@@ -57,7 +59,7 @@ template <class F>
 void for_each_dtype(F&& f) {
   for (const tenon::detail::NpyType& type : tenon::detail::kNpyTypes) {
     INFO(type.code);
-    tenon::visit(
+    tenon::own::visit(
         type.type, [&](auto tag) { f(std::string(type.code), tag); }, [] { FAIL(); });
   }
 }
@@ -78,6 +80,9 @@ std::string dict(const std::string& descr, const std::string& shape) {
 TensorPtr from_bytes_of(const std::vector<uint8_t>& bytes) {
   return tenon::from_npy(bytes.data(), bytes.size());
 }
+
+/// What is read of the tensor's file.
+TensorPtr written(const TensorPtr& tensor) { return from_bytes_of(tenon::to_npy(tensor)); }
 
 /// Parses a copy on the heap of exactly this size, so that a sanitizer sees a read beyond it, and
 /// touches every byte of what comes out.
@@ -102,7 +107,7 @@ TEST_CASE("read_npy: numbers that NumPy wrote, of every dtype") {
     const TensorPtr tensor = tenon::read_npy(data_path("c_" + code + ".npy"));
     check_data_file<T>(tensor);
     CHECK(tensor->is_contiguous());
-    CHECK(tensor->shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+    CHECK(tenon::shape_dynamism(tensor) == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
   });
 }
 
@@ -115,7 +120,7 @@ TEST_CASE("read_npy: numbers that NumPy wrote with the highest byte first") {
   const TensorPtr fortran = tenon::read_npy(data_path("big_fortran_u4.npy"));
   check_data_file<uint32_t>(fortran);
   CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(fortran->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(fortran) == Ownership::Owned);
 }
 
 TEST_CASE("read_npy: formats 2.0 and 3.0 as NumPy writes them") {
@@ -127,21 +132,21 @@ TEST_CASE("read_npy: Fortran order becomes strides, nothing is moved") {
   const TensorPtr matrix = tenon::read_npy(data_path("fortran_f4.npy"));
   check_data_file<float>(matrix);
   CHECK(matrix->strides() == Dims({1, 2}));
-  CHECK(matrix->dim_order().vec() == std::vector<uint8_t>{1, 0});
-  CHECK(static_cast<const float*>(matrix->const_data_ptr())[1] == 3.0f);
+  CHECK(tests::dim_order(matrix) == tests::Vector{1, 0});
+  CHECK(static_cast<const float*>(tenon::const_data_ptr(matrix))[1] == 3.0f);
 
   const TensorPtr cube = tenon::read_npy(data_path("fortran_3d.npy"));
   CHECK(cube->sizes() == Dims({2, 3, 4}));
   CHECK(cube->strides() == Dims({1, 2, 6}));
-  const auto elements = cube->accessor<int16_t, 3>();
+  const auto elements = tenon::accessor<int16_t, 3>(cube);
   for (int i = 0; i < 24; ++i) CHECK(elements[i / 12][i / 4 % 3][i % 4] == i);
 }
 
 TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no elements") {
   const TensorPtr scalar = tenon::read_npy(data_path("scalar.npy"));
   CHECK(scalar->dim() == 0);
-  CHECK(scalar->item<double>() == 2.5);
-  CHECK(scalar->shape_dynamism() == tenon::TensorShapeDynamism::STATIC);
+  CHECK(tenon::item<double>(scalar) == 2.5);
+  CHECK(tenon::shape_dynamism(scalar) == tenon::TensorShapeDynamism::STATIC);
 
   const TensorPtr empty = tenon::read_npy(data_path("empty.npy"));
   CHECK(empty->sizes() == Dims({0, 3}));
@@ -149,7 +154,7 @@ TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no element
 
   const TensorPtr one = tenon::read_npy(data_path("one_dimension.npy"));
   CHECK(one->sizes() == Dims({5}));
-  CHECK(one->accessor<int64_t, 1>()[4] == 12349);
+  CHECK(tenon::accessor<int64_t, 1>(one)[4] == 12349);
 }
 
 TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by name") {
@@ -200,28 +205,29 @@ TEST_CASE("write_npy: a tensor of every dtype comes back from the file") {
 TEST_CASE("write_npy: Fortran order is written as it is, other strides row by row") {
   float values[24];
   for (int i = 0; i < 24; ++i) values[i] = static_cast<float>(i);
-  const auto written = [](const TensorPtr& tensor) { return from_bytes_of(tenon::to_npy(tensor)); };
-
   const TensorPtr fortran = written(tenon::from_blob(values, {2, 3}, {1, 2}));
   CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(fortran->accessor<float, 2>()[1][2] == 5.0f);
+  CHECK(tenon::accessor<float, 2>(fortran)[1][2] == 5.0f);
 
   const TensorPtr padded = written(tenon::from_blob(values, {2, 3}, {8, 2}));
   CHECK(padded->strides() == Dims({3, 1}));
-  CHECK(padded->accessor<float, 2>()[1][2] == 12.0f);
-
-  const TensorPtr reversed = written(tenon::from_blob(values + 5, {2, 3}, {-3, -1}));
-  CHECK(reversed->strides() == Dims({3, 1}));
-  CHECK(reversed->accessor<float, 2>()[0][0] == 5.0f);
-  CHECK(reversed->accessor<float, 2>()[1][2] == 0.0f);
+  CHECK(tenon::accessor<float, 2>(padded)[1][2] == 12.0f);
 
   const TensorPtr repeated = written(tenon::from_blob(values, {2, 3}, {0, 1}));
-  CHECK(repeated->accessor<float, 2>()[1][2] == 2.0f);
+  CHECK(tenon::accessor<float, 2>(repeated)[1][2] == 2.0f);
 
   // Neither order, although without gaps: the middle dimension is the innermost.
   const TensorPtr mixed = written(tenon::from_blob(values, {2, 3, 4}, {12, 1, 3}));
   CHECK(mixed->strides() == Dims({12, 4, 1}));
-  CHECK(mixed->accessor<float, 3>()[1][2][3] == 23.0f);
+  CHECK(tenon::accessor<float, 3>(mixed)[1][2][3] == 23.0f);
+}
+
+TEST_CASE("write_npy: negative strides are written row by row", "[plain]") {
+  float values[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr reversed = written(tenon::from_blob(values + 5, {2, 3}, {-3, -1}));
+  CHECK(reversed->strides() == Dims({3, 1}));
+  CHECK(tenon::accessor<float, 2>(reversed)[0][0] == 5.0f);
+  CHECK(tenon::accessor<float, 2>(reversed)[1][2] == 0.0f);
 }
 
 TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
@@ -230,7 +236,7 @@ TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
   sizes[63] = 3;
   const TensorPtr back = from_bytes_of(tenon::to_npy(tenon::full(sizes, 7.0)));
   CHECK(back->sizes() == Dims(sizes));
-  CHECK(back->data<float>().back() == 7.0f);
+  CHECK(tenon::data<float>(back).back() == 7.0f);
 }
 
 TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
@@ -292,13 +298,13 @@ TEST_CASE("read_npy: aligned numbers are mapped, and unmapped by the deleter") {
   const std::string path = folder / "x.npy";
   REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
   TensorPtr tensor = tenon::read_npy(path);
-  const void* const data = tensor->const_data_ptr();
-  CHECK(tensor->ownership() == Ownership::Adopted);
+  const void* const data = tenon::const_data_ptr(tensor);
+  CHECK(tenon::ownership(tensor) == Ownership::Adopted);
   CHECK(tests::is_mapped(path, data));
   TensorPtr view = tenon::make_tensor_ptr(*tensor, {2, 3});
   tensor.reset();
   CHECK(tests::is_mapped(path, data));
-  CHECK(view->accessor<int64_t, 2>()[1][2] == 5);
+  CHECK(tenon::accessor<int64_t, 2>(view)[1][2] == 5);
   view.reset();
   CHECK_FALSE(tests::is_mapped(path, data));
 }
@@ -310,7 +316,7 @@ TEST_CASE("read_npy: data at any multiple of the number's size is mapped") {
   std::string header = dict("<c16", "(1,)");
   header.resize(80 - 10 - 8, ' ');
   put_file(path, npy(header, std::vector<uint8_t>(16)));
-  CHECK(tests::is_mapped(path, tenon::read_npy(path)->const_data_ptr()) ==
+  CHECK(tests::is_mapped(path, tenon::const_data_ptr(tenon::read_npy(path))) ==
         !tenon::detail::host_is_big_endian());
 }
 
@@ -321,9 +327,9 @@ TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
   const std::vector<uint8_t> before = file_bytes(path);
   const TensorPtr tensor = tenon::read_npy(path);
   const TensorPtr other = tenon::read_npy(path);
-  REQUIRE_FALSE(tensor->is_readonly());
-  for (int64_t& value : tensor->data<int64_t>()) value = -1;
-  CHECK(other->accessor<int64_t, 1>()[5] == 5);
+  REQUIRE_FALSE(tenon::is_readonly(tensor));
+  for (int64_t& value : tenon::data<int64_t>(tensor)) value = -1;
+  CHECK(tenon::accessor<int64_t, 1>(other)[5] == 5);
   CHECK(file_bytes(path) == before);
 }
 
@@ -334,9 +340,9 @@ TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays
   REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
   const TensorPtr tensor = tenon::read_npy(path);
   REQUIRE(tenon::write_npy(path, tenon::zeros({1})) == Error::Ok);
-  for (int64_t i = 0; i < kCount; ++i) REQUIRE(tensor->accessor<int64_t, 1>()[i] == i);
+  for (int64_t i = 0; i < kCount; ++i) REQUIRE(tenon::accessor<int64_t, 1>(tensor)[i] == i);
   REQUIRE(tenon::write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
-  CHECK(tenon::read_npy(path)->accessor<int64_t, 1>()[kCount - 1] == kCount - 1);
+  CHECK(tenon::accessor<int64_t, 1>(tenon::read_npy(path))[kCount - 1] == kCount - 1);
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }
 #endif
@@ -349,10 +355,10 @@ TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own
     std::vector<uint8_t> file = npy(header, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0x40});
     put_file(path, file);
     const TensorPtr tensor = tenon::read_npy(path);
-    CHECK(tensor->is_aligned(4));
-    CHECK(tensor->accessor<float, 1>()[0] == 1.0f);
-    CHECK(tensor->accessor<float, 1>()[1] == 2.5f);
-    if ((10 + header.size()) % 4 != 0) CHECK(tensor->ownership() == Ownership::Owned);
+    CHECK(tenon::is_aligned(tensor, 4));
+    CHECK(tenon::accessor<float, 1>(tensor)[0] == 1.0f);
+    CHECK(tenon::accessor<float, 1>(tensor)[1] == 2.5f);
+    if ((10 + header.size()) % 4 != 0) CHECK(tenon::ownership(tensor) == Ownership::Owned);
   }
 }
 
@@ -362,7 +368,7 @@ TEST_CASE("read_npy: any byte but 0 of a bool is true, mapped or not") {
   put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
   const TensorPtr tensors[] = {tenon::read_npy(path), from_bytes_of(file_bytes(path))};
   for (const TensorPtr& tensor : tensors) {
-    const auto* bytes = static_cast<const uint8_t*>(tensor->const_data_ptr());
+    const auto* bytes = static_cast<const uint8_t*>(tenon::const_data_ptr(tensor));
     CHECK(std::vector<uint8_t>(bytes, bytes + 4) == std::vector<uint8_t>{0, 1, 1, 1});
   }
   CHECK(file_bytes(path).back() == 255);
@@ -373,8 +379,8 @@ TEST_CASE("from_npy: copies, so the bytes may go away") {
   const TensorPtr tensor = from_bytes_of(bytes);
   std::fill(bytes.begin(), bytes.end(), uint8_t{0xee});
   check_data_file<int32_t>(tensor);
-  CHECK(tensor->ownership() == Ownership::Owned);
-  CHECK(tensor->is_aligned(64));
+  CHECK(tenon::ownership(tensor) == Ownership::Owned);
+  CHECK(tenon::is_aligned(tensor, 64));
 }
 
 TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an error") {

@@ -52,7 +52,9 @@ struct Strided {
     return bytes.data() + static_cast<int64_t>(first) +
            offset * static_cast<int64_t>(elementSize(type));
   }
-  tenon::TensorView view() { return {bytes.data() + first, type, {}, sizes, strides}; }
+  tenon::own::TensorView view() {
+    return {bytes.data() + first, tenon::detail::own_type(type), {}, sizes, strides};
+  }
 };
 
 /// Strides of dense memory with the dimensions in this order, outermost first.

@@ -15,7 +15,7 @@ using namespace tenon;
 TEST_CASE("instances: the kernels that one file compiles do their work") {
   const float in[3] = {1, 2, 3};
   double out[3] = {};
-  detail::cast_elements(ScalarType::Double, out, ScalarType::Float, in, 3);
+  detail::cast_elements(own::ScalarType::Double, out, own::ScalarType::Float, in, 3);
   CHECK(out[2] == 3.0);
   const float value = 5;
   float filled[3] = {};

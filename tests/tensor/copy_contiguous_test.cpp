@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"
@@ -46,11 +47,8 @@ Tensor on_device(const tenon::Dims& shape, const tenon::Dims& steps) {
 TEST_CASE("contiguous: a contiguous tensor is given back itself, whatever it is over") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(contiguous(t).unsafeGetTensorImpl() == t->unsafeGetTensorImpl());
-  CHECK(contiguous(*t).impl() == t->impl());
+  CHECK(contiguous(*t).unsafeGetTensorImpl() == t->unsafeGetTensorImpl());
   int32_t data[2] = {1, 2};
-  const int64_t shape[] = {2};
-  tenon::TensorImpl impl(ScalarType::Int, 1, shape, data);
-  CHECK(contiguous(Tensor(&impl)).unsafeGetTensorImpl() == &impl);
   for (const Tensor& same :
        {tenon::select(t, 0, 1), make_tensor(7), *from_blob(data, {1, 2}, {99, 1}),
         *from_blob(data, {0, 2}, {1, 9}), make_tensor({2}, nullptr), on_device({2, 2}, {})}) {
@@ -65,19 +63,18 @@ TEST_CASE("contiguous: any other becomes a row-major copy that owns its memory")
   CHECK(strides(t) == Vector{2, 1});
   CHECK(dim_order(t) == Vector{0, 1});
   CHECK(t.is_contiguous());
-  CHECK(t.ownership() == Ownership::Owned);
-  CHECK(t.is_aligned(64));
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(tenon::is_aligned(t, 64));
   CHECK(values<int32_t>(t) == Ints{1, 4, 2, 5, 3, 6});
-  t.mutable_data_ptr<int32_t>()[0] = 9;
+  tenon::mutable_data_ptr<int32_t>(t)[0] = 9;
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("contiguous: of gaps, broadcast and reversed elements, and of 8 dimensions") {
+TEST_CASE("contiguous: of gaps and broadcast elements, and of 8 dimensions") {
   int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   CHECK(values<int32_t>(contiguous(from_blob(data, {2, 3}, {4, 1}))) == Ints{0, 1, 2, 4, 5, 6});
   CHECK(values<int32_t>(contiguous(tenon::expand(from_blob(data + 7, {1}), {2, 2}))) ==
         Ints{7, 7, 7, 7});
-  CHECK(values<int32_t>(contiguous(tenon::flip(from_blob(data, {3}), {0}))) == Ints{2, 1, 0});
   const Vector steps{0, 0, 0, 0, 0, 0, 1, 2};
   const Tensor deep = contiguous(from_blob(data, {1, 1, 1, 1, 1, 1, 2, 3}, steps));
   CHECK(sizes(deep) == Vector{1, 1, 1, 1, 1, 1, 2, 3});
@@ -85,9 +82,14 @@ TEST_CASE("contiguous: of gaps, broadcast and reversed elements, and of 8 dimens
   CHECK(deep.is_contiguous());
 }
 
+TEST_CASE("contiguous: of reversed elements", "[plain]") {
+  int32_t data[3] = {0, 1, 2};
+  CHECK(values<int32_t>(contiguous(tenon::flip(from_blob(data, {3}), {0}))) == Ints{2, 1, 0});
+}
+
 TEST_CASE("contiguous: the copy keeps dtype and dynamism, is writable, and keeps nothing alive") {
   tests::Calls calls;
-  const int16_t data[4] = {1, 2, 3, 4};
+  int16_t data[4] = {1, 2, 3, 4};
   Tensor source = tenon::for_blob(data, {2, 2})
                       .strides({1, 2})
                       .dynamism(TensorShapeDynamism::DYNAMIC)
@@ -97,13 +99,20 @@ TEST_CASE("contiguous: the copy keeps dtype and dynamism, is writable, and keeps
   source = Tensor();
   CHECK(calls.count == 1);
   CHECK(t.scalar_type() == ScalarType::Short);
-  CHECK_FALSE(t.is_readonly());
-  CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC);
+  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC);
   CHECK(tenon::resize_tensor(t, {3, 2}) == Error::Ok);
-  CHECK(t.data<int16_t>()[2] == 2);
-  CHECK(contiguous(from_blob(const_cast<int16_t*>(data), {2}, {2}, ScalarType::Short,
-                             TensorShapeDynamism::STATIC))
-            .shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(tenon::data<int16_t>(t)[2] == 2);
+  CHECK(tenon::shape_dynamism(contiguous(
+            from_blob(data, {2}, {2}, ScalarType::Short, TensorShapeDynamism::STATIC))) ==
+        TensorShapeDynamism::STATIC);
+}
+
+TEST_CASE("contiguous: the copy of a read-only tensor is writable", "[plain]") {
+  const int16_t data[4] = {1, 2, 3, 4};
+  const Tensor t = contiguous(from_blob(data, {2, 2}, {1, 2}));
+  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK(values<int16_t>(t) == std::vector<int16_t>{1, 3, 2, 4});
 }
 
 TEST_CASE("contiguous: undefined, and what would need data that the host cannot read, is refused") {
@@ -118,9 +127,17 @@ TEST_CASE("contiguous: undefined, and what would need data that the host cannot 
 TEST_CASE("to: a tensor of the type is given back itself, whatever it is over") {
   auto t = make_tensor_ptr({1, 2});
   CHECK(to(t, ScalarType::Int).unsafeGetTensorImpl() == t->unsafeGetTensorImpl());
-  CHECK(to(*t, ScalarType::Int, CastMode::Saturate).impl() == t->impl());
-  for (const Tensor& same : {tenon::flip(make_tensor({1.0f, 2.0f}), {0}), make_tensor({2}, nullptr),
-                             on_device({2}, {})}) {
+  CHECK(to(*t, ScalarType::Int, CastMode::Saturate).unsafeGetTensorImpl() ==
+        t->unsafeGetTensorImpl());
+  for (const Tensor& same : {tenon::slice(make_tensor({1.0f, 2.0f, 3.0f}), 0, 0, 3, 2),
+                             make_tensor({2}, nullptr), on_device({2}, {})}) {
+    CHECK(to(same, ScalarType::Float).unsafeGetTensorImpl() == same.unsafeGetTensorImpl());
+  }
+}
+
+TEST_CASE("to: a reversed or read-only tensor of the type is given back itself", "[plain]") {
+  const float data[2] = {1, 2};
+  for (const Tensor& same : {tenon::flip(make_tensor({1.0f, 2.0f}), {0}), *from_blob(data, {2})}) {
     CHECK(to(same, ScalarType::Float).unsafeGetTensorImpl() == same.unsafeGetTensorImpl());
   }
 }
@@ -128,10 +145,10 @@ TEST_CASE("to: a tensor of the type is given back itself, whatever it is over") 
 TEST_CASE("to: another type is a converted copy that owns its memory") {
   auto source = make_tensor_ptr({1, 2, 3});
   const Tensor t = to(source, ScalarType::Float);
-  CHECK(t.ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
   CHECK(values<float>(t) == Floats{1, 2, 3});
   CHECK(values<int32_t>(source) == Ints{1, 2, 3});
-  CHECK(to(make_tensor(7), ScalarType::Double).item<double>() == 7);
+  CHECK(tenon::item<double>(to(make_tensor(7), ScalarType::Double)) == 7);
   CHECK(sizes(to(tenon::zeros({0, 3}), ScalarType::Half)) == Vector{0, 3});
 }
 
@@ -141,26 +158,37 @@ TEST_CASE("to: the result has the source's dim order and dynamism, dense strides
   const Tensor t = to(source, ScalarType::Int);
   CHECK(dim_order(t) == Vector{1, 0});
   CHECK(strides(t) == Vector{1, 2});
-  CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC);
-  CHECK(Ints(t.const_data_ptr<int32_t>(), t.const_data_ptr<int32_t>() + 6) ==
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC);
+  CHECK(Ints(tenon::const_data_ptr<int32_t>(t), tenon::const_data_ptr<int32_t>(t) + 6) ==
         Ints{1, 2, 3, 4, 5, 6});
-  CHECK(to(make_tensor(1), ScalarType::Half).shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(tenon::shape_dynamism(to(make_tensor(1), ScalarType::Half)) == TensorShapeDynamism::STATIC);
 }
 
-TEST_CASE("to: gaps, broadcast and reversed strides become dense ones in the same dim order") {
+TEST_CASE("to: gaps and broadcast strides become dense ones in the same dim order") {
   int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const Tensor columns = to(from_blob(data, {2, 2}, {1, 4}), ScalarType::Float);
   CHECK(strides(columns) == Vector{1, 2});
   CHECK(values<float>(columns) == Floats{0, 4, 1, 5});
-  const Tensor turned = to(tenon::flip(from_blob(data, {2, 3}), {0, 1}), ScalarType::Float);
-  CHECK(strides(turned) == Vector{3, 1});
-  CHECK(values<float>(turned) == Floats{5, 4, 3, 2, 1, 0});
   CHECK(values<float>(to(tenon::expand(from_blob(data + 3, {1}), {2, 2}), ScalarType::Float)) ==
         Floats{3, 3, 3, 3});
 }
 
+TEST_CASE("to: reversed strides become dense ones in the same dim order", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  const Tensor turned = to(tenon::flip(from_blob(data, {2, 3}), {0, 1}), ScalarType::Float);
+  CHECK(strides(turned) == Vector{3, 1});
+  CHECK(values<float>(turned) == Floats{5, 4, 3, 2, 1, 0});
+}
+
+TEST_CASE("to: the copy of a read-only tensor is writable", "[plain]") {
+  const int32_t data[2] = {1, 2};
+  const Tensor t = to(from_blob(data, {2}), ScalarType::Float);
+  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK(values<float>(t) == Floats{1, 2});
+}
+
 TEST_CASE("to: CastMode::Saturate quantises an image, Truncate cuts, Checked refuses") {
-  const float data[] = {-3.0f, 0.5f, 1.5f, 254.6f, 1e9f, 0.0f};
+  float data[] = {-3.0f, 0.5f, 1.5f, 254.6f, 1e9f, 0.0f};
   auto image = from_blob(data, {2, 2}, {3, 1});
   const Tensor rounded = to(image, ScalarType::Byte, CastMode::Saturate);
   CHECK(values<uint8_t>(rounded) == std::vector<uint8_t>{0, 0, 255, 255});
@@ -175,7 +203,7 @@ TEST_CASE("to: of a placeholder is one of the type, of device memory is refused"
   const Tensor t = to(make_tensor({2, 3}, nullptr), ScalarType::Half);
   CHECK(t.scalar_type() == ScalarType::Half);
   CHECK(sizes(t) == Vector{2, 3});
-  CHECK(t.const_data_ptr() == nullptr);
+  CHECK(tenon::const_data_ptr(t) == nullptr);
   CHECK_ERROR(Error::NotSupported, "to: memory on cuda:0 cannot be read by the host",
               to(on_device({2}, {}), ScalarType::Half));
 }

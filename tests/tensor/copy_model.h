@@ -84,9 +84,13 @@ enum class Variety {
   DenseTarget,  ///< and the same type; the destination lies row-major
 };
 
+/// Which windows may have negative strides. ATen's tensors cannot.
+enum class Reversed { Any, OnlySource, OnlyTarget, None };
+
 class Scenes {
  public:
-  explicit Scenes(uint64_t seed) : random_{seed} {}
+  explicit Scenes(uint64_t seed, Reversed reversed = Reversed::Any)
+      : random_{seed}, reversed_(reversed) {}
 
   Scene make(Variety variety) {
     Scene scene;
@@ -100,8 +104,10 @@ class Scenes {
       dst.sizes.push_back(one_in(40) ? 0 : dst.numel() > 8 ? any(1, 2) : any(1, 4));
     }
     dst.strides = variety == Variety::DenseTarget ? row_major(dst.sizes) : apart(dst.sizes);
+    if (reversed_ == Reversed::OnlySource || reversed_ == Reversed::None) turn_upward(dst);
     src.sizes = dst.sizes;
     src.strides = variety == Variety::DenseSource ? row_major(src.sizes) : source_strides(dst);
+    if (reversed_ == Reversed::OnlyTarget || reversed_ == Reversed::None) turn_upward(src);
     if (variety == Variety::Any && one_in(3)) shrink(src);
     place(scene);
     return scene;
@@ -126,6 +132,9 @@ class Scenes {
     Vector order;
     for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(d));
     return dense_strides(sizes, order);
+  }
+  static void turn_upward(Window& window) {
+    for (int64_t& stride : window.strides) stride = stride < 0 ? -stride : stride;
   }
   /// Strides at which no two elements share memory: nested in any order, with gaps, reversed.
   Vector apart(const Vector& sizes) {
@@ -193,6 +202,7 @@ class Scenes {
   }
 
   Random random_;
+  Reversed reversed_;
 };
 
 }  // namespace tests::copy_model

@@ -26,6 +26,7 @@ using tenon::slice;
 using tenon::Tensor;
 using tenon::transpose;
 using tests::values;
+using tests::copy_model::Reversed;
 using tests::copy_model::Scene;
 using tests::copy_model::Scenes;
 using tests::copy_model::Variety;
@@ -59,15 +60,14 @@ struct Trouble {
   }
 };
 
-}  // namespace
-
-TEST_CASE("copy_: windows of one memory get what copying through a temporary gives") {
+// Copies between windows of one memory get what copying through a temporary gives.
+void check_windows(Reversed reversed) {
   Trouble trouble;
   int kinds[7] = {};
   int overlapping_memcpy = 0;
   int casts = 0;
   for (uint64_t seed = 1; seed <= 20000 && trouble.text.empty(); ++seed) {
-    Scene scene = Scenes(seed).make(Variety::Any);
+    Scene scene = Scenes(seed, reversed).make(Variety::Any);
     const Tensor dst = tensor_over(scene, scene.dst);
     const Tensor src = tensor_over(scene, scene.src);
     const tests::Bytes before = scene.memory;
@@ -102,6 +102,16 @@ TEST_CASE("copy_: windows of one memory get what copying through a temporary giv
   CHECK(casts > 2000);
 }
 
+}  // namespace
+
+TEST_CASE("copy_: windows of one memory get what copying through a temporary gives") {
+  check_windows(Reversed::None);
+}
+
+TEST_CASE("copy_: windows of one memory, reversed ones too", "[plain]") {
+  check_windows(Reversed::Any);
+}
+
 TEST_CASE("copy_: a stretch is moved up and down within its memory, without a temporary") {
   auto t = make_tensor_ptr({1, 2, 3, 4, 5, 6});
   CHECK(plan_copy(slice(t, 0, 2, 6), slice(t, 0, 0, 4)).kind == CopyKind::Memcpy);
@@ -121,12 +131,16 @@ TEST_CASE("copy_: large blocks that overlap by all but one element are moved") {
   CHECK(data == expected);
 }
 
-TEST_CASE("copy_: a tensor is reversed and transposed in place") {
+TEST_CASE("copy_: a tensor is transposed in place") {
+  auto t = make_tensor_ptr({2, 2}, {4, 3, 2, 1});
+  CHECK(copy_(t, transpose(t, 0, 1)) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{4, 2, 3, 1});
+}
+
+TEST_CASE("copy_: a tensor is reversed in place", "[plain]") {
   auto t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   CHECK(copy_(t, flip(t, {0, 1})) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{4, 3, 2, 1});
-  CHECK(copy_(t, transpose(t, 0, 1)) == Error::Ok);
-  CHECK(values<int32_t>(t) == Ints{4, 2, 3, 1});
 }
 
 TEST_CASE("copy_: a row of a tensor is broadcast over the whole of it") {
@@ -149,9 +163,18 @@ TEST_CASE("copy_: of the same elements there is nothing to do, whatever their st
   for (const auto& [dst, src] : {std::pair<Tensor, Tensor>(*t, *t),
                                  {*t, tenon::view(t, {2, 3})},
                                  {*strided, *strided},
-                                 {transpose(t, 0, 1), transpose(t, 0, 1)},
-                                 {flip(t, {0}), flip(t, {0})},
-                                 {flip(flip(t, {1}), {1}), *t}}) {
+                                 {transpose(t, 0, 1), transpose(t, 0, 1)}}) {
+    CHECK(plan_copy(dst, src).kind == CopyKind::Alias);
+    CHECK(copy_(dst, src, CopyPolicy::NoTemporary) == Error::Ok);
+  }
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("copy_: of the same elements, reversed, there is nothing to do", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  auto t = tenon::from_blob(data, {2, 3});
+  for (const auto& [dst, src] :
+       {std::pair<Tensor, Tensor>(flip(t, {0}), flip(t, {0})), {flip(flip(t, {1}), {1}), *t}}) {
     CHECK(plan_copy(dst, src).kind == CopyKind::Alias);
     CHECK(copy_(dst, src, CopyPolicy::NoTemporary) == Error::Ok);
   }
@@ -167,6 +190,19 @@ TEST_CASE("copy_: the same memory as another type of the same size is converted"
 }
 
 TEST_CASE("copy_: without a temporary an overlap that needs one is refused and changes nothing") {
+  auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  auto square = slice(t, 1, 0, 2);
+  CHECK_RETURNS(Error::NotSupported,
+                "copy_: the tensors overlap, which needs a temporary of 16 bytes",
+                copy_(square, transpose(square, 0, 1), CopyPolicy::NoTemporary));
+  CHECK_RETURNS(Error::NotSupported, "a temporary of 12 bytes",
+                copy_(t, tenon::select(t, 0, 1), CastMode::Saturate, CopyPolicy::NoTemporary));
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  CHECK(copy_(square, transpose(square, 0, 1), CopyPolicy::AllowTemporary) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 4, 3, 2, 5, 6});
+}
+
+TEST_CASE("copy_: without a temporary a reversal in place is refused", "[plain]") {
   auto t = make_tensor_ptr({1, 2, 3, 4});
   CHECK_RETURNS(Error::NotSupported,
                 "copy_: the tensors overlap, which needs a temporary of 16 bytes",
@@ -180,6 +216,15 @@ TEST_CASE("copy_: without a temporary an overlap that needs one is refused and c
 }
 
 TEST_CASE("copy_: neighbours that only touch do not overlap") {
+  auto t = make_tensor_ptr({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  auto dst = transpose(slice(t, 0, 2, 4), 0, 1);
+  auto src = slice(t, 0, 0, 2);
+  CHECK(plan_copy(dst, src).kind == CopyKind::Transpose);
+  CHECK(copy_(dst, src, CopyPolicy::NoTemporary) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 1, 3, 2, 4});
+}
+
+TEST_CASE("copy_: neighbours that only touch do not overlap, reversed", "[plain]") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   auto dst = flip(tenon::select(t, 0, 1), {0});
   auto src = tenon::select(t, 0, 0);

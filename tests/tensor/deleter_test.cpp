@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/deleter.h"
+#include "tenon/tensor/access.h"
 
 #include <array>
 #include <cstdlib>
@@ -154,9 +155,10 @@ TEST_CASE("deleter: a lambda without captures runs") {
 
 TEST_CASE("deleter: a tensor with an empty deleter is borrowed") {
   float data[1] = {};
-  CHECK(tenon::from_blob(data, {1}, tenon::ScalarType::Float, std::function<void(void*)>())
-            ->ownership() == tenon::Ownership::Borrowed);
-  CHECK(tenon::from_blob(data, {1}, tenon::ScalarType::Float, nullptr)->ownership() ==
+  CHECK(tenon::ownership(
+            tenon::from_blob(data, {1}, tenon::ScalarType::Float, std::function<void(void*)>())) ==
+        tenon::Ownership::Borrowed);
+  CHECK(tenon::ownership(tenon::from_blob(data, {1}, tenon::ScalarType::Float, nullptr)) ==
         tenon::Ownership::Borrowed);
 }
 

@@ -214,7 +214,7 @@ TEST_CASE("to_string: strides are followed, and named unless they are contiguous
         " [1 4]\n"
         " [2 5]]\n"
         "Int {3, 2}, strides {1, 3}");
-  CHECK(to_string(from_blob(data + 5, {3}, {-2})) == "[5 3 1]\nInt {3}, strides {-2}");
+  CHECK(to_string(from_blob(data + 1, {3}, {2})) == "[1 3 5]\nInt {3}, strides {2}");
   CHECK(to_string(from_blob(data, {2, 3}, {0, 1})) ==
         "[[0 1 2]\n"
         " [0 1 2]]\n"
@@ -222,7 +222,12 @@ TEST_CASE("to_string: strides are followed, and named unless they are contiguous
   CHECK(to_string(from_blob(data, {1, 3}, {70, 1})) == "[[0 1 2]]\nInt {1, 3}");
 }
 
-TEST_CASE("to_string: a read-only tensor says so") {
+TEST_CASE("to_string: negative strides are followed and named", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(to_string(from_blob(data + 5, {3}, {-2})) == "[5 3 1]\nInt {3}, strides {-2}");
+}
+
+TEST_CASE("to_string: a read-only tensor says so", "[plain]") {
   const float data[2] = {1.0f, 2.0f};
   CHECK(to_string(from_blob(data, {2})) == "[1. 2.]\nFloat {2}, read-only");
   CHECK(to_string(from_blob(data, {2}, {0})) == "[1. 1.]\nFloat {2}, strides {0}, read-only");
@@ -237,13 +242,6 @@ TEST_CASE("to_string: misaligned elements are read") {
   CHECK(to_string(from_blob(static_cast<void*>(bytes + 1), {2})) == "[0.5 1.5]\nFloat {2}");
 }
 
-TEST_CASE("to_string: a tensor over the caller's TensorImpl is printed like any other") {
-  int16_t data[2] = {3, 4};
-  const tenon::SizesType sizes[1] = {2};
-  tenon::TensorImpl impl(ScalarType::Short, 1, sizes, data);
-  CHECK(to_string(Tensor(&impl)) == "[3 4]\nShort {2}");
-}
-
 TEST_CASE("to_string: a placeholder's text is its last line") {
   CHECK(to_string(make_tensor_ptr({2, 3}, nullptr)) == "Float {2, 3}, a placeholder without data");
   CHECK(to_string(make_tensor_ptr({}, nullptr)) == "Float {}, a placeholder without data");
@@ -255,17 +253,20 @@ TEST_CASE("to_string: memory that the host cannot read is not touched") {
   void* const address = reinterpret_cast<void*>(uintptr_t{64});
   auto t = for_blob(address, {2, 3}).device("cuda:1").make_tensor_ptr();
   CHECK(to_string(t) == "Float {2, 3} on cuda:1, not readable by the host");
-  auto column = for_blob(static_cast<const void*>(address), {2, 3})
-                    .strides({1, 2})
-                    .device("opencl")
-                    .make_tensor_ptr();
-  CHECK(to_string(column) ==
-        "Float {2, 3} on opencl:0, strides {1, 2}, read-only, not readable by the host");
+  auto column = for_blob(address, {2, 3}).strides({1, 2}).device("rocm").make_tensor_ptr();
+  CHECK(to_string(column) == "Float {2, 3} on rocm:0, strides {1, 2}, not readable by the host");
   auto none = for_blob(address, {0, 3}).device("cuda").make_tensor_ptr();
   CHECK(to_string(none) == "[]\nFloat {0, 3} on cuda:0");
 }
 
-TEST_CASE("to_string: memory of a device that the host can read is read") {
+TEST_CASE("to_string: read-only memory that the host cannot read is not touched", "[plain]") {
+  const void* const address = reinterpret_cast<void*>(uintptr_t{64});
+  auto column = for_blob(address, {2, 3}).strides({1, 2}).device("opencl").make_tensor_ptr();
+  CHECK(to_string(column) ==
+        "Float {2, 3} on opencl:0, strides {1, 2}, read-only, not readable by the host");
+}
+
+TEST_CASE("to_string: memory of a device that the host can read is read", "[plain]") {
   int32_t data[2] = {1, 2};
   auto t = for_blob(data, {2}).device("cuda_host:1").make_tensor_ptr();
   CHECK(to_string(t) == "[1 2]\nInt {2} on cuda_host:1");

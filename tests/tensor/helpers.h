@@ -7,22 +7,24 @@
 #include <vector>
 
 #include "tenon/core/result.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_ptr.h"
 
 namespace tests {
 
 using Vector = std::vector<int64_t>;
 
-template <class T>
-Vector list(tenon::ArrayRef<T> values) {
+template <class Range>
+Vector list(const Range& values) {
   return Vector(values.begin(), values.end());
 }
 inline Vector sizes(const tenon::Tensor& t) { return list(t.sizes()); }
 inline Vector strides(const tenon::Tensor& t) { return list(t.strides()); }
-inline Vector dim_order(const tenon::Tensor& t) { return list(t.dim_order()); }
+inline Vector dim_order(const tenon::Tensor& t) { return list(tenon::dim_order(t)); }
 inline Vector sizes(const tenon::TensorPtr& t) { return list(t->sizes()); }
 inline Vector strides(const tenon::TensorPtr& t) { return list(t->strides()); }
-inline Vector dim_order(const tenon::TensorPtr& t) { return list(t->dim_order()); }
+inline Vector dim_order(const tenon::TensorPtr& t) { return list(tenon::dim_order(t)); }
 
 /// The elements in row-major order of their indices, read one by one through the strides.
 template <class T>
@@ -31,7 +33,7 @@ std::vector<T> values(const tenon::Tensor& t) {
   const Vector shape = sizes(t);
   const Vector steps = strides(t);
   if (t.numel() == 0) return out;
-  const T* data = t.const_data_ptr<T>();
+  const T* data = tenon::const_data_ptr<T>(t);
   Vector index(shape.size(), 0);
   for (;;) {
     int64_t offset = 0;
@@ -97,10 +99,10 @@ struct State {
         strides(tests::strides(t)),
         dim_order(tests::dim_order(t)),
         numel(t.numel()),
-        data(t.const_data_ptr()),
+        data(tenon::const_data_ptr(t)),
         type(t.scalar_type()),
-        ownership(t.ownership()),
-        dynamism(t.shape_dynamism()),
+        ownership(tenon::ownership(t)),
+        dynamism(tenon::shape_dynamism(t)),
         contiguous(t.is_contiguous()) {}
 
   friend bool operator==(const State& a, const State& b) {
@@ -120,7 +122,7 @@ struct State {
 
 /// A handle to whatever a creator returned.
 inline tenon::Tensor handle(const tenon::TensorPtr& t) { return *t; }
-inline tenon::Tensor handle(const tenon::TensorImplPtr& t) { return tenon::Tensor(t); }
+inline tenon::Tensor handle(const tenon::TensorImplPtr& t) { return tenon::make_tensor(t); }
 inline tenon::Tensor handle(const tenon::Tensor& t) { return t; }
 template <class T>
 tenon::Tensor handle(const tenon::Result<T>& t) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/copy_reference.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/random.h"
 #include "tensor/helpers.h"
 
@@ -16,7 +17,7 @@ namespace tests {
 /// The bytes of the elements, in row-major order of their indices.
 inline Bytes elements(const tenon::Tensor& t) {
   const size_t size = t.element_size();
-  const auto* data = static_cast<const unsigned char*>(t.const_data_ptr());
+  const auto* data = static_cast<const unsigned char*>(tenon::const_data_ptr(t));
   Bytes bytes;
   for (int64_t offset : offsets_of(sizes(t), strides(t))) {
     const unsigned char* element = data + offset * static_cast<int64_t>(size);

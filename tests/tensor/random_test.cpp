@@ -2,6 +2,7 @@
 // How the random creators are called, and which numbers they begin with. Their layouts, types and
 // errors are in files of their own, as are the functions that fill existing tensors.
 #include "tenon/tensor/random.h"
+#include "tenon/tensor/access.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -35,30 +36,34 @@ using Doubles = std::vector<double>;
 constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 constexpr auto kStatic = TensorShapeDynamism::STATIC;
 
-// What each form of a call is to make, with the default type or with Double.
+// What each form of a call is to make, with the default type or with Double: with a generator of
+// the state that seeded() has, or with none after manual_seed(7).
 struct Expected {
-  Expected(const TensorPtr& plain_tensor, const TensorPtr& typed_tensor)
-      : type(plain_tensor->scalar_type()),
-        plain(elements(plain_tensor)),
-        typed(elements(typed_tensor)) {}
   ScalarType type;
   Bytes plain;
   Bytes typed;
+  Bytes own_plain;
+  Bytes own_typed;
 };
+
+Generator seeded() { return Generator(7, 3); }
 
 // Calls a creator with options in any number and order after `args`; the generator is always in the
 // same state, so all make the same numbers.
 template <class Creator, class... Args>
 void check_forms(const Expected& expected, const Creator& create, const Args&... args) {
-  const auto check = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism) {
+  const auto check_numbers = [](const auto& result, ScalarType type, TensorShapeDynamism dynamism,
+                                const Bytes& plain, const Bytes& typed) {
     const tenon::Tensor t = handle(result);
     CHECK(t.scalar_type() == type);
-    CHECK(t.shape_dynamism() == dynamism);
-    CHECK(elements(t) == (type == ScalarType::Double ? expected.typed : expected.plain));
-    CHECK(t.ownership() == Ownership::Owned);
-    CHECK_FALSE(t.is_readonly());
+    CHECK(tenon::shape_dynamism(t) == dynamism);
+    CHECK(elements(t) == (type == ScalarType::Double ? typed : plain));
+    CHECK(tenon::ownership(t) == Ownership::Owned);
+    CHECK_FALSE(tenon::is_readonly(t));
   };
-  const auto seeded = [] { return Generator(7, 3); };
+  const auto check = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism) {
+    check_numbers(result, type, dynamism, expected.plain, expected.typed);
+  };
   Generator g = seeded();
   check(create(args..., g), expected.type, kBound);
   g = seeded();
@@ -69,28 +74,43 @@ void check_forms(const Expected& expected, const Creator& create, const Args&...
   check(create(args..., g, kStatic, ScalarType::Double), ScalarType::Double, kStatic);
   check(create(args..., seeded(), ScalarType::Double), ScalarType::Double, kBound);
   check(create(args..., kStatic, seeded()), expected.type, kStatic);
+
+  const auto check_own = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism) {
+    check_numbers(result, type, dynamism, expected.own_plain, expected.own_typed);
+  };
   const Generator before = default_generator();
-  default_generator() = seeded();
-  check(create(args...), expected.type, kBound);
-  default_generator() = seeded();
-  check(create(args..., ScalarType::Double), ScalarType::Double, kBound);
-  default_generator() = seeded();
-  check(create(args..., ScalarType::Double, kStatic), ScalarType::Double, kStatic);
-  default_generator() = seeded();
-  check(create(args..., kStatic), expected.type, kStatic);
+  tenon::manual_seed(7);
+  check_own(create(args...), expected.type, kBound);
+  tenon::manual_seed(7);
+  check_own(create(args..., ScalarType::Double), ScalarType::Double, kBound);
+  tenon::manual_seed(7);
+  check_own(create(args..., ScalarType::Double, kStatic), ScalarType::Double, kStatic);
+  tenon::manual_seed(7);
+  check_own(create(args..., kStatic), expected.type, kStatic);
   default_generator() = before;
 }
 
 // What fills existing tensors makes what the creators are to make.
 template <class Fill>
 Expected filled(ScalarType type, const Fill& fill) {
-  auto plain = tenon::empty({2, 3}, type);
-  auto typed = tenon::empty({2, 3}, ScalarType::Double);
-  for (const auto& t : {plain.get(), typed.get()}) {
-    Generator g(7, 3);
+  const auto filled_by = [&](ScalarType element_type, Generator& g) {
+    const TensorPtr t = tenon::empty({2, 3}, element_type);
     CHECK(fill(*t, g) == Error::Ok);
-  }
-  return Expected(plain, typed);
+    return elements(t);
+  };
+  const auto by_given = [&](ScalarType element_type) {
+    Generator g = seeded();
+    return filled_by(element_type, g);
+  };
+  const auto by_own = [&](ScalarType element_type) {
+    const Generator before = default_generator();
+    tenon::manual_seed(7);
+    Bytes numbers = filled_by(element_type, default_generator());
+    default_generator() = before;
+    return numbers;
+  };
+  return {type, by_given(type), by_given(ScalarType::Double), by_own(type),
+          by_own(ScalarType::Double)};
 }
 
 // rand is a function template, which cannot be passed on.
@@ -191,7 +211,7 @@ TEST_CASE("random _like creators: the source's type, or a type, a dynamism, a ge
 TEST_CASE("random creators: sizes as in empty, from braces, containers and none") {
   CHECK(sizes(tenon::rand({2, 3})) == Vector{2, 3});
   CHECK(tenon::rand({})->dim() == 0);
-  CHECK(tenon::rand({})->shape_dynamism() == kStatic);
+  CHECK(tenon::shape_dynamism(tenon::rand({})) == kStatic);
   CHECK(tenon::randn(std::vector<int>{2, 3})->numel() == 6);
   CHECK(tenon::randint(0, 9, {0, 3})->numel() == 0);
   CHECK(tenon::uniform(0, 1, Vector(8, 2))->dim() == 8);
@@ -264,13 +284,41 @@ TEST_CASE("random creators: manual_seed makes the thread's own generator repeat 
   tenon::manual_seed(11);
   const Bytes first = elements(tenon::rand({10}));
   const Bytes second = elements(tenon::randn({10}));
-  CHECK(default_generator().offset() == 20);
   CHECK((elements(tenon::rand({10})) != first));
   tenon::manual_seed(11);
   CHECK((elements(tenon::rand({10})) == first));
   CHECK((elements(tenon::randn({10})) == second));
+  tenon::manual_seed(12);
+  CHECK((elements(tenon::rand({10})) != first));
+  default_generator() = before;
+}
+
+TEST_CASE("random creators: the thread's own generator is one like others, which counts",
+          "[plain]") {
+  const Generator before = default_generator();
+  tenon::manual_seed(11);
   Generator g(11);
-  CHECK((elements(tenon::rand({10}, g)) == first));
+  CHECK((elements(tenon::rand({10})) == elements(tenon::rand({10}, g))));
+  CHECK((elements(tenon::randn({10})) == elements(tenon::randn({10}, g))));
+  CHECK(default_generator().offset() == 20);
+  default_generator() = seeded();
+  const auto check = [](const auto& create, const auto&... args) {
+    Generator same = default_generator();
+    const Bytes own = elements(create(args...));
+    CHECK((own == elements(create(args..., same))));
+    CHECK(default_generator().offset() == same.offset());
+  };
+  const TensorPtr source = tenon::zeros({2, 3});
+  const tenon::Dims shape{2, 3};
+  check(rand_object, shape);
+  check(tenon::rand_like, source);
+  check(tenon::randn, shape);
+  check(tenon::randint, -5, 50, shape);
+  check(tenon::randint_strided, -5, 50, shape, tenon::Dims{1, 2});
+  check(tenon::uniform_like, source, -1.5, 2.5);
+  check(tenon::normal, 10, 0.5, shape);
+  CHECK(default_generator().seed() == seeded().seed());
+  CHECK(default_generator().offset() == seeded().offset() + 7 * 6);
   default_generator() = before;
 }
 
@@ -294,7 +342,7 @@ TEST_CASE("rand: after a using directive it overloads the C library's") {
   Generator g(0);
   CHECK(sizes(rand({2, 3})) == Vector{2, 3});
   CHECK(rand(std::vector<int>{2, 3}, ScalarType::Half)->scalar_type() == ScalarType::Half);
-  CHECK(rand({4}, g)->const_data_ptr<float>()[0] == 0x6627e8 / 16777216.0f);
+  CHECK(tenon::const_data_ptr<float>(rand({4}, g))[0] == 0x6627e8 / 16777216.0f);
   CHECK(with_using_directive::make()->numel() == 6);
   STATIC_REQUIRE(std::is_same_v<decltype(rand()), int>);
   CHECK(rand() >= 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/access.h"
 
 #include <array>
 #include <cstddef>
@@ -40,41 +41,51 @@ static_assert(std::is_convertible_v<TensorPtrMaker, TensorPtr>);
 namespace {
 using Ints = std::vector<int32_t>;
 constexpr auto kStatic = TensorShapeDynamism::STATIC;
-}  // namespace
 
-TEST_CASE("for_blob: alone it borrows a row-major DYNAMIC_BOUND tensor of the pointer's type") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto t = for_blob(data, {2, 3}).make_tensor_ptr();
-  CHECK(t->const_data_ptr() == data);
-  CHECK(t->scalar_type() == ScalarType::Int);
-  CHECK(strides(t) == Vector{3, 1});
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(t->ownership() == Ownership::Borrowed);
-  CHECK(t->device() == Device());
-}
-
-TEST_CASE("for_blob: every setting shows in the tensor, whatever their order") {
+// Every setting, with a device whose memory the host can read.
+void check_settings(const char* device) {
   int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   Calls calls;
   {
     TensorPtr t = for_blob(static_cast<void*>(data), {2, 3})
                       .deleter(calls.deleter())
-                      .device("cuda_host")
+                      .device(device)
                       .dynamism(kStatic)
                       .dim_order({1, 0})
                       .strides({1, 3})
                       .type(ScalarType::Int);
     CHECK(t->scalar_type() == ScalarType::Int);
-    CHECK(t->device() == Device(DeviceType::CUDAHost));
-    CHECK(t->shape_dynamism() == kStatic);
+    CHECK(t->device() == Device(device));
+    CHECK(tenon::shape_dynamism(t) == kStatic);
     CHECK(dim_order(t) == Vector{1, 0});
     CHECK(strides(t) == Vector{1, 3});
-    CHECK(t->ownership() == Ownership::Adopted);
+    CHECK(tenon::ownership(t) == Ownership::Adopted);
     CHECK(values<int32_t>(t) == Ints{0, 3, 6, 1, 4, 7});
     CHECK(calls.count == 0);
   }
   CHECK(calls.count == 1);
   CHECK(calls.argument == data);
+}
+
+}  // namespace
+
+TEST_CASE("for_blob: alone it borrows a row-major DYNAMIC_BOUND tensor of the pointer's type") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  auto t = for_blob(data, {2, 3}).make_tensor_ptr();
+  CHECK(tenon::const_data_ptr(t) == data);
+  CHECK(t->scalar_type() == ScalarType::Int);
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tenon::ownership(t) == Ownership::Borrowed);
+  CHECK(t->device() == Device());
+}
+
+TEST_CASE("for_blob: every setting shows in the tensor, whatever their order") {
+  check_settings("cpu");
+}
+
+TEST_CASE("for_blob: every setting shows in the tensor, a device's pinned memory too", "[plain]") {
+  check_settings("cuda_host");
 }
 
 TEST_CASE("for_blob: makes a TensorPtr, a TensorImplPtr, a Tensor or a Result") {
@@ -117,7 +128,7 @@ TEST_CASE("for_blob: the owner is kept alive with the memory, also by a view") {
   auto t = for_blob(owner->data(), {4}).owner(owner).make_tensor_ptr();
   owner.reset();
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
   auto view = tenon::make_tensor(*t, {2});
   t.reset();
   CHECK_FALSE(watched.expired());
@@ -216,7 +227,7 @@ TEST_CASE("for_blob: device memory is described, never touched") {
                  .deleter(calls.deleter())
                  .make_tensor_ptr();
     CHECK(t->device() == Device(DeviceType::CUDA, 1));
-    CHECK(t->const_data_ptr() == device_pointer);
+    CHECK(tenon::const_data_ptr(t) == device_pointer);
     CHECK(sizes(t) == Vector{1 << 20});
   }
   CHECK(calls.count == 1);
@@ -227,8 +238,8 @@ TEST_CASE("for_blob: Template memory needs no data") {
   void* const null = nullptr;
   auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Template).make_tensor_ptr();
   CHECK(t->numel() == 6);
-  CHECK(t->const_data_ptr() == nullptr);
-  CHECK_ERROR(Error::NotSupported, "template", t->data_ptr<tenon::Half>());
+  CHECK(tenon::const_data_ptr(t) == nullptr);
+  CHECK_ERROR(Error::NotSupported, "template", tenon::mutable_data_ptr<tenon::Half>(t));
 }
 
 // from_blob
@@ -238,14 +249,14 @@ TEST_CASE("from_blob: each overload, with and without strides, deleter and dynam
   Calls calls;
   CHECK(values<int32_t>(from_blob(data, {3})) == Ints{0, 1, 2});
   CHECK(values<int32_t>(from_blob(data, {3}, ScalarType::Int)) == Ints{0, 1, 2});
-  CHECK(from_blob(data, {3}, ScalarType::Int, kStatic)->shape_dynamism() == kStatic);
+  CHECK(tenon::shape_dynamism(from_blob(data, {3}, ScalarType::Int, kStatic)) == kStatic);
   CHECK(values<int32_t>(from_blob(data, {3}, {2})) == Ints{0, 2, 4});
   CHECK(values<int32_t>(from_blob(data, {3}, {2}, ScalarType::Int)) == Ints{0, 2, 4});
-  CHECK(from_blob(data, {3}, {2}, ScalarType::Int, kStatic)->shape_dynamism() == kStatic);
+  CHECK(tenon::shape_dynamism(from_blob(data, {3}, {2}, ScalarType::Int, kStatic)) == kStatic);
   CHECK(calls.count == 0);
   CHECK(from_blob(data, {3}, ScalarType::Int, calls.deleter())->numel() == 3);
   CHECK(calls.count == 1);
-  CHECK(from_blob(data, {3}, ScalarType::Int, calls.deleter(), kStatic)->shape_dynamism() ==
+  CHECK(tenon::shape_dynamism(from_blob(data, {3}, ScalarType::Int, calls.deleter(), kStatic)) ==
         kStatic);
   CHECK(calls.count == 2);
   CHECK(values<int32_t>(from_blob(data, {3}, {2}, ScalarType::Int, calls.deleter())) ==
@@ -255,13 +266,17 @@ TEST_CASE("from_blob: each overload, with and without strides, deleter and dynam
   CHECK(calls.count == 4);
 }
 
-TEST_CASE("from_blob: strides may have gaps, be 0 or negative") {
+TEST_CASE("from_blob: strides may have gaps, be 0 or overlap") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   CHECK(values<int32_t>(from_blob(data, {2, 2}, {4, 1})) == Ints{0, 1, 4, 5});
   CHECK(values<int32_t>(from_blob(data, {2, 3}, {0, 1})) == Ints{0, 1, 2, 0, 1, 2});
+  CHECK(values<int32_t>(from_blob(data, {3, 2}, {1, 1})) == Ints{0, 1, 1, 2, 2, 3});
+}
+
+TEST_CASE("from_blob: strides may be negative", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
   CHECK(values<int32_t>(from_blob(data + 5, {2, 3}, {-3, -1})) == Ints{5, 4, 3, 2, 1, 0});
   CHECK(values<int32_t>(from_blob(data + 3, {2, 3}, {-3, 1})) == Ints{3, 4, 5, 0, 1, 2});
-  CHECK(values<int32_t>(from_blob(data, {3, 2}, {1, 1})) == Ints{0, 1, 1, 2, 2, 3});
 }
 
 TEST_CASE("from_blob: the type follows from the pointer") {
@@ -280,16 +295,24 @@ TEST_CASE("from_blob: the type follows from the pointer") {
   CHECK(from_blob(untyped, {1}, ScalarType::Long)->scalar_type() == ScalarType::Long);
 }
 
-TEST_CASE("from_blob: a pointer to const makes a read-only tensor") {
+TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
   const int32_t data[2] = {1, 2};
   auto t = from_blob(data, {2});
-  CHECK(t->is_readonly());
+  CHECK(tenon::is_readonly(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
   CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
-              t->mutable_data_ptr<int32_t>());
+              tenon::mutable_data_ptr<int32_t>(t));
   const void* untyped = data;
-  CHECK(from_blob(untyped, {2}, ScalarType::Int)->is_readonly());
-  CHECK_FALSE(from_blob(const_cast<void*>(untyped), {2}, ScalarType::Int)->is_readonly());
+  CHECK(tenon::is_readonly(from_blob(untyped, {2}, ScalarType::Int)));
+}
+
+TEST_CASE("from_blob: a pointer to what is not const makes a tensor that can be written to") {
+  int32_t data[2] = {1, 2};
+  const void* untyped = data;
+  auto t = from_blob(const_cast<void*>(untyped), {2}, ScalarType::Int);
+  CHECK_FALSE(tenon::is_readonly(t));
+  tenon::mutable_data_ptr<int32_t>(t)[1] = 9;
+  CHECK(data[1] == 9);
 }
 
 TEST_CASE("try_from_blob: gives the value, or the error by its own name") {

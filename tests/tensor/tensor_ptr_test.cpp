@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/access.h"
 
 #include <cstdint>
 #include <utility>
@@ -57,8 +58,8 @@ TEST_CASE("make_tensor_ptr: sizes and a list of floats make an owned Float tenso
   CHECK(strides(t) == Vector{3, 1});
   CHECK(dim_order(t) == Vector{0, 1});
   CHECK(t->scalar_type() == ScalarType::Float);
-  CHECK(t->ownership() == Ownership::Owned);
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
 }
 
@@ -67,14 +68,14 @@ TEST_CASE("make_tensor_ptr: a double makes a Double tensor of rank 0") {
   CHECK(t->dim() == 0);
   CHECK(t->numel() == 1);
   CHECK(t->scalar_type() == ScalarType::Double);
-  CHECK(t->item<double>() == 3.14);
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(tenon::item<double>(t) == 3.14);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::STATIC);
 }
 
 TEST_CASE("make_tensor_ptr: an int with type Float makes a Float scalar") {
   auto t = make_tensor_ptr(42, ScalarType::Float);
   CHECK(t->scalar_type() == ScalarType::Float);
-  CHECK(*t->const_data_ptr<float>() == 42.0f);
+  CHECK(*tenon::const_data_ptr<float>(t) == 42.0f);
 }
 
 TEST_CASE("make_tensor_ptr: a list of ints with type Double is cast to one dimension of doubles") {
@@ -91,15 +92,15 @@ TEST_CASE("make_tensor_ptr: moved bytes with a shape and a type are reinterprete
   auto t = make_tensor_ptr({2, 3}, std::move(bytes), ScalarType::Int);
   CHECK(t->scalar_type() == ScalarType::Int);
   CHECK(values<int32_t>(t) == ints);
-  CHECK(t->const_data_ptr() == memory);
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::const_data_ptr(t) == memory);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
 }
 
 TEST_CASE("make_tensor_ptr: a pointer is borrowed") {
   float data[6] = {1, 2, 3, 4, 5, 6};
   auto t = make_tensor_ptr({2, 3}, data, ScalarType::Float);
-  CHECK(t->const_data_ptr() == data);
-  CHECK(t->ownership() == Ownership::Borrowed);
+  CHECK(tenon::const_data_ptr(t) == data);
+  CHECK(tenon::ownership(t) == Ownership::Borrowed);
   data[5] = 7;
   CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 7});
 }
@@ -109,7 +110,7 @@ TEST_CASE("make_tensor_ptr: a pointer with a deleter is adopted, and the deleter
   Calls calls;
   auto t = make_tensor_ptr({2, 3}, data, ScalarType::Double, TensorShapeDynamism::DYNAMIC_BOUND,
                            calls.deleter());
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
   CHECK(values<double>(t) == Doubles{1, 2, 3, 4, 5, 6});
   auto second = make_tensor_ptr(t);
   t.reset();
@@ -125,8 +126,8 @@ TEST_CASE("make_tensor_impl_ptr: two tensors made of one impl share data and sha
   auto b = make_tensor_ptr(impl);
   CHECK(a->unsafeGetTensorImpl() == b->unsafeGetTensorImpl());
   CHECK(impl.use_count() == 3);
-  a->mutable_data_ptr<float>()[0] = 9;
-  CHECK(b->const_data_ptr<float>()[0] == 9);
+  tenon::mutable_data_ptr<float>(a)[0] = 9;
+  CHECK(tenon::const_data_ptr<float>(b)[0] == 9);
   REQUIRE(resize_tensor_ptr(a, {3, 2}) == Error::Ok);
   CHECK(sizes(b) == Vector{3, 2});
 }
@@ -146,7 +147,7 @@ TEST_CASE("make_tensor_ptr: a typed list of ints is six ints, resizable to all s
   CHECK(t->scalar_type() == ScalarType::Int);
   CHECK(t->numel() == 6);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
-  const void* const memory = t->const_data_ptr();
+  const void* const memory = tenon::const_data_ptr(t);
   REQUIRE(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
   REQUIRE(resize_tensor_ptr(t, {1, 3}) == Error::Ok);
@@ -156,7 +157,7 @@ TEST_CASE("make_tensor_ptr: a typed list of ints is six ints, resizable to all s
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
   REQUIRE(resize_tensor_ptr(t, {6, 1}) == Error::Ok);
   CHECK(sizes(t) == Vector{6, 1});
-  CHECK(t->const_data_ptr() == memory);
+  CHECK(tenon::const_data_ptr(t) == memory);
 }
 
 TEST_CASE("from_blob: data, sizes, type and deleter, as the tutorial writes it") {
@@ -178,7 +179,7 @@ TEST_CASE("for_blob: strides and dynamism, as the tutorial writes it") {
                .dynamism(TensorShapeDynamism::STATIC)
                .make_tensor_ptr();
   CHECK(values<double>(t) == Doubles{1, 2, 3, 4, 5, 6});
-  CHECK(t->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::STATIC);
   CHECK_RETURNS(Error::NotSupported, "STATIC", resize_tensor_ptr(t, {2, 3}));
 }
 
@@ -227,7 +228,7 @@ TEST_CASE("make_tensor: every form takes a flat list, a type and a dynamism") {
     const Tensor b = handle(make({1.5, 2.5}, ScalarType::Float));
     CHECK(values<float>(b) == Floats{1.5f, 2.5f});
     const Tensor c = handle(make({1.5, 2.5}, ScalarType::Float, TensorShapeDynamism::STATIC));
-    CHECK(c.shape_dynamism() == TensorShapeDynamism::STATIC);
+    CHECK(tenon::shape_dynamism(c) == TensorShapeDynamism::STATIC);
   });
 }
 
@@ -235,14 +236,14 @@ TEST_CASE("make_tensor: every form takes a container, moved or not, a type and a
   in_every_form([](auto make) {
     Floats source = {1, 2, 3};
     const Tensor copied = handle(make(source));
-    CHECK(copied.ownership() == Ownership::Owned);
+    CHECK(tenon::ownership(copied) == Ownership::Owned);
     CHECK(values<float>(copied) == source);
     const Tensor cast = handle(make(source, ScalarType::Double, TensorShapeDynamism::DYNAMIC));
     CHECK(values<double>(cast) == Doubles{1, 2, 3});
-    CHECK(cast.shape_dynamism() == TensorShapeDynamism::DYNAMIC_UNBOUND);
+    CHECK(tenon::shape_dynamism(cast) == TensorShapeDynamism::DYNAMIC_UNBOUND);
     const float* const memory = source.data();
     const Tensor moved = handle(make(std::move(source)));
-    CHECK(moved.const_data_ptr() == memory);
+    CHECK(tenon::const_data_ptr(moved) == memory);
   });
 }
 
@@ -252,7 +253,7 @@ TEST_CASE("make_tensor: every form takes sizes with a list and both tails") {
     const Tensor t =
         handle(make({2, 2}, {1, 2, 3, 4}, ScalarType::Float, TensorShapeDynamism::STATIC));
     CHECK(values<float>(t) == Floats{1, 2, 3, 4});
-    CHECK(t.shape_dynamism() == TensorShapeDynamism::STATIC);
+    CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::STATIC);
     const Tensor ordered = handle(make({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}));
     CHECK(strides(ordered) == Vector{1, 2});
     CHECK(values<int32_t>(ordered) == Ints{1, 3, 5, 2, 4, 6});
@@ -260,7 +261,7 @@ TEST_CASE("make_tensor: every form takes sizes with a list and both tails") {
                                    TensorShapeDynamism::DYNAMIC));
     CHECK(values<double>(all) == Doubles{1, 3, 5, 2, 4, 6});
     CHECK(dim_order(all) == Vector{1, 0});
-    CHECK(all.shape_dynamism() == TensorShapeDynamism::DYNAMIC_UNBOUND);
+    CHECK(tenon::shape_dynamism(all) == TensorShapeDynamism::DYNAMIC_UNBOUND);
   });
 }
 
@@ -273,7 +274,7 @@ TEST_CASE("make_tensor: every form takes sizes with a container and both tails")
     const Tensor t = handle(
         make({3, 2}, Ints(source), {1, 0}, {1, 3}, ScalarType::Int, TensorShapeDynamism::STATIC));
     CHECK(values<int32_t>(t) == Ints{1, 4, 2, 5, 3, 6});
-    CHECK(t.ownership() == Ownership::Adopted);
+    CHECK(tenon::ownership(t) == Ownership::Adopted);
   });
 }
 
@@ -281,7 +282,8 @@ TEST_CASE("make_tensor: every form takes a pointer and both tails, with and with
   in_every_form([](auto make) {
     int32_t data[6] = {1, 2, 3, 4, 5, 6};
     CHECK(handle(make({6}, data)).scalar_type() == ScalarType::Int);
-    CHECK(handle(make({6}, data, ScalarType::Int, TensorShapeDynamism::STATIC)).shape_dynamism() ==
+    CHECK(tenon::shape_dynamism(
+              handle(make({6}, data, ScalarType::Int, TensorShapeDynamism::STATIC))) ==
           TensorShapeDynamism::STATIC);
     CHECK(values<int32_t>(handle(make({2, 3}, data, {1, 0}))) == Ints{1, 3, 5, 2, 4, 6});
     CHECK(values<int32_t>(handle(make({2, 2}, data, {}, {3, 1}))) == Ints{1, 2, 4, 5});
@@ -293,7 +295,7 @@ TEST_CASE("make_tensor: every form takes a pointer and both tails, with and with
           make({6}, data, ScalarType::Int, TensorShapeDynamism::DYNAMIC_BOUND, calls.deleter());
       const auto b = make({2, 3}, data, {0, 1}, {3, 1}, ScalarType::Int,
                           TensorShapeDynamism::DYNAMIC_BOUND, calls.deleter());
-      CHECK(handle(b).ownership() == Ownership::Adopted);
+      CHECK(tenon::ownership(handle(b)) == Ownership::Adopted);
       CHECK(calls.count == 0);
     }
     CHECK(calls.count == 2);
@@ -305,9 +307,10 @@ TEST_CASE("make_tensor: every form shares an impl or a TensorPtr, and views a Te
   in_every_form([](auto make) {
     const TensorPtr source = make_tensor_ptr({4}, {1, 2, 3, 4});
     CHECK(handle(make(source)).unsafeGetTensorImpl() == source->unsafeGetTensorImpl());
-    CHECK(handle(make(source->impl())).unsafeGetTensorImpl() == source->unsafeGetTensorImpl());
+    CHECK(handle(make(tenon::make_tensor_impl_ptr(source))).unsafeGetTensorImpl() ==
+          source->unsafeGetTensorImpl());
     const Tensor view = handle(make(*source));
-    CHECK(view.ownership() == Ownership::View);
+    CHECK(tenon::ownership(view) == Ownership::View);
     CHECK(view.unsafeGetTensorImpl() != source->unsafeGetTensorImpl());
     const Tensor part = handle(make(*source, {2}, {}, {2}, 1));
     CHECK(values<int32_t>(part) == Ints{2, 4});
@@ -329,14 +332,14 @@ TEST_CASE("make_tensor_ptr: {0, 5} and an empty list make an empty Float tensor"
 TEST_CASE("make_tensor_ptr: {} and one value make a tensor of rank 0") {
   auto t = make_tensor_ptr({}, {3.14f});
   CHECK(t->dim() == 0);
-  CHECK(t->item<float>() == 3.14f);
+  CHECK(tenon::item<float>(t) == 3.14f);
 }
 
 TEST_CASE("make_tensor_ptr: {0} is one element, {0} with {} is a shape without elements") {
   auto value = make_tensor_ptr({0});
   CHECK(sizes(value) == Vector{1});
   CHECK(value->scalar_type() == ScalarType::Int);
-  CHECK(value->item<int>() == 0);
+  CHECK(tenon::item<int>(value) == 0);
   auto shape = make_tensor_ptr({0}, {});
   CHECK(sizes(shape) == Vector{0});
   CHECK(shape->scalar_type() == ScalarType::Float);
@@ -344,7 +347,7 @@ TEST_CASE("make_tensor_ptr: {0} is one element, {0} with {} is a shape without e
 
 TEST_CASE("make_tensor_ptr: the literal nullptr with braces for order and strides compiles") {
   auto t = make_tensor_ptr({1}, nullptr, {}, {});
-  CHECK(t->const_data_ptr() == nullptr);
+  CHECK(tenon::const_data_ptr(t) == nullptr);
   CHECK(t->scalar_type() == ScalarType::Float);
   CHECK(sizes(t) == Vector{1});
 }
@@ -374,7 +377,7 @@ TEST_CASE("make_tensor_ptr: a shape of seven dimensions works like a small one")
 TEST_CASE("make_tensor_ptr: with gaps the data is as long as the elements reach") {
   auto t = make_tensor_ptr({2, 2}, {1, 2, 0, 3, 4}, {}, {3, 1});
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
-  CHECK(t->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
   CHECK_FALSE(t->is_contiguous());
   auto adopted = make_tensor_ptr({2, 2}, Ints{1, 2, 0, 3, 4}, {0, 1}, {3, 1});
   CHECK(values<int32_t>(adopted) == Ints{1, 2, 3, 4});
@@ -398,9 +401,10 @@ TEST_CASE("make_tensor_ptr: strides alone imply the dim order") {
 TEST_CASE("make_tensor_ptr: owned memory is aligned to 64 bytes, whatever its size") {
   bool aligned = true;
   for (int64_t n : {1, 3, 64, 100, 1000, 100000}) {
-    aligned = aligned && tenon::empty({n})->is_aligned(64) && tenon::zeros({n})->is_aligned(64);
+    aligned = aligned && tenon::is_aligned(tenon::empty({n}), 64) &&
+              tenon::is_aligned(tenon::zeros({n}), 64);
   }
   CHECK(aligned);
-  CHECK(make_tensor_ptr(1.0)->is_aligned(64));
-  CHECK(make_tensor_ptr({1, 2, 3})->is_aligned(64));
+  CHECK(tenon::is_aligned(make_tensor_ptr(1.0), 64));
+  CHECK(tenon::is_aligned(make_tensor_ptr({1, 2, 3}), 64));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
@@ -66,8 +67,8 @@ TEST_CASE("values: a moved vector is adopted, its elements stay where they are")
   Floats source = {1, 2, 3, 4, 5, 6};
   const float* const memory = source.data();
   auto t = make_tensor_ptr({2, 3}, std::move(source));
-  CHECK(t->const_data_ptr() == memory);
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::const_data_ptr(t) == memory);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
   CHECK(source.empty());
   CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
 }
@@ -75,8 +76,8 @@ TEST_CASE("values: a moved vector is adopted, its elements stay where they are")
 TEST_CASE("values: an lvalue vector is copied and stays as it is") {
   Floats source = {1, 2, 3};
   auto t = make_tensor_ptr(source);
-  CHECK(t->const_data_ptr() != source.data());
-  CHECK(t->ownership() == Ownership::Owned);
+  CHECK(tenon::const_data_ptr(t) != source.data());
+  CHECK(tenon::ownership(t) == Ownership::Owned);
   source[0] = 9;
   CHECK(values<float>(t) == Floats{1, 2, 3});
   const Floats constant = {4, 5};
@@ -86,7 +87,7 @@ TEST_CASE("values: an lvalue vector is copied and stays as it is") {
 
 TEST_CASE("values: a moved vector that has to be cast is copied") {
   auto t = make_tensor_ptr(Ints{1, 2, 3}, ScalarType::Double);
-  CHECK(t->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
   CHECK(values<double>(t) == Doubles{1, 2, 3});
 }
 
@@ -95,8 +96,8 @@ TEST_CASE("values: a container that is moved in is released once, with the last 
   tests::Tracked source(calls, 4);
   const float* const memory = source.data();
   auto t = make_tensor_ptr({2, 2}, std::move(source));
-  CHECK(t->const_data_ptr() == memory);
-  CHECK(t->ownership() == Ownership::Adopted);
+  CHECK(tenon::const_data_ptr(t) == memory);
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
   auto view = make_tensor_ptr(*t);
   t.reset();
   CHECK(calls.count == 0);
@@ -113,7 +114,7 @@ TEST_CASE("values: an empty moved vector makes a tensor without elements") {
 
 TEST_CASE("values: std::array, std::list, std::deque and std::vector<bool> are copied") {
   auto array = make_tensor_ptr(std::array<int32_t, 3>{{1, 2, 3}});
-  CHECK(array->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(array) == Ownership::Owned);
   CHECK(values<int32_t>(array) == Ints{1, 2, 3});
   auto list = make_tensor_ptr({3, 1}, std::list<int32_t>{1, 2, 3});
   CHECK(sizes(list) == Vector{3, 1});
@@ -123,21 +124,21 @@ TEST_CASE("values: std::array, std::list, std::deque and std::vector<bool> are c
   const std::vector<bool> bits = {true, false, true};
   auto b = make_tensor_ptr(bits);
   CHECK(b->scalar_type() == ScalarType::Bool);
-  CHECK(b->const_data_ptr<bool>()[0]);
-  CHECK_FALSE(b->const_data_ptr<bool>()[1]);
-  CHECK(b->const_data_ptr<bool>()[2]);
+  CHECK(tenon::const_data_ptr<bool>(b)[0]);
+  CHECK_FALSE(tenon::const_data_ptr<bool>(b)[1]);
+  CHECK(tenon::const_data_ptr<bool>(b)[2]);
   std::vector<bool> moved = {false, true};
-  CHECK(make_tensor_ptr(std::move(moved))->const_data_ptr<bool>()[1]);
+  CHECK(tenon::const_data_ptr<bool>(make_tensor_ptr(std::move(moved)))[1]);
 }
 
 TEST_CASE("values: a span is never adopted, its elements belong to somebody else") {
   float data[3] = {1, 2, 3};
   auto a = make_tensor_ptr(View{data, 3});
-  CHECK(a->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(a) == Ownership::Owned);
   auto b = make_tensor_ptr({3}, MutableView{data, 3});
-  CHECK(b->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(b) == Ownership::Owned);
   auto c = make_tensor_ptr(tenon::Span<float>(data, 3));
-  CHECK(c->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(c) == Ownership::Owned);
   data[0] = 9;
   CHECK(values<float>(a) == Floats{1, 2, 3});
   CHECK(values<float>(b) == Floats{1, 2, 3});
@@ -147,19 +148,19 @@ TEST_CASE("values: a span is never adopted, its elements belong to somebody else
 TEST_CASE("values: a container with its elements in the object is copied, not adopted") {
   SmallBuffer source = {{1, 2, 3}, 3};
   auto t = make_tensor_ptr(std::move(source));
-  CHECK(t->ownership() == Ownership::Owned);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3});
 }
 
 TEST_CASE("values: std::complex and tenon::complex have the complex dtypes") {
   auto t = make_tensor_ptr(std::vector<std::complex<float>>{{1, 2}, {3, 4}});
   CHECK(t->scalar_type() == ScalarType::ComplexFloat);
-  CHECK(t->ownership() == Ownership::Adopted);
-  const auto* parts = static_cast<const float*>(t->const_data_ptr());
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
+  const auto* parts = static_cast<const float*>(tenon::const_data_ptr(t));
   CHECK(Floats(parts, parts + 4) == Floats{1, 2, 3, 4});
   CHECK(make_tensor_ptr(std::complex<double>(1, 2))->scalar_type() == ScalarType::ComplexDouble);
   auto cast = make_tensor_ptr({1.5f, 2.5f}, ScalarType::ComplexDouble);
-  const auto* doubles = static_cast<const double*>(cast->const_data_ptr());
+  const auto* doubles = static_cast<const double*>(tenon::const_data_ptr(cast));
   CHECK(Doubles(doubles, doubles + 4) == Doubles{1.5, 0, 2.5, 0});
 }
 
@@ -179,10 +180,10 @@ TEST_CASE("bytes: one dimension with a type casts element by element") {
 TEST_CASE("bytes: with a shape and a type they are reinterpreted, an lvalue through a copy") {
   const Bytes bytes = {1, 2, 3, 4, 5, 6, 7, 8};
   auto t = make_tensor_ptr({2}, bytes, ScalarType::Int);
-  CHECK(t->ownership() == Ownership::Owned);
-  CHECK(std::memcmp(t->const_data_ptr(), bytes.data(), 8) == 0);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(std::memcmp(tenon::const_data_ptr(t), bytes.data(), 8) == 0);
   auto ordered = make_tensor_ptr({2, 2}, bytes, {1, 0}, {1, 2}, ScalarType::Short);
-  CHECK(std::memcmp(ordered->const_data_ptr(), bytes.data(), 8) == 0);
+  CHECK(std::memcmp(tenon::const_data_ptr(ordered), bytes.data(), 8) == 0);
   CHECK(tests::strides(ordered) == Vector{1, 2});
   CHECK(make_tensor_ptr({8}, bytes, ScalarType::Bool)->scalar_type() == ScalarType::Bool);
 }
@@ -204,8 +205,8 @@ TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
   const void* const memory = bytes.data();
   auto adopted =
       from_bytes({2}, std::move(bytes), ScalarType::Int, tenon::TensorShapeDynamism::STATIC);
-  CHECK(adopted->const_data_ptr() == memory);
-  CHECK(adopted->shape_dynamism() == tenon::TensorShapeDynamism::STATIC);
+  CHECK(tenon::const_data_ptr(adopted) == memory);
+  CHECK(tenon::shape_dynamism(adopted) == tenon::TensorShapeDynamism::STATIC);
   CHECK(values<int32_t>(adopted) == values<int32_t>(copied));
   CHECK_ERROR(Error::InvalidArgument, "from_bytes: 3 bytes",
               from_bytes({1}, Bytes(3), ScalarType::Int));
@@ -229,10 +230,10 @@ TEST_CASE("values: what is written in source must fit the type asked for") {
   CHECK_ERROR(Error::InvalidArgument, "Long",
               make_tensor_ptr(std::numeric_limits<uint64_t>::max(), ScalarType::Long));
   CHECK(values<uint8_t>(make_tensor_ptr({0, 255}, ScalarType::Byte)) == Bytes{0, 255});
-  CHECK(make_tensor_ptr(127, ScalarType::Char)->item<int>() == 127);
-  CHECK(make_tensor_ptr(0.1, ScalarType::Float)->item<float>() == 0.1f);
+  CHECK(tenon::item<int>(make_tensor_ptr(127, ScalarType::Char)) == 127);
+  CHECK(tenon::item<float>(make_tensor_ptr(0.1, ScalarType::Float)) == 0.1f);
   const double infinity = std::numeric_limits<double>::infinity();
-  CHECK(make_tensor_ptr({infinity}, ScalarType::Float)->item<double>() == infinity);
+  CHECK(tenon::item<double>(make_tensor_ptr({infinity}, ScalarType::Float)) == infinity);
 }
 
 TEST_CASE("values: containers follow the C++ conversion instead") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
@@ -30,8 +31,8 @@ std::string wrong_elements(const Tensor& t, const Model& m, const char* memory) 
   if (tests::sizes(t) != m.sizes) return "sizes";
   if (t.numel() != product(m.sizes)) return "numel";
   if (t.scalar_type() != m.type) return "type";
-  if (t.ownership() != tenon::Ownership::View) return "ownership";
-  const auto* data = static_cast<const char*>(t.const_data_ptr());
+  if (tenon::ownership(t) != tenon::Ownership::View) return "ownership";
+  const auto* data = static_cast<const char*>(tenon::const_data_ptr(t));
   if (data != memory + m.start) return "the address of element 0";
   const Vector strides = tests::strides(t);
   bool same = true;

@@ -20,6 +20,10 @@
 
 #include "tenon/tenon.h"
 
+#if TENON_ATEN_MODE
+#error "tenon: compat/executorch.h is for plain mode; build without USE_ATEN_LIB"
+#endif
+
 namespace executorch {
 
 namespace aten {
@@ -153,7 +157,7 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
   return share(made.finish(
       function, tenon::detail::make_from_pointer(options.data.data(), sizes, dim_order, strides,
                                                  options.type, options.dynamism, options.device,
-                                                 options.deleter, made.impl())));
+                                                 options.deleter, made.draft())));
 }
 template <class... Args>
 TensorPtr make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,

@@ -5,9 +5,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
+#include "tenon/core/mode.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
 
 /// A complex number's storage: real part, imaginary part, no padding.
 ///
@@ -51,4 +52,8 @@ class complex {
   T imag_;
 };
 
+TENON_END_OWN
+namespace detail {
+using own::complex;
+}
 TENON_END_NAMESPACE

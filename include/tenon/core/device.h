@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -68,6 +69,10 @@ inline size_t match_prefix(const char* text, const char* prefix) noexcept {
   return n;
 }
 
+/// Another library's device type: a specialisation for it says how it becomes a Device.
+template <class D>
+struct ForeignDevice : std::false_type {};
+
 }  // namespace detail
 
 /// A kind of memory and which one of that kind. The index is always real: −1, "the current one",
@@ -109,6 +114,13 @@ class Device {
                    "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
   }
   Device(const std::string& text) : Device(text.c_str()) {}
+  /// From c10's, once tenon/aten/device.h is included.
+  /// Errors: NotSupported when there is no such kind here.
+  template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>
+  Device(const D& device) {
+    const Error error = detail::ForeignDevice<D>::convert(device, *this);
+    detail::raise_if("Device", error);
+  }
 
   constexpr DeviceType type() const noexcept { return type_; }
   constexpr int32_t index() const noexcept { return index_; }

@@ -80,9 +80,16 @@ class InlineArray {
     }
     return *this;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
+#endif
   ~InlineArray() {
     if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }

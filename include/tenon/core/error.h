@@ -125,6 +125,14 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   raise_message(error, error_text().text);
 }
 
+/// Raises the error of an inner function, other than Ok, under the name of the one that was called.
+inline void raise_if(const char* function, Error error) {
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    error = blame(function, error);
+    raise_message(error, error_text().text);
+  }
+}
+
 }  // namespace detail
 
 /// The full text of the calling thread's latest error: what a function that returned an Error other

@@ -3,9 +3,11 @@
 // "uz": unsigned zero, no negative one. Source: c10::Float8_*, and the OCP 8-bit specification.
 #pragma once
 
+#include "tenon/core/mode.h"
 #include "tenon/core/small_float.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
 
 /// Up to 57344; overflow gives infinity.
 using Float8_e5m2 =
@@ -20,4 +22,11 @@ using Float8_e5m2fnuz =
 using Float8_e4m3fnuz =
     detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 4, 3, 8, detail::Specials::UnsignedZero>>;
 
+TENON_END_OWN
+namespace detail {
+using own::Float8_e4m3fn;
+using own::Float8_e4m3fnuz;
+using own::Float8_e5m2;
+using own::Float8_e5m2fnuz;
+}  // namespace detail
 TENON_END_NAMESPACE

@@ -12,6 +12,16 @@
 #include <sys/random.h>
 #endif
 
+#if TENON_ATEN_MODE
+#include "tenon/aten/generator.h"
+#else
+TENON_BEGIN_NAMESPACE
+namespace detail {
+inline void seed_aten(uint64_t) noexcept {}
+}  // namespace detail
+TENON_END_NAMESPACE
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 /// A position in one of 2^64 sequences of random numbers.
@@ -110,8 +120,12 @@ TENON_EXPORT inline Generator& default_generator() noexcept {
   return generator;
 }
 
-/// Starts the sequence of a seed in the calling thread's own generator.
+/// Starts the sequence of a seed in the calling thread's own generator; in ATen mode also in
+/// libtorch's default one.
 /// Source: at::manual_seed.
-inline void manual_seed(uint64_t seed) noexcept { default_generator().manual_seed(seed); }
+inline void manual_seed(uint64_t seed) noexcept {
+  default_generator().manual_seed(seed);
+  detail::seed_aten(seed);
+}
 
 TENON_END_NAMESPACE

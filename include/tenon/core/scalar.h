@@ -12,6 +12,38 @@
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
+class Scalar;
+TENON_END_OWN
+namespace detail {
+using own::Scalar;
+
+/// c10's and ExecuTorch's Scalar: a class with these members that is not tenon's.
+template <class S, class = void>
+struct IsForeignScalar : std::false_type {};
+template <class S>
+struct IsForeignScalar<S, std::void_t<decltype(std::declval<const S&>().isFloatingPoint()),
+                                      decltype(std::declval<const S&>().isBoolean()),
+                                      decltype(std::declval<const S&>().template to<int64_t>())>>
+    : std::negation<std::is_same<S, Scalar>> {};
+
+/// c10's, which hold complex numbers and uint64_t too.
+template <class S, class = void>
+struct HasComplexAndType : std::false_type {};
+template <class S>
+struct HasComplexAndType<S, std::void_t<decltype(std::declval<const S&>().toComplexDouble()),
+                                        decltype(std::declval<const S&>().type())>>
+    : std::true_type {};
+
+/// Whether they have numbers above int64_t's: libtorch's before 2.3 do not.
+template <class S, class = void>
+struct HasUInt64 : std::false_type {};
+template <class S>
+struct HasUInt64<S, std::void_t<decltype(std::declval<const S&>().template to<uint64_t>())>>
+    : std::true_type {};
+
+}  // namespace detail
+TENON_BEGIN_OWN
 
 /// A bool, an integer, a floating or a complex number.
 ///
@@ -38,6 +70,10 @@ class Scalar {
       real_ = static_cast<double>(value);
     }
   }
+
+  /// From c10's or ExecuTorch's.
+  template <class S, std::enable_if_t<detail::IsForeignScalar<S>::value, int> = 0>
+  Scalar(const S& value) : Scalar(from_foreign(value)) {}
 
   bool isBoolean() const noexcept { return kind_ == Kind::Bool; }
   bool isIntegral(bool includeBool) const noexcept {
@@ -113,6 +149,21 @@ class Scalar {
  private:
   enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Complex };
 
+  template <class S>
+  static Scalar from_foreign(const S& value) {
+    if (value.isBoolean()) return value.template to<bool>();
+    if (value.isFloatingPoint()) return value.template to<double>();
+    if constexpr (detail::HasComplexAndType<S>::value) {
+      if (value.isComplex()) return value.toComplexDouble();
+      if constexpr (detail::HasUInt64<S>::value) {
+        if (static_cast<int>(value.type()) == static_cast<int>(ScalarType::UInt64)) {
+          return value.template to<uint64_t>();
+        }
+      }
+    }
+    return value.template to<int64_t>();
+  }
+
   bool is_integer() const noexcept { return kind_ == Kind::Signed || kind_ == Kind::Unsigned; }
   double real_part() const noexcept {
     if (kind_ == Kind::Signed) return static_cast<double>(static_cast<int64_t>(bits_));
@@ -130,7 +181,13 @@ class Scalar {
 
   template <class T>
   T convert() const noexcept {
-    if constexpr (detail::IsComplexLike<T>::value) {
+    if constexpr (detail::foreign_scalar_type<T>() >= 0) {
+      const auto own_value =
+          convert<typename detail::OwnElement<detail::scalar_type_of<T>()>::type>();
+      T value;
+      std::memcpy(&value, &own_value, sizeof value);
+      return value;
+    } else if constexpr (detail::IsComplexLike<T>::value) {
       using V = typename detail::IsComplexLike<T>::Part;
       return T(static_cast<V>(real_part()), static_cast<V>(imag_));
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -160,4 +217,5 @@ class Scalar {
   double imag_ = 0;    // Complex
 };
 
+TENON_END_OWN
 TENON_END_NAMESPACE

@@ -14,8 +14,10 @@
 #include "tenon/core/error.h"
 #include "tenon/core/float8.h"
 #include "tenon/core/half.h"
+#include "tenon/core/mode.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -52,27 +54,50 @@ enum class ScalarType : int8_t {
 #pragma GCC diagnostic pop
 #endif
 
+TENON_END_OWN
+namespace detail {
+
+using own::ScalarType;
+
+/// The same type in the library's own enumeration, and back. c10's numbers differ for Undefined
+/// alone, from version to version.
+constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
+  return type == tenon::ScalarType::Undefined ? own::ScalarType::Undefined
+                                              : static_cast<own::ScalarType>(type);
+}
+constexpr tenon::ScalarType public_type(own::ScalarType type) noexcept {
+  return type == own::ScalarType::Undefined ? tenon::ScalarType::Undefined
+                                            : static_cast<tenon::ScalarType>(type);
+}
+
+/// Whether T is the public ScalarType and not the library's own.
+template <class T>
+inline constexpr bool is_foreign_type_v =
+    std::is_same_v<T, tenon::ScalarType> && !std::is_same_v<T, own::ScalarType>;
+
+}  // namespace detail
+
 // One row a type: C++ type, enumerator.
-#define TENON_FORALL_SCALAR_TYPES(_)              \
-  _(uint8_t, Byte)                                \
-  _(int8_t, Char)                                 \
-  _(int16_t, Short)                               \
-  _(int32_t, Int)                                 \
-  _(int64_t, Long)                                \
-  _(::tenon::Half, Half)                          \
-  _(float, Float)                                 \
-  _(double, Double)                               \
-  _(::tenon::complex<::tenon::Half>, ComplexHalf) \
-  _(::tenon::complex<float>, ComplexFloat)        \
-  _(::tenon::complex<double>, ComplexDouble)      \
-  _(bool, Bool)                                   \
-  _(::tenon::BFloat16, BFloat16)                  \
-  _(::tenon::Float8_e5m2, Float8_e5m2)            \
-  _(::tenon::Float8_e4m3fn, Float8_e4m3fn)        \
-  _(::tenon::Float8_e5m2fnuz, Float8_e5m2fnuz)    \
-  _(::tenon::Float8_e4m3fnuz, Float8_e4m3fnuz)    \
-  _(uint16_t, UInt16)                             \
-  _(uint32_t, UInt32)                             \
+#define TENON_FORALL_SCALAR_TYPES(_)                        \
+  _(uint8_t, Byte)                                          \
+  _(int8_t, Char)                                           \
+  _(int16_t, Short)                                         \
+  _(int32_t, Int)                                           \
+  _(int64_t, Long)                                          \
+  _(::tenon::own::Half, Half)                               \
+  _(float, Float)                                           \
+  _(double, Double)                                         \
+  _(::tenon::own::complex<::tenon::own::Half>, ComplexHalf) \
+  _(::tenon::own::complex<float>, ComplexFloat)             \
+  _(::tenon::own::complex<double>, ComplexDouble)           \
+  _(bool, Bool)                                             \
+  _(::tenon::own::BFloat16, BFloat16)                       \
+  _(::tenon::own::Float8_e5m2, Float8_e5m2)                 \
+  _(::tenon::own::Float8_e4m3fn, Float8_e4m3fn)             \
+  _(::tenon::own::Float8_e5m2fnuz, Float8_e5m2fnuz)         \
+  _(::tenon::own::Float8_e4m3fnuz, Float8_e4m3fnuz)         \
+  _(uint16_t, UInt16)                                       \
+  _(uint32_t, UInt32)                                       \
   _(uint64_t, UInt64)
 
 /// The C++ type that stores an element: `ScalarTypeToCppType<ScalarType::Int>::type` is int32_t.
@@ -130,7 +155,8 @@ constexpr ScalarType scalar_type_of() noexcept {
   if constexpr (std::is_same_v<T, cpp_type>) return ScalarType::name;
     TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
 #undef TENON_DETAIL_CASE
-    return ScalarType::Undefined;
+    constexpr int foreign = foreign_scalar_type<T>();
+    return foreign < 0 ? ScalarType::Undefined : static_cast<ScalarType>(foreign);
   }
 }
 
@@ -145,10 +171,21 @@ struct TypeTag {
 
 }  // namespace detail
 
-#define TENON_DETAIL_TRAIT(cpp_type, name)       \
-  template <>                                    \
-  struct ScalarTypeToCppType<ScalarType::name> { \
-    using type = cpp_type;                       \
+namespace detail {
+/// The same for tenon's own types.
+template <own::ScalarType type>
+struct OwnElement;
+}  // namespace detail
+
+#define TENON_DETAIL_TRAIT(cpp_type, name)                                                       \
+  template <>                                                                                    \
+  struct ScalarTypeToCppType<detail::public_type(own::ScalarType::name)> {                       \
+    using type =                                                                                 \
+        typename detail::PublicElement<cpp_type, static_cast<int>(own::ScalarType::name)>::type; \
+  };                                                                                             \
+  template <>                                                                                    \
+  struct detail::OwnElement<own::ScalarType::name> {                                             \
+    using type = cpp_type;                                                                       \
   };
 TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TRAIT)
 #undef TENON_DETAIL_TRAIT
@@ -159,7 +196,10 @@ template <class T, class = void>
 struct CppTypeToScalarType {};
 template <class T>
 struct CppTypeToScalarType<T, std::enable_if_t<detail::is_element_v<T>>>
-    : std::integral_constant<ScalarType, detail::scalar_type_of<std::remove_cv_t<T>>()> {};
+    : std::integral_constant<ScalarType,
+                             detail::public_type(detail::scalar_type_of<std::remove_cv_t<T>>())> {};
+
+TENON_BEGIN_OWN
 
 /// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
 /// must return the same type. `otherwise()` is called for Undefined and numbers that are no type.
@@ -274,6 +314,19 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
   return mixed ? ScalarType::Short : wider;
 }
 
+TENON_END_OWN
+
+/// In ATen mode, the same for c10's ScalarType.
+template <class T, std::enable_if_t<detail::is_foreign_type_v<T>, int> = 0>
+constexpr bool isValidType(T type) noexcept {
+  return isValidType(detail::own_type(type));
+}
+template <class T, class Visitor, class Otherwise,
+          std::enable_if_t<detail::is_foreign_type_v<T>, int> = 0>
+decltype(auto) visit(T type, Visitor&& visitor, Otherwise&& otherwise) {
+  return visit(detail::own_type(type), visitor, otherwise);
+}
+
 namespace detail {
 inline void append(Message& out, ScalarType type) noexcept {
   out.put(toString(type));
@@ -282,6 +335,11 @@ inline void append(Message& out, ScalarType type) noexcept {
     append(out, static_cast<int>(type));
     out.put(')');
   }
+}
+/// In ATen mode, of c10's.
+template <class T, std::enable_if_t<is_foreign_type_v<T>, int> = 0>
+void append(Message& out, T type) noexcept {
+  append(out, own_type(type));
 }
 }  // namespace detail
 

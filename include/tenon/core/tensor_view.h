@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <utility>
+
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
 
 /// Memory described, not owned: what kernels and backends work on.
 ///
@@ -19,5 +22,40 @@ struct TensorView {
   Dims sizes;
   Dims strides;
 };
+
+TENON_END_OWN
+
+namespace detail {
+using own::TensorView;
+}
+
+#if TENON_ATEN_MODE
+/// The same with c10's ScalarType.
+struct TensorView {
+  void* data = nullptr;
+  ScalarType type = ScalarType::Undefined;
+  Device device;
+  Dims sizes;
+  Dims strides;
+};
+
+namespace detail {
+
+inline TensorView own_view(const tenon::TensorView& view) noexcept {
+  return {view.data, own_type(view.type), view.device, view.sizes, view.strides};
+}
+inline tenon::TensorView public_view(const TensorView& view) noexcept {
+  return {view.data, public_type(view.type), view.device, view.sizes, view.strides};
+}
+
+}  // namespace detail
+#else
+namespace detail {
+
+inline const TensorView& own_view(const TensorView& view) noexcept { return view; }
+inline TensorView public_view(TensorView&& view) noexcept { return std::move(view); }
+
+}  // namespace detail
+#endif
 
 TENON_END_NAMESPACE

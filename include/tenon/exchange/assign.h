@@ -14,7 +14,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Whether foreign memory has the tensor's sizes, and can be reached. `what` is "blob".
-TENON_LAZY Error check_exchange(const Blob& blob, const ImplFields& tensor,
+TENON_LAZY Error check_exchange(const Blob& blob, const TensorFields& tensor,
                                 TensorView& view) noexcept {
   TENON_TRY(make_blob_view(blob, view));
   const Dims& sizes = tensor.layout.sizes;
@@ -38,8 +38,8 @@ TENON_LAZY Error check_exchange(const Blob& blob, const ImplFields& tensor,
 /// The same for plain memory of the tensor's dtype, contiguous.
 TENON_LAZY Error check_exchange(const void* data, size_t nbytes, const TensorArg& tensor,
                                 TensorView& view) noexcept {
-  const ImplFields& from = fields(tensor);
-  const size_t needed = tensor.impl().nbytes();
+  const TensorFields& from = fields(tensor);
+  const size_t needed = from.nbytes();
   if (TENON_UNLIKELY(nbytes != needed)) {
     return fail(Error::InvalidArgument, {nbytes, " bytes were given, sizes ", from.layout.sizes,
                                          " of ", from.type, " need ", needed});
@@ -141,7 +141,7 @@ template <class = void>
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  TensorView view;
+  own::TensorView view;
   Error error = detail::check_destination(out, "the tensor");
   if (error == Error::Ok) error = detail::check_exchange(data, nbytes, out, view);
   if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));

@@ -72,8 +72,8 @@ TENON_LAZY Error count_binary(const TensorArg& tensor, int64_t limit, int64_t& c
   if (TENON_UNLIKELY(limit < 0)) {
     return fail(Error::InvalidArgument, {"the limit of ", limit, " elements is negative"});
   }
-  const ImplFields& from = fields(tensor);
-  if (TENON_UNLIKELY(!tensor.impl().has_data())) {
+  const TensorFields& from = fields(tensor);
+  if (TENON_UNLIKELY(!from.has_data())) {
     return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
   }
   if (TENON_UNLIKELY(!from.device.is_host_accessible())) {
@@ -86,12 +86,12 @@ TENON_LAZY Error count_binary(const TensorArg& tensor, int64_t limit, int64_t& c
 /// Writes the first `count` elements to `out`.
 TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t count, void* out) noexcept {
   if (count == 0) return Error::Ok;
-  const ImplFields& from = fields(tensor);
+  const TensorFields& from = fields(tensor);
   const size_t nbytes = static_cast<size_t>(count) * elementSize(from.type);
   if (from.layout.is_contiguous()) {
     std::memcpy(out, from.data, nbytes);
   } else {
-    TENON_TRY(gather_elements(tensor.tensor().as_view(), count, out));
+    TENON_TRY(gather_elements(view_of(from), count, out));
   }
   convert_binary(from.type, out, nbytes);
   return Error::Ok;
@@ -99,7 +99,7 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t count, void* out)
 
 TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
                                   ScalarType type, TensorShapeDynamism dynamism,
-                                  TensorImplPtr& impl) noexcept {
+                                  Draft& draft) noexcept {
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -112,9 +112,9 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
     return fail(Error::InvalidArgument, {"the pointer to ", count, " bytes is null"});
   }
-  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, impl));
+  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
-  void* const out = fields(impl).data;
+  void* const out = fields(draft).data;
   std::memcpy(out, bytes, nbytes);
   convert_binary(type, out, nbytes);
   return Error::Ok;
@@ -136,12 +136,10 @@ TENON_LAZY std::vector<uint8_t> to_binary(const TensorArg& tensor, int64_t limit
   Error error = detail::count_binary(tensor, limit, count);
   std::vector<uint8_t> bytes;
   if (error == Error::Ok) {
-    bytes.resize(static_cast<size_t>(count) * tensor.impl().element_size());
+    bytes.resize(static_cast<size_t>(count) * elementSize(detail::fields(tensor).type));
     error = detail::write_binary(tensor, count, bytes.data());
   }
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    detail::raise_message(detail::blame("to_binary", error), last_error_message());
-  }
+  detail::raise_if("to_binary", error);
   return bytes;
 }
 
@@ -163,8 +161,9 @@ struct FromBinary {
   Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_from_binary(bytes, nbytes, sizes, type, dynamism, made.impl()));
+    return made.finish(
+        function, detail::make_from_binary(bytes, nbytes, sizes, detail::own_type(type), dynamism,
+                                           made.draft()));
   }
 };
 

@@ -56,12 +56,13 @@ struct Blob {
 namespace detail {
 
 inline Error check_element_size(const Blob& blob) noexcept {
-  TENON_TRY(check_type(blob.dtype));
-  const size_t expected = elementSize(blob.dtype);
+  const ScalarType type = own_type(blob.dtype);
+  TENON_TRY(check_type(type));
+  const size_t expected = elementSize(type);
   if (TENON_UNLIKELY(blob.element_size != 0 && blob.element_size != expected)) {
     return fail(Error::InvalidArgument,
-                {"the blob's element_size is ", blob.element_size, ", but an element of ",
-                 blob.dtype, " has ", expected, expected == 1 ? " byte" : " bytes"});
+                {"the blob's element_size is ", blob.element_size, ", but an element of ", type,
+                 " has ", expected, expected == 1 ? " byte" : " bytes"});
   }
   return Error::Ok;
 }
@@ -70,9 +71,9 @@ inline Error check_element_size(const Blob& blob) noexcept {
 TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
   TENON_TRY(check_element_size(blob));
   Layout layout;
-  TENON_TRY(make_layout(blob.sizes, {}, blob.strides, elementSize(blob.dtype), layout));
+  TENON_TRY(make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout));
   view.data = blob.data;
-  view.type = blob.dtype;
+  view.type = own_type(blob.dtype);
   view.device = blob.device;
   view.sizes = std::move(layout.sizes);
   view.strides = std::move(layout.strides);
@@ -81,37 +82,26 @@ TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
 
 TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   blob.data = from.data;
   blob.sizes = from.layout.sizes;
   blob.strides = from.layout.strides;
   TENON_TRY(check_dims("sizes", blob.sizes));
   TENON_TRY(check_dims("strides", blob.strides));
-  blob.dtype = from.type;
+  blob.dtype = public_type(from.type);
   blob.device = from.device;
   blob.element_size = elementSize(from.type);
   blob.readonly = from.readonly;
-  // A handle over a raw TensorImpl* has nothing to keep: that memory is the caller's.
-  TensorImplPtr base = from.base;
-  if (base == nullptr && source.tensor().use_count() != 0) base = source.tensor().impl();
-  if (base == nullptr) return Error::Ok;
-  // The owner is a view without a shape: it keeps the memory and counts as a borrow, as views do.
-  TensorImplPtr keeper;
-  TENON_TRY(new_impl(keeper));
-  fields(base).borrows.add();
-  fields(keeper).ownership = Ownership::View;
-  fields(keeper).base = std::move(base);
-  blob.owner = std::move(keeper);
-  return Error::Ok;
+  return keep_memory(source, blob.owner);
 }
 
 /// A tensor over the blob's memory; `deleter` keeps the owners.
 TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
-                                TensorImplPtr& impl) noexcept {
+                                Draft& draft) noexcept {
   TENON_TRY(check_element_size(blob));
   const DataPtr data = blob.readonly ? DataPtr(static_cast<const void*>(blob.data)) : blob.data;
   return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
-                           deleter, impl);
+                           deleter, draft);
 }
 
 /// What a Deleter holds to keep a tensor's memory alive: nothing is called, members are dropped.
@@ -125,12 +115,10 @@ struct KeepBoth {
 }  // namespace detail
 
 inline TensorView Blob::as_view() const {
-  TensorView view;
+  own::TensorView view;
   const Error error = detail::make_blob_view(*this, view);
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    detail::raise_message(detail::blame("as_view", error), last_error_message());
-  }
-  return view;
+  detail::raise_if("as_view", error);
+  return detail::public_view(std::move(view));
 }
 
 template <class Out>
@@ -148,15 +136,7 @@ struct ToBlob {
   Out operator()(const TensorArg& source) const {
     Blob blob;
     const Error error = detail::make_blob(source, blob);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      const Error named = detail::blame(function, error);
-      if constexpr (detail::IsResult<Out>::value) {
-        return named;
-      } else {
-        detail::raise_message(named, last_error_message());
-      }
-    }
-    return Out(std::move(blob));
+    return detail::finish_value<Out>(function, error, std::move(blob));
   }
 };
 
@@ -171,7 +151,7 @@ Out FromBlob<Out>::operator()(Blob blob, TensorShapeDynamism dynamism) const {
   if (blob.owner.use_count() != 0) {
     release = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
   }
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.impl()));
+  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
 }
 
 template <class Out>
@@ -184,7 +164,7 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynami
   Kept kept(std::move(owner));
   Error error = detail::check_kept<Owner>(kept);
   Deleter release(blob.data, detail::KeepBoth<Kept>{std::move(blob.owner), std::move(kept)});
-  if (error == Error::Ok) error = detail::make_from_blob(blob, dynamism, release, made.impl());
+  if (error == Error::Ok) error = detail::make_from_blob(blob, dynamism, release, made.draft());
   return made.finish(function, error);
 }
 
@@ -196,17 +176,15 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynami
 /// blob unless T is const.
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
-  TensorView view;
+  own::TensorView view;
   Error error = detail::make_blob_view(blob, view);
   if (error == Error::Ok) {
-    error = detail::check_access("blob", view, CppTypeToScalarType<T>::value, N);
+    error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   }
   if (TENON_UNLIKELY(error == Error::Ok && blob.readonly && !std::is_const_v<T>)) {
     error = detail::fail(Error::InvalidState, {"the blob is read-only"});
   }
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    detail::raise_message(detail::blame("accessor", error), last_error_message());
-  }
+  detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
 }
 

@@ -119,9 +119,9 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   using Extents = typename M::extents_type;
   using Index = typename Extents::index_type;
   TENON_TRY(check_defined(tensor, "the tensor"));
-  const ImplFields& from = fields(tensor);
+  const TensorFields& from = fields(tensor);
   TENON_TRY(
-      check_access("tensor", tensor.tensor().as_view(), CppTypeToScalarType<T>::value, M::rank()));
+      check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), M::rank()));
   if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
     return fail(Error::InvalidState, {"the tensor is read-only; its mdspan has const elements"});
   }
@@ -172,11 +172,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   return Error::Ok;
 }
 
-inline void require_mdspan(Error error) {
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    raise_message(blame("as_mdspan", error), last_error_message());
-  }
-}
+inline void require_mdspan(Error error) { raise_if("as_mdspan", error); }
 
 }  // namespace detail
 

@@ -48,9 +48,9 @@ inline Dims npy_dim_order(const NpyHeader& header) noexcept {
 }
 
 /// A tensor of the header's type and shape, its elements not yet set.
-inline Error make_npy_owned(const NpyHeader& header, TensorImplPtr& impl) noexcept {
+inline Error make_npy_owned(const NpyHeader& header, Draft& draft) noexcept {
   return make_owned(header.sizes, npy_dim_order(header), {}, header.type,
-                    TensorShapeDynamism::DYNAMIC_BOUND, Contents::Uninitialized, impl);
+                    TensorShapeDynamism::DYNAMIC_BOUND, Contents::Uninitialized, draft);
 }
 
 /// Makes the bytes of a file elements of this host.
@@ -66,7 +66,7 @@ inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) 
   if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
 }
 
-inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
+inline Error read_npy_file(const char* path, Draft& draft) noexcept {
   InputFile file;
   TENON_TRY(file.open(path));
   unsigned char preamble[kNpyPreamble];
@@ -90,18 +90,19 @@ inline Error read_npy_file(const char* path, TensorImplPtr& impl) noexcept {
     if (void* const base = file.map(text.end() + nbytes, unmapper)) {
       void* const data = static_cast<char*>(base) + text.end();
       adapt_npy_bytes(header, data, nbytes);
-      return make_from_pointer(data, header.sizes, npy_dim_order(header), {}, header.type,
-                               TensorShapeDynamism::DYNAMIC_BOUND, Device(), unmapper, impl);
+      return make_from_pointer(data, header.sizes, npy_dim_order(header), {},
+                               public_type(header.type), TensorShapeDynamism::DYNAMIC_BOUND,
+                               Device(), unmapper, draft);
     }
   }
-  TENON_TRY(make_npy_owned(header, impl));
-  void* const data = impl->mutable_data();
+  TENON_TRY(make_npy_owned(header, draft));
+  void* const data = fields(draft).data;
   TENON_TRY(file.read(text.end(), data, nbytes));
   adapt_npy_bytes(header, data, nbytes);
   return Error::Ok;
 }
 
-inline Error read_npy_bytes(const void* bytes, size_t total, TensorImplPtr& impl) noexcept {
+inline Error read_npy_bytes(const void* bytes, size_t total, Draft& draft) noexcept {
   if (bytes == nullptr && total != 0) {
     return fail(Error::InvalidArgument, {"the pointer to ", total, " bytes is null"});
   }
@@ -112,8 +113,8 @@ inline Error read_npy_bytes(const void* bytes, size_t total, TensorImplPtr& impl
   TENON_TRY(parse_npy_preamble(begin, total < kNpyPreamble ? total : kNpyPreamble, total, text));
   TENON_TRY(NpyParser(reinterpret_cast<const char*>(begin + text.begin), text.size).parse(header));
   TENON_TRY(count_npy_bytes(header, total - text.end(), nbytes));
-  TENON_TRY(make_npy_owned(header, impl));
-  void* const data = impl->mutable_data();
+  TENON_TRY(make_npy_owned(header, draft));
+  void* const data = fields(draft).data;
   if (nbytes != 0) std::memcpy(data, begin + text.end(), nbytes);
   adapt_npy_bytes(header, data, nbytes);
   return Error::Ok;
@@ -125,58 +126,55 @@ struct NpyImage {
   size_t header_size = 0;
   const void* data = nullptr;
   size_t nbytes = 0;
-  TensorImplPtr copy;
+  Draft copy;
 };
 
-inline Error make_npy_image(const Tensor* tensor, NpyImage& image) noexcept {
-  if (tensor == nullptr || !tensor->defined()) {
-    return fail(Error::InvalidState, {"the tensor is undefined"});
-  }
-  const TensorImpl& impl = *tensor->unsafeGetTensorImpl();
+inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  const TensorFields& from = fields(tensor);
+  const Layout& layout = from.layout;
   const NpyType* type = nullptr;
   for (const NpyType& known : kNpyTypes) {
-    if (known.type == impl.scalar_type()) type = &known;
+    if (known.type == from.type) type = &known;
   }
-  if (type == nullptr) {
-    return fail(Error::NotSupported, {"NumPy has no dtype ", impl.scalar_type()});
-  }
-  if (!impl.has_data()) {
+  if (type == nullptr) return fail(Error::NotSupported, {"NumPy has no dtype ", from.type});
+  if (!from.has_data()) {
     return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
   }
-  if (!impl.device().is_host_accessible()) {
-    return fail(Error::NotSupported, {"memory on ", impl.device(), " cannot be read by the host"});
+  if (!from.device.is_host_accessible()) {
+    return fail(Error::NotSupported, {"memory on ", from.device, " cannot be read by the host"});
   }
-  const size_t rank = impl.sizes().size();
+  const size_t rank = layout.sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
-  const bool contiguous = impl.is_contiguous();
+  const bool contiguous = layout.is_contiguous();
   const bool fortran_order =
-      !contiguous && is_dense(impl.sizes(), impl.strides(), {reversed, rank});
-  image.data = impl.data();
-  image.nbytes = impl.nbytes();
+      !contiguous && is_dense(layout.sizes, layout.strides, {reversed, rank});
+  image.data = from.data;
+  image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(impl.sizes(), {}, {}, impl.scalar_type(), impl.shape_dynamism(),
-                         Contents::Uninitialized, image.copy));
-    const TensorView out = Tensor(image.copy.get()).as_view();
-    const TensorView in = tensor->as_view();
+    TENON_TRY(make_owned(layout.sizes, {}, {}, from.type, from.dynamism, Contents::Uninitialized,
+                         image.copy));
+    const TensorView out = view_of(fields(image.copy));
+    const TensorView in = view_of(from);
     for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
       TENON_TRY(check_dims("shape", *dims));
     }
     copy_elements(out, in);
-    image.data = image.copy->data();
+    image.data = out.data;
   }
-  image.header_size = format_npy_header(*type, fortran_order, impl.sizes(), image.header);
+  image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
   return Error::Ok;
 }
 
-inline Error write_npy_file(const char* path, const Tensor* tensor) noexcept {
+inline Error write_npy_file(const char* path, const TensorArg& tensor) noexcept {
   NpyImage image;
   TENON_TRY(make_npy_image(tensor, image));
   const FileBlock blocks[] = {{image.header, image.header_size}, {image.data, image.nbytes}};
   return write_file(path, blocks);
 }
 
-inline Error write_npy(const FilePath& path, const Tensor* tensor) noexcept {
+inline Error write_npy(const FilePath& path, const TensorArg& tensor) noexcept {
   Error error = path.check();
   if (error == Error::Ok) {
     error = write_npy_file(path.c_str(), tensor);
@@ -186,10 +184,10 @@ inline Error write_npy(const FilePath& path, const Tensor* tensor) noexcept {
   return blame("write_npy", error);
 }
 
-inline std::vector<uint8_t> to_npy(const Tensor* tensor) {
+inline std::vector<uint8_t> to_npy(const TensorArg& tensor) {
   NpyImage image;
   const Error error = make_npy_image(tensor, image);
-  if (error != Error::Ok) raise_message(blame("to_npy", error), last_error_message());
+  raise_if("to_npy", error);
   std::vector<uint8_t> bytes(image.header_size + image.nbytes);
   std::memcpy(bytes.data(), image.header, image.header_size);
   if (image.nbytes != 0) {
@@ -222,7 +220,7 @@ struct ReadNpy {
     detail::Made<Out> made;
     Error error = path.check();
     if (error == Error::Ok) {
-      error = detail::read_npy_file(path.c_str(), made.impl());
+      error = detail::read_npy_file(path.c_str(), made.draft());
       if (error != Error::Ok) error = path.blame(error);
     }
     return made.finish(function, error);
@@ -237,7 +235,7 @@ struct FromNpy {
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
   Out operator()(const void* bytes, size_t nbytes) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::read_npy_bytes(bytes, nbytes, made.impl()));
+    return made.finish(function, detail::read_npy_bytes(bytes, nbytes, made.draft()));
   }
 };
 
@@ -256,17 +254,12 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 /// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
 /// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
 /// text), OutOfMemory.
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path, const Tensor& tensor) noexcept {
-  return detail::write_npy(path, &tensor);
-}
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path,
-                                     const TensorPtr& tensor) noexcept {
-  return detail::write_npy(path, tensor.get());
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path, TensorArg tensor) noexcept {
+  return detail::write_npy(path, tensor);
 }
 
 /// What write_npy() would write.
 /// Errors: its own but AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(const Tensor& tensor) { return detail::to_npy(&tensor); }
-inline std::vector<uint8_t> to_npy(const TensorPtr& tensor) { return detail::to_npy(tensor.get()); }
+inline std::vector<uint8_t> to_npy(TensorArg tensor) { return detail::to_npy(tensor); }
 
 TENON_END_NAMESPACE

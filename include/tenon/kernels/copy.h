@@ -40,20 +40,21 @@ TENON_LAZY void cast_run(const CopyPlan& plan, char* dst, int64_t dst_stride, co
   constexpr int64_t kChunk = 256;
   alignas(16) char taken[kChunk * 16];
   alignas(16) char made[kChunk * 16];
-  const size_t dst_size = elementSize(plan.dst_type);
-  const size_t src_size = elementSize(plan.src_type);
+  const size_t dst_size = elementSize(own_type(plan.dst_type));
+  const size_t src_size = elementSize(own_type(plan.src_type));
   const bool dst_dense = dst_stride == static_cast<int64_t>(dst_size);
   const bool src_dense = src_stride == static_cast<int64_t>(src_size);
   if (dst_dense && src_dense) {
-    return cast_elements(plan.dst_type, dst, plan.src_type, src, count, plan.mode);
+    return cast_elements(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count,
+                         plan.mode);
   }
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
     const char* from = src + i * src_stride;
     char* to = dst + i * dst_stride;
     if (!src_dense) copy_run(taken, static_cast<int64_t>(src_size), from, src_stride, n, src_size);
-    cast_elements(plan.dst_type, dst_dense ? to : made, plan.src_type, src_dense ? from : taken, n,
-                  plan.mode);
+    cast_elements(own_type(plan.dst_type), dst_dense ? to : made, own_type(plan.src_type),
+                  src_dense ? from : taken, n, plan.mode);
     if (!dst_dense) copy_run(to, dst_stride, made, static_cast<int64_t>(dst_size), n, dst_size);
   }
 }
@@ -63,8 +64,8 @@ TENON_LAZY void cast_run(const CopyPlan& plan, char* dst, int64_t dst_stride, co
 TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
   constexpr int64_t kBytes = 8192;
   alignas(64) char block[kBytes];
-  const size_t dst_size = elementSize(plan.dst_type);
-  const size_t src_size = elementSize(plan.src_type);
+  const size_t dst_size = elementSize(own_type(plan.dst_type));
+  const size_t src_size = elementSize(own_type(plan.src_type));
   const auto dst_step = static_cast<int64_t>(dst_size);
   const auto src_step = static_cast<int64_t>(src_size);
   const bool cast_first = p.in_rows < p.out_rows;
@@ -83,14 +84,14 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
       const char* const src = p.in + i * p.in_stride + j * src_step;
       if (cast_first) {
         for (int64_t k = 0; k < n; ++k) {
-          cast_elements(plan.dst_type, block + k * m * dst_step, plan.src_type,
+          cast_elements(own_type(plan.dst_type), block + k * m * dst_step, own_type(plan.src_type),
                         src + k * p.in_stride, m, plan.mode);
         }
         transpose_plane({dst, block, p.out_stride, m * dst_step, m, n}, dst_size);
       } else {
         transpose_plane({block, src, n * src_step, p.in_stride, m, n}, src_size);
         for (int64_t k = 0; k < m; ++k) {
-          cast_elements(plan.dst_type, dst + k * p.out_stride, plan.src_type,
+          cast_elements(own_type(plan.dst_type), dst + k * p.out_stride, own_type(plan.src_type),
                         block + k * n * src_step, n, plan.mode);
         }
       }
@@ -111,7 +112,7 @@ TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src)
   const bool single = plan.rank == 0;
   const auto unit = static_cast<int64_t>(plan.unit);
   const CopyPlan::Dim row =
-      single ? CopyPlan::Dim{1, unit, static_cast<int64_t>(elementSize(plan.src_type))}
+      single ? CopyPlan::Dim{1, unit, static_cast<int64_t>(elementSize(own_type(plan.src_type)))}
              : plan.dims[plan.rank - 1];
   if (cast) return cast_run(plan, dst, row.dst_stride, src, row.src_stride, row.size);
   if (plan.kind == CopyKind::General) {

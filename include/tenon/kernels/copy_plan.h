@@ -80,8 +80,8 @@ namespace detail {
 inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src) noexcept {
   const auto dst_size = static_cast<int64_t>(elementSize(dst.type));
   const auto src_size = static_cast<int64_t>(elementSize(src.type));
-  plan.dst_type = dst.type;
-  plan.src_type = src.type;
+  plan.dst_type = public_type(dst.type);
+  plan.src_type = public_type(src.type);
   auto* to = static_cast<char*>(dst.data);
   auto* from = static_cast<const char*>(src.data);
   // First of all: without elements, strides may be too large to multiply, and data may be null.

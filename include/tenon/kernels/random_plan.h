@@ -40,7 +40,7 @@ struct RandomPlan {
   double limit = 0;
   double smallest = 0;
   Rounding rounding;
-  /// Integers: `low` and `range` others after it; those that a floating type does not hold are
+  /// Integers: `range` of them (0: 2^64) from `low` on; those that a floating type does not hold are
   /// first limited to the ends that it does, and then rounded.
   int64_t low = 0;
   uint64_t range = 0;

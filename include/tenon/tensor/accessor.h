@@ -131,10 +131,9 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
 /// Source: Tensor::accessor().
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const TensorView& view) {
-  const Error error = detail::check_access("view", view, CppTypeToScalarType<T>::value, N);
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    detail::raise_message(detail::blame("accessor", error), last_error_message());
-  }
+  const Error error = detail::check_access("view", detail::own_view(view),
+                                           detail::own_type(CppTypeToScalarType<T>::value), N);
+  detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
 }
 

@@ -17,14 +17,14 @@ namespace detail {
 
 /// `type` Undefined stands for the source's.
 TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type, CastMode mode,
-                            TensorImplPtr& impl) noexcept {
+                            Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   if (type == ScalarType::Undefined) type = from.type;
   TENON_TRY(check_cast(from.type, type, mode));
-  if (!source.impl().has_data() || from.device.type() == DeviceType::Template) {
-    TENON_TRY(new_impl(impl));
-    ImplFields& made = fields(impl);
+  if (!from.has_data() || from.device.type() == DeviceType::Template) {
+    TENON_TRY(start_draft(draft));
+    ImplFields& made = fields(draft);
     TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,
                           elementSize(type), made.layout));
     made.type = type;
@@ -35,10 +35,10 @@ TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type, CastMode m
   if (TENON_UNLIKELY(!from.device.is_host_accessible())) {
     return fail(Error::NotSupported, {"memory on ", from.device, " cannot be read by the host"});
   }
-  TENON_TRY(make_like(source, type, from.dynamism, Contents::Uninitialized, impl));
-  void* const out = fields(impl).data;
+  TENON_TRY(make_like(source, type, from.dynamism, Contents::Uninitialized, draft));
+  void* const out = fields(draft).data;
   if (!from.layout.is_dense()) {
-    const TensorView to = view_of(fields(impl));
+    const TensorView to = view_of(fields(draft));
     const TensorView view = view_of(from);
     for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
       TENON_TRY(check_dims("a shape", *dims));
@@ -47,7 +47,7 @@ TENON_LAZY Error make_clone(const TensorArg& source, ScalarType type, CastMode m
   } else if (type != from.type) {
     cast_block(type, out, from.type, from.data, from.layout.numel, mode);
   } else if (from.layout.numel != 0) {
-    move_block(out, from.data, source.impl().nbytes());
+    move_block(out, from.data, from.nbytes());
   }
   return Error::Ok;
 }
@@ -67,14 +67,14 @@ struct CloneTensor {
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   Out operator()(TensorArg source) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_clone(source, ScalarType::Undefined,
-                                                    CastMode::Checked, made.impl()));
+    return made.finish(function, detail::make_clone(source, own::ScalarType::Undefined,
+                                                    CastMode::Checked, made.draft()));
   }
   Out operator()(TensorArg source, ScalarType type) const {
     detail::Made<Out> made;
-    Error error = detail::check_type(type);
+    Error error = detail::check_type(detail::own_type(type));
     if (error == Error::Ok) {
-      error = detail::make_clone(source, type, CastMode::Checked, made.impl());
+      error = detail::make_clone(source, detail::own_type(type), CastMode::Checked, made.draft());
     }
     return made.finish(function, error);
   }

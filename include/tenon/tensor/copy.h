@@ -28,7 +28,7 @@ enum class CopyPolicy : uint8_t {
 namespace detail {
 
 /// Whether the elements can be read, or with `role` "the destination" written, by the host.
-TENON_LAZY Error check_accessible(const ImplFields& tensor, const char* role) noexcept {
+TENON_LAZY Error check_accessible(const TensorFields& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
     return fail(Error::NotSupported,
                 {role, " is on ", tensor.device, ", which the host cannot reach"});
@@ -42,7 +42,7 @@ TENON_LAZY Error check_accessible(const ImplFields& tensor, const char* role) no
 /// Whether the elements can be written, each by itself.
 TENON_LAZY Error check_destination(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_defined(tensor, role));
-  const ImplFields& to = fields(tensor);
+  const TensorFields& to = fields(tensor);
   if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, {role, " is read-only"});
   TENON_TRY(check_accessible(to, role));
   if (TENON_UNLIKELY(to.layout.may_overlap())) {
@@ -185,7 +185,7 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
 }
 
 /// Writes the element at `element` to all of the tensor.
-TENON_LAZY Error fill_tensor(const ImplFields& tensor, const void* element) noexcept {
+TENON_LAZY Error fill_tensor(const TensorFields& tensor, const void* element) noexcept {
   const TensorView dst = view_of(tensor);
   TensorView src{const_cast<void*>(element), tensor.type, Device(), {}, {}};
   TENON_TRY(check_dims("sizes", dst.sizes));
@@ -208,12 +208,12 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
   return fill_tensor(fields(tensor), element);
 }
 
-TENON_LAZY Error make_contiguous(const TensorArg& source, TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_contiguous(const TensorArg& source, Draft& draft) noexcept {
   TENON_TRY(check_accessible(fields(source), "the tensor"));
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   TENON_TRY(make_owned(from.layout.sizes, {}, {}, from.type, from.dynamism, Contents::Uninitialized,
-                       impl));
-  CopyJob job{view_of(fields(impl)), view_of(from), {}};
+                       draft));
+  CopyJob job{view_of(fields(draft)), view_of(from), {}};
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary);
 }
 
@@ -285,8 +285,8 @@ Tensor contiguous(TensorArg tensor) {
   detail::Made<Tensor> made;
   Error error = detail::check_defined(tensor, "the tensor");
   if (error == Error::Ok) {
-    if (tensor.impl().is_contiguous()) return tensor.tensor();
-    error = detail::make_contiguous(tensor, made.impl());
+    if (detail::fields(tensor).layout.is_contiguous()) return tensor.tensor();
+    error = detail::make_contiguous(tensor, made.draft());
   }
   return made.finish("contiguous", error);
 }
@@ -298,9 +298,11 @@ Tensor contiguous(TensorArg tensor) {
 template <class = void>
 Tensor to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
   detail::Made<Tensor> made;
-  if (tensor.defined() && tensor.impl().scalar_type() == type) return tensor.tensor();
-  Error error = detail::check_type(type);
-  if (error == Error::Ok) error = detail::make_clone(tensor, type, mode, made.impl());
+  if (tensor.defined() && detail::fields(tensor).type == detail::own_type(type))
+    return tensor.tensor();
+  Error error = detail::check_type(detail::own_type(type));
+  if (error == Error::Ok)
+    error = detail::make_clone(tensor, detail::own_type(type), mode, made.draft());
   return made.finish("to", error);
 }
 

@@ -31,15 +31,15 @@ namespace detail {
 /// Makes a tensor like `source` with memory of its own; a `type` of Undefined stands for the
 /// source's. Dense strides are kept, others become dense in the same dim order.
 TENON_LAZY Error make_like(const TensorArg& source, ScalarType type, TensorShapeDynamism dynamism,
-                           Contents contents, TensorImplPtr& impl) noexcept {
+                           Contents contents, Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   if (type == ScalarType::Undefined) type = from.type;
   TENON_TRY(check_type(type));
   size_t nbytes = 0;
   TENON_TRY(compute_nbytes(from.layout.numel, elementSize(type), nbytes));
-  TENON_TRY(new_owned_impl(nbytes, contents, impl));
-  ImplFields& made = fields(impl);
+  TENON_TRY(start_owned_draft(nbytes, contents, draft));
+  ImplFields& made = fields(draft);
   TENON_TRY(
       make_dense_layout(from.layout.sizes, &from.layout.dim_order, elementSize(type), made.layout));
   // Dense strides can still differ from these in dimensions of size 1 and in shapes without
@@ -64,30 +64,29 @@ TENON_LAZY Error make_fill_element(ScalarType type, const Scalar& value,
 }
 
 /// Writes it to all elements of a new tensor, gaps included, unless its memory came zeroed.
-TENON_LAZY void fill_new(const TensorImplPtr& impl, const FillElement& element) noexcept {
+TENON_LAZY void fill_new(Draft& draft, const FillElement& element) noexcept {
   if (element.contents == Contents::Zero) return;
-  const ImplFields& made = fields(impl);
+  const ImplFields& made = fields(draft);
   fill_elements(made.data, made.layout.reach(), element.bytes, elementSize(made.type));
 }
 
 TENON_LAZY Error make_full(const Dims& sizes, const Dims& strides, const Scalar& value,
-                           ScalarType type, TensorShapeDynamism dynamism,
-                           TensorImplPtr& impl) noexcept {
+                           ScalarType type, TensorShapeDynamism dynamism, Draft& draft) noexcept {
   FillElement element;
   TENON_TRY(make_fill_element(type, value, element));
-  TENON_TRY(make_owned(sizes, {}, strides, type, dynamism, element.contents, impl));
-  fill_new(impl, element);
+  TENON_TRY(make_owned(sizes, {}, strides, type, dynamism, element.contents, draft));
+  fill_new(draft, element);
   return Error::Ok;
 }
 
 TENON_LAZY Error make_full_like(const TensorArg& source, const Scalar& value, ScalarType type,
-                                TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+                                TensorShapeDynamism dynamism, Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  if (type == ScalarType::Undefined) type = source.impl().scalar_type();
+  if (type == ScalarType::Undefined) type = fields(source).type;
   FillElement element;
   TENON_TRY(make_fill_element(type, value, element));
-  TENON_TRY(make_like(source, type, dynamism, element.contents, impl));
-  fill_new(impl, element);
+  TENON_TRY(make_like(source, type, dynamism, element.contents, draft));
+  fill_new(draft, element);
   return Error::Ok;
 }
 
@@ -104,8 +103,9 @@ struct EmptyStrided {
   Out operator()(const Dims& sizes, const Dims& strides, ScalarType type = ScalarType::Float,
                  TENON_DETAIL_DYNAMISM) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_owned(sizes, {}, strides, type, dynamism,
-                                                    detail::Contents::Uninitialized, made.impl()));
+    return made.finish(function,
+                       detail::make_owned(sizes, {}, strides, detail::own_type(type), dynamism,
+                                          detail::Contents::Uninitialized, made.draft()));
   }
 };
 
@@ -131,8 +131,8 @@ struct EmptyLike {
   Out operator()(TensorArg source, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_like(source, type, dynamism,
-                                                   detail::Contents::Uninitialized, made.impl()));
+    return made.finish(function, detail::make_like(source, detail::own_type(type), dynamism,
+                                                   detail::Contents::Uninitialized, made.draft()));
   }
 };
 
@@ -145,8 +145,8 @@ struct FullStrided {
   Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
                  ScalarType type = ScalarType::Float, TENON_DETAIL_DYNAMISM) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_full(sizes, strides, value, type, dynamism, made.impl()));
+    return made.finish(function, detail::make_full(sizes, strides, value, detail::own_type(type),
+                                                   dynamism, made.draft()));
   }
 };
 
@@ -172,8 +172,8 @@ struct FullLike {
   Out operator()(TensorArg source, const Scalar& value, ScalarType type = ScalarType::Undefined,
                  TENON_DETAIL_DYNAMISM) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_full_like(source, value, type, dynamism, made.impl()));
+    return made.finish(function, detail::make_full_like(source, value, detail::own_type(type),
+                                                        dynamism, made.draft()));
   }
 };
 
@@ -212,7 +212,8 @@ struct ScalarTensor {
   /// Source: at::scalar_tensor.
   Out operator()(const Scalar& value, ScalarType type = ScalarType::Float) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_from_scalar(value, type, made.impl()));
+    return made.finish(function,
+                       detail::make_from_scalar(value, detail::own_type(type), made.draft()));
   }
 };
 

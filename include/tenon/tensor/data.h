@@ -27,19 +27,19 @@ TENON_BEGIN_NAMESPACE
 class TypeArg {
  public:
   template <class T, std::enable_if_t<std::is_same_v<T, ScalarType>, int> = 0>
-  constexpr TypeArg(T type) noexcept : type_(type), given_(true) {}
+  constexpr TypeArg(T type) noexcept : type_(detail::own_type(type)), given_(true) {}
   /// The type of the data.
   static constexpr TypeArg deduced() noexcept { return TypeArg(Deduced()); }
 
   constexpr bool is_given() const noexcept { return given_; }
-  constexpr ScalarType value_or(ScalarType otherwise) const noexcept {
+  constexpr own::ScalarType value_or(own::ScalarType otherwise) const noexcept {
     return given_ ? type_ : otherwise;
   }
 
  private:
   struct Deduced {};
   explicit constexpr TypeArg(Deduced) noexcept {}
-  ScalarType type_ = ScalarType::Undefined;
+  own::ScalarType type_ = own::ScalarType::Undefined;
   bool given_ = false;
 };
 
@@ -67,7 +67,7 @@ class DataPtr {
 
   constexpr void* get() const noexcept { return pointer_; }
   /// The dtype if none is given.
-  constexpr ScalarType type() const noexcept { return type_; }
+  constexpr own::ScalarType type() const noexcept { return type_; }
   /// Whether the bytes may be taken as another dtype.
   constexpr bool is_raw() const noexcept { return raw_; }
   constexpr bool is_readonly() const noexcept { return readonly_; }
@@ -77,15 +77,15 @@ class DataPtr {
   template <class T>
   using Sized = std::conditional_t<std::is_void_v<T>, char, T>;
   template <class T>
-  static constexpr ScalarType element_type() noexcept {
-    if (std::is_void_v<T>) return ScalarType::Float;
-    if (std::is_same_v<T, char>) return ScalarType::Char;
-    if (std::is_same_v<T, std::byte>) return ScalarType::Byte;
+  static constexpr own::ScalarType element_type() noexcept {
+    if (std::is_void_v<T>) return own::ScalarType::Float;
+    if (std::is_same_v<T, char>) return own::ScalarType::Char;
+    if (std::is_same_v<T, std::byte>) return own::ScalarType::Byte;
     return detail::scalar_type_of<T>();
   }
 
   void* pointer_ = nullptr;
-  ScalarType type_ = ScalarType::Float;
+  own::ScalarType type_ = own::ScalarType::Float;
   bool raw_;
   bool readonly_ = false;
   bool placeholder_ = false;
@@ -134,14 +134,14 @@ class Values {
   Values(std::initializer_list<T> list) noexcept
       : data_(list.begin()),
         count_(list.size()),
-        type_(CppTypeToScalarType<T>::value),
+        type_(detail::scalar_type_of<T>()),
         checked_(true) {}
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
             std::enable_if_t<
                 detail::is_container_v<Container> && !std::is_same_v<Container, Values>, int> = 0>
   Values(C&& container)
-      : type_(CppTypeToScalarType<typename detail::RangeElement<Container>::type>::value),
+      : type_(detail::scalar_type_of<typename detail::RangeElement<Container>::type>()),
         bytes_(detail::IsByteVector<Container>::value) {
     if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
       gather(container);
@@ -160,7 +160,7 @@ class Values {
 
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
-  ScalarType type() const noexcept { return type_; }
+  own::ScalarType type() const noexcept { return type_; }
   /// Whether each value must fit the dtype asked for, as what was written in source must.
   bool is_checked() const noexcept { return checked_; }
   /// Whether they are a std::vector<uint8_t>, which a dtype reinterprets.
@@ -201,7 +201,7 @@ class Values {
 
   const void* data_ = nullptr;
   size_t count_ = 0;
-  ScalarType type_ = ScalarType::Float;
+  own::ScalarType type_ = own::ScalarType::Float;
   bool checked_ = false;
   bool bytes_ = false;
   bool adoptable_ = false;

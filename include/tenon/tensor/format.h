@@ -222,7 +222,7 @@ TENON_LAZY void write_float(const FloatColumn& column, double value, const char*
 struct TensorText {
   enum class Pass { LookAt, Measure, Write };
 
-  TensorText(const ImplFields& source, const FormatOptions& asked, std::string& text) noexcept
+  TensorText(const TensorFields& source, const FormatOptions& asked, std::string& text) noexcept
       : tensor(source), out(text), options(asked) {
     options.edge_items = asked.edge_items < 0 ? 0 : asked.edge_items;
     options.width = asked.width < 0 ? 0 : asked.width;
@@ -238,7 +238,7 @@ struct TensorText {
     imaginary.plus = true;
   }
 
-  const ImplFields& tensor;
+  const TensorFields& tensor;
   std::string& out;
   FormatOptions options;
   bool shortened = false;
@@ -349,7 +349,7 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   if (writing) t.out += ']';
 }
 
-TENON_LAZY void write_elements(const ImplFields& tensor, const FormatOptions& options,
+TENON_LAZY void write_elements(const TensorFields& tensor, const FormatOptions& options,
                                std::string& out) {
   if (tensor.layout.numel == 0) {
     out += "[]";
@@ -388,8 +388,8 @@ TENON_LAZY void write_elements(const ImplFields& tensor, const FormatOptions& op
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
 TENON_LAZY std::string to_string(TensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
-  const detail::ImplFields& tensor = detail::fields(t);
-  const bool has_data = t.impl().has_data();
+  const detail::TensorFields& tensor = detail::fields(t);
+  const bool has_data = tensor.has_data();
   const bool readable = tensor.device.is_host_accessible() || tensor.layout.numel == 0;
   std::string out;
   if (has_data && readable) {

@@ -1,36 +1,26 @@
 // SPDX-License-Identifier: MIT
-// How every TensorImpl is made: check everything, allocate aside, commit. Functions here return
+// How every tensor is made: check everything, allocate aside, commit. Functions here return
 // Error and leave `deleter` and `values` untouched unless they succeed, so that the caller's copy
 // of the duty to release is what remains after a failure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
 #include "tenon/core/result.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/tensor/data.h"
+#include "tenon/tensor/draft.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
-#include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// Data up to this many bytes lies in one block with the metadata. Larger data gets a block of its
-/// own, which a growing tensor can release.
-inline constexpr size_t kMaxInlineBytes = 1024;
-
-enum class Contents : uint8_t { Uninitialized, Zero };
 
 inline Error check_type(ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type)))
@@ -45,53 +35,6 @@ inline Error check_cast(ScalarType from, ScalarType to,
     return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to,
                                      " but by CastMode::Truncate or Saturate, see to()"});
   }
-  return Error::Ok;
-}
-
-inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return ImplAccess::fields(*impl); }
-
-/// Makes an impl in `block` and puts it into `impl`, which is null. Constructed there rather than
-/// assigned: the two pointers, just stored, would be loaded as one vector, which waits for the
-/// store buffer.
-TENON_LAZY void start_impl(void* block, TensorImplPtr& impl) noexcept {
-  ::new (static_cast<void*>(&impl)) TensorImplPtr(
-      std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
-}
-
-/// Makes an impl to be filled in.
-TENON_LAZY Error new_impl(TensorImplPtr& impl) noexcept {
-  void* block = std::malloc(ImplAccess::kNodeSize);
-  if (TENON_UNLIKELY(block == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-  }
-  start_impl(block, impl);
-  return Error::Ok;
-}
-
-/// Makes an impl to be filled in, which has host memory of its own.
-TENON_LAZY Error new_owned_impl(size_t nbytes, Contents contents, TensorImplPtr& impl) noexcept {
-  if (nbytes <= kMaxInlineBytes) {
-    void* block = std::malloc(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1);
-    if (TENON_UNLIKELY(block == nullptr)) {
-      return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-    }
-    start_impl(block, impl);
-    ImplFields& made = fields(impl);
-    made.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
-    made.ownership = Ownership::Owned;
-    if (contents == Contents::Zero) std::memset(made.data, 0, nbytes);
-    return Error::Ok;
-  }
-  const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
-  if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
-  }
-  Deleter release(memory.base, &std::free);
-  TENON_TRY(new_impl(impl));
-  ImplFields& made = fields(impl);
-  made.data = memory.data;
-  made.ownership = Ownership::Owned;
-  made.deleter = std::move(release);
   return Error::Ok;
 }
 
@@ -124,17 +67,17 @@ TENON_LAZY Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, c
 /// Makes a tensor that owns its memory: dense and row-major, or with the strides given.
 TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                             ScalarType type, TensorShapeDynamism dynamism, Contents contents,
-                            TensorImplPtr& impl) noexcept {
+                            Draft& draft) noexcept {
   TENON_TRY(check_type(type));
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
   size_t nbytes = 0;
   TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
   TENON_TRY(compute_nbytes(reach, element_size, nbytes));
-  TENON_TRY(new_owned_impl(nbytes, contents, impl));
-  TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(impl).layout));
-  fields(impl).type = type;
-  fields(impl).settle(dynamism);
+  TENON_TRY(start_owned_draft(nbytes, contents, draft));
+  TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(draft).layout));
+  fields(draft).type = type;
+  fields(draft).settle(dynamism);
   return Error::Ok;
 }
 
@@ -142,7 +85,7 @@ TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims
 TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
                                    const Dims& strides, const TypeArg& type_arg,
                                    TensorShapeDynamism dynamism, const Device& device,
-                                   Deleter& deleter, TensorImplPtr& impl) noexcept {
+                                   Deleter& deleter, Draft& draft) noexcept {
   const ScalarType type = type_arg.value_or(data.type());
   TENON_TRY(check_type(type));
   if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
@@ -152,8 +95,8 @@ TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const
   if (TENON_UNLIKELY(deleter.error() != Error::Ok)) {
     return fail(deleter.error(), {"out of memory for the deleter"});
   }
-  TENON_TRY(new_impl(impl));
-  ImplFields& made = fields(impl);
+  TENON_TRY(start_draft(draft));
+  ImplFields& made = fields(draft);
   TENON_TRY(make_layout(sizes, dim_order, strides, elementSize(type), made.layout));
   const bool placeholder = data.is_placeholder() || device.type() == DeviceType::Template;
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !placeholder)) {
@@ -191,7 +134,7 @@ enum class Intake : uint8_t { Copy, Cast, Reinterpret };
 /// A tensor of the values, which it adopts or copies.
 TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
                                   const Dims& strides, ScalarType type, Intake intake,
-                                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
   TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
@@ -209,16 +152,16 @@ TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims&
   }
   const bool aligned =
       reinterpret_cast<uintptr_t>(values.data()) % (element_size < 16 ? element_size : 16) == 0;
-  TensorImplPtr made;
+  Draft made;
   if (values.is_adoptable() && intake != Intake::Cast && aligned) {
-    TENON_TRY(new_impl(made));
+    TENON_TRY(start_draft(made));
     TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(made).layout));
     fields(made).data = const_cast<void*>(values.data());
     fields(made).type = type;
     fields(made).ownership = Ownership::Adopted;
     fields(made).settle(dynamism);
     fields(made).deleter = std::move(values.owner());
-    impl = std::move(made);
+    draft = std::move(made);
     return Error::Ok;
   }
   TENON_TRY(make_owned(sizes, dim_order, strides, type, dynamism, Contents::Uninitialized, made));
@@ -232,7 +175,7 @@ TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims&
   } else {
     cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()));
   }
-  impl = std::move(made);
+  draft = std::move(made);
   return Error::Ok;
 }
 
@@ -240,7 +183,7 @@ TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims&
 /// there are.
 TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
                                   const Dims& dim_order, const Dims& strides, TypeArg type_arg,
-                                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
   const ScalarType type = type_arg.value_or(values.type());
   TENON_TRY(check_type(type));
   // A vector of bytes with a shape and a type is memory to be taken as that type.
@@ -248,32 +191,31 @@ TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
                         : type == values.type()                           ? Intake::Copy
                                                                           : Intake::Cast;
   if (intake == Intake::Cast) TENON_TRY(check_cast(values.type(), type));
-  if (flat) return make_from_values(values, {values.count()}, {}, {}, type, intake, dynamism, impl);
-  return make_from_values(values, sizes, dim_order, strides, type, intake, dynamism, impl);
+  if (flat)
+    return make_from_values(values, {values.count()}, {}, {}, type, intake, dynamism, draft);
+  return make_from_values(values, sizes, dim_order, strides, type, intake, dynamism, draft);
 }
 
 /// A 0-d tensor of the element at `element`.
-TENON_LAZY Error make_from_element(const void* element, ScalarType type,
-                                   TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_element(const void* element, ScalarType type, Draft& draft) noexcept {
   TENON_TRY(
-      make_owned({}, {}, {}, type, TensorShapeDynamism::STATIC, Contents::Uninitialized, impl));
-  std::memcpy(fields(impl).data, element, elementSize(type));
+      make_owned({}, {}, {}, type, TensorShapeDynamism::STATIC, Contents::Uninitialized, draft));
+  std::memcpy(fields(draft).data, element, elementSize(type));
   return Error::Ok;
 }
 
 /// A 0-d tensor of a value, which must fit the type.
-TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type,
-                                  TensorImplPtr& impl) noexcept {
+TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type, Draft& draft) noexcept {
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(type, value, element));
-  return make_from_element(element, type, impl);
+  return make_from_element(element, type, draft);
 }
 
 /// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
 /// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
 TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
                              ImplFields& made) noexcept {
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   const Extent& old = from.layout.extent;
   const Extent& extent = made.layout.extent;  // without elements its start, which may be the end
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
@@ -296,28 +238,21 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
   made.settle(from.dynamism);
-  // A handle over a raw TensorImpl* has nothing to keep: that memory is the caller's.
-  if (from.base != nullptr) {
-    made.base = from.base;
-  } else if (source.tensor().use_count() != 0) {
-    made.base = source.tensor().impl();
-  }
-  if (made.base != nullptr) fields(made.base).borrows.add();
+  keep_memory(source, made);
   return Error::Ok;
 }
 
 /// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
 TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
-                           const Dims& strides, int64_t storage_offset,
-                           TensorImplPtr& impl) noexcept {
+                           const Dims& strides, int64_t storage_offset, Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  const ImplFields& from = fields(source);
+  const TensorFields& from = fields(source);
   const Layout& old = from.layout;
-  TENON_TRY(new_impl(impl));
-  Layout& layout = fields(impl).layout;
+  TENON_TRY(start_draft(draft));
+  Layout& layout = fields(draft).layout;
   const bool same_sizes = sizes.empty() || sizes == old.sizes;
   if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
     TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), layout));
@@ -327,7 +262,7 @@ TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dim
                           inherit ? Dims(old.dim_order) : dim_order,
                           inherit ? old.strides : strides, elementSize(from.type), layout));
   }
-  return attach_view(source, from.type, storage_offset, fields(impl));
+  return attach_view(source, from.type, storage_offset, fields(draft));
 }
 
 template <class T>
@@ -337,59 +272,32 @@ struct IsResult<Result<T>> : std::true_type {
   using value_type = T;
 };
 
-/// Where a creator puts the impl that it makes: in the very object that it will return, since
-/// moving two pointers that were just stored waits for the store buffer.
-template <class T>
-struct Slot;
-template <>
-struct Slot<TensorImplPtr> {
-  TensorImplPtr value;
-  TensorImplPtr& impl() noexcept { return value; }
-  bool ready() const noexcept { return true; }
-};
-template <>
-struct Slot<Tensor> {
-  Tensor value;
-  TensorImplPtr& impl() noexcept { return ImplAccess::impl(value); }
-  bool ready() const noexcept { return true; }
-};
-template <>
-struct Slot<TensorPtr> {
-  TensorPtr value{new (std::nothrow) Tensor};
-  TensorImplPtr without_handle;
-  TensorImplPtr& impl() noexcept {
-    return value != nullptr ? ImplAccess::impl(*value) : without_handle;
+/// The value, or the error under the name of `function`, thrown or as a Result.
+template <class Out, class T>
+Out finish_value(const char* function, Error error, T&& value) {
+  if constexpr (IsResult<Out>::value) {
+    if (TENON_UNLIKELY(error != Error::Ok)) return blame(function, error);
+  } else {
+    raise_if(function, error);
   }
-  bool ready() const noexcept { return value != nullptr; }
-};
+  return Out(std::forward<T>(value));
+}
 
 /// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
-/// made.impl()));`
+/// made.draft()));`
 template <class Out>
 class Made {
  public:
-  TensorImplPtr& impl() noexcept { return slot_.impl(); }
+  Draft& draft() noexcept { return slot_.draft(); }
 
-  /// Whether nothing more can fail once the impl is made: for who must know before.
-  Error check_handle() const noexcept {
-    if (TENON_UNLIKELY(!slot_.ready())) {
-      return fail(Error::OutOfMemory, {"out of memory for a handle"});
-    }
-    return Error::Ok;
-  }
+  /// Makes what is returned of the draft; after that nothing can fail. finish() does so too: for
+  /// who must know before.
+  Error commit() noexcept { return slot_.commit(); }
 
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
-    if (error == Error::Ok) error = check_handle();
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      error = blame(function, error);
-      if constexpr (IsResult<Out>::value) {
-        return error;
-      } else {
-        raise_message(error, last_error_message());
-      }
-    }
-    return std::move(slot_.value);
+    if (error == Error::Ok) error = commit();
+    return finish_value<Out>(function, error, std::move(slot_.value));
   }
 
  private:

@@ -21,13 +21,30 @@
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
+#if TENON_ATEN_MODE
+#include "tenon/aten/random.h"
+#else
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Fills a tensor or a draft as a plan for its type says.
+template <class T>
+Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexcept {
+  return fill_random_fields(fields(tensor), plan, generator);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 /// What may follow the other arguments, each or none: a type, a dynamism, a generator.
 class RandomOptions {
  public:
   template <class... Options>
-  explicit RandomOptions(ScalarType otherwise, Options&... options) noexcept : type(otherwise) {
+  explicit RandomOptions(own::ScalarType otherwise, Options&... options) noexcept
+      : type(otherwise) {
     (take(options), ...);
   }
 
@@ -35,11 +52,11 @@ class RandomOptions {
     return generator_ != nullptr ? *generator_ : default_generator();
   }
 
-  ScalarType type;
+  own::ScalarType type;
   TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
 
  private:
-  void take(ScalarType given) noexcept { type = given; }
+  void take(ScalarType given) noexcept { type = detail::own_type(given); }
   void take(TensorShapeDynamism given) noexcept { dynamism = given; }
   void take(Generator& given) noexcept { generator_ = &given; }
 
@@ -81,8 +98,8 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
 }
 
 /// Fills a tensor as a plan for its type says.
-TENON_LAZY Error fill_random(const ImplFields& tensor, const RandomPlan& plan,
-                             Generator& generator) noexcept {
+TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
+                                    Generator& generator) noexcept {
   const int64_t numel = tensor.layout.numel;
   if (numel == 0) return Error::Ok;
   const TensorView view = view_of(tensor);
@@ -148,26 +165,26 @@ struct AllIntegers {
 template <class Kind, class Out, class... Arguments>
 Error make_random(Made<Out>& made, const Dims& sizes, const Dims& strides,
                   const RandomOptions& options, Arguments... arguments) noexcept {
-  TENON_TRY(made.check_handle());  // before the generator advances
   RandomPlan plan;
   TENON_TRY(Kind::plan(plan, options.type, arguments...));
   // Gaps hold no elements: they are zeros.
   const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, made.impl()));
-  return fill_random(fields(made.impl()), plan, options.generator());
+  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, made.draft()));
+  TENON_TRY(made.commit());  // before the generator advances
+  return fill_random(made.draft(), plan, options.generator());
 }
 
 template <class Kind, class Out, class... Arguments>
 Error make_random_like(Made<Out>& made, const TensorArg& source, const RandomOptions& options,
                        Arguments... arguments) noexcept {
-  TENON_TRY(made.check_handle());
   TENON_TRY(check_defined(source, "the source tensor"));
   const ScalarType type =
       options.type == ScalarType::Undefined ? fields(source).type : options.type;
   RandomPlan plan;
   TENON_TRY(Kind::plan(plan, type, arguments...));
-  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, made.impl()));
-  return fill_random(fields(made.impl()), plan, options.generator());
+  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, made.draft()));
+  TENON_TRY(made.commit());  // before the generator advances
+  return fill_random(made.draft(), plan, options.generator());
 }
 
 template <class Kind, class... Arguments>
@@ -176,7 +193,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   RandomPlan plan;
   Error error = check_destination(tensor, "the tensor");
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
-  if (error == Error::Ok) error = fill_random(fields(tensor), plan, generator);
+  if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
 }
 
@@ -213,9 +230,9 @@ struct RandomLike {
   template <class... Options>
   Out operator()(TensorArg source, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random_like<Kind>(made, source,
-                                                 RandomOptions(ScalarType::Undefined, options...)));
+    return made.finish(function,
+                       detail::make_random_like<Kind>(
+                           made, source, RandomOptions(own::ScalarType::Undefined, options...)));
   }
 };
 
@@ -256,9 +273,9 @@ struct RandomBetweenLike {
   template <class... Options>
   Out operator()(TensorArg source, Argument a, Argument b, Options&&... options) const {
     detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_random_like<Kind>(
-                           made, source, RandomOptions(ScalarType::Undefined, options...), a, b));
+    return made.finish(
+        function, detail::make_random_like<Kind>(
+                      made, source, RandomOptions(own::ScalarType::Undefined, options...), a, b));
   }
 };
 

@@ -4,15 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <cstdlib>
 #include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/draft.h"
 #include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_impl.h"
+#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -45,7 +45,7 @@ inline Error plan_resize(const Dims& old_sizes, const Dims& sizes, TensorShapeDy
 }
 
 /// Whether the tensor may leave its memory for a larger one of `count` elements.
-inline Error check_can_grow(const ImplFields& tensor, int64_t count) noexcept {
+inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
                      tensor.ownership == Ownership::View)) {
     return fail(Error::NotSupported,
@@ -56,7 +56,7 @@ inline Error check_can_grow(const ImplFields& tensor, int64_t count) noexcept {
   if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
     return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot grow from the host"});
   }
-  if (TENON_UNLIKELY(tensor.borrows.any())) {
+  if (TENON_UNLIKELY(is_borrowed(tensor))) {
     return fail(Error::InUse,
                 {"room for ", count,
                  " elements needs other memory, but a view or blob of the tensor is alive"});
@@ -65,7 +65,7 @@ inline Error check_can_grow(const ImplFields& tensor, int64_t count) noexcept {
 }
 
 /// Allocates room for `capacity` elements aside, or for `needed` if that is too much.
-inline Error allocate_grown(const ImplFields& tensor, int64_t& capacity, int64_t needed,
+inline Error allocate_grown(const Resizable& tensor, int64_t& capacity, int64_t needed,
                             Allocation& memory) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   for (;;) {
@@ -82,49 +82,9 @@ inline Error allocate_grown(const ImplFields& tensor, int64_t& capacity, int64_t
   }
 }
 
-/// Moves the first `kept` elements to the new memory and releases the old one. Cannot fail.
-inline void replace_memory(ImplFields& tensor, const Allocation& memory, int64_t capacity,
-                           int64_t kept) noexcept {
-  const auto kept_bytes = static_cast<size_t>(kept) * elementSize(tensor.type);
-  if (kept_bytes != 0) std::memcpy(memory.data, tensor.data, kept_bytes);
-  tensor.deleter = Deleter(memory.base, &std::free);
-  tensor.data = memory.data;
-  tensor.capacity = capacity;
-  tensor.ownership = Ownership::Owned;
-}
-
-/// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
-/// with nothing changed, when it is any other case.
-inline bool resize_in_place(ImplFields& tensor, const Dims& sizes) noexcept {
-  Layout& layout = tensor.layout;
-  const size_t rank = layout.sizes.size();
-  if (tensor.dynamism == TensorShapeDynamism::STATIC || !layout.row_major || sizes.size() != rank ||
-      rank > Dims::kInlineSize) {
-    return false;
-  }
-  int64_t strides[Dims::kInlineSize];
-  const int64_t* const size = sizes.data();
-  DensePass pass;
-  for (size_t d = rank; d-- > 0;) {
-    strides[d] = pass.product;
-    pass.take(size[d]);
-  }
-  // Room for the elements implies that their bytes do not overflow; without elements it implies
-  // nothing.
-  if (pass.overflow || pass.signs < 0 || pass.empty || pass.product > tensor.capacity) return false;
-  for (size_t d = 0; d < rank; ++d) {
-    layout.sizes[d] = size[d];
-    layout.strides[d] = strides[d];
-  }
-  layout.numel = pass.product;
-  layout.extent = Extent{0, pass.product - 1};
-  return true;
-}
-
-inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
-  if (TENON_UNLIKELY(impl == nullptr))
-    return fail(Error::InvalidState, {"the tensor is undefined"});
-  ImplFields& tensor = ImplAccess::fields(*impl);
+inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
+  TENON_TRY(check_defined(handle, "the tensor"));
+  auto&& tensor = resizable(handle);
   const size_t element_size = elementSize(tensor.type);
   if (resize_in_place(tensor, sizes)) return Error::Ok;
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
@@ -140,20 +100,22 @@ inline Error resize_impl(TensorImpl* impl, const Dims& sizes) noexcept {
   Layout layout;
   TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr, element_size,
                               layout));
-  if (plan.new_capacity != 0) {
-    Allocation memory{nullptr, nullptr};
-    TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
-    const int64_t reach = tensor.layout.reach();
-    replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
+  if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
+  Allocation memory{nullptr, nullptr};
+  TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
+  const int64_t reach = tensor.layout.reach();
+  const Error error = replace_layout(tensor, std::move(layout));
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    std::free(memory.base);
+    return error;
   }
-  tensor.layout = std::move(layout);
+  replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
   return Error::Ok;
 }
 
-inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
-  if (TENON_UNLIKELY(impl == nullptr))
-    return fail(Error::InvalidState, {"the tensor is undefined"});
-  ImplFields& tensor = ImplAccess::fields(*impl);
+inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
+  TENON_TRY(check_defined(handle, "the tensor"));
+  auto&& tensor = resizable(handle);
   const size_t element_size = elementSize(tensor.type);
   const size_t room = static_cast<size_t>(tensor.capacity) * element_size;
   if (nbytes <= room) return Error::Ok;
@@ -190,12 +152,11 @@ inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
 /// doubling.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 [[nodiscard]] inline Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
-  const Error error = detail::resize_impl(tensor.unsafeGetTensorImpl(), sizes);
+  const Error error = detail::resize(tensor, sizes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor", error) : error;
 }
 [[nodiscard]] inline Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
-  const Error error =
-      detail::resize_impl(tensor != nullptr ? tensor->unsafeGetTensorImpl() : nullptr, sizes);
+  const Error error = detail::resize(tensor, sizes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor_ptr", error) : error;
 }
 
@@ -205,12 +166,11 @@ inline Error reserve_impl(TensorImpl* impl, size_t nbytes) noexcept {
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.
 [[nodiscard]] inline Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
-  const Error error = detail::reserve_impl(tensor.unsafeGetTensorImpl(), nbytes);
+  const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;
 }
 [[nodiscard]] inline Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
-  const Error error =
-      detail::reserve_impl(tensor != nullptr ? tensor->unsafeGetTensorImpl() : nullptr, nbytes);
+  const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor_ptr", error) : error;
 }
 

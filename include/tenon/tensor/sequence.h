@@ -102,7 +102,7 @@ void store_sequence(ScalarType type, void* out, Number start, Number step, int64
 
 template <class Number>
 Error make_arange(Number start, Number end, Number step, ScalarType type,
-                  TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
   TENON_TRY(check_type(type));
@@ -112,14 +112,13 @@ Error make_arange(Number start, Number end, Number step, ScalarType type,
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_owned({count}, {}, {}, type, dynamism, Contents::Uninitialized, impl));
-  store_sequence(type, fields(impl).data, start, step, 0, count);
+  TENON_TRY(make_owned({count}, {}, {}, type, dynamism, Contents::Uninitialized, draft));
+  store_sequence(type, fields(draft).data, start, step, 0, count);
   return Error::Ok;
 }
 
 TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
-                             TypeArg type, TensorShapeDynamism dynamism,
-                             TensorImplPtr& impl) noexcept {
+                             TypeArg type, TensorShapeDynamism dynamism, Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (TENON_UNLIKELY(argument->isComplex())) {
       return fail(Error::InvalidType, {"the complex value ", *argument, " has no order"});
@@ -132,15 +131,15 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
       }
     }
     return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(),
-                       type.value_or(ScalarType::Long), dynamism, impl);
+                       type.value_or(ScalarType::Long), dynamism, draft);
   }
   return make_arange(start.to<double>(), end.to<double>(), step.to<double>(),
-                     type.value_or(ScalarType::Float), dynamism, impl);
+                     type.value_or(ScalarType::Float), dynamism, draft);
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
 TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType type,
-                           TensorShapeDynamism dynamism, TensorImplPtr& impl) noexcept {
+                           TensorShapeDynamism dynamism, Draft& draft) noexcept {
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -162,8 +161,8 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, impl));
-  auto* out = static_cast<char*>(fields(impl).data);
+  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, draft));
+  auto* out = static_cast<char*>(fields(draft).data);
   const auto size = static_cast<int64_t>(elementSize(type));
   if (inner == 1) {
     for (int64_t done = 0; done < numel; done += length) {
@@ -181,11 +180,11 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
 }
 
 TENON_LAZY Error make_eye(int64_t n, int64_t m, ScalarType type, TensorShapeDynamism dynamism,
-                          TensorImplPtr& impl) noexcept {
+                          Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(type, 1, one));
-  TENON_TRY(make_owned({n, m}, {}, {}, type, dynamism, Contents::Zero, impl));
-  auto* out = static_cast<char*>(fields(impl).data);
+  TENON_TRY(make_owned({n, m}, {}, {}, type, dynamism, Contents::Zero, draft));
+  auto* out = static_cast<char*>(fields(draft).data);
   const auto size = static_cast<int64_t>(elementSize(type));
   for (int64_t i = 0; i < n && i < m; ++i)
     std::memcpy(out + (i * m + i) * size, one, elementSize(type));
@@ -218,7 +217,7 @@ struct Arange {
            TensorShapeDynamism dynamism) const {
     detail::Made<Out> made;
     return made.finish(function,
-                       detail::make_arange(start, end, step, type, dynamism, made.impl()));
+                       detail::make_arange(start, end, step, type, dynamism, made.draft()));
   }
 };
 
@@ -234,7 +233,8 @@ struct Iota {
   Out operator()(const Dims& sizes, OptionalIndex axis = none, ScalarType type = ScalarType::Long,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_iota(sizes, axis, type, dynamism, made.impl()));
+    return made.finish(
+        function, detail::make_iota(sizes, axis, detail::own_type(type), dynamism, made.draft()));
   }
 };
 
@@ -247,7 +247,8 @@ struct Eye {
   Out operator()(int64_t n, OptionalIndex m = none, ScalarType type = ScalarType::Float,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::make_eye(n, m.value_or(n), type, dynamism, made.impl()));
+    return made.finish(function, detail::make_eye(n, m.value_or(n), detail::own_type(type),
+                                                  dynamism, made.draft()));
   }
   Out operator()(int64_t n, ScalarType type,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {

@@ -2,6 +2,12 @@
 // Tensor: the handle that programs hold.
 #pragma once
 
+#include "tenon/config.h"
+
+#if TENON_ATEN_MODE
+#include "tenon/aten/tensor.h"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,10 +16,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/scalar.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/tensor/accessor.h"
+#include "tenon/tensor/elements.h"
 #include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
@@ -67,9 +71,7 @@ class Tensor {
   bool is_readonly() const { return get("is_readonly").is_readonly(); }
   /// Whether element 0 is at a multiple of n bytes.
   bool is_aligned(size_t n) const {
-    const TensorImpl& impl = get("is_aligned");
-    TENON_CHECK(n != 0, Error::InvalidArgument, "is_aligned: 0 is not an alignment");
-    return reinterpret_cast<uintptr_t>(impl.data()) % n == 0;
+    return detail::is_aligned("is_aligned", get("is_aligned").fields_, n);
   }
 
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
@@ -79,22 +81,23 @@ class Tensor {
   /// cannot read.
   template <class T>
   const T* const_data_ptr() const {
-    return get("const_data_ptr").checked_data<const T>("const_data_ptr");
+    return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr").fields_);
   }
   /// Element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const {
-    get("mutable_data_ptr").check_writable("mutable_data_ptr");
-    return impl_->fields_.data;
+    const detail::TensorFields& tensor = get("mutable_data_ptr").fields_;
+    detail::raise_if("mutable_data_ptr", detail::check_writable(tensor));
+    return tensor.data;
   }
   template <class T>
   T* mutable_data_ptr() const {
-    return get("mutable_data_ptr").checked_data<T>("mutable_data_ptr");
+    return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr").fields_);
   }
   /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
   template <class T>
   T* data_ptr() const {
-    return get("data_ptr").checked_data<T>("data_ptr");
+    return detail::typed_data<T>("data_ptr", get("data_ptr").fields_);
   }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
@@ -102,11 +105,7 @@ class Tensor {
   /// contiguous.
   template <class T>
   Span<T> data() const {
-    const TensorImpl& impl = get_with_data("data");
-    T* const first = impl.checked_data<T>("data");
-    TENON_CHECK(impl.is_contiguous(), Error::InvalidState, "data: strides ", impl.strides(),
-                " of sizes ", impl.sizes(), " are not contiguous");
-    return Span<T>(first, static_cast<size_t>(impl.numel()));
+    return detail::span_of<T>("data", get("data").fields_);
   }
 
   /// Indexed access, `accessor<float, 2>()[i][j]`; T is const for a read-only tensor. Valid until
@@ -115,11 +114,7 @@ class Tensor {
   /// placeholder.
   template <class T, size_t N>
   TensorAccessor<T, N> accessor() const {
-    const TensorImpl& impl = get_with_data("accessor");
-    TENON_CHECK(impl.dim() == static_cast<int64_t>(N), Error::InvalidArgument,
-                "accessor: asked for ", N, " dimensions, the tensor has ", impl.dim());
-    return TensorAccessor<T, N>(impl.checked_data<T>("accessor"), impl.sizes().data(),
-                                impl.strides().data());
+    return detail::accessor_of<T, N>("accessor", get("accessor").fields_);
   }
 
   /// The value of a tensor with one element.
@@ -128,15 +123,7 @@ class Tensor {
   /// read.
   template <class T>
   T item() const {
-    const TensorImpl& impl = get_with_data("item");
-    TENON_CHECK(impl.numel() == 1, Error::InvalidArgument, "item: a tensor of sizes ", impl.sizes(),
-                " has ", impl.numel(), " elements, expected 1");
-    TENON_CHECK(impl.device().is_host_accessible(), Error::NotSupported, "item: memory on ",
-                impl.device(), " cannot be read by the host");
-    const Scalar value = detail::load_scalar(impl.scalar_type(), impl.data());
-    TENON_CHECK(value.fits<T>(), Error::InvalidArgument, "item: ", value, " does not fit ",
-                CppTypeToScalarType<T>::value);
-    return value.to<T>();
+    return detail::item_of<T>("item", get("item").fields_);
   }
 
   /// The memory described, not owned: valid while the tensor lives and is not resized.
@@ -174,12 +161,6 @@ class Tensor {
     TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");
     return *impl_;
   }
-  const TensorImpl& get_with_data(const char* function) const {
-    const TensorImpl& impl = get(function);
-    TENON_CHECK(impl.has_data(), Error::InvalidState, function,
-                ": the tensor is a placeholder without data");
-    return impl;
-  }
   const TensorImpl* owner() const noexcept {
     return impl_->fields_.base != nullptr ? impl_->fields_.base.get() : impl_.get();
   }
@@ -194,3 +175,4 @@ static_assert(sizeof(Tensor) == 2 * sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 
 TENON_END_NAMESPACE
+#endif

@@ -3,6 +3,11 @@
 #pragma once
 
 #include "tenon/config.h"
+
+#if TENON_ATEN_MODE
+#include "tenon/aten/tensor.h"
+#else
+
 #include "tenon/core/error.h"
 #include "tenon/tensor/tensor.h"
 
@@ -44,3 +49,4 @@ inline ImplFields& fields(const TensorArg& tensor) noexcept {
 
 }  // namespace detail
 TENON_END_NAMESPACE
+#endif

@@ -2,41 +2,30 @@
 // TensorImpl: metadata, the memory it describes, and the duty to release that memory.
 #pragma once
 
+#include "tenon/config.h"
+
+#if TENON_ATEN_MODE
+#include "tenon/aten/tensor.h"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/deleter.h"
+#include "tenon/tensor/elements.h"
+#include "tenon/tensor/fields.h"
 
 #if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
 #include <atomic>
 #endif
 
 TENON_BEGIN_NAMESPACE
-
-/// Whether and how a tensor's shape may change.
-/// Source: ExecuTorch, where DYNAMIC_UNBOUND cannot grow.
-enum class TensorShapeDynamism : uint8_t {
-  STATIC = 0,           ///< never
-  DYNAMIC_BOUND = 1,    ///< up to the element count at creation; the memory never moves
-  DYNAMIC_UNBOUND = 2,  ///< without limit; owned memory is reallocated to grow
-  DYNAMIC = DYNAMIC_UNBOUND,
-};
-
-/// Whose memory a tensor describes.
-enum class Ownership : uint8_t {
-  Owned,     ///< allocated by tenon
-  Adopted,   ///< came in with a deleter, or as a container
-  Borrowed,  ///< the caller's, who keeps it alive
-  View,      ///< another tensor's, which the view keeps alive
-};
 
 class Tensor;
 class TensorImpl;
@@ -45,12 +34,6 @@ class TensorImpl;
 using TensorImplPtr = std::shared_ptr<TensorImpl>;
 
 namespace detail {
-
-constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
-  return dynamism == TensorShapeDynamism::STATIC          ? "STATIC"
-         : dynamism == TensorShapeDynamism::DYNAMIC_BOUND ? "DYNAMIC_BOUND"
-                                                          : "DYNAMIC_UNBOUND";
-}
 
 /// Counts those who borrow an impl's memory; any thread may come and go.
 class BorrowCount {
@@ -74,33 +57,12 @@ class BorrowCount {
 #endif
 };
 
-/// What a TensorImpl holds. Creators fill it in place: copying a layout that has just been written
-/// costs more than computing it.
-struct ImplFields {
-  Layout layout;
-  void* data = nullptr;
-  int64_t capacity = 0;  // elements of room from data upward
-  ScalarType type = ScalarType::Float;
-  TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
-  Ownership ownership = Ownership::Borrowed;
-  bool readonly = false;
+/// What a TensorImpl holds.
+struct ImplFields : TensorFields {
   BorrowCount borrows;
-  Device device;
   TensorImplPtr base;  // whose memory it is, for a view; counted there as a borrow
   Deleter deleter;     // last, so that it goes first, before what it may refer to
-
-  /// Derives the rest once layout, data and type are there.
-  void settle(TensorShapeDynamism asked) noexcept {
-    dynamism = layout.sizes.empty() ? TensorShapeDynamism::STATIC : asked;
-    // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
-    capacity = layout.reach() < layout.numel ? layout.reach() : layout.numel;
-  }
 };
-
-/// The memory described, not owned.
-inline TensorView view_of(const ImplFields& tensor) noexcept {
-  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
-}
 
 struct ImplAccess;
 
@@ -137,9 +99,7 @@ class TensorImpl {
     };
     const Error error =
         make_layout(list(sizes), list(dim_order), list(strides), elementSize(type), fields_.layout);
-    if (error != Error::Ok) {
-      detail::raise_message(detail::blame("TensorImpl", error), last_error_message());
-    }
+    detail::raise_if("TensorImpl", error);
     fields_.data = data;
     fields_.type = type;
     fields_.settle(dynamism);
@@ -157,9 +117,7 @@ class TensorImpl {
 
   int64_t dim() const noexcept { return static_cast<int64_t>(fields_.layout.sizes.size()); }
   int64_t numel() const noexcept { return fields_.layout.numel; }
-  size_t nbytes() const noexcept {
-    return static_cast<size_t>(fields_.layout.numel) * element_size();
-  }
+  size_t nbytes() const noexcept { return fields_.nbytes(); }
   /// The size of dimension d; negative d counts from the end.
   /// Errors: OutOfBounds.
   int64_t size(int64_t d) const { return fields_.layout.sizes[wrap("size", d)]; }
@@ -178,23 +136,23 @@ class TensorImpl {
   bool is_readonly() const noexcept { return fields_.readonly; }
   bool is_contiguous() const noexcept { return fields_.layout.is_contiguous(); }
   /// Whether elements exist that can be read: false for a placeholder.
-  bool has_data() const noexcept { return fields_.data != nullptr || fields_.layout.numel == 0; }
+  bool has_data() const noexcept { return fields_.has_data(); }
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
   const void* data() const noexcept { return fields_.data; }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const {
-    check_writable("mutable_data");
+    detail::raise_if("mutable_data", detail::check_writable(fields_));
     return fields_.data;
   }
   /// Errors: InvalidType unless T is the dtype; NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const {
-    return checked_data<const T>("data");
+    return detail::typed_data<const T>("data", fields_);
   }
   template <class T>
   T* mutable_data() const {
-    return checked_data<T>("mutable_data");
+    return detail::typed_data<T>("mutable_data", fields_);
   }
 
   /// Binds memory to a placeholder, or rebinds a borrowed tensor: how a planner or a runtime places
@@ -203,9 +161,7 @@ class TensorImpl {
   /// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
   /// Errors: InvalidState for a tensor whose memory is not the caller's.
   void set_data(void* data) {
-    TENON_CHECK(
-        fields_.ownership == Ownership::Borrowed, Error::InvalidState,
-        "set_data: the tensor's memory is not borrowed from the caller, so it cannot be replaced");
+    detail::raise_if("set_data", detail::check_can_bind(fields_));
     fields_.data = data;
   }
 
@@ -219,21 +175,6 @@ class TensorImpl {
                 " is out of range for a tensor of ", rank, " dimensions");
     return static_cast<size_t>(d < 0 ? d + rank : d);
   }
-  /// Element 0 as a T, for reading only when T is const.
-  template <class T>
-  T* checked_data(const char* function) const {
-    constexpr ScalarType asked = CppTypeToScalarType<T>::value;
-    TENON_CHECK(asked == fields_.type, Error::InvalidType, function, ": asked for ", asked,
-                ", but the tensor's dtype is ", fields_.type);
-    TENON_CHECK(fields_.device.is_host_accessible(), Error::NotSupported, function, ": memory on ",
-                fields_.device, " cannot be read by the host");
-    if (!std::is_const_v<T>) check_writable(function);
-    return static_cast<T*>(fields_.data);
-  }
-  void check_writable(const char* function) const {
-    TENON_CHECK(!fields_.readonly, Error::InvalidState, function, ": the tensor is read-only");
-  }
-
   detail::ImplFields fields_;
 };
 
@@ -281,3 +222,4 @@ struct ImplAccess {
 }  // namespace detail
 
 TENON_END_NAMESPACE
+#endif

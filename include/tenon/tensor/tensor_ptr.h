@@ -41,13 +41,14 @@ struct MakeTensor {
   Out operator()(T value) const {
     detail::Made<Out> made;
     return made.finish(
-        function, detail::make_from_element(&value, CppTypeToScalarType<T>::value, made.impl()));
+        function, detail::make_from_element(&value, detail::scalar_type_of<T>(), made.draft()));
   }
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Out operator()(T value, ScalarType type) const {
     detail::Made<Out> made;
-    Error error = detail::check_cast(CppTypeToScalarType<T>::value, type);
-    if (error == Error::Ok) error = detail::make_from_scalar(value, type, made.impl());
+    Error error = detail::check_cast(detail::scalar_type_of<T>(), detail::own_type(type));
+    if (error == Error::Ok)
+      error = detail::make_from_scalar(value, detail::own_type(type), made.draft());
     return made.finish(function, error);
   }
 
@@ -57,7 +58,7 @@ struct MakeTensor {
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     detail::Made<Out> made;
     return made.finish(
-        function, detail::make_from_values(values, true, {}, {}, {}, type, dynamism, made.impl()));
+        function, detail::make_from_values(values, true, {}, {}, {}, type, dynamism, made.draft()));
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
@@ -98,7 +99,7 @@ struct MakeTensor {
     detail::Made<Out> made;
     return made.finish(function,
                        detail::make_from_pointer(data, sizes, dim_order, strides, type, dynamism,
-                                                 Device(), release, made.impl()));
+                                                 Device(), release, made.draft()));
   }
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
@@ -107,14 +108,18 @@ struct MakeTensor {
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     detail::Made<Out> made;
-    made.impl() = std::move(impl);
-    return made.finish(function, made.impl() != nullptr
-                                     ? Error::Ok
-                                     : detail::fail(Error::InvalidState, {"the impl is null"}));
+    if (TENON_UNLIKELY(impl == nullptr)) {
+      return made.finish(function, detail::fail(Error::InvalidState, {"the impl is null"}));
+    }
+    detail::share_impl(std::move(impl), made.draft());
+    return made.finish(function, Error::Ok);
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
-    return (*this)(tensor != nullptr ? tensor->impl() : TensorImplPtr());
+    detail::Made<Out> made;
+    const Error error = detail::check_defined(tensor, "the tensor");
+    if (error == Error::Ok) detail::share_impl(*tensor, made.draft());
+    return made.finish(function, error);
   }
 
   /// A view: metadata of its own over the memory of `source`, which it keeps alive. Empty lists
@@ -128,7 +133,7 @@ struct MakeTensor {
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
     detail::Made<Out> made;
     return made.finish(function, detail::make_view(source, sizes, dim_order, strides,
-                                                   storage_offset, made.impl()));
+                                                   storage_offset, made.draft()));
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
@@ -140,7 +145,7 @@ struct MakeTensor {
            TypeArg type, TensorShapeDynamism dynamism) const {
     detail::Made<Out> made;
     return made.finish(function, detail::make_from_values(values, false, sizes, dim_order, strides,
-                                                          type, dynamism, made.impl()));
+                                                          type, dynamism, made.draft()));
   }
 };
 

@@ -168,7 +168,7 @@ class TensorPtrMaker {
     }
     return made.finish(
         function, detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                            device_, deleter_, made.impl()));
+                                            device_, deleter_, made.draft()));
   }
 
   DataPtr data_;
@@ -255,7 +255,7 @@ struct FromBlob {
     Deleter release(data.get(), std::move(deleter));
     detail::Made<Out> made;
     return made.finish(function, detail::make_from_pointer(data, sizes, {}, strides, type, dynamism,
-                                                           Device(), release, made.impl()));
+                                                           Device(), release, made.draft()));
   }
 };
 

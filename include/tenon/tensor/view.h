@@ -32,10 +32,9 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Makes the view of `source` that has `shape`.
-TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape,
-                           TensorImplPtr& impl) noexcept {
-  TENON_TRY(new_impl(impl));
-  Layout& layout = fields(impl).layout;
+TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
+  TENON_TRY(start_draft(draft));
+  Layout& layout = fields(draft).layout;
   TENON_TRY(make_layout(shape.sizes, {}, shape.strides, elementSize(shape.type), layout));
   const ArrayRef<DimOrderType> order = shape.dim_order;
   if (order.size() == layout.dim_order.size() && order != layout.dim_order &&
@@ -43,7 +42,7 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape,
     for (size_t i = 0; i < order.size(); ++i) layout.dim_order[i] = order[i];
     layout.row_major = false;
   }
-  return attach_view(source, shape.type, shape.offset, fields(impl));
+  return attach_view(source, shape.type, shape.offset, fields(draft));
 }
 
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.
@@ -55,7 +54,7 @@ Tensor edited_view(const char* function, const TensorArg& source, const Edit& ed
     ViewShape shape(fields(source));
     TENON_TRY(shape.check());
     TENON_TRY(edit(shape));
-    return make_view(source, shape, made.impl());
+    return make_view(source, shape, made.draft());
   };
   return made.finish(function, make());
 }
@@ -188,8 +187,9 @@ TENON_LAZY Tensor as_strided(TensorArg t, const Dims& sizes, const Dims& strides
 /// larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
 TENON_LAZY Tensor view_as_type(TensorArg t, ScalarType type) {
-  return detail::edited_view("view_as_type", t,
-                             [&](detail::ViewShape& s) { return s.view_as_type(type); });
+  return detail::edited_view("view_as_type", t, [&](detail::ViewShape& s) {
+    return s.view_as_type(detail::own_type(type));
+  });
 }
 
 TENON_END_NAMESPACE

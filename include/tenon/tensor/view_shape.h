@@ -54,7 +54,7 @@ class ViewShape {
   int64_t offset = 0;
   ScalarType type;
 
-  explicit ViewShape(const ImplFields& source) noexcept
+  explicit ViewShape(const TensorFields& source) noexcept
       : sizes(source.layout.sizes),
         strides(source.layout.strides),
         dim_order(source.layout.dim_order),

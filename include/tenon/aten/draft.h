@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// ATen mode's Draft and Resizable, see tensor/draft.h: an at::Tensor in the making.
+//
+// The memory is a c10::Storage whose DataPtr releases it. Whoever shares the storage, a view of
+// tenon's or ATen's or a Blob, borrows the memory: that is what the storage's count says.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/Storage.h>
+#include <c10/core/TensorOptions.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "tenon/aten/device.h"
+#include "tenon/aten/errors.h"
+#include "tenon/config.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/memory.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+enum class Contents : uint8_t { Uninitialized, Zero };
+
+/// What a tensor is to be made of.
+struct ImplFields : TensorFields {
+  const at::Tensor* base = nullptr;  // of a view, the source, which outlives the draft
+  void* block = nullptr;             // for free(), of memory of its own
+  Deleter deleter;
+};
+
+/// Releases what make_storage() has put into a DataPtr.
+inline void release_block(void* block) { std::free(block); }
+inline void release_deleter(void* deleter) { delete static_cast<Deleter*>(deleter); }
+
+/// A tensor in the making. What it owns is released with it, unless it was committed.
+class Draft {
+ public:
+  Draft() noexcept = default;
+  Draft(Draft&& other) noexcept : fields_(std::move(other.fields_)), impl_(std::move(other.impl_)) {
+    other.fields_.block = nullptr;
+  }
+  Draft& operator=(Draft&& other) noexcept {
+    if (this != &other) {
+      this->~Draft();
+      ::new (static_cast<void*>(this)) Draft(std::move(other));
+    }
+    return *this;
+  }
+  ~Draft() { std::free(fields_.block); }
+
+  using ImplPtr = c10::intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
+
+  ImplFields& fields() noexcept { return fields_; }
+  const ImplPtr& impl() const noexcept { return impl_; }
+  void share(ImplPtr impl) noexcept { impl_ = std::move(impl); }
+
+  /// Makes the TensorImpl.
+  /// Errors: NotSupported for what ATen does not have, OutOfMemory.
+  Error commit() noexcept {
+    if (impl_.defined()) return Error::Ok;
+    TENON_TRY(check());
+    return call_libtorch([this] { return make_impl(); });
+  }
+
+ private:
+  /// Whether ATen has such tensors.
+  Error check() noexcept {
+    if (TENON_UNLIKELY(fields_.readonly)) {
+      return fail(
+          Error::NotSupported,
+          {"ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what is "
+           "read-only, a const_cast lends it to be written"});
+    }
+    Layout& layout = fields_.layout;
+    for (size_t d = 0; d < layout.strides.size(); ++d) {
+      int64_t& stride = layout.strides[d];
+      if (TENON_UNLIKELY(stride < 0 && layout.sizes[d] > 1 && layout.numel != 0)) {
+        return fail(Error::NotSupported, {"strides ", layout.strides, " for sizes ", layout.sizes,
+                                          ": ATen has no negative ones"});
+      }
+      stride = magnitude(stride);  // of size 1, or without elements: it means nothing
+    }
+    if (TENON_UNLIKELY(static_cast<int>(fields_.type) >=
+                       static_cast<int>(c10::ScalarType::NumOptions))) {
+      return fail(Error::NotSupported, {"this libtorch has no dtype ", fields_.type});
+    }
+    return Error::Ok;
+  }
+
+  Error make_storage(c10::Device device, c10::Storage& storage) {
+    // A storage of Meta is as long as one with memory: views are checked against it.
+    const size_t nbytes =
+        fields_.data == nullptr && !device.is_meta()
+            ? 0
+            : static_cast<size_t>(fields_.layout.reach()) * elementSize(fields_.type);
+    c10::DataPtr memory;
+    if (fields_.block != nullptr) {
+      memory =
+          c10::DataPtr(fields_.data, std::exchange(fields_.block, nullptr), &release_block, device);
+    } else if (fields_.deleter) {
+      auto* const kept = new (std::nothrow) Deleter(std::move(fields_.deleter));
+      if (kept == nullptr) return fail(Error::OutOfMemory, {"out of memory for the deleter"});
+      memory = c10::DataPtr(fields_.data, kept, &release_deleter, device);
+    } else {
+      memory = c10::DataPtr(fields_.data, device);
+    }
+    // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
+    const bool resizable =
+        fields_.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
+        (fields_.ownership == Ownership::Owned || fields_.ownership == Ownership::Adopted);
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, std::move(memory),
+                           resizable ? c10::GetCPUAllocator() : nullptr, resizable);
+    return Error::Ok;
+  }
+
+  /// Where a view starts, in elements from the start of the storage.
+  Error compute_offset(int64_t& offset) const {
+    if (fields_.data == nullptr) return Error::Ok;
+    const auto* const start = static_cast<const char*>(storage_data(fields_.base->storage(), 0));
+    const int64_t bytes = static_cast<const char*>(fields_.data) - start;
+    const auto size = static_cast<int64_t>(elementSize(fields_.type));
+    if (TENON_UNLIKELY(bytes % size != 0)) {
+      return fail(Error::NotSupported,
+                  {"elements of ", size, " bytes, ", bytes,
+                   " bytes into the storage: ATen counts such offsets in elements"});
+    }
+    offset = bytes / size;
+    return Error::Ok;
+  }
+
+  Error make_impl() {
+    static const c10::Device cpu(c10::DeviceType::CPU);
+    c10::Device device = cpu;
+    c10::DispatchKey key = c10::DispatchKey::CPU;
+    if (TENON_UNLIKELY(!fields_.device.is_cpu())) {
+      TENON_TRY(to_c10_strided(fields_.device, device));
+      key = c10::computeDispatchKey(public_type(fields_.type), c10::kStrided, device);
+    }
+    int64_t offset = 0;
+    c10::Storage storage;
+    if (fields_.base != nullptr) {
+      TENON_TRY(compute_offset(offset));
+      storage = fields_.base->storage();
+    } else {
+      TENON_TRY(make_storage(device, storage));
+    }
+    auto made = c10::make_intrusive<ManagedImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                 fields_, offset);
+    // What is written through a view, autograd notices in its source.
+    if (fields_.base != nullptr && !fields_.base->is_inference() && !made->is_inference()) {
+      made->set_version_counter(fields_.base->unsafeGetTensorImpl()->version_counter());
+    }
+    impl_ = std::move(made);
+    return Error::Ok;
+  }
+
+  ImplFields fields_;
+  ImplPtr impl_;
+};
+
+inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
+
+/// Starts a tensor, to be filled in.
+inline Error start_draft(Draft&) noexcept { return Error::Ok; }
+
+/// Starts a tensor that has host memory of its own.
+inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
+  const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
+  if (TENON_UNLIKELY(memory.base == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
+  }
+  ImplFields& made = fields(draft);
+  made.data = memory.data;
+  made.block = memory.base;
+  made.ownership = Ownership::Owned;
+  return Error::Ok;
+}
+
+/// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
+inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
+  made.base = &source.tensor();
+}
+
+/// An owner that does the same.
+inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
+  return call_libtorch([&] {
+    owner = std::make_shared<c10::Storage>(source.tensor().storage());
+    return Error::Ok;
+  });
+}
+
+/// Makes `draft` the impl of a tensor that exists.
+inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {
+  draft.share(tensor.getIntrusivePtr());
+}
+inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept {
+  draft.share(Draft::ImplPtr::reclaim(impl.release()));
+}
+
+/// Where a creator puts its draft, and what becomes of it.
+template <class T>
+class Slot {
+ public:
+  Draft& draft() noexcept { return draft_; }
+  Error commit() noexcept {
+    if (done_) return Error::Ok;
+    TENON_TRY(draft_.commit());
+    put(draft_.impl(), value);
+    if (TENON_UNLIKELY(!is_there(value))) {
+      return fail(Error::OutOfMemory, {"out of memory for a handle"});
+    }
+    done_ = true;
+    return Error::Ok;
+  }
+
+  T value;
+
+ private:
+  static void put(const Draft::ImplPtr& impl, Tensor& out) noexcept { out = Tensor(impl); }
+  static void put(const Draft::ImplPtr& impl, TensorPtr& out) noexcept {
+    out.reset(new (std::nothrow) Tensor(impl));
+  }
+  static void put(Draft::ImplPtr impl, TensorImplPtr& out) noexcept {
+    out = TensorImplPtr::reclaim(impl.release());
+  }
+  static bool is_there(const TensorPtr& out) noexcept { return out != nullptr; }
+  static bool is_there(const Tensor&) noexcept { return true; }
+  static bool is_there(const TensorImplPtr&) noexcept { return true; }
+
+  Draft draft_;
+  bool done_ = false;
+};
+
+/// A tensor whose shape and memory may change: what it has, and where it is.
+struct Resizable : TensorFields {
+  explicit Resizable(const TensorArg& tensor) noexcept
+      : TensorFields(detail::fields(tensor)), impl(tensor.tensor().unsafeGetTensorImpl()) {}
+  c10::TensorImpl* impl;
+};
+
+inline Resizable resizable(const TensorArg& tensor) noexcept { return Resizable(tensor); }
+
+inline bool is_borrowed(const Resizable& tensor) noexcept {
+  return tensor.impl->unsafe_storage().use_count() > 1;
+}
+
+/// There is no short way here.
+inline bool resize_in_place(Resizable&, const Dims&) noexcept { return false; }
+
+/// Gives the tensor another shape, for which there is, or will be, room.
+/// Errors: OutOfMemory.
+inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
+  return call_libtorch([&] {
+    tensor.impl->set_sizes_and_strides(
+        c10::IntArrayRef(layout.sizes.data(), layout.sizes.size()),
+        c10::IntArrayRef(layout.strides.data(), layout.strides.size()));
+    return Error::Ok;
+  });
+}
+
+/// Moves the first `kept` elements to the new memory and releases the old one. Cannot fail.
+inline void replace_memory(Resizable& tensor, const Allocation& memory, int64_t capacity,
+                           int64_t kept) noexcept {
+  const size_t size = elementSize(tensor.type);
+  const auto kept_bytes = static_cast<size_t>(kept) * size;
+  if (kept_bytes != 0) std::memcpy(memory.data, tensor.data, kept_bytes);
+  const c10::Storage& storage = tensor.impl->unsafe_storage();
+  storage.set_data_ptr_noswap(
+      c10::DataPtr(memory.data, memory.base, &release_block, c10::Device(c10::DeviceType::CPU)));
+  storage.set_nbytes(static_cast<size_t>(capacity) * size);
+  tensor.impl->set_storage_offset(0);
+  if (ManagedImpl* const managed = as_managed(tensor.impl)) {
+    managed->capacity = capacity;
+    managed->ownership = Ownership::Owned;
+  }
+}
+
+/// Binds other memory of the caller's: another storage, so that views keep theirs.
+inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
+  const TensorFields& from = fields(tensor);
+  TENON_TRY(check_can_bind(from));
+  return call_libtorch([&] {
+    c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
+    const int64_t reach = from.layout.reach() < from.capacity ? from.capacity : from.layout.reach();
+    const size_t nbytes = data == nullptr ? 0 : static_cast<size_t>(reach) * elementSize(from.type);
+    impl->set_storage_keep_dtype(c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
+                                              c10::DataPtr(data, impl->device()), nullptr, false));
+    return Error::Ok;
+  });
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What libtorch throws, as tenon's errors.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <new>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Calls `f`, which returns an Error and may throw what libtorch throws.
+template <class F>
+Error call_libtorch(F&& f) noexcept {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return fail(Error::OutOfMemory, {"out of memory in libtorch"});
+  } catch (const c10::Error& e) {
+    return fail(Error::NotSupported, {"libtorch: ", e.what_without_backtrace()});
+  } catch (const std::exception& e) {
+    return fail(Error::NotSupported, {"libtorch: ", e.what()});
+  }
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// ATen mode: random numbers of libtorch's default generator.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "tenon/aten/draft.h"
+#include "tenon/aten/errors.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/generator.h"
+#include "tenon/kernels/random_plan.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+inline at::Tensor handle_of(const TensorArg& tensor) noexcept { return tensor.tensor(); }
+inline at::Tensor handle_of(const Draft& committed) noexcept {
+  return at::Tensor(committed.impl());
+}
+
+/// Fills the tensor as at::rand, at::randn and at::randint do, `done`, where the plan is one of theirs
+/// and they promise what tenon does: every value within the bounds, all integers equally probable.
+inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bool& done) noexcept {
+  const bool is_float = plan.type == ScalarType::Float || plan.type == ScalarType::Double ||
+                        plan.type == ScalarType::Half || plan.type == ScalarType::BFloat16;
+  const bool is_standard = plan.offset == 0 && plan.scale == 1;
+  // Of more values libtorch's remainder of 32 random bits favours some noticeably.
+  constexpr uint64_t kMost = uint64_t{1} << 16;
+  return call_libtorch([&]() -> Error {
+    if (plan.distribution == Distribution::Uniform && is_float && is_standard) {
+      tensor.uniform_(0, 1);
+    } else if (plan.distribution == Distribution::Normal && is_float && is_standard) {
+      tensor.normal_(0, 1);
+    } else if (plan.distribution == Distribution::Integers && plan.type <= ScalarType::Long &&
+               plan.range - 1 < kMost) {
+      tensor.random_(plan.low, plan.low + static_cast<int64_t>(plan.range));
+    } else {
+      return Error::Ok;
+    }
+    done = true;
+    return Error::Ok;
+  });
+}
+
+/// Fills a tensor or a committed draft. The thread's own generator stands for libtorch's: for its
+/// numbers, or where it has none like these, tenon's from a seed that it gives.
+template <class T>
+Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexcept {
+  if (&generator != &default_generator()) {
+    return fill_random_fields(fields(tensor), plan, generator);
+  }
+  if (fields(tensor).layout.numel == 0) return Error::Ok;  // draws nothing
+  bool done = false;
+  TENON_TRY(fill_from_aten(handle_of(tensor), plan, done));
+  if (done) return Error::Ok;
+  Generator seeded(draw_from_aten());
+  return fill_random_fields(fields(tensor), plan, seeded);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

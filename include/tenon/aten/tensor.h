@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// ATen mode: a tensor is an at::Tensor.
+//
+// Those that tenon makes have a TensorImpl that also knows what ATen's does not: dynamism, capacity
+// and whose the memory is. All others are taken as ATen means them, see describe().
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <cstdint>
+#include <memory>
+#include <typeinfo>
+
+#include "tenon/aten/device.h"
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/tensor/fields.h"
+
+TENON_BEGIN_NAMESPACE
+
+using Tensor = at::Tensor;
+using TensorImpl = at::TensorImpl;
+/// Shared metadata and memory.
+using TensorImplPtr = c10::intrusive_ptr<at::TensorImpl>;
+/// How programs hold a tensor that they own. Never null when a creator returned it.
+using TensorPtr = std::unique_ptr<at::Tensor>;
+
+namespace detail {
+
+/// The impl of a tensor that tenon made.
+class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
+ public:
+  /// `offset` is that of element 0 in the storage, in elements. The shape is checked already, which
+  /// set_sizes_and_strides() would do once more.
+  ManagedImpl(c10::Storage&& storage, c10::DispatchKeySet keys, const TensorFields& fields,
+              int64_t offset)
+      : c10::TensorImpl(std::move(storage), keys,
+                        c10::scalarTypeToTypeMeta(public_type(fields.type))),
+        capacity(fields.capacity),
+        dynamism(fields.dynamism),
+        ownership(fields.ownership) {
+    const size_t rank = fields.layout.sizes.size();
+    sizes_and_strides_.resize(rank);
+    for (size_t d = 0; d < rank; ++d) {
+      sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes[d];
+      sizes_and_strides_.stride_at_unchecked(d) = fields.layout.strides[d];
+    }
+    storage_offset_ = offset;
+    numel_ = fields.layout.numel;
+    refresh_contiguous();
+  }
+
+  int64_t capacity;
+  TensorShapeDynamism dynamism;
+  Ownership ownership;
+};
+
+/// `impl` as one of tenon's, nullptr when it is not. By typeid, which is much faster than a cast.
+inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
+  return typeid(*impl) == typeid(ManagedImpl) ? static_cast<ManagedImpl*>(impl) : nullptr;
+}
+
+/// The storage's memory, for writing: what copies on write has copied then. libtorch 1.13 has no
+/// such storages, nor the function.
+template <class Storage>
+auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {
+  return storage.mutable_data();
+}
+template <class Storage>
+void* storage_data(const Storage& storage, long) {
+  return storage.data();
+}
+
+/// Why a tensor is none that tenon can work on: two pieces of text.
+struct Refusal {
+  Error error = Error::Ok;
+  const char* reason = "";
+  const char* detail = "";
+};
+
+/// The Layout of a shape that ATen has: mostly the dense one, which is made fastest.
+inline Error describe_shape(const Dims& sizes, c10::IntArrayRef strides, size_t element_size,
+                            Layout& layout) noexcept {
+  TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
+  bool same = true;
+  for (size_t d = 0; d < strides.size(); ++d) same = same && strides[d] == layout.strides[d];
+  if (same) return Error::Ok;
+  return make_layout(sizes, {}, Dims(strides.begin(), strides.end()), element_size, layout);
+}
+
+/// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted: DYNAMIC
+/// when its storage can be resized, else DYNAMIC_BOUND by its storage.
+inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
+  try {
+    c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
+    if (impl->layout() != c10::kStrided) {
+      return {Error::NotSupported, " has a layout without strides, which tenon does not have", ""};
+    }
+    if (tensor.is_conj()) {
+      return {Error::NotSupported, " is conjugated when it is read; resolve_conj() does it", ""};
+    }
+    if (tensor.is_neg()) {
+      return {Error::NotSupported, " is negated when it is read; resolve_neg() does it", ""};
+    }
+    if (!impl->has_storage()) return {Error::NotSupported, " has no storage", ""};
+    made.type = own_type(tensor.scalar_type());
+    if (!isValidType(made.type)) {
+      return {Error::InvalidType,
+              " has a dtype that tenon does not have: ", c10::toString(tensor.scalar_type())};
+    }
+    if (from_c10(impl->device(), made.device) != Error::Ok) {
+      return {Error::NotSupported, " is on a device that tenon does not have", ""};
+    }
+    const c10::IntArrayRef sizes = impl->sizes();
+    const c10::IntArrayRef strides = impl->strides();
+    const size_t size = elementSize(made.type);
+    const Error error =
+        describe_shape(Dims(sizes.begin(), sizes.end()), strides, size, made.layout);
+    if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
+    const c10::Storage& storage = impl->unsafe_storage();
+    auto* const memory = static_cast<char*>(storage_data(storage, 0));
+    const size_t offset = static_cast<size_t>(impl->storage_offset()) * size;
+    const size_t reach = static_cast<size_t>(made.layout.reach()) * size;
+    if (memory != nullptr && reach != 0 && offset + reach > storage.nbytes()) {
+      return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
+    }
+    made.data = memory == nullptr ? nullptr : memory + offset;
+    if (const ManagedImpl* const managed = as_managed(impl)) {
+      made.capacity = managed->capacity;
+      made.dynamism = managed->dynamism;
+      made.ownership = managed->ownership;
+      // ATen may have given it another storage, or another length: set_(), set_data(), resize_().
+      const size_t room = storage.nbytes() < offset ? 0 : storage.nbytes() - offset;
+      const auto most = static_cast<int64_t>(room / size);
+      if (storage.resizable() && made.ownership != Ownership::View) {
+        made.capacity = most;
+      } else if (made.capacity > most &&
+                 (memory != nullptr || made.ownership == Ownership::Owned)) {
+        made.capacity = most;
+      }
+    } else {
+      made.settle(storage.resizable() ? TensorShapeDynamism::DYNAMIC_UNBOUND
+                                      : TensorShapeDynamism::DYNAMIC_BOUND);
+      made.ownership = Ownership::Adopted;
+      if (made.dynamism != TensorShapeDynamism::STATIC && storage.nbytes() >= offset) {
+        made.capacity = static_cast<int64_t>((storage.nbytes() - offset) / size);
+      }
+    }
+    return {};
+  } catch (const std::bad_alloc&) {
+    return {Error::OutOfMemory, " cannot be described: out of memory", ""};
+  } catch (const std::exception&) {
+    return {Error::NotSupported, " is of a kind that does not show its memory", ""};
+  }
+}
+
+struct ArgAccess;
+
+}  // namespace detail
+
+/// What functions on tensors take: a Tensor or a TensorPtr, which may be null. Since a handle's
+/// constness is not the memory's, functions that write take it too, a temporary view included.
+///
+/// Ownership: none; it refers to the handle, for the length of the call.
+class TensorArg {
+ public:
+  TensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor) {}
+  TensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get()) {}
+
+  bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
+  /// The handle; not for a null TensorPtr.
+  const Tensor& tensor() const noexcept { return *tensor_; }
+
+ private:
+  friend struct detail::ArgAccess;
+
+  explicit TensorArg(const Tensor* tensor) noexcept : tensor_(tensor) {
+    if (defined()) refusal_ = detail::describe(*tensor_, fields_);
+  }
+
+  const Tensor* tensor_;
+  detail::TensorFields fields_;
+  detail::Refusal refusal_;
+};
+
+namespace detail {
+
+struct ArgAccess {
+  static const Refusal& refusal(const TensorArg& tensor) noexcept { return tensor.refusal_; }
+  static const TensorFields& fields(const TensorArg& tensor) noexcept { return tensor.fields_; }
+};
+
+/// `role` is what the function calls the tensor: "the source tensor".
+inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+  if (TENON_UNLIKELY(!tensor.defined())) {
+    return fail(Error::InvalidState, {role, " is undefined"});
+  }
+  const Refusal& refusal = ArgAccess::refusal(tensor);
+  if (TENON_UNLIKELY(refusal.error != Error::Ok)) {
+    return fail(refusal.error, {role, refusal.reason, refusal.detail});
+  }
+  return Error::Ok;
+}
+
+/// What is known of a tensor that passed check_defined().
+inline const TensorFields& fields(const TensorArg& tensor) noexcept {
+  return ArgAccess::fields(tensor);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// ATen mode: the public names of elements and of what describes them are c10's.
+#pragma once
+
+#include <c10/core/Scalar.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+#include <c10/util/complex.h>
+
+#include <type_traits>
+
+#include "tenon/config.h"
+
+#if __has_include(<c10/util/Float8_e4m3fnuz.h>)
+#define TENON_C10_HAS_FLOAT8 1  // libtorch 1.13 has none, nor UInt16, UInt32 and UInt64
+#else
+#define TENON_C10_HAS_FLOAT8 0
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+using c10::BFloat16;
+using c10::Half;
+#if TENON_C10_HAS_FLOAT8
+using c10::Float8_e4m3fn;
+using c10::Float8_e4m3fnuz;
+using c10::Float8_e5m2;
+using c10::Float8_e5m2fnuz;
+#endif
+using c10::complex;
+using c10::Scalar;
+using c10::ScalarType;
+
+using c10::canCast;
+using c10::elementSize;
+using c10::isComplexType;
+using c10::isFloatingType;
+using c10::isIntegralType;
+using c10::promoteTypes;
+using c10::toString;
+
+namespace detail {
+
+template <class T, class = void>
+struct C10ScalarType {
+  static constexpr int kNumber = -1;
+};
+template <class T>
+struct C10ScalarType<T, std::void_t<decltype(c10::CppTypeToScalarType<T>::value)>> {
+  static constexpr int kNumber = static_cast<int>(c10::CppTypeToScalarType<T>::value);
+};
+
+/// The number of the ScalarType of c10's Half, BFloat16 and Float8 types; -1 for what is none.
+template <class T>
+constexpr int foreign_scalar_type() noexcept {
+  constexpr int number = C10ScalarType<T>::kNumber;
+  return number == 5 || number == 15 || (number >= 23 && number <= 26) ? number : -1;
+}
+
+/// The public C++ type of the elements that tenon's own T stores: c10's where libtorch has the type.
+template <class T, int kScalarType, class = void>
+struct PublicElement {
+  using type = T;
+};
+template <class T, int kScalarType>
+struct PublicElement<T, kScalarType,
+                     std::void_t<typename c10::impl::ScalarTypeToCPPType<
+                         static_cast<c10::ScalarType>(kScalarType)>::type>> {
+  using type =
+      typename c10::impl::ScalarTypeToCPPType<static_cast<c10::ScalarType>(kScalarType)>::type;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

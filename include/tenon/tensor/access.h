@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What a tensor is asked, as functions: for at::Tensor, which lacks these members or checks less, and
+// for code that is compiled in both modes.
+//
+// Errors of all: InvalidState for an undefined tensor, and in ATen mode those of taking an at::Tensor
+// that has no strided memory, see docs/aten.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/elements.h"
+#include "tenon/tensor/fields.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The fields of a tensor that must be defined.
+inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
+  raise_if(function, check_defined(tensor, "the tensor"));
+  return fields(tensor);
+}
+
+}  // namespace detail
+
+inline TensorShapeDynamism shape_dynamism(const TensorArg& t) {
+  return detail::defined_fields("shape_dynamism", t).dynamism;
+}
+/// Whose memory it is; of an at::Tensor that tenon did not make, Adopted.
+inline Ownership ownership(const TensorArg& t) {
+  return detail::defined_fields("ownership", t).ownership;
+}
+inline bool is_readonly(const TensorArg& t) {
+  return detail::defined_fields("is_readonly", t).readonly;
+}
+/// Dimension numbers, outermost in memory first; of an at::Tensor, as its strides imply.
+inline DimOrder dim_order(const TensorArg& t) {
+  return detail::defined_fields("dim_order", t).layout.dim_order;
+}
+inline Device device(const TensorArg& t) { return detail::defined_fields("device", t).device; }
+/// The memory described, not owned: valid while the tensor lives and is not resized.
+inline TensorView as_view(const TensorArg& t) {
+  return detail::public_view(detail::view_of(detail::defined_fields("as_view", t)));
+}
+/// Whether element 0 is at a multiple of n bytes.
+/// Errors: InvalidArgument for 0.
+inline bool is_aligned(const TensorArg& t, size_t n) {
+  return detail::is_aligned("is_aligned", detail::defined_fields("is_aligned", t), n);
+}
+
+/// Element 0; nullptr for a placeholder. The host may not be able to read it.
+inline const void* const_data_ptr(const TensorArg& t) {
+  return detail::defined_fields("const_data_ptr", t).data;
+}
+/// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host cannot
+/// read.
+template <class T>
+const T* const_data_ptr(const TensorArg& t) {
+  return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
+}
+/// The same for writing.
+/// Errors: InvalidState for a read-only tensor.
+inline void* mutable_data_ptr(const TensorArg& t) {
+  const detail::TensorFields& tensor = detail::defined_fields("mutable_data_ptr", t);
+  detail::raise_if("mutable_data_ptr", detail::check_writable(tensor));
+  return tensor.data;
+}
+/// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
+template <class T>
+T* mutable_data_ptr(const TensorArg& t) {
+  return detail::typed_data<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
+}
+/// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
+/// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.
+template <class T>
+Span<T> data(const TensorArg& t) {
+  return detail::span_of<T>("data", detail::defined_fields("data", t));
+}
+/// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until the
+/// tensor is resized or dropped.
+/// Errors: those of the pointers; InvalidState for a placeholder; InvalidArgument unless N is the
+/// rank.
+template <class T, size_t N>
+TensorAccessor<T, N> accessor(const TensorArg& t) {
+  return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));
+}
+/// The value of a tensor with one element.
+/// Errors: InvalidArgument for any other element count or when T cannot keep the value, see
+/// Scalar::to(); InvalidState for a placeholder; NotSupported for memory that the host cannot read.
+template <class T>
+T item(const TensorArg& t) {
+  return detail::item_of<T>("item", detail::defined_fields("item", t));
+}
+
+/// Binds memory to a placeholder, or rebinds a borrowed tensor; nullptr makes it a placeholder. Views
+/// made before keep the memory they were made over.
+/// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
+/// Errors: InvalidState for a tensor whose memory is not the caller's.
+[[nodiscard]] inline Error set_data(const TensorArg& t, void* data) noexcept {
+  Error error = detail::check_defined(t, "the tensor");
+  if (error == Error::Ok) error = detail::bind_memory(t, data);
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("set_data", error) : error;
+}
+
+TENON_END_NAMESPACE

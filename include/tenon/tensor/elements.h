@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Typed access to elements: what the members of Tensor and the functions of access.h share. Each
+// raises its errors under the name of the `function` that was called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+#include "tenon/core/scalar.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/fields.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+inline Error check_writable(const TensorFields& tensor) noexcept {
+  if (TENON_UNLIKELY(tensor.readonly)) {
+    return fail(Error::InvalidState, {"the tensor is read-only"});
+  }
+  return Error::Ok;
+}
+
+/// Element 0 as a T, for reading only when T is const.
+template <class T>
+T* typed_data(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_typed(tensor, own_type(CppTypeToScalarType<T>::value)));
+  if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
+  return static_cast<T*>(tensor.data);
+}
+
+template <class T>
+Span<T> span_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_has_data(tensor));
+  T* const first = typed_data<T>(function, tensor);
+  TENON_CHECK(tensor.layout.is_contiguous(), Error::InvalidState, function, ": strides ",
+              tensor.layout.strides, " of sizes ", tensor.layout.sizes, " are not contiguous");
+  return Span<T>(first, static_cast<size_t>(tensor.layout.numel));
+}
+
+template <class T, size_t N>
+TensorAccessor<T, N> accessor_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_has_data(tensor));
+  TENON_CHECK(tensor.layout.sizes.size() == N, Error::InvalidArgument, function, ": asked for ", N,
+              " dimensions, the tensor has ", tensor.layout.sizes.size());
+  return TensorAccessor<T, N>(typed_data<T>(function, tensor), tensor.layout.sizes.data(),
+                              tensor.layout.strides.data());
+}
+
+template <class T>
+T item_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_has_data(tensor));
+  TENON_CHECK(tensor.layout.numel == 1, Error::InvalidArgument, function, ": a tensor of sizes ",
+              tensor.layout.sizes, " has ", tensor.layout.numel, " elements, expected 1");
+  TENON_CHECK(tensor.device.is_host_accessible(), Error::NotSupported, function, ": memory on ",
+              tensor.device, " cannot be read by the host");
+  const Scalar value = load_scalar(tensor.type, tensor.data);
+  TENON_CHECK(value.fits<T>(), Error::InvalidArgument, function, ": ", value, " does not fit ",
+              CppTypeToScalarType<T>::value);
+  return value.to<T>();
+}
+
+inline bool is_aligned(const char* function, const TensorFields& tensor, size_t n) {
+  TENON_CHECK(n != 0, Error::InvalidArgument, function, ": 0 is not an alignment");
+  return reinterpret_cast<uintptr_t>(tensor.data) % n == 0;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// What every tensor has, in either mode, and what is computed from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Whether and how a tensor's shape may change.
+/// Source: ExecuTorch, where DYNAMIC_UNBOUND cannot grow.
+enum class TensorShapeDynamism : uint8_t {
+  STATIC = 0,           ///< never
+  DYNAMIC_BOUND = 1,    ///< up to the element count at creation; the memory never moves
+  DYNAMIC_UNBOUND = 2,  ///< without limit; owned memory is reallocated to grow
+  DYNAMIC = DYNAMIC_UNBOUND,
+};
+
+/// Whose memory a tensor describes.
+enum class Ownership : uint8_t {
+  Owned,     ///< allocated by tenon
+  Adopted,   ///< came in with a deleter, or as a container
+  Borrowed,  ///< the caller's, who keeps it alive
+  View,      ///< another tensor's, which the view keeps alive
+};
+
+namespace detail {
+
+constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
+  return dynamism == TensorShapeDynamism::STATIC          ? "STATIC"
+         : dynamism == TensorShapeDynamism::DYNAMIC_BOUND ? "DYNAMIC_BOUND"
+                                                          : "DYNAMIC_UNBOUND";
+}
+
+/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written costs
+/// more than computing it.
+struct TensorFields {
+  Layout layout;
+  void* data = nullptr;
+  int64_t capacity = 0;  // elements of room from data upward
+  Device device;
+  ScalarType type = ScalarType::Float;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
+  Ownership ownership = Ownership::Borrowed;
+  bool readonly = false;
+
+  /// Derives the rest once layout, data and type are there.
+  void settle(TensorShapeDynamism asked) noexcept {
+    dynamism = layout.sizes.empty() ? TensorShapeDynamism::STATIC : asked;
+    // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
+    capacity = layout.reach() < layout.numel ? layout.reach() : layout.numel;
+  }
+  size_t nbytes() const noexcept { return static_cast<size_t>(layout.numel) * elementSize(type); }
+  /// Whether elements exist that can be read: false for a placeholder.
+  bool has_data() const noexcept { return data != nullptr || layout.numel == 0; }
+};
+
+/// The memory described, not owned.
+inline TensorView view_of(const TensorFields& tensor) noexcept {
+  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
+}
+
+inline Error check_has_data(const TensorFields& tensor) noexcept {
+  if (TENON_UNLIKELY(!tensor.has_data())) {
+    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
+  }
+  return Error::Ok;
+}
+
+/// Whether the memory may be exchanged for other memory of the caller's.
+inline Error check_can_bind(const TensorFields& tensor) noexcept {
+  if (TENON_UNLIKELY(tensor.ownership != Ownership::Borrowed)) {
+    return fail(Error::InvalidState, {"the tensor's memory is not borrowed from the caller, so it "
+                                      "cannot be replaced"});
+  }
+  return Error::Ok;
+}
+
+/// Checks that elements of `asked` may be reached from the host through a pointer.
+inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
+  if (TENON_UNLIKELY(asked != tensor.type)) {
+    return fail(Error::InvalidType,
+                {"asked for ", asked, ", but the tensor's dtype is ", tensor.type});
+  }
+  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
+    return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot be read by the host"});
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
