@@ -3,6 +3,8 @@
 # Tests against a partner (a library or program that tenon does not need) are registered whether it
 # is there or not, so that a list of tests shows what did not run and why.
 
+include("${CMAKE_CURRENT_LIST_DIR}/tenonLibtorch.cmake")
+
 # Registers `test` in place of one whose partner is missing: skipped with the reason, or failing
 # with it when TENON_REQUIRE_PARTNERS is on.
 function(tenon_add_missing_partner_test test reason)
@@ -77,4 +79,18 @@ function(tenon_find_numpy)
   add_library(tenon_partner_numpy INTERFACE)
   set_target_properties(tenon_partner_numpy PROPERTIES TENON_VERSION "${version}" TENON_PYTHONPATH
                                                                                   "${folder}")
+endfunction()
+
+# Makes the target tenon_partner_libtorch when scripts/partners.sh has fetched libtorch.
+function(tenon_find_libtorch)
+  if(NOT TARGET tenon_partner_libtorch)
+    tenon_add_libtorch(tenon_partner_libtorch "" "${TENON_PARTNERS_DIR}/libtorch")
+  endif()
+endfunction()
+
+# Makes the target tenon_partner_libtorch_debian when Debian's libtorch-dev is installed, which is an older one.
+function(tenon_find_libtorch_debian)
+  if(NOT TARGET tenon_partner_libtorch_debian AND NOT CMAKE_CROSSCOMPILING)
+    tenon_add_libtorch(tenon_partner_libtorch_debian "" /usr)
+  endif()
 endfunction()

@@ -37,6 +37,7 @@ if [ -n "$all" ]; then
   need git git
   need_pip
   need_header benchmark/benchmark.h libbenchmark-dev
+  need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
 fi
 install_missing
@@ -94,9 +95,11 @@ else
   run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_BENCHMARKS=ON
   check "benchmark programs run" python3 "$root/tests/benchmark/compare.py" \
     "$root/build/ci/gcc/tests/benchmark" --rounds 1 --min-time 0.01 --compile-runs 1
-  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug
-  run ci/sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined
-  run ci/catch2v3 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
+  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DTENON_ATEN_SUITE=
+  run ci/sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined \
+    -DTENON_ATEN_SUITE=libtorch
+  run ci/catch2v3 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_ATEN_SUITE= \
+    -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
   check "clang-tidy" sh -c "cd '$root' && clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude"
 fi
 

@@ -67,7 +67,7 @@ function(mode_install)
   expect("the installed headers" "${installed}" "${headers}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon.natvis;share/tenon/debug/tenon_gdb.py"
+         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon.natvis;share/tenon/debug/tenon_gdb.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")
@@ -115,6 +115,41 @@ function(mode_version)
     ask_for_version("${version}" found)
     expect("tenon ${TENON_VERSION} serves a request for \"${version}\"" "${found}" FALSE)
   endforeach()
+endfunction()
+
+# Configures the consumer of ATen mode, which must fail with the words.
+function(expect_no_aten words)
+  set(build "${SCRATCH}/${MODE}/refused")
+  file(REMOVE_RECURSE "${build}")
+  execute_process(COMMAND ${configure} "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN} -S "${here}/aten" -B
+                          "${build}"
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " text "${output}")
+  string(FIND "${text}" "${words}" at)
+  if(result EQUAL 0 OR at EQUAL -1)
+    message(FATAL_ERROR "Expected a failure with \"${words}\", got (${result}):\n${output}")
+  endif()
+endfunction()
+
+# Configures it only; building it takes most of the time.
+function(configure_aten)
+  set(build "${SCRATCH}/${MODE}/configured")
+  file(REMOVE_RECURSE "${build}")
+  run(${configure} ${ARGN} -S "${here}/aten" -B "${build}")
+endfunction()
+
+function(mode_aten)
+  set(ENV{CMAKE_PREFIX_PATH} "")
+  expect_no_aten("TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" "-DTENON_LIBTORCH_DIR=${SCRATCH}")
+  expect_no_aten("libtorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
+  set(ENV{CMAKE_PREFIX_PATH} "${LIBTORCH_DIR}/torch/share/cmake")  # as torch.utils.cmake_prefix_path has it
+  configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
+  build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
+endfunction()
+
+function(mode_aten_debian)
+  configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCONSUMER_FINDS_TORCH=ON)
+  build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}")
 endfunction()
 
 function(mode_pkg_config)
