@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// to_aten, from_aten: tensors to and from libtorch's at::Tensor, over the same memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/aten/device.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/exchange/blob.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+#if defined(__has_include)
+#if __has_include(<ATen/core/Tensor.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
+#define TENON_HAS_LIBTORCH 1
+#include <ATen/core/Tensor.h>
+
+#include "tenon/aten/errors.h"
+#endif
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+#if defined(TENON_HAS_LIBTORCH)
+
+namespace detail {
+
+#if TENON_ATEN_MODE
+
+// The tensors are at::Tensors: the same one goes through, as it is.
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  tensor = source.tensor();
+  return Error::Ok;
+}
+
+inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism, Draft& draft) noexcept {
+  if (TENON_UNLIKELY(!source.defined())) {
+    return fail(Error::InvalidState, {"the at::Tensor is undefined"});
+  }
+  share_impl(source, draft);
+  return Error::Ok;
+}
+
+#else
+
+/// The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
+inline Error to_c10(ScalarType from, c10::ScalarType& to) noexcept {
+  if (TENON_UNLIKELY(static_cast<int>(from) >= static_cast<int>(c10::ScalarType::Undefined))) {
+    return fail(Error::NotSupported, {"this libtorch has no dtype ", from});
+  }
+  to = static_cast<c10::ScalarType>(from);
+  return Error::Ok;
+}
+
+inline Error from_c10(c10::ScalarType from, ScalarType& to) noexcept {
+  to = static_cast<ScalarType>(from);
+  if (TENON_UNLIKELY(from >= c10::ScalarType::Undefined || !isValidType(to))) {
+    return fail(Error::NotSupported, {"tenon has no dtype ", c10::toString(from)});
+  }
+  return Error::Ok;
+}
+
+/// What the memory must be for libtorch to have it; `nbytes` is what the strides reach.
+inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device& device,
+                            size_t& nbytes) noexcept {
+  if (TENON_UNLIKELY(blob.readonly)) {
+    return fail(Error::NotSupported,
+                {"the tensor is read-only, and ATen has no read-only tensors; clone_tensor_ptr() "
+                 "makes a writable copy"});
+  }
+  Extent extent;
+  TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
+  if (TENON_UNLIKELY(extent.min < 0)) {
+    return fail(Error::NotSupported,
+                {"strides ", blob.strides, " of sizes ", blob.sizes,
+                 " are negative, which ATen's cannot be; contiguous() makes a copy"});
+  }
+  const bool placeholder = blob.data == nullptr && extent.max >= 0;
+  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
+    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
+  }
+  TENON_TRY(to_c10(blob.dtype, type));
+  TENON_TRY(to_c10_strided(blob.device, device));
+  return compute_nbytes(extent.max + 1, elementSize(blob.dtype), nbytes);
+}
+
+/// The blob's memory as at::from_blob makes it a tensor, but with any device's dispatch key and
+/// without asking the device. Takes the owner.
+/// Errors: what libtorch and operator new throw; the owner is dropped.
+inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10::Device device) {
+  using Owner = std::shared_ptr<const void>;
+  c10::DataPtr data(blob.data, device);
+  if (blob.owner.use_count() != 0) {
+    const auto release = [](void* owner) { delete static_cast<Owner*>(owner); };
+    data = c10::DataPtr(blob.data, new Owner(std::move(blob.owner)), release, device);
+  }
+  const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
+  // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.
+  c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes, std::move(data),
+                       /*allocator=*/nullptr, /*resizable=*/false);
+  at::Tensor tensor = at::detail::make_tensor<at::TensorImpl>(std::move(storage), keys,
+                                                              c10::scalarTypeToTypeMeta(type));
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(
+      c10::IntArrayRef(blob.sizes.data(), blob.sizes.size()),
+      c10::IntArrayRef(blob.strides.data(), blob.strides.size()));
+  return tensor;
+}
+
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
+  Blob blob;
+  TENON_TRY(make_blob(source, blob));
+  c10::ScalarType type = c10::ScalarType::Undefined;
+  c10::Device device(c10::DeviceType::CPU);
+  size_t nbytes = 0;
+  TENON_TRY(check_for_aten(blob, type, device, nbytes));
+  // The signs that are left are those of dimensions of size 1 and of shapes without elements.
+  for (int64_t& stride : blob.strides) stride = magnitude(stride);
+  return call_libtorch([&] {
+    tensor = wrap_blob(blob, nbytes, type, device);
+    return Error::Ok;
+  });
+}
+
+/// Element 0, for writing: the storage gets memory of its own if it was to be copied on write.
+/// libtorch 1.13 knows no such storages.
+template <class T>
+auto writable_data(const T& tensor, int) -> decltype(tensor.mutable_data_ptr()) {
+  return tensor.mutable_data_ptr();
+}
+template <class T>
+void* writable_data(const T& tensor, long) {
+  return tensor.data_ptr();
+}
+
+/// What an at::Tensor must be to be nothing but memory with a shape.
+inline Error check_from_aten(const at::Tensor& source) {
+  const auto refuse = [](const char* what, const char* advice) {
+    return fail(Error::NotSupported, {"the at::Tensor ", what, advice});
+  };
+  if (TENON_UNLIKELY(source.is_nested() || source.layout() != c10::kStrided)) {
+    return refuse("is sparse, nested or of another layout that is not strided",
+                  "; to_dense() or to_padded_tensor() makes a copy that is");
+  }
+  if (TENON_UNLIKELY(source.requires_grad())) {
+    return refuse("requires grad, and writes through tenon would pass autograd by",
+                  "; from_aten(t.detach()) shares the memory");
+  }
+  if (TENON_UNLIKELY(source.is_conj())) {
+    return refuse("is to be conjugated when it is read", "; resolve_conj() does so now");
+  }
+  if (TENON_UNLIKELY(source.is_neg())) {
+    return refuse("is to be negated when it is read", "; resolve_neg() does so now");
+  }
+  if (TENON_UNLIKELY(!source.has_storage())) {
+    return refuse("has no storage: its memory is opaque", "");
+  }
+  return Error::Ok;
+}
+
+/// Checks that the storage has the elements which the strides reach: it may have been resized.
+inline Error check_storage(const at::Tensor& source, const void* data) {
+  Extent extent;
+  TENON_TRY(compute_extent(source.sizes(), source.strides(), extent));
+  if (extent.max < 0) return Error::Ok;
+  const size_t available = source.storage().nbytes();
+  int64_t count = 0;
+  size_t needed = 0;
+  if (TENON_UNLIKELY(!add(source.storage_offset(), extent.max + 1, count) ||
+                     compute_nbytes(count, source.itemsize(), needed) != Error::Ok ||
+                     needed > available || data == nullptr)) {
+    return fail(Error::InvalidState,
+                {"sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",
+                 ArrayRef<int64_t>(source.strides()), " at offset ", source.storage_offset(),
+                 " reach beyond the at::Tensor's storage, which has ",
+                 data == nullptr ? size_t{0} : available, " bytes"});
+  }
+  return Error::Ok;
+}
+
+inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynamism,
+                            Draft& draft) noexcept {
+  if (TENON_UNLIKELY(!source.defined())) {
+    return fail(Error::InvalidState, {"the at::Tensor is undefined"});
+  }
+  return call_libtorch([&] {
+    TENON_TRY(check_from_aten(source));
+    ScalarType type = ScalarType::Undefined;
+    Device device;
+    TENON_TRY(from_c10(source.scalar_type(), type));
+    TENON_TRY(from_c10(source.device(), device));
+    void* data = nullptr;
+    if (device.type() != DeviceType::Template) {
+      data = writable_data(source, 0);
+      TENON_TRY(check_storage(source, data));
+    }
+    // The storage, not the at::Tensor, which may be given another storage while this one is in use.
+    Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
+    TENON_TRY(make_from_pointer(data, Dims(source.sizes()), {}, Dims(source.strides()), type,
+                                dynamism, device, release, draft));
+    // As Tensor.numpy() does: resize_() would free the memory.
+    c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
+    if (data != nullptr && storage->resizable()) storage->set_resizable(false);
+    return Error::Ok;
+  });
+}
+
+#endif
+
+}  // namespace detail
+
+template <class Out>
+struct ToAten {
+  const char* function;
+
+  /// The tensor's memory as an at::Tensor of the same sizes, strides, dtype and device. In ATen
+  /// mode it is the tensor itself, whatever it is.
+  ///
+  /// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps it
+  /// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
+  /// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
+  /// memory is the caller's to keep. Writes show on both sides.
+  /// Devices: detail::to_c10(); a Template tensor becomes one on Meta. Nothing is synchronised.
+  /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
+  /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. What libtorch
+  /// throws becomes one of these.
+  /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
+  /// Cost: four allocations, O(rank).
+  /// Source: at::from_blob.
+  Out operator()(const TensorArg& tensor) const {
+    at::Tensor made;
+    const Error error = detail::make_aten(tensor, made);
+    return detail::finish_value<Out>(function, error, std::move(made));
+  }
+};
+
+template <class Out>
+struct FromAten {
+  const char* function;
+
+  /// An at::Tensor's memory as a tensor of the same sizes, strides, dtype and device; a Meta one
+  /// gives a Template tensor. In ATen mode it is the at::Tensor itself, its shape as dynamic as it
+  /// was, whatever it is.
+  ///
+  /// Ownership: shares the storage and keeps it alive. For that ATen can no longer resize the
+  /// storage: resize_() beyond it and out= arguments too small are errors there, as after
+  /// Tensor.numpy(). Writes show on both sides; autograd's version counter does not see those made
+  /// here. A storage to be copied on write is copied first.
+  /// Errors: InvalidState (undefined; a storage that lacks elements); NotSupported (requires grad;
+  /// lazily conjugated or negated; not strided, or opaque; a dtype or device that tenon lacks);
+  /// InvalidArgument (more than kMaxDims dimensions); OutOfMemory. What libtorch throws becomes one
+  /// of these.
+  /// Threads: like std::shared_ptr. Nothing is synchronised with a device's streams.
+  /// Source: at::toDLPack, which takes tensors that require grad too.
+  Out operator()(const at::Tensor& tensor,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_from_aten(tensor, dynamism, made.draft()));
+  }
+};
+
+inline constexpr ToAten<at::Tensor> to_aten{"to_aten"};
+inline constexpr ToAten<Result<at::Tensor>> try_to_aten{"try_to_aten"};
+inline constexpr FromAten<Tensor> from_aten{"from_aten"};
+inline constexpr FromAten<Result<Tensor>> try_from_aten{"try_from_aten"};
+
+#else
+
+struct WithoutLibtorch {
+  template <class T, class... More>
+  void operator()(const T&, const More&...) const {
+    static_assert(sizeof(T) == 0,
+                  "this needs exceptions and libtorch's <ATen/core/Tensor.h> in the include path");
+  }
+};
+
+inline constexpr WithoutLibtorch to_aten{};
+inline constexpr WithoutLibtorch try_to_aten{};
+inline constexpr WithoutLibtorch from_aten{};
+inline constexpr WithoutLibtorch try_from_aten{};
+
+#endif
+
+TENON_END_NAMESPACE

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// from_aten. Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
+#include <ATen/ops/_empty_affine_quantized.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#if __has_include(<ATen/ops/_lazy_clone.h>)
+#include <ATen/ops/_lazy_clone.h>
+#endif
+
+#include "tenon/interop/aten.h"
+
+#undef CHECK  // c10's; Catch2's is meant
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+using tenon::for_blob;
+using tenon::from_aten;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorShapeDynamism;
+using tenon::to_aten;
+using tenon::try_from_aten;
+using tests::Calls;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+float memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+// An at::Tensor over `memory` whose deleter is counted.
+at::Tensor counted(Calls& calls, at::IntArrayRef shape) {
+  return at::from_blob(
+      memory, shape, [&calls](void* p) { calls.deleter()(p); }, at::TensorOptions(at::kFloat));
+}
+
+// An at::Tensor of two floats on a device that needs no driver for that.
+at::Tensor on_device(at::Device device, at::DispatchKey key) {
+  at::Storage storage(at::Storage::use_byte_size_t(), 8, at::DataPtr(memory, device));
+  at::Tensor t = at::detail::make_tensor<at::TensorImpl>(
+      std::move(storage), at::DispatchKeySet(key), c10::scalarTypeToTypeMeta(at::kFloat));
+  t.unsafeGetTensorImpl()->set_sizes_contiguous({2});
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("from_aten: the tensor has the at::Tensor's memory, sizes, strides, dtype and device") {
+  const at::Tensor a = at::arange(6, at::kFloat).view({2, 3});
+  const Tensor t = from_aten(a);
+  CHECK(t.const_data_ptr() == a.data_ptr());
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(t.scalar_type() == ScalarType::Float);
+  CHECK(t.device() == Device());
+  CHECK(t.ownership() == Ownership::Adopted);
+  CHECK_FALSE(t.is_readonly());
+  CHECK(values<float>(t) == Floats{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("from_aten: writes show on both sides") {
+  at::Tensor a = at::arange(4, at::kFloat);
+  const Tensor t = from_aten(a);
+  t.mutable_data_ptr<float>()[0] = 40;
+  CHECK(a.sum().item<float>() == 46);
+  a.mul_(2);
+  CHECK(values<float>(t) == Floats{80, 2, 4, 6});
+}
+
+TEST_CASE("from_aten: storage offsets and strides are kept: parts, transposed and expanded") {
+  const at::Tensor base = at::arange(24, at::kFloat).view({4, 6});
+  const Tensor part = from_aten(base.narrow(0, 1, 2).transpose(0, 1));
+  CHECK(part.const_data_ptr() == static_cast<float*>(base.data_ptr()) + 6);
+  CHECK(sizes(part) == Vector{6, 2});
+  CHECK(strides(part) == Vector{1, 6});
+  CHECK(values<float>(part) == Floats{6, 12, 7, 13, 8, 14, 9, 15, 10, 16, 11, 17});
+  const Tensor expanded = from_aten(base.select(0, 3).narrow(0, 4, 2).expand({3, 2}));
+  CHECK(strides(expanded) == Vector{0, 1});
+  CHECK(values<float>(expanded) == Floats{22, 23, 22, 23, 22, 23});
+}
+
+TEST_CASE("from_aten: 0-d, empty and eight dimensions") {
+  const Tensor scalar = from_aten(at::arange(3, at::kLong).select(0, 2));
+  CHECK(scalar.dim() == 0);
+  CHECK(scalar.item<int64_t>() == 2);
+  CHECK(scalar.shape_dynamism() == TensorShapeDynamism::STATIC);
+  const Tensor empty = from_aten(at::empty({2, 0, 3}));
+  CHECK(sizes(empty) == Vector{2, 0, 3});
+  CHECK(empty.numel() == 0);
+  const Tensor end = from_aten(at::arange(4, at::kFloat).narrow(0, 4, 0));
+  CHECK(sizes(end) == Vector{0});
+  const Tensor eight = from_aten(at::arange(16, at::kLong).view({1, 2, 1, 2, 1, 2, 1, 2}));
+  CHECK(sizes(eight) == Vector{1, 2, 1, 2, 1, 2, 1, 2});
+  CHECK(values<int64_t>(eight) == Vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+}
+
+TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {
+  const at::Tensor a = at::arange(6, at::kFloat);
+  Tensor bound = from_aten(a);
+  CHECK(bound.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tenon::resize_tensor(bound, {2, 2}) == Error::Ok);
+  CHECK(values<float>(bound) == Floats{0, 1, 2, 3});
+  CHECK(a.numel() == 6);
+  CHECK_RETURNS(Error::InvalidArgument, "6", tenon::resize_tensor(bound, {7}));
+  Tensor fixed = from_aten(a, TensorShapeDynamism::STATIC);
+  CHECK_RETURNS(Error::NotSupported, "STATIC", tenon::resize_tensor(fixed, {6}));
+}
+
+TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
+  int count = 0;
+  for (int number = 0; number < static_cast<int>(c10::ScalarType::Undefined); ++number) {
+    const auto type = static_cast<c10::ScalarType>(number);
+    const std::string name = c10::toString(type);
+    INFO(name);
+    at::Storage storage(at::Storage::use_byte_size_t(), sizeof memory,
+                        at::DataPtr(memory, at::Device(at::kCPU)));
+    at::Tensor a = at::detail::make_tensor<at::TensorImpl>(std::move(storage),
+                                                           at::DispatchKeySet(at::DispatchKey::CPU),
+                                                           c10::scalarTypeToTypeMeta(type));
+    a.unsafeGetTensorImpl()->set_sizes_contiguous({2});
+    const auto made = try_from_aten(a);
+    // The gaps in tenon's numbers, and what comes after them.
+    const bool known = number <= 11 || number == 15 || (number >= 23 && number <= 29);
+    CHECK(made.ok() == known);
+    if (made.ok()) {
+      CHECK(tenon::toString(made->scalar_type()) == name);
+      CHECK(static_cast<int64_t>(made->element_size()) == a.element_size());
+      ++count;
+    } else {
+      CHECK(made.error() == Error::NotSupported);
+      CHECK(std::string(made.message()) == "try_from_aten: tenon has no dtype " + name);
+    }
+  }
+  CHECK((count == 20 || count == 13));
+}
+
+TEST_CASE("from_aten: the memory lives until the tensor is gone, whatever becomes of its source") {
+  Calls calls;
+  at::Tensor a = counted(calls, {8});
+  Tensor t = from_aten(a.narrow(0, 2, 4));
+  Tensor other = t;
+  a.reset();
+  t = Tensor();
+  CHECK(calls.count == 0);
+  CHECK(values<float>(other) == Floats{2, 3, 4, 5});
+  other = Tensor();
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == memory);
+}
+
+TEST_CASE("from_aten: dropping the tensor first leaves the at::Tensor whole") {
+  Calls calls;
+  at::Tensor a = counted(calls, {8});
+  static_cast<void>(from_aten(a));
+  CHECK(calls.count == 0);
+  CHECK(a.use_count() == 1);
+  CHECK(a.storage().use_count() == 1);
+  a.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_aten: keeps the memory of a source that is given another storage") {
+  Calls calls;
+  at::Tensor a = counted(calls, {8});
+  const Tensor t = from_aten(a);
+  a.set_(at::zeros({2}));
+  CHECK(calls.count == 0);
+  CHECK(t.const_data_ptr() == memory);
+  CHECK(sizes(t) == Vector{8});
+}
+
+TEST_CASE("from_aten: ATen can no longer resize the storage, within it it can") {
+  at::Tensor a = at::zeros({4});
+  const Tensor t = from_aten(a);
+  CHECK_THROWS_AS(a.resize_({1024}), c10::Error);
+  CHECK(a.data_ptr() == t.const_data_ptr());
+  at::Tensor b = at::zeros({4});
+  const Tensor u = from_aten(b);
+  b.resize_({3});
+  CHECK(sizes(u) == Vector{4});
+}
+
+TEST_CASE("from_aten: storages of which nothing is used, and those of refused tensors, stay free") {
+  at::Tensor empty = at::empty({0});
+  const Tensor t = from_aten(empty);
+  empty.resize_({5});
+  CHECK(empty.numel() == 5);
+  CHECK(t.numel() == 0);
+  at::Tensor refused = at::zeros({4}).set_requires_grad(true);
+  CHECK_FALSE(try_from_aten(refused).ok());
+  CHECK(refused.storage().resizable());
+  CHECK(refused.storage().use_count() == 1);
+}
+
+TEST_CASE("from_aten and to_aten: a round trip keeps memory, shape and owner") {
+  Calls calls;
+  at::Tensor a = counted(calls, {2, 4});
+  at::Tensor b = to_aten(from_aten(a.transpose(0, 1)));
+  a.reset();
+  CHECK(calls.count == 0);
+  CHECK(b.data_ptr() == memory);
+  CHECK(b.sizes().vec() == Vector{4, 2});
+  CHECK(b.strides().vec() == Vector{1, 4});
+  b.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_aten: a tensor on Meta becomes a Template tensor") {
+  const Tensor t = from_aten(at::empty({2, 3}, at::TensorOptions(at::kMeta).dtype(at::kHalf)));
+  CHECK(t.device() == Device(DeviceType::Template));
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(t.scalar_type() == ScalarType::Half);
+  CHECK(t.const_data_ptr() == nullptr);
+}
+
+TEST_CASE("from_aten: memory on other devices is described, never touched") {
+  const at::Tensor cuda = on_device(at::Device(at::kCUDA, 1), at::DispatchKey::CUDA);
+  CHECK(from_aten(cuda).device() == Device(DeviceType::CUDA, 1));
+  CHECK(from_aten(cuda).const_data_ptr() == memory);
+  CHECK_ERROR(Error::NotSupported, "from_aten: tenon has no device for libtorch's \"xla\"",
+              from_aten(on_device(at::Device(at::kXLA, 0), at::DispatchKey::XLA)));
+}
+
+#if __has_include(<ATen/ops/_lazy_clone.h>)
+TEST_CASE("from_aten: a storage to be copied on write is copied first") {
+  const at::Tensor a = at::arange(3, at::kFloat);
+  const at::Tensor lazy = at::_lazy_clone(a);
+  const Tensor t = from_aten(lazy);
+  CHECK(t.const_data_ptr() != a.const_data_ptr());
+  CHECK(t.const_data_ptr() == lazy.const_data_ptr());
+  t.mutable_data_ptr<float>()[0] = 9;
+  CHECK(a.select(0, 0).item<float>() == 0);
+  CHECK(lazy.select(0, 0).item<float>() == 9);
+}
+#endif
+
+TEST_CASE("from_aten: an undefined at::Tensor is refused") {
+  CHECK_ERROR(Error::InvalidState, "from_aten: the at::Tensor is undefined",
+              from_aten(at::Tensor()));
+}
+
+TEST_CASE("from_aten: a tensor that requires grad is refused, its detach() is not") {
+  const at::Tensor a = at::zeros({3}).set_requires_grad(true);
+  CHECK_ERROR(Error::NotSupported,
+              "from_aten: the at::Tensor requires grad, and writes through tenon would pass "
+              "autograd by; from_aten(t.detach()) shares the memory",
+              from_aten(a));
+  CHECK(from_aten(a.detach()).const_data_ptr() == a.data_ptr());
+}
+
+TEST_CASE("from_aten: lazily conjugated and negated tensors are refused, resolved ones are not") {
+  const at::Tensor a = at::zeros({3}, at::kComplexFloat);
+  CHECK_ERROR(Error::NotSupported, "resolve_conj() does so now", from_aten(a.conj()));
+  CHECK(from_aten(a.conj().resolve_conj()).scalar_type() == ScalarType::ComplexFloat);
+  CHECK_ERROR(Error::NotSupported, "resolve_neg() does so now", from_aten(a._neg_view()));
+}
+
+TEST_CASE("from_aten: sparse and quantized tensors are refused") {
+  CHECK_ERROR(Error::NotSupported, "from_aten: the at::Tensor is sparse, nested or of another",
+              from_aten(at::zeros({2, 2}).to_sparse()));
+  CHECK_ERROR(Error::NotSupported, "from_aten: tenon has no dtype QInt8",
+              from_aten(at::_empty_affine_quantized({2}, at::TensorOptions(at::kQInt8), 1, 0)));
+}
+
+TEST_CASE("from_aten: a tensor without a storage, or with too small a one, is refused") {
+  const at::Tensor opaque = at::detail::make_tensor<at::TensorImpl>(
+      at::DispatchKeySet(at::DispatchKey::CPU), c10::scalarTypeToTypeMeta(at::kFloat),
+      at::Device(at::kCPU));
+  CHECK_ERROR(Error::NotSupported, "from_aten: the at::Tensor has no storage", from_aten(opaque));
+  const at::Tensor a = at::zeros({8});
+  const at::Tensor part = a.narrow(0, 4, 2);
+  a.storage().unsafeGetStorageImpl()->set_nbytes(20);
+  CHECK_ERROR(Error::InvalidState,
+              "from_aten: sizes {2} with strides {1} at offset 4 reach beyond the at::Tensor's "
+              "storage, which has 20 bytes",
+              from_aten(part));
+  CHECK(from_aten(a.narrow(0, 0, 5)).numel() == 5);
+}
+
+TEST_CASE("from_aten: a storage whose memory was freed is refused") {
+  const at::Tensor a = at::zeros({2});
+  a.storage().unsafeGetStorageImpl()->set_data_ptr(at::DataPtr(nullptr, at::Device(at::kCPU)));
+  const auto made = try_from_aten(a);
+  CHECK_FALSE(made.ok());
+  CHECK((made.error() == Error::InvalidState || made.error() == Error::NotSupported));
+}
+
+TEST_CASE("from_aten: more dimensions than tenon has are refused, and the storage let go") {
+  Calls calls;
+  at::Tensor a = counted(calls, {1});
+  const Vector ones(65, 1);
+  CHECK_ERROR(Error::InvalidArgument, "has more than 64 entries", from_aten(a.view(ones)));
+  CHECK(a.storage().use_count() == 1);
+  a.reset();
+  CHECK(calls.count == 1);
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// to_aten. Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
+#include "tenon/interop/aten.h"
+
+#undef CHECK  // c10's; Catch2's is meant
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/sequence.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::Error;
+using tenon::for_blob;
+using tenon::from_blob;
+using tenon::make_tensor_ptr;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorImpl;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tenon::to_aten;
+using tenon::try_to_aten;
+using tests::Calls;
+using tests::Vector;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+Vector sizes_of(const at::Tensor& t) { return t.sizes().vec(); }
+Vector strides_of(const at::Tensor& t) { return t.strides().vec(); }
+
+float memory[24] = {};
+
+}  // namespace
+
+TEST_CASE("to_aten: the at::Tensor has the tensor's memory, sizes, strides, dtype and device") {
+  TensorPtr t = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  const at::Tensor a = to_aten(t);
+  CHECK(a.data_ptr() == t->const_data_ptr());
+  CHECK(sizes_of(a) == Vector{2, 3});
+  CHECK(strides_of(a) == Vector{3, 1});
+  CHECK(a.scalar_type() == at::kFloat);
+  CHECK(a.device() == at::Device(at::kCPU));
+  CHECK(a.layout() == at::kStrided);
+  CHECK(a.storage_offset() == 0);
+  CHECK(a.is_contiguous());
+  CHECK_FALSE(a.requires_grad());
+  CHECK(to_aten(*t).data_ptr() == a.data_ptr());
+}
+
+TEST_CASE("to_aten: writes show on both sides, and ATen computes with it") {
+  TensorPtr t = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  at::Tensor a = to_aten(t);
+  a.add_(10);
+  CHECK(tests::values<float>(t) == Floats{11, 12, 13, 14});
+  t->mutable_data_ptr<float>()[3] = 1;
+  CHECK(a.sum().item<float>() == 37);
+  CHECK(a.matmul(a).select(0, 1).select(0, 0).item<float>() == 13 * 11 + 1 * 13);
+}
+
+TEST_CASE("to_aten: strides are kept: permuted, with gaps and broadcast") {
+  for (int i = 0; i < 24; ++i) memory[i] = static_cast<float>(i);
+  const at::Tensor permuted = to_aten(from_blob(memory, {2, 3, 4}, {4, 8, 1}));
+  CHECK(strides_of(permuted) == Vector{4, 8, 1});
+  CHECK_FALSE(permuted.is_contiguous());
+  CHECK(permuted.select(0, 1).select(0, 2).select(0, 3).item<float>() == 23);
+  const at::Tensor padded = to_aten(from_blob(memory, {2, 3}, {12, 4}));
+  CHECK(strides_of(padded) == Vector{12, 4});
+  CHECK(padded.sum().item<float>() == 0 + 4 + 8 + 12 + 16 + 20);
+  const at::Tensor broadcast = to_aten(from_blob(memory, {3, 2}, {0, 1}));
+  CHECK(strides_of(broadcast) == Vector{0, 1});
+  CHECK(broadcast.sum().item<float>() == 3);
+}
+
+TEST_CASE("to_aten: 0-d, empty and eight dimensions") {
+  const at::Tensor scalar = to_aten(make_tensor_ptr(7));
+  CHECK(scalar.dim() == 0);
+  CHECK(scalar.item<int>() == 7);
+  const at::Tensor empty = to_aten(tenon::empty({2, 0, 3}));
+  CHECK(sizes_of(empty) == Vector{2, 0, 3});
+  CHECK(empty.numel() == 0);
+  CHECK(empty.storage().nbytes() == 0);
+  float* const null = nullptr;
+  CHECK(sizes_of(to_aten(from_blob(null, {0}))) == Vector{0});
+  const TensorPtr t = tenon::arange(16);
+  const at::Tensor eight =
+      to_aten(make_tensor_ptr(*t, {1, 2, 1, 2, 1, 2, 1, 2}, {}, {16, 8, 8, 4, 4, 2, 2, 1}));
+  CHECK(sizes_of(eight) == Vector{1, 2, 1, 2, 1, 2, 1, 2});
+  CHECK(strides_of(eight) == Vector{16, 8, 8, 4, 4, 2, 2, 1});
+  CHECK(eight.sum().item<int64_t>() == 120);
+}
+
+TEST_CASE("to_aten: strides that reach nothing may be negative, and become positive") {
+  const at::Tensor one = to_aten(from_blob(memory, {2, 1, 3}, {3, -7, 1}));
+  CHECK(strides_of(one) == Vector{3, 7, 1});
+  CHECK(one.is_contiguous());
+  const at::Tensor none = to_aten(from_blob(memory, {2, 0}, {-3, -1}));
+  CHECK(strides_of(none) == Vector{3, 1});
+}
+
+TEST_CASE("to_aten: every dtype keeps its name and size") {
+#if __has_include(<c10/util/Float8_e4m3fnuz.h>)
+  const bool has_all = true;
+#else
+  const bool has_all = false;  // libtorch 1.13 has none of those from Float8_e5m2 on
+#endif
+#define TENON_TEST_ROW(cpp_type, name) ScalarType::name,
+  constexpr ScalarType types[] = {TENON_FORALL_SCALAR_TYPES(TENON_TEST_ROW)};
+#undef TENON_TEST_ROW
+  int count = 0;
+  for (ScalarType type : types) {
+    const std::string name = tenon::toString(type);
+    INFO(name);
+    const TensorPtr t = tenon::zeros({3}, type);
+    if (!has_all && (name.find("Float8") == 0 || name.find("UInt") == 0)) {
+      CHECK_ERROR(Error::NotSupported, "to_aten: this libtorch has no dtype " + name, to_aten(t));
+      continue;
+    }
+    const at::Tensor a = to_aten(t);
+    CHECK(c10::toString(a.scalar_type()) == name);
+    CHECK(a.element_size() == static_cast<int64_t>(t->element_size()));
+    CHECK(a.storage().nbytes() == t->nbytes());
+    ++count;
+  }
+  CHECK(count == (has_all ? 20 : 13));
+}
+
+TEST_CASE("to_aten: the storage has exactly what the strides reach, and ATen checks against it") {
+  const at::Tensor a = to_aten(from_blob(memory, {2, 3}, {8, 1}));
+  CHECK(a.storage().nbytes() == 11 * sizeof(float));
+  CHECK(a.as_strided({11}, {1}).numel() == 11);
+  CHECK_THROWS_AS(a.as_strided({12}, {1}), c10::Error);
+}
+
+TEST_CASE("to_aten: ATen cannot resize the storage") {
+  TensorPtr t = tenon::zeros({4});
+  const at::Tensor a = to_aten(t);
+  CHECK_FALSE(a.storage().resizable());
+  CHECK_THROWS_AS(a.resize_({5}), c10::Error);
+  a.resize_({2, 1});
+  CHECK(tests::sizes(t) == Vector{4});
+}
+
+TEST_CASE("to_aten: the memory lives until the last of the at::Tensor's storage is gone") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {4}, ScalarType::Float, calls.deleter());
+  at::Tensor a = to_aten(t);
+  t.reset();
+  CHECK(calls.count == 0);
+  at::Tensor part = a.narrow(0, 1, 2);
+  a.reset();
+  CHECK(calls.count == 0);
+  part.reset();
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == memory);
+}
+
+TEST_CASE("to_aten: dropping the at::Tensor first leaves the tensor whole") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {4}, ScalarType::Float, calls.deleter());
+  {
+    const at::Tensor a = to_aten(t);
+    const at::Tensor b = to_aten(t);
+    CHECK(a.data_ptr() == b.data_ptr());
+  }
+  CHECK(calls.count == 0);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_aten: of a view, keeps what the view is of") {
+  Calls calls;
+  at::Tensor a;
+  {
+    TensorPtr t = from_blob(memory, {6, 4}, ScalarType::Float, calls.deleter());
+    a = to_aten(tenon::transpose(tenon::slice(*t, 0, 2, 6, 2), 0, 1));
+  }
+  CHECK(calls.count == 0);
+  CHECK(a.data_ptr() == memory + 8);
+  CHECK(sizes_of(a) == Vector{4, 2});
+  CHECK(strides_of(a) == Vector{1, 8});
+  a.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_aten: the tensor cannot grow while the at::Tensor lives, and can afterwards") {
+  TensorPtr t = tenon::zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  at::Tensor a = to_aten(t);
+  CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", tenon::resize_tensor_ptr(t, {4096}));
+  CHECK(a.data_ptr() == t->const_data_ptr());
+  CHECK(tenon::resize_tensor_ptr(t, {2}) == Error::Ok);
+  CHECK(sizes_of(a) == Vector{4});
+  a.reset();
+  CHECK(tenon::resize_tensor_ptr(t, {4096}) == Error::Ok);
+}
+
+TEST_CASE("to_aten: memory that the caller lends through a TensorImpl on the stack") {
+  const tenon::SizesType shape[] = {2, 2};
+  TensorImpl impl(ScalarType::Float, 2, shape, memory);
+  const at::Tensor a = to_aten(Tensor(&impl));
+  CHECK(a.data_ptr() == memory);
+  CHECK(sizes_of(a) == Vector{2, 2});
+}
+
+TEST_CASE("to_aten: memory on other devices is described, never touched") {
+  void* const address = reinterpret_cast<void*>(uintptr_t{0x1000});
+  const std::pair<Device, at::Device> pairs[] = {
+      {Device(DeviceType::CUDA, 1), at::Device(at::kCUDA, 1)},
+      {Device(DeviceType::CUDAManaged), at::Device(at::kCUDA, 0)},
+      {Device(DeviceType::CUDAHost), at::Device(at::kCPU)},
+      {Device(DeviceType::ROCMHost), at::Device(at::kCPU)},
+      {Device(DeviceType::ROCM, 2), at::Device(at::kHIP, 2)},
+      {Device(DeviceType::OneAPI), at::Device(at::kXPU, 0)},
+      {Device(DeviceType::Metal), at::Device(at::kMPS, 0)},
+      {Device(DeviceType::MAIA), at::Device(static_cast<at::DeviceType>(8), 0)},
+  };
+  for (const auto& [device, expected] : pairs) {
+    INFO(device.to_string());
+    Calls calls;
+    at::Tensor a = to_aten(for_blob(address, {2, 3}, ScalarType::Half)
+                               .device(device)
+                               .deleter(calls.deleter())
+                               .make_tensor());
+    CHECK(a.device() == expected);
+    CHECK(a.storage().device() == expected);
+    CHECK(a.data_ptr() == address);
+    CHECK(a.scalar_type() == at::kHalf);
+    a.reset();
+    CHECK(calls.count == 1);
+  }
+}
+
+TEST_CASE("to_aten: a Template tensor becomes one on Meta, with which ATen infers shapes") {
+  const Tensor t = for_blob(nullptr, {2, 3}, ScalarType::Float)
+                       .device(Device(DeviceType::Template))
+                       .make_tensor();
+  const at::Tensor a = to_aten(t);
+  CHECK(a.is_meta());
+  CHECK(a.device() == at::Device(at::kMeta));
+  CHECK(a.storage().nbytes() == 24);
+  CHECK(sizes_of(a.transpose(0, 1)) == Vector{3, 2});
+  CHECK(sizes_of(a.add(a)) == Vector{2, 3});
+}
+
+TEST_CASE("to_aten: an undefined tensor is refused") {
+  CHECK_ERROR(Error::InvalidState, "to_aten: the source tensor is undefined", to_aten(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "to_aten: the source tensor is undefined", to_aten(TensorPtr()));
+}
+
+TEST_CASE("to_aten: a read-only tensor is refused, and the way around it named") {
+  Calls calls;
+  const float constants[] = {1, 2};
+  TensorPtr t = from_blob(constants, {2}, ScalarType::Float, calls.deleter());
+  CHECK_ERROR(Error::NotSupported,
+              "to_aten: the tensor is read-only, and ATen has no read-only tensors; "
+              "clone_tensor_ptr() makes a writable copy",
+              to_aten(t));
+  CHECK(calls.count == 0);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_aten: negative strides are refused, and the way around them named") {
+  const TensorPtr t = make_tensor_ptr({1.0f, 2.0f, 3.0f});
+  CHECK_ERROR(Error::NotSupported,
+              "to_aten: strides {-1} of sizes {3} are negative, which ATen's cannot be; "
+              "contiguous() makes a copy",
+              to_aten(tenon::flip(*t, {0})));
+}
+
+TEST_CASE("to_aten: a placeholder is refused") {
+  CHECK_ERROR(Error::InvalidState, "to_aten: the tensor is a placeholder without data",
+              to_aten(make_tensor_ptr({2, 3}, nullptr)));
+}
+
+TEST_CASE("to_aten: devices without strided tensors in libtorch are refused by name") {
+  const auto on = [](DeviceType type) {
+    return for_blob(memory, {4}).device(Device(type)).make_tensor();
+  };
+  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no device for webgpu:0",
+              to_aten(on(DeviceType::WebGPU)));
+  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no strided tensors on opencl:0",
+              to_aten(on(DeviceType::OpenCL)));
+  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no strided tensors on vulkan:0",
+              to_aten(on(DeviceType::Vulkan)));
+}
+
+TEST_CASE("try_to_aten: gives the at::Tensor, or the error under its own name") {
+  const TensorPtr t = make_tensor_ptr({1.0f, 2.0f});
+  const auto good = try_to_aten(t);
+  REQUIRE(good.ok());
+  CHECK(good->data_ptr() == t->const_data_ptr());
+  const auto bad = try_to_aten(Tensor());
+  CHECK(bad.error() == Error::InvalidState);
+  CHECK(std::string(bad.message()) == "try_to_aten: the source tensor is undefined");
+}
