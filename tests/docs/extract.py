@@ -11,6 +11,9 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- not compiled: reason -->          the block is left out
   <!-- continues -->                     the block goes on in the function of the one above
   <!-- namespace scope -->               the block is declarations, visible to the blocks below it
+  <!-- libtorch -->, <!-- ATen mode -->  the program, which has a main(), needs libtorch, or is one
+                                         of ATen mode: it is <name>_libtorch_<line>.cpp or
+                                         <name>_aten_<line>.cpp
 """
 
 import pathlib
@@ -74,10 +77,13 @@ def translate(text, name, path):
         if is_cuda:
             sources[f"cuda_{start}"] = "\n".join([LICENCE, line_directive(start, path), *code, ""])
             continue
+        kind = {"libtorch": "libtorch", "ATen mode": "aten"}.get(directive)
         if MAIN.search("\n".join(code)):
-            sources[f"program_{start}"] = "\n".join(
+            sources[f"{kind or 'program'}_{start}"] = "\n".join(
                 [LICENCE, "#undef NDEBUG", line_directive(start, path), *code, ""])
             continue
+        if kind:
+            raise Fault(f"{name}:{start}: only a program can be one of {directive}")
         # Includes cannot stay in a function.
         body = [line_directive(start, path)]
         for offset, line in enumerate(code):

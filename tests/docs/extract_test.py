@@ -52,6 +52,13 @@ class Extract(unittest.TestCase):
     def test_other_languages_are_left_out(self):
         self.assertEqual(translate("```sh\nls\n```\n```\n```\n~~~python\n```cpp\n~~~\n"), {})
 
+    def test_programs_of_libtorch_and_of_aten_mode_have_names_of_their_own(self):
+        program = "```cpp\nint main() {}\n```\n"
+        text = translate("<!-- libtorch -->\n" + program + "<!-- ATen mode -->\n" + program)
+        self.assertEqual(set(text), {"libtorch_3", "aten_7"})
+        with self.assertRaisesRegex(extract.Fault, "only a program"):
+            translate("<!-- ATen mode -->\n```cpp\nint x;\n```\n")
+
     def test_cuda_is_a_file_of_its_own(self):
         text = translate("```cuda\n#include <x>\n__global__ void f();\n```\n```cpp\nint x;\n```\n")
         self.assertEqual(text.pop("cuda_2"), extract.LICENCE + '\n#line 2 "/x/A.md"\n#include <x>\n'

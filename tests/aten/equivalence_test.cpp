@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: MIT
+// Every creator, view and copy beside the at:: call that it corresponds to: the same sizes,
+// strides, dtype, device and values. docs/aten.md has the table, with the differences.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using tenon::Error;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tests::Vector;
+
+namespace {
+
+constexpr ScalarType kTypes[] = {
+    ScalarType::Byte,         ScalarType::Char,          ScalarType::Short, ScalarType::Int,
+    ScalarType::Long,         ScalarType::Half,          ScalarType::Float, ScalarType::Double,
+    ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::Bool,  ScalarType::BFloat16};
+
+void check_metadata(const at::Tensor& made, const at::Tensor& expected) {
+  REQUIRE(made.defined());
+  CHECK(made.sizes().vec() == expected.sizes().vec());
+  CHECK(made.strides().vec() == expected.strides().vec());
+  CHECK(made.scalar_type() == expected.scalar_type());
+  CHECK(made.device() == expected.device());
+  CHECK(made.layout() == expected.layout());
+  CHECK(made.is_contiguous() == expected.is_contiguous());
+  CHECK(made.is_non_overlapping_and_dense() == expected.is_non_overlapping_and_dense());
+  CHECK(made.key_set() == expected.key_set());
+  CHECK_FALSE(made.requires_grad());
+}
+
+void check_same(const at::Tensor& made, const at::Tensor& expected) {
+  check_metadata(made, expected);
+  CHECK(at::equal(made, expected));
+}
+void check_same(const TensorPtr& made, const at::Tensor& expected) { check_same(*made, expected); }
+
+/// Both are over the memory of one tensor, and start at the same element.
+void check_view(const at::Tensor& made, const at::Tensor& expected) {
+  check_same(made, expected);
+  CHECK(made.data_ptr() == expected.data_ptr());
+  CHECK(made.storage_offset() == expected.storage_offset());
+  CHECK(made.is_alias_of(expected));
+}
+
+/// 0, 1, 2, … in these sizes.
+at::Tensor counted(at::IntArrayRef sizes) {
+  int64_t numel = 1;
+  for (int64_t size : sizes) numel *= size;
+  return at::arange(numel, at::kFloat).view(sizes);
+}
+
+/// Strides that say something: dense, permuted, of size 1, empty, 0-d, with gaps, broadcast.
+std::vector<at::Tensor> sources() {
+  const at::Tensor base = counted({2, 3, 4});
+  return {base,
+          base.permute({2, 0, 1}),
+          base.transpose(0, 1),
+          base.unsqueeze(1),
+          base.slice(2, 0, 4, 2),
+          base.select(1, 1),
+          base.permute({1, 2, 0}).slice(0, 1, 3),
+          counted({3, 1}).expand({3, 4}),
+          counted({}),
+          at::empty({2, 0, 3}),
+          counted({1, 2, 1, 2, 1, 2, 1, 2})};
+}
+
+double mean_of(const Tensor& t) { return t.to(at::kDouble).mean().item<double>(); }
+double variance_of(const Tensor& t) { return t.to(at::kDouble).var().item<double>(); }
+double least_of(const Tensor& t) { return t.to(at::kDouble).min().item<double>(); }
+double most_of(const Tensor& t) { return t.to(at::kDouble).max().item<double>(); }
+
+/// What both give after the same seed.
+template <class Make, class Expect>
+void check_same_numbers(Make make, Expect expect) {
+  tenon::manual_seed(7);
+  const at::Tensor made = make();
+  const at::Tensor next = make();
+  at::manual_seed(7);
+  check_same(made, expect());
+  check_same(next, expect());
+  CHECK_FALSE(at::equal(made, next));
+}
+
+}  // namespace
+
+TEST_CASE("equivalence: empty, zeros, ones and full are at::'s, in every dtype") {
+  for (const ScalarType type : kTypes) {
+    INFO(c10::toString(type));
+    check_metadata(*tenon::empty({2, 3}, type), at::empty({2, 3}, type));
+    check_same(tenon::zeros({2, 3}, type), at::zeros({2, 3}, type));
+    check_same(tenon::ones({2, 3}, type), at::ones({2, 3}, type));
+    check_same(tenon::full({2, 3}, 1, type), at::full({2, 3}, 1, type));
+  }
+}
+
+TEST_CASE("equivalence: the same sizes give the same strides, of 0 to 8 dimensions and empty") {
+  for (const Vector& sizes : {Vector{}, Vector{5}, Vector{0}, Vector{2, 0, 3}, Vector{1, 4, 1},
+                              Vector{2, 1, 2, 1, 2, 1, 2, 1}}) {
+    check_metadata(*tenon::empty(sizes), at::empty(sizes));
+    check_same(tenon::zeros(sizes), at::zeros(sizes));
+    check_same(tenon::ones(sizes), at::ones(sizes));
+    check_same(tenon::full(sizes, 2.5), at::full(sizes, 2.5));
+    check_metadata(*tenon::rand(sizes), at::rand(sizes));
+  }
+}
+
+TEST_CASE("equivalence: full is Float where at::full takes the value's type") {
+  check_same(tenon::full({2}, 3), at::full({2}, 3, at::kFloat));
+  CHECK(at::full({2}, 3).scalar_type() == at::kLong);
+  check_same(tenon::full({2}, true), at::full({2}, true, at::kFloat));
+  CHECK(at::full({2}, true).scalar_type() == at::kBool);
+  check_same(tenon::full({2}, 2.5), at::full({2}, 2.5));
+}
+
+TEST_CASE(
+    "equivalence: a value that does not fit is refused where ATen wraps it or names no value") {
+  CHECK_ERROR(Error::InvalidArgument, "300", tenon::full({2}, 300, ScalarType::Byte));
+  CHECK_ERROR(Error::InvalidType, "full", tenon::full({2}, 2.5, ScalarType::Int));
+  CHECK(at::full({2}, 2.5, at::kInt).select(0, 0).item<int>() == 2);
+}
+
+TEST_CASE("equivalence: scalar_tensor, of every dtype") {
+  check_same(tenon::scalar_tensor(2.5), at::scalar_tensor(2.5));
+  check_same(tenon::scalar_tensor(3), at::scalar_tensor(3));
+  for (const ScalarType type : kTypes) {
+    check_same(tenon::scalar_tensor(1, type), at::scalar_tensor(1, type));
+  }
+}
+
+TEST_CASE("equivalence: _strided is at::empty_strided, filled") {
+  const at::Tensor expected = at::empty_strided({2, 3}, {1, 2});
+  check_metadata(*tenon::empty_strided({2, 3}, {1, 2}), expected);
+  check_same(tenon::zeros_strided({2, 3}, {1, 2}), expected.zero_());
+  check_same(tenon::ones_strided({2, 3}, {1, 2}), expected.fill_(1));
+  check_same(tenon::full_strided({2, 3}, {1, 2}, 2.5), expected.fill_(2.5));
+  check_same(tenon::full_strided({2, 3}, {8, 2}, 2.5),
+             at::empty_strided({2, 3}, {8, 2}).fill_(2.5));
+  CHECK(tenon::empty_strided({2, 3}, {8, 2})->storage().nbytes() ==
+        at::empty_strided({2, 3}, {8, 2}).storage().nbytes());
+}
+
+TEST_CASE(
+    "equivalence: _like chooses ATen's strides: dense ones kept, others made dense in order") {
+  for (const at::Tensor& source : sources()) {
+    INFO(source.sizes() << " at " << source.strides());
+    check_metadata(*tenon::empty_like(source), at::empty_like(source));
+    check_same(tenon::zeros_like(source), at::zeros_like(source));
+    check_same(tenon::ones_like(source), at::ones_like(source));
+    check_same(tenon::full_like(source, 2.5), at::full_like(source, 2.5));
+    check_metadata(*tenon::rand_like(source), at::rand_like(source));
+    check_metadata(*tenon::randint_like(source, 0, 9), at::randint_like(source, 0, 9));
+    check_same(tenon::ones_like(source, ScalarType::Long),
+               at::ones_like(source, source.options().dtype(at::kLong)));
+  }
+}
+
+TEST_CASE("equivalence: arange is Long for integers, Float for floating values, as at::arange") {
+  check_same(tenon::arange(5), at::arange(5));
+  check_same(tenon::arange(0), at::arange(0));
+  check_same(tenon::arange(2, 11), at::arange(2, 11));
+  check_same(tenon::arange(2, 11, 3), at::arange(2, 11, 3));
+  check_same(tenon::arange(11, 2, -3), at::arange(11, 2, -3));
+  check_same(tenon::arange(2.5), at::arange(2.5));
+  check_same(tenon::arange(0.0, 1.0, 0.25), at::arange(0.0, 1.0, 0.25));
+  for (const ScalarType type : {ScalarType::Byte, ScalarType::Short, ScalarType::Double}) {
+    check_same(tenon::arange(1, 7, 2, type), at::arange(1, 7, 2, type));
+  }
+}
+
+TEST_CASE("equivalence: iota is at::arange in a shape, or along an axis, repeated") {
+  check_same(tenon::iota({2, 3, 4}), at::arange(24).view({2, 3, 4}));
+  check_same(tenon::iota({2, 3, 4}, 1), at::arange(3).view({3, 1}).expand({2, 3, 4}).contiguous());
+  check_same(tenon::iota({4}, tenon::none, ScalarType::Float), at::arange(4, at::kFloat));
+}
+
+TEST_CASE("equivalence: eye") {
+  check_same(tenon::eye(3), at::eye(3));
+  check_same(tenon::eye(2, 4), at::eye(2, 4));
+  check_same(tenon::eye(4, 2, ScalarType::Long), at::eye(4, 2, at::kLong));
+  check_same(tenon::eye(0), at::eye(0));
+}
+
+TEST_CASE("equivalence: rand and randn give libtorch's own numbers after the same seed") {
+  for (const ScalarType type :
+       {ScalarType::Float, ScalarType::Double, ScalarType::Half, ScalarType::BFloat16}) {
+    INFO(c10::toString(type));
+    check_same_numbers(
+        [&] {
+          return *tenon::rand({3, 5}, type);
+        },
+        [&] {
+          return at::rand({3, 5}, type);
+        });
+    check_same_numbers(
+        [&] {
+          return *tenon::randn({5, 7}, type);
+        },
+        [&] {
+          return at::randn({5, 7}, type);
+        });
+  }
+}
+
+TEST_CASE("equivalence: the _like and in-place random functions give libtorch's numbers too") {
+  const at::Tensor source = counted({4, 5}).t();
+  check_same_numbers([&] { return *tenon::rand_like(source); },
+                     [&] { return at::rand_like(source); });
+  check_same_numbers([&] { return *tenon::randn_like(source); },
+                     [&] { return at::randn_like(source); });
+  check_same_numbers(
+      [&] {
+        return *tenon::rand_strided({3, 4}, {1, 3});
+      },
+      [] {
+        return at::empty_strided({3, 4}, {1, 3}).uniform_();
+      });
+  const auto fill_uniform = [] {
+    const at::Tensor t = at::empty({20});
+    REQUIRE(tenon::uniform_(t) == Error::Ok);
+    return t;
+  };
+  check_same_numbers(fill_uniform, [] { return at::empty({20}).uniform_(); });
+  const auto fill_normal = [] {
+    const at::Tensor t = at::empty({20});
+    REQUIRE(tenon::normal_(t) == Error::Ok);
+    return t;
+  };
+  check_same_numbers(fill_normal, [] { return at::empty({20}).normal_(); });
+}
+
+TEST_CASE("equivalence: randint and random_ give libtorch's integers for up to 65536 of them") {
+  check_same_numbers([] { return *tenon::randint(-3, 9, {20}); },
+                     [] { return at::randint(-3, 9, {20}, at::kInt); });
+  check_same_numbers([] { return *tenon::randint(0, 65536, {20}, ScalarType::Long); },
+                     [] { return at::randint(0, 65536, {20}, at::kLong); });
+  const at::Tensor source = at::zeros({20}, at::kShort);
+  check_same_numbers([&] { return *tenon::randint_like(source, 5, 100); },
+                     [&] { return at::randint_like(source, 5, 100); });
+  const auto fill = [] {
+    const at::Tensor t = at::empty({20}, at::kLong);
+    REQUIRE(tenon::random_(t, 0, 100) == Error::Ok);
+    return t;
+  };
+  check_same_numbers(fill, [] { return at::empty({20}, at::kLong).random_(0, 100); });
+}
+
+TEST_CASE("equivalence: randint beyond 65536 has other numbers in the same range") {
+  tenon::manual_seed(7);
+  const TensorPtr made = tenon::randint(-1000000, 2000000, {30000}, ScalarType::Long);
+  at::manual_seed(7);
+  const at::Tensor expected = at::randint(-1000000, 2000000, {30000}, at::kLong);
+  check_metadata(*made, expected);
+  CHECK_FALSE(at::equal(*made, expected));
+  for (const at::Tensor& t : {*made, expected}) {
+    CHECK(least_of(t) >= -1000000);
+    CHECK(most_of(t) < 2000000);
+    CHECK(std::abs(mean_of(t) - 499999.5) < 5 * 866025.4 / std::sqrt(30000.0));
+  }
+}
+
+TEST_CASE("equivalence: uniform has other numbers than at::Tensor::uniform_, as distributed") {
+  tenon::manual_seed(7);
+  const TensorPtr made = tenon::uniform(-2, 6, {30000});
+  const at::Tensor expected = at::empty({30000}).uniform_(-2, 6);
+  check_metadata(*made, expected);
+  for (const at::Tensor& t : {*made, expected}) {
+    CHECK(least_of(t) >= -2);
+    CHECK(most_of(t) < 6);
+    CHECK(std::abs(mean_of(t) - 2) < 5 * 8 / std::sqrt(12 * 30000.0));
+    CHECK(std::abs(variance_of(t) - 64.0 / 12) < 0.15);
+  }
+  check_metadata(*tenon::uniform_like(counted({4, 5}).t(), 0, 1),
+                 at::rand_like(counted({4, 5}).t()));
+}
+
+TEST_CASE("equivalence: normal has other numbers than at::normal, as distributed") {
+  tenon::manual_seed(7);
+  const TensorPtr made = tenon::normal(3, 2, {30000});
+  const at::Tensor expected = at::normal(3, 2, {30000});
+  check_metadata(*made, expected);
+  for (const at::Tensor& t : {*made, expected}) {
+    CHECK(std::abs(mean_of(t) - 3) < 5 * 2 / std::sqrt(30000.0));
+    CHECK(std::abs(variance_of(t) - 4) < 5 * 4 * std::sqrt(2 / 30000.0));
+  }
+}
+
+TEST_CASE("equivalence: clone_tensor_ptr is clone, with a dtype a copying to") {
+  for (const at::Tensor& source : sources()) {
+    INFO(source.sizes() << " at " << source.strides());
+    const TensorPtr clone = tenon::clone_tensor_ptr(source);
+    check_same(clone, source.clone());
+    CHECK_FALSE(clone->is_alias_of(source));
+    check_same(tenon::clone_tensor_ptr(source, ScalarType::Double),
+               source.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true));
+  }
+}
+
+TEST_CASE(
+    "equivalence: a dimension of stride 0 goes last in memory, where ATen leaves it in place") {
+  const at::Tensor source = counted({4}).expand({2, 3, 4});
+  const TensorPtr clone = tenon::clone_tensor_ptr(source);
+  CHECK(at::equal(*clone, source));
+  CHECK(clone->strides().vec() == Vector{3, 1, 6});
+  CHECK(source.clone().strides().vec() == Vector{12, 4, 1});
+  CHECK(tenon::empty_like(source)->strides().vec() == Vector{3, 1, 6});
+  CHECK(at::empty_like(source).strides().vec() == Vector{12, 4, 1});
+  check_same(tenon::contiguous(source), source.contiguous());
+}
+
+TEST_CASE("equivalence: from_blob is at::from_blob") {
+  std::vector<float> data(24);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i);
+  const auto check = [](const at::Tensor& made, const at::Tensor& expected) {
+    check_same(made, expected);
+    CHECK(made.data_ptr() == expected.data_ptr());
+    CHECK(made.storage().nbytes() == expected.storage().nbytes());
+    CHECK(made.storage().resizable() == expected.storage().resizable());
+  };
+  check(*tenon::from_blob(data.data(), {2, 3, 4}), at::from_blob(data.data(), {2, 3, 4}));
+  check(*tenon::from_blob(data.data(), {2, 3}, {12, 4}),
+        at::from_blob(data.data(), {2, 3}, {12, 4}));
+  check(*tenon::from_blob(data.data(), {3, 2}, {0, 1}), at::from_blob(data.data(), {3, 2}, {0, 1}));
+  check(*tenon::from_blob(static_cast<void*>(data.data()), {3}, ScalarType::Int),
+        at::from_blob(data.data(), {3}, at::kInt));
+}
+
+TEST_CASE("equivalence: make_tensor_ptr of values is at::tensor") {
+  check_same(tenon::make_tensor_ptr({1.5f, 2.5f, 3.5f}), at::tensor({1.5f, 2.5f, 3.5f}));
+  check_same(tenon::make_tensor_ptr({1.5, 2.5}), at::tensor({1.5, 2.5}));
+  check_same(tenon::make_tensor_ptr({1, 2, 3}), at::tensor({1, 2, 3}));
+  check_same(tenon::make_tensor_ptr({1, 2, 3}, ScalarType::Double),
+             at::tensor({1, 2, 3}, at::kDouble));
+  // at::tensor makes no Bool and none of the short floating types.
+  check_same(tenon::make_tensor_ptr({true, false}), at::tensor({1, 0}).to(at::kBool));
+  check_same(tenon::make_tensor_ptr({1, 2}, ScalarType::Half), at::tensor({1, 2}).to(at::kHalf));
+  check_same(tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}), at::tensor({1, 2, 3, 4}).view({2, 2}));
+  check_same(tenon::make_tensor_ptr(2.5f), at::scalar_tensor(2.5f));
+  check_same(tenon::make_tensor_ptr(7, ScalarType::Long), at::scalar_tensor(7, at::kLong));
+}
+
+TEST_CASE("equivalence: view, reshape and flatten") {
+  const at::Tensor t = counted({2, 3, 4});
+  check_view(tenon::view(t, {6, 4}), t.view({6, 4}));
+  check_view(tenon::view(t, {3, -1, 2}), t.view({3, -1, 2}));
+  check_view(tenon::view(t, {2, 1, 12}), t.view({2, 1, 12}));
+  check_view(tenon::reshape(t, {4, 6}), t.reshape({4, 6}));
+  check_view(tenon::flatten(t), t.flatten());
+  check_view(tenon::flatten(t, 1, 2), t.flatten(1, 2));
+  check_view(tenon::view(t.slice(0, 1, 2), {3, 4}), t.slice(0, 1, 2).view({3, 4}));
+  check_view(tenon::view(t.permute({2, 0, 1}), {2, 2, 2, 3}),
+             t.permute({2, 0, 1}).view({2, 2, 2, 3}));
+  const at::Tensor scalar = counted({});
+  check_view(tenon::flatten(scalar), scalar.flatten());
+  check_view(tenon::view(scalar, {1, 1}), scalar.view({1, 1}));
+  check_view(tenon::view(t.slice(1, 1, 2).slice(2, 3, 4), {2}), t.select(1, 1).select(1, 3));
+}
+
+TEST_CASE("equivalence: reshape and flatten refuse what at:: copies") {
+  const at::Tensor t = counted({2, 3}).t();
+  CHECK_ERROR(Error::NotSupported, "reshape", tenon::reshape(t, {6}));
+  CHECK_ERROR(Error::NotSupported, "flatten", tenon::flatten(t));
+  check_same(tenon::view(tenon::contiguous(t), {6}), t.reshape({6}));
+  check_same(tenon::flatten(tenon::contiguous(t)), t.flatten());
+}
+
+TEST_CASE("equivalence: select, slice and narrow") {
+  const at::Tensor t = counted({4, 5, 6}).transpose(0, 2);
+  for (int64_t dim : {0, 1, 2, -1}) {
+    check_view(tenon::select(t, dim, 1), t.select(dim, 1));
+    check_view(tenon::select(t, dim, -2), t.select(dim, -2));
+    check_view(tenon::slice(t, dim, 1, 3), t.slice(dim, 1, 3));
+    check_view(tenon::slice(t, dim, 0, INT64_MAX, 2), t.slice(dim, 0, INT64_MAX, 2));
+    check_view(tenon::slice(t, dim, -3, -1), t.slice(dim, -3, -1));
+    check_view(tenon::narrow(t, dim, 1, 2), t.narrow(dim, 1, 2));
+    check_view(tenon::narrow(t, dim, -2, 1), t.narrow(dim, -2, 1));
+  }
+}
+
+TEST_CASE("equivalence: a slice without elements") {
+  const at::Tensor t = counted({4, 5});
+  check_same(tenon::slice(t, 0, 3, 2), t.slice(0, 3, 2));
+  check_same(tenon::narrow(t, 1, 2, 0), t.narrow(1, 2, 0));
+}
+
+TEST_CASE("equivalence: transpose, permute, squeeze and unsqueeze") {
+  const at::Tensor t = counted({2, 1, 3, 1, 4});
+  check_view(tenon::transpose(t, 0, 2), t.transpose(0, 2));
+  check_view(tenon::transpose(t, -1, 1), t.transpose(-1, 1));
+  check_view(tenon::permute(t, {4, 2, 0, 3, 1}), t.permute({4, 2, 0, 3, 1}));
+  check_view(tenon::squeeze(t), t.squeeze());
+  check_view(tenon::squeeze(t, 1), t.squeeze(1));
+  check_view(tenon::squeeze(t, 0), t.squeeze(0));
+  check_view(tenon::squeeze(t, -2), t.squeeze(-2));
+  for (int64_t dim = -6; dim <= 5; ++dim) check_view(tenon::unsqueeze(t, dim), t.unsqueeze(dim));
+  const at::Tensor crooked = t.permute({4, 2, 0, 3, 1});
+  for (int64_t dim = 0; dim <= 5; ++dim) {
+    check_view(tenon::unsqueeze(crooked, dim), crooked.unsqueeze(dim));
+  }
+  const at::Tensor scalar = counted({});
+  check_view(tenon::unsqueeze(scalar, 0), scalar.unsqueeze(0));
+  check_view(tenon::transpose(scalar, 0, -1), scalar.transpose(0, -1));
+}
+
+TEST_CASE("equivalence: expand") {
+  const at::Tensor t = counted({3, 1});
+  check_view(tenon::expand(t, {3, 4}), t.expand({3, 4}));
+  check_view(tenon::expand(t, {-1, 4}), t.expand({-1, 4}));
+  check_view(tenon::expand(t, {2, 3, 4}), t.expand({2, 3, 4}));
+  check_view(tenon::expand(t, {1, 3, 1}), t.expand({1, 3, 1}));
+}
+
+TEST_CASE("equivalence: as_strided, whose offset ATen counts from the start of the storage") {
+  const at::Tensor t = counted({4, 6});
+  check_view(tenon::as_strided(t, {3, 2}, {6, 2}, 1), t.as_strided({3, 2}, {6, 2}, 1));
+  check_view(tenon::as_strided(t, {3, 3}, {1, 1}), t.as_strided({3, 3}, {1, 1}));
+  check_view(tenon::as_strided(t, {5, 2}, {0, 3}, 2), t.as_strided({5, 2}, {0, 3}, 2));
+  const at::Tensor second = t.select(0, 1);
+  check_view(tenon::as_strided(second, {3}, {2}, 1), second.as_strided({3}, {2}, 6 + 1));
+  CHECK_ERROR(Error::OutOfBounds, "as_strided", tenon::as_strided(second, {7}, {1}));
+  CHECK(second.as_strided({18}, {1}).sum().item<float>() == 17 * 18 / 2 + 6 * 18);
+}
+
+TEST_CASE("equivalence: view_as_type is at::Tensor::view of a dtype") {
+  const at::Tensor t = counted({2, 4});
+  check_view(tenon::view_as_type(t, ScalarType::Int), t.view(at::kInt));
+  CHECK(tenon::view_as_type(t, ScalarType::Byte).storage_offset() == 0);
+  check_same(tenon::view_as_type(t, ScalarType::Byte), t.view(at::kByte));
+  check_same(tenon::view_as_type(t, ScalarType::Double), t.view(at::kDouble));
+  const at::Tensor tail = t.slice(1, 2, 4);
+  check_view(tenon::view_as_type(tail, ScalarType::Long), tail.view(at::kLong));
+}
+
+TEST_CASE("equivalence: contiguous and to") {
+  for (const at::Tensor& source : sources()) {
+    INFO(source.sizes() << " at " << source.strides());
+    check_same(tenon::contiguous(source), source.contiguous());
+    CHECK(tenon::contiguous(source).is_same(source) == source.contiguous().is_same(source));
+    for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Half}) {
+      check_same(tenon::to(source, type), source.to(type));
+      CHECK(tenon::to(source, type).is_same(source) == source.to(type).is_same(source));
+    }
+  }
+}
+
+TEST_CASE("equivalence: to refuses casts that lose a kind of value, unless told otherwise") {
+  const at::Tensor t = at::tensor({1.75f, -2.5f});
+  CHECK_ERROR(Error::InvalidType, "Int", tenon::to(t, ScalarType::Int));
+  check_same(tenon::to(t, ScalarType::Int, tenon::CastMode::Truncate), t.to(at::kInt));
+}
+
+TEST_CASE("equivalence: copy_, fill_ and zero_") {
+  for (const at::Tensor& source : sources()) {
+    INFO(source.sizes() << " at " << source.strides());
+    for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16}) {
+      const at::Tensor made = at::zeros(source.sizes(), type);
+      REQUIRE(tenon::copy_(made, source) == Error::Ok);
+      check_same(made, at::zeros(source.sizes(), type).copy_(source));
+    }
+  }
+  const at::Tensor made = at::zeros({3, 4}).t();
+  REQUIRE(tenon::copy_(made, counted({3})) == Error::Ok);  // broadcast
+  check_same(made, at::zeros({3, 4}).t().copy_(counted({3})));
+  REQUIRE(tenon::fill_(made, 2.5) == Error::Ok);
+  check_same(made, at::empty({3, 4}).t().fill_(2.5));
+  REQUIRE(tenon::zero_(made) == Error::Ok);
+  check_same(made, at::empty({3, 4}).t().zero_());
+}
+
+TEST_CASE("equivalence: resize_tensor_ptr is at::Tensor::resize_, keeping the elements") {
+  const auto dynamic = tenon::TensorShapeDynamism::DYNAMIC;
+  const TensorPtr made = tenon::arange(0, 6, 1, ScalarType::Float, dynamic);
+  const at::Tensor expected = counted({6});
+  for (const Vector& sizes : {Vector{2, 3}, Vector{5}, Vector{2, 2, 1}, Vector{0}, Vector{3}}) {
+    REQUIRE(tenon::resize_tensor(*made, sizes) == Error::Ok);
+    check_same(made, expected.resize_(sizes));
+  }
+  REQUIRE(tenon::resize_tensor(*made, {50}) == Error::Ok);
+  expected.resize_({50});
+  check_metadata(*made, expected);
+  CHECK(at::equal(made->slice(0, 0, 3), expected.slice(0, 0, 3)));
+}

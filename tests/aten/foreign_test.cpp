@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// ATen mode: tensors that tenon did not make, of every kind that libtorch has, as arguments.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_neg_view.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using tenon::Error;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tests::Vector;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
+
+/// Every kind of function refuses the tensor with this error and these words.
+void check_refused(const at::Tensor& t, Error error, const char* words) {
+  CHECK_ERROR(error, words, tenon::clone_tensor_ptr(t));
+  CHECK_ERROR(error, words, tenon::zeros_like(t));
+  CHECK_ERROR(error, words, tenon::view(t, {-1}));
+  CHECK_ERROR(error, words, tenon::make_tensor_ptr(t));
+  CHECK_ERROR(error, words, tenon::contiguous(t));
+  CHECK_ERROR(error, words, tenon::to_blob(t));
+  CHECK_ERROR(error, words, tenon::to_binary(t));
+  CHECK_ERROR(error, words, tenon::ownership(t));
+  CHECK_ERROR(error, words, tenon::as_view(t));
+  CHECK_ERROR(error, words, tenon::const_data_ptr(t));
+  CHECK_RETURNS(error, words, tenon::fill_(t, 1));
+  CHECK_RETURNS(error, words, tenon::copy_(tenon::zeros({1}), t));
+  CHECK_RETURNS(error, words, tenon::copy_(t, tenon::zeros({1})));
+  CHECK_RETURNS(error, words, tenon::uniform_(t));
+  CHECK_RETURNS(error, words, tenon::set_data(t, nullptr));
+  Tensor handle = t;
+  CHECK_RETURNS(error, words, tenon::resize_tensor(handle, {1}));
+  CHECK_RETURNS(error, words, tenon::reserve_tensor(handle, 1));
+}
+
+}  // namespace
+
+TEST_CASE("foreign tensors: one that at:: made works, is Adopted and DYNAMIC") {
+  at::Tensor t = at::zeros({2, 3});
+  CHECK(tenon::ownership(t) == Ownership::Adopted);
+  CHECK(tenon::shape_dynamism(t) == DYNAMIC);
+  CHECK(tests::dim_order(t) == Vector{0, 1});
+  CHECK(tenon::fill_(t, 2) == Error::Ok);
+  CHECK(tests::values<float>(tenon::clone_tensor_ptr(t)) == Floats(6, 2));
+  CHECK(tenon::resize_tensor(t, {40, 50}) == Error::Ok);
+  CHECK(tests::values<float>(t.view({-1}).slice(0, 0, 6)) == Floats(6, 2));
+  CHECK(t.zero_().sum().item<float>() == 0);
+}
+
+TEST_CASE("foreign tensors: 0-d ones are STATIC") {
+  at::Tensor t = at::zeros({});
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::STATIC);
+  CHECK(tenon::item<float>(t) == 0);
+  CHECK_RETURNS(Error::NotSupported, "STATIC", tenon::resize_tensor(t, {1}));
+}
+
+TEST_CASE("foreign tensors: a view of ATen's keeps its base, so that it cannot grow") {
+  at::Tensor t = at::arange(6, at::kFloat);
+  Tensor tail = t.slice(0, 2);
+  CHECK(tenon::shape_dynamism(tail) == DYNAMIC);
+  t = at::Tensor();
+  CHECK_RETURNS(Error::InUse, "a view or blob", tenon::resize_tensor(tail, {5}));
+  CHECK(tests::values<float>(tail) == Floats{2, 3, 4, 5});
+}
+
+TEST_CASE("foreign tensors: in inference mode a view keeps only the memory, and grows when alone") {
+  const c10::InferenceMode guard;
+  at::Tensor t = at::arange(6, at::kFloat);
+  Tensor tail = t.slice(0, 2);
+  CHECK_RETURNS(Error::InUse, "a view or blob", tenon::resize_tensor(tail, {5}));
+  t = at::Tensor();
+  CHECK(tenon::resize_tensor(tail, {5}) == Error::Ok);
+  CHECK(tail.storage_offset() == 0);
+  CHECK(tests::values<float>(tail.slice(0, 0, 4)) == Floats{2, 3, 4, 5});
+}
+
+TEST_CASE("foreign tensors: room that the storage has is used without moving it") {
+  at::Tensor t = at::arange(6, at::kFloat);
+  t.resize_({2});
+  const void* const data = t.data_ptr();
+  CHECK(tenon::resize_tensor(t, {2, 3}) == Error::Ok);
+  CHECK(t.data_ptr() == data);
+  CHECK(tests::values<float>(t) == Floats{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("foreign tensors: expanded ones are read, not written") {
+  const at::Tensor t = at::arange(3, at::kFloat).expand({2, 3});
+  CHECK(tests::values<float>(tenon::contiguous(t)) == Floats{0, 1, 2, 0, 1, 2});
+  CHECK(tests::values<float>(tenon::select(t, 0, 1)) == Floats{0, 1, 2});
+  CHECK_RETURNS(Error::InvalidArgument, "share memory", tenon::fill_(t, 1));
+}
+
+TEST_CASE("foreign tensors: an undefined one is InvalidState everywhere") {
+  check_refused(at::Tensor(), Error::InvalidState, "undefined");
+}
+
+TEST_CASE("foreign tensors: a sparse one is refused for its layout") {
+  const at::Tensor t = at::zeros({2, 3}).fill_(1).to_sparse();
+  check_refused(t, Error::NotSupported, "has a layout without strides, which tenon does not have");
+}
+
+TEST_CASE("foreign tensors: a conjugated one is refused, resolve_conj() gives one that is not") {
+  const at::Tensor t = at::zeros({2}, at::kComplexFloat).fill_(c10::complex<float>(1, 2));
+  check_refused(t.conj(), Error::NotSupported,
+                "is conjugated when it is read; resolve_conj() does it");
+  const Tensor resolved = t.conj().resolve_conj();
+  CHECK(tenon::const_data_ptr<c10::complex<float>>(resolved)[1] == c10::complex<float>(1, -2));
+}
+
+TEST_CASE("foreign tensors: a negated one is refused, resolve_neg() gives one that is not") {
+  const at::Tensor t = at::_neg_view(at::arange(3, at::kFloat));
+  check_refused(t, Error::NotSupported, "is negated when it is read; resolve_neg() does it");
+  CHECK(tests::values<float>(t.resolve_neg()) == Floats{0, -1, -2});
+}
+
+TEST_CASE("foreign tensors: a quantised one is refused for its dtype, by name") {
+  const at::Tensor t = at::quantize_per_tensor(at::zeros({2}), 0.1, 0, at::kQInt8);
+  check_refused(t, Error::InvalidType, "has a dtype that tenon does not have: QInt8");
+}
+
+TEST_CASE("foreign tensors: a meta one is of the Template device, without memory") {
+  const at::Tensor t = at::empty({2, 3}, at::TensorOptions(at::kMeta));
+  CHECK(tenon::device(t) == tenon::Device(tenon::DeviceType::Template));
+  CHECK(tenon::const_data_ptr(t) == nullptr);
+  CHECK(tests::sizes(tenon::view(t, {3, 2})) == Vector{3, 2});
+  CHECK(tenon::view(t, {3, 2}).is_meta());
+  CHECK(tenon::clone_tensor_ptr(t)->is_meta());
+  CHECK_RETURNS(Error::NotSupported, "template:0", tenon::fill_(t, 1));
+  CHECK_ERROR(Error::NotSupported, "memory on template:0", tenon::const_data_ptr<float>(t));
+}
+
+TEST_CASE("foreign tensors: one whose storage was shrunk below its elements is InvalidState") {
+  const at::Tensor t = at::zeros({2, 3});
+  t.storage().unsafeGetStorageImpl()->set_nbytes(5 * sizeof(float));
+  check_refused(t, Error::InvalidState, "has a storage that lacks some of its elements");
+  t.storage().unsafeGetStorageImpl()->set_nbytes(6 * sizeof(float));
+  CHECK(tests::values<float>(t) == Floats(6, 0));
+}
+
+TEST_CASE("foreign tensors: of a storage that ATen exchanged, the room is that of the other one") {
+  const TensorPtr t = tenon::zeros({100}, ScalarType::Float, DYNAMIC);
+  t->set_(at::zeros({2}));
+  CHECK(tenon::resize_tensor(*t, {50}) == Error::Ok);  // grows
+  CHECK(t->storage().nbytes() >= 50 * sizeof(float));
+  CHECK(tenon::fill_(t, 1) == Error::Ok);
+
+  const TensorPtr bound = tenon::zeros({100});
+  bound->set_data(at::zeros({2}));
+  CHECK_RETURNS(Error::InvalidArgument, "room for 2", tenon::resize_tensor(*bound, {50}));
+  CHECK(tests::sizes(bound) == Vector{2});
+}
+
+TEST_CASE(
+    "foreign tensors: a tensor of tenon's that ATen gave an empty storage has no room, and grows") {
+  const TensorPtr t = tenon::zeros({100}, ScalarType::Float, DYNAMIC);
+  t->set_();  // an empty storage
+  CHECK(t->numel() == 0);
+  CHECK(tenon::resize_tensor(*t, {50}) == Error::Ok);
+  REQUIRE(t->data_ptr() != nullptr);
+  CHECK(tenon::fill_(t, 1) == Error::Ok);
+  CHECK(t->sum().item<float>() == 50);
+}
+
+TEST_CASE("foreign tensors: of a storage that ATen shrank, the room is what is left") {
+  const TensorPtr t = tenon::zeros({100});
+  CHECK(tenon::resize_tensor(*t, {4}) == Error::Ok);
+  t->storage().unsafeGetStorageImpl()->set_nbytes(10 * sizeof(float));
+  CHECK_RETURNS(Error::InvalidArgument, "room for 10", tenon::resize_tensor(*t, {50}));
+  CHECK(tenon::resize_tensor(*t, {10}) == Error::Ok);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// ATen mode: what a tensor is, and what tenon knows of it.
+#include "tenon/aten/tensor.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using tenon::Error;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorArg;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tenon::detail::as_managed;
+using tenon::detail::describe;
+using tenon::detail::TensorFields;
+using tests::Vector;
+
+static_assert(std::is_same_v<tenon::Tensor, at::Tensor>);
+static_assert(std::is_same_v<tenon::TensorPtr, std::unique_ptr<at::Tensor>>);
+static_assert(std::is_same_v<tenon::TensorImplPtr, c10::intrusive_ptr<at::TensorImpl>>);
+
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr auto STATIC = TensorShapeDynamism::STATIC;
+constexpr auto BOUND = TensorShapeDynamism::DYNAMIC_BOUND;
+constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
+
+float memory[24] = {};
+
+TensorFields described(const at::Tensor& t) {
+  TensorFields fields;
+  REQUIRE(describe(t, fields).error == Error::Ok);
+  return fields;
+}
+
+}  // namespace
+
+TEST_CASE("ATen tensor: those that tenon made are known by their impl") {
+  CHECK(as_managed(tenon::zeros({2})->unsafeGetTensorImpl()) != nullptr);
+  CHECK(as_managed(tenon::view(tenon::zeros({2}), {1, 2}).unsafeGetTensorImpl()) != nullptr);
+  CHECK(as_managed(at::zeros({2}).unsafeGetTensorImpl()) == nullptr);
+  CHECK(as_managed(tenon::zeros({2})->view({1, 2}).unsafeGetTensorImpl()) == nullptr);
+}
+
+TEST_CASE("ATen tensor: ownership of what tenon made, and of what it did not") {
+  CHECK(tenon::ownership(tenon::zeros({2})) == Ownership::Owned);
+  CHECK(tenon::ownership(tenon::make_tensor_ptr(Floats{1, 2})) == Ownership::Adopted);
+  CHECK(tenon::ownership(tenon::from_blob(memory, {2})) == Ownership::Borrowed);
+  CHECK(tenon::ownership(tenon::from_blob(memory, {2}, ScalarType::Float, [](void*) {})) ==
+        Ownership::Adopted);
+  const TensorPtr t = tenon::zeros({2});
+  CHECK(tenon::ownership(tenon::view(t, {1, 2})) == Ownership::View);
+  CHECK(tenon::ownership(tenon::make_tensor_ptr(*t)) == Ownership::View);
+  CHECK(tenon::ownership(tenon::make_tensor_ptr(t)) == Ownership::Owned);  // shares the impl
+  CHECK(tenon::ownership(t->view({1, 2})) == Ownership::Adopted);
+  CHECK(tenon::ownership(at::zeros({2})) == Ownership::Adopted);
+}
+
+TEST_CASE("ATen tensor: dynamism of what tenon made, and of what it did not") {
+  CHECK(tenon::shape_dynamism(tenon::zeros({2})) == BOUND);
+  CHECK(tenon::shape_dynamism(tenon::zeros({2}, ScalarType::Float, STATIC)) == STATIC);
+  CHECK(tenon::shape_dynamism(tenon::zeros({2}, ScalarType::Float, DYNAMIC)) == DYNAMIC);
+  CHECK(tenon::shape_dynamism(tenon::zeros({}, ScalarType::Float, DYNAMIC)) == STATIC);
+  CHECK(tenon::shape_dynamism(at::zeros({2})) == DYNAMIC);
+  CHECK(tenon::shape_dynamism(at::zeros({})) == STATIC);
+  const TensorPtr borrowed = tenon::from_blob(memory, {2}, ScalarType::Float, DYNAMIC);
+  CHECK(tenon::shape_dynamism(borrowed) == DYNAMIC);
+  CHECK(tenon::shape_dynamism(borrowed->view({1, 2})) == BOUND);  // its storage cannot grow
+}
+
+TEST_CASE("ATen tensor: the room is tenon's, or what is left of the storage") {
+  CHECK(described(*tenon::zeros({2, 3})).capacity == 6);
+  CHECK(described(at::zeros({2, 3})).capacity == 6);
+  CHECK(described(at::zeros({2, 3}).select(0, 1)).capacity == 3);
+  CHECK(described(at::zeros({2, 3}).slice(1, 0, 1)).capacity == 6);
+  CHECK(described(at::zeros({10}).resize_({2})).capacity == 10);
+  CHECK(described(at::zeros({})).capacity == 1);
+}
+
+TEST_CASE("ATen tensor: layout, dtype, device and element 0 of a foreign tensor") {
+  const at::Tensor base = at::zeros({2, 3, 4}, at::kHalf);
+  const at::Tensor t = base.permute({2, 0, 1}).select(1, 1);
+  const TensorFields fields = described(t);
+  CHECK(fields.layout.sizes == tenon::Dims{4, 3});
+  CHECK(fields.layout.strides == tenon::Dims{1, 4});
+  CHECK(fields.layout.numel == 12);
+  CHECK(tests::dim_order(t) == Vector{1, 0});
+  CHECK(fields.type == tenon::own::ScalarType::Half);
+  CHECK(fields.device == tenon::Device());
+  CHECK(fields.data == static_cast<char*>(base.data_ptr()) + 12 * 2);
+  CHECK_FALSE(fields.readonly);
+}
+
+TEST_CASE("ATen tensor: seven dimensions, beyond what Dims holds inline") {
+  const TensorPtr t = tenon::iota({2, 1, 2, 1, 2, 1, 3}, tenon::none, ScalarType::Float);
+  CHECK(t->dim() == 7);
+  CHECK(tests::strides(t) == Vector{12, 12, 6, 6, 3, 3, 1});
+  CHECK(t->sum().item<float>() == 23 * 24 / 2);
+  const Tensor permuted = tenon::permute(t, {6, 5, 4, 3, 2, 1, 0});
+  CHECK(tests::values<float>(tenon::clone_tensor_ptr(permuted)) == tests::values<float>(permuted));
+  CHECK(tenon::resize_tensor(*t, {1, 1, 1, 1, 1, 1, 1, 8}) == Error::Ok);
+  CHECK(tests::values<float>(t) == Floats{0, 1, 2, 3, 4, 5, 6, 7});
+  const at::Tensor foreign = at::zeros({1, 2, 1, 2, 1, 2, 1});
+  CHECK(tenon::fill_(foreign, 1) == Error::Ok);
+  CHECK(tests::values<float>(foreign) == Floats(8, 1));
+}
+
+TEST_CASE("ATen tensor: an argument may be a null TensorPtr or an undefined Tensor") {
+  const TensorPtr null;
+  const Tensor undefined;
+  CHECK_FALSE(TensorArg(null).defined());
+  CHECK_FALSE(TensorArg(undefined).defined());
+  CHECK(TensorArg(tenon::zeros({2})).defined());
+  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: the source tensor is undefined",
+              tenon::clone_tensor_ptr(null));
+  CHECK_ERROR(Error::InvalidState, "ownership: the tensor is undefined",
+              tenon::ownership(undefined));
+  TensorPtr empty_handle(new Tensor);
+  CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: the tensor is undefined",
+                tenon::resize_tensor_ptr(empty_handle, {1}));
+}
+
+TEST_CASE("ATen tensor: make_tensor_impl_ptr gives an impl that handles of ATen share") {
+  tenon::TensorImplPtr impl = tenon::make_tensor_impl_ptr({1.0f, 2.0f});
+  const Tensor first = tenon::make_tensor(impl);
+  const TensorPtr second = tenon::make_tensor_ptr(impl);
+  CHECK(first.is_same(*second));
+  CHECK(first.unsafeGetTensorImpl() == impl.get());
+  impl.reset();
+  CHECK(tests::values<float>(first) == Floats{1, 2});
+}
