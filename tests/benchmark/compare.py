@@ -8,6 +8,7 @@ the preloaded malloc counter.
 
 To add a case: a few lines under one name in bench_tenon.cpp and, where they have a peer, in
 bench_executorch.cpp, bench_aten.cpp, bench_libc.cpp and bench_numpy.py, and one Row in ROWS below.
+bench_aten_mode.cpp has both sides of its cases, "x" and "x@aten".
 """
 
 import argparse
@@ -24,8 +25,10 @@ from typing import Dict, List, Optional
 
 PEERS = ("executorch", "aten", "libc", "numpy")
 PROGRAMS = ("tenon", *PEERS)
+ATEN_MODE = "aten_mode"
 TITLES = {
     "tenon": "tenon",
+    ATEN_MODE: "tenon in ATen mode",
     "executorch": "ExecuTorch",
     "aten": "ATen",
     "libc": "plain C",
@@ -36,6 +39,7 @@ TABLES = {
     "Making tensors": ("executorch", "aten"),
     "Moving data": ("executorch", "aten", "libc"),
     "Random numbers": ("executorch", "aten", "numpy"),
+    "ATen mode": ("aten",),
 }
 
 
@@ -45,7 +49,9 @@ class Row:
     many allocations. None means no target (and that the peer may lack the case).
 
     A row with peer_case compares a variant of tenon's with that case of the peers. It is left out
-    where tenon lacks the case: a variant for one instruction set needs a processor that has it."""
+    where tenon lacks the case: a variant for one instruction set needs a processor that has it.
+    more_allocs is how many allocations tenon may make beyond ATen's. A row of ATen mode has both
+    figures from that mode's program."""
 
     case: str
     title: str
@@ -54,14 +60,25 @@ class Row:
     libc: Optional[float] = None
     numpy: Optional[float] = None
     allocs: Optional[int] = None
+    more_allocs: Optional[int] = None
     table: str = "Making tensors"
     peer_case: Optional[str] = None
 
     def limit(self, peer):
         return getattr(self, peer)
 
-    def case_of(self, program):
-        return self.case if program == "tenon" else self.peer_case or self.case
+    def source(self, column):
+        """The program and the case that a column has its figure from; None where it has none."""
+        if self.table == "ATen mode":
+            return {
+                "tenon": (ATEN_MODE, self.case),
+                "aten": (ATEN_MODE, f"{self.case}@aten"),
+            }.get(column)
+        return (column, self.case if column == "tenon" else self.peer_case or self.case)
+
+    def cases_in(self, program):
+        sources = [self.source(column) for column in PROGRAMS]
+        return {source[1] for source in sources if source and source[0] == program}
 
 
 ROWS = [
@@ -130,6 +147,41 @@ RANDOM = [
 ]
 ROWS += [dataclasses.replace(row, table="Random numbers") for row in RANDOM]
 
+# Each creator beside the call of ATen's that makes the same. The handle on the heap is tenon's one
+# allocation more.
+ATEN_MODE_CASES = {
+    "empty": "empty 2x3",
+    "empty_strided": "empty_strided",
+    "empty_like": "empty_like",
+    "zeros": "zeros",
+    "ones": "ones",
+    "full": "full",
+    "full_like": "full_like",
+    "scalar_tensor": "scalar_tensor",
+    "arange": "arange",
+    "eye": "eye",
+    "rand": "rand",
+    "rand_like": "rand_like",
+    "randn": "randn",
+    "randint": "randint",
+    "clone_tensor_ptr": "clone",
+    "clone_tensor_ptr/half": "clone Float to Half",
+    "from_blob": "from_blob",
+    "from_blob/deleter": "from_blob with a deleter",
+    "for_blob/strides": "for_blob with strides",
+    "make_tensor_ptr/list": "list of 4",
+    "make_tensor_ptr/view": "view in other sizes",
+    "empty/4MiB": "empty 4 MiB",
+    "zeros/4MiB": "zeros 4 MiB",
+    "full/4MiB": "full 4 MiB",
+    "rand/4MiB": "rand 4 MiB",
+    "clone_tensor_ptr/4MiB": "clone 4 MiB",
+}
+ROWS += [
+    Row(f"{ATEN_MODE}/{case}", title, aten=1.1, more_allocs=1, table="ATen mode")
+    for case, title in ATEN_MODE_CASES.items()
+]
+
 # How long the compiler needs for nothing but the header: a row like the others, measured here.
 HEADER_ROW = Row("include", "#include, -fsyntax-only", executorch=0.8)
 HEADERS = {
@@ -189,9 +241,11 @@ def selection(program, pattern):
     """The arguments that make a program run the rows that the pattern matches."""
     if not pattern:
         return []
-    cases = {re.escape(row.case_of(program)) for row in ROWS if re.search(pattern, row.case)}
-    if not cases:
+    chosen = [row for row in ROWS if re.search(pattern, row.case)]
+    if not chosen:
         raise Failure(f"no case matches {pattern!r}")
+    # An empty filter would stand for all.
+    cases = {re.escape(case) for row in chosen for case in row.cases_in(program)} or {"none"}
     return [f"--benchmark_filter=^({'|'.join(sorted(cases))})$"]
 
 
@@ -260,9 +314,9 @@ def measure_headers(config, options) -> Dict[str, Cell]:
 
 def check_cases(cells: Cells, config):
     """A case that one side misspelt would otherwise pass for one without a peer or a target."""
-    built = [p for p in PROGRAMS if "command" in config["programs"].get(p, {})]
+    built = [p for p, program in config["programs"].items() if "command" in program]
     for case, by_program in cells.items():
-        unknown = [p for p in by_program if all(row.case_of(p) != case for row in ROWS)]
+        unknown = [p for p in by_program if all(case not in row.cases_in(p) for row in ROWS)]
         if unknown:
             names = " and ".join(f"bench_{program}" for program in unknown)
             raise Failure(f"case {case!r} of {names} has no row in compare.py")
@@ -270,8 +324,7 @@ def check_cases(cells: Cells, config):
         expected = [p for p in PEERS if row.limit(p) is not None]
         if row.peer_case is None:
             expected.append("tenon")
-        for program in expected:
-            case = row.case_of(program)
+        for program, case in map(row.source, expected):
             if program in built and program not in cells.get(case, {}):
                 raise Failure(f"case {case!r} of compare.py is not in bench_{program}")
     # A processor lacks some variants of a case, never all.
@@ -282,8 +335,13 @@ def check_cases(cells: Cells, config):
 
 def figures(row: Row, cells: Cells) -> Dict[str, Cell]:
     """What each program has for a row."""
-    by_program = {p: cells.get(row.case_of(p), {}).get(p) for p in PROGRAMS}
-    return {program: cell for program, cell in by_program.items() if cell is not None}
+    found = {}
+    for column in PROGRAMS:
+        source = row.source(column)
+        cell = cells.get(source[1], {}).get(source[0]) if source else None
+        if cell is not None:
+            found[column] = cell
+    return found
 
 
 def is_shown(row: Row, cells: Cells):
@@ -323,6 +381,12 @@ def judge(row: Row, by_program: Dict[str, Cell]) -> str:
             checked += 1
             if tenon.allocs > row.allocs:
                 misses.append(f"{format_allocs(tenon)} allocs")
+    if row.more_allocs is not None and "tenon" in by_program and "aten" in by_program:
+        tenon, aten = by_program["tenon"], by_program["aten"]
+        if tenon.allocs is None or aten.allocs is None:
+            unchecked.append("allocs")
+        elif tenon.allocs > aten.allocs + row.more_allocs:
+            misses.append(f"{format_allocs(tenon)} allocs for {format_allocs(aten)}")
     if misses:
         return f"missed ({', '.join(misses)})"
     if not unchecked:
@@ -351,6 +415,8 @@ def format_target(row: Row):
     parts = [f"≤ {row.limit(p):.3g} x {TITLES[p]}" for p in PEERS if row.limit(p) is not None]
     if row.allocs is not None:
         parts.append(f"≤ {row.allocs} allocs" if row.allocs else "0 allocs")
+    if row.more_allocs is not None:
+        parts.append(f"≤ {row.more_allocs} alloc more")
     return ", ".join(parts)
 
 
@@ -436,7 +502,11 @@ def environment(config, options):
         "cores": os.cpu_count(),
         "compiler": version.stdout.splitlines()[0],
         "flags": f"-std=c++17 {config['flags']}",
-        "versions": {p: c["version"] for p, c in config["programs"].items() if "version" in c},
+        "versions": {
+            p: config["programs"][p]["version"]
+            for p in PROGRAMS
+            if "version" in config["programs"].get(p, {})
+        },
         "rounds": options.rounds,
         "min_time": options.min_time,
         "date": datetime.date.today().isoformat(),

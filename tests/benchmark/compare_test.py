@@ -66,6 +66,32 @@ class Format(unittest.TestCase):
         self.assertEqual(compare.format_target(row), "≤ 0.7 x ExecuTorch, ≤ 1 x ATen, 0 allocs")
 
 
+class AtenMode(unittest.TestCase):
+    """Rows of which one program has both figures."""
+
+    row = Row("m/c", "c", aten=1.1, more_allocs=1, table="ATen mode")
+
+    def judged(self, ours, theirs):
+        measured = {"m/c": {"aten_mode": ours}, "m/c@aten": {"aten_mode": theirs}}
+        return compare.judge(self.row, compare.figures(self.row, measured))
+
+    def test_both_figures_are_of_that_program(self):
+        self.assertEqual(self.row.cases_in("aten_mode"), {"m/c", "m/c@aten"})
+        self.assertEqual(self.row.cases_in("tenon"), set())
+        self.assertEqual(self.row.cases_in("aten"), set())
+
+    def test_a_handle_more_is_allowed(self):
+        self.assertEqual(self.judged(Cell(110, 3), Cell(100, 2)), "met")
+
+    def test_what_is_beyond_is_named(self):
+        self.assertEqual(
+            self.judged(Cell(120, 4), Cell(100, 2)), "missed (1.200 x ATen, 4 allocs for 2)"
+        )
+
+    def test_the_target_is_written_out(self):
+        self.assertEqual(compare.format_target(self.row), "≤ 1.1 x ATen, ≤ 1 alloc more")
+
+
 class Variants(unittest.TestCase):
     """Rows that compare a case of tenon's with one of another name."""
 
