@@ -216,11 +216,14 @@ TEST_CASE("ATen draft: a Slot hands out the one impl as each kind of handle") {
     tenon::detail::Slot<TensorPtr> slot;
     start(slot.draft(), calls);
     REQUIRE(slot.commit() == Error::Ok);
-    const void* const handle = slot.value.get();
+    const void* const impl = slot.draft().impl().get();
     REQUIRE(slot.commit() == Error::Ok);
-    CHECK(slot.value.get() == handle);
-    CHECK(slot.value->data_ptr() == memory);
-    CHECK(slot.value->storage().use_count() == 1);
+    CHECK(slot.draft().impl().get() == impl);
+    const TensorPtr made = slot.take();
+    CHECK(made->unsafeGetTensorImpl() == impl);
+    CHECK(made->use_count() == 1);
+    CHECK(made->data_ptr() == memory);
+    CHECK(made->storage().use_count() == 1);
   }
   CHECK(calls.count == 1);
 }

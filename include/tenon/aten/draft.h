@@ -65,6 +65,7 @@ class Draft {
   ImplFields& fields() noexcept { return fields_; }
   const ImplPtr& impl() const noexcept { return impl_; }
   void share(ImplPtr impl) noexcept { impl_ = std::move(impl); }
+  ImplPtr take() noexcept { return std::move(impl_); }
 
   /// Makes the TensorImpl.
   /// Errors: NotSupported for what ATen does not have, OutOfMemory.
@@ -99,28 +100,32 @@ class Draft {
     return Error::Ok;
   }
 
+  /// The memory with what releases it: its block, or `deleter` when there is one.
+  c10::DataPtr take_memory(c10::Device device, Deleter* deleter) noexcept {
+    void* const data = fields_.data;
+    if (fields_.block != nullptr) {
+      return {data, std::exchange(fields_.block, nullptr), &release_block, device};
+    }
+    if (deleter != nullptr) return {data, deleter, &release_deleter, device};
+    return {data, device};
+  }
+
   Error make_storage(c10::Device device, c10::Storage& storage) {
     // A storage of Meta is as long as one with memory: views are checked against it.
     const size_t nbytes =
         fields_.data == nullptr && !device.is_meta()
             ? 0
             : static_cast<size_t>(fields_.layout.reach()) * elementSize(fields_.type);
-    c10::DataPtr memory;
-    if (fields_.block != nullptr) {
-      memory =
-          c10::DataPtr(fields_.data, std::exchange(fields_.block, nullptr), &release_block, device);
-    } else if (fields_.deleter) {
-      auto* const kept = new (std::nothrow) Deleter(std::move(fields_.deleter));
-      if (kept == nullptr) return fail(Error::OutOfMemory, {"out of memory for the deleter"});
-      memory = c10::DataPtr(fields_.data, kept, &release_deleter, device);
-    } else {
-      memory = c10::DataPtr(fields_.data, device);
+    Deleter* deleter = nullptr;
+    if (fields_.deleter) {
+      deleter = new (std::nothrow) Deleter(std::move(fields_.deleter));
+      if (deleter == nullptr) return fail(Error::OutOfMemory, {"out of memory for the deleter"});
     }
     // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
     const bool resizable =
         fields_.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
         (fields_.ownership == Ownership::Owned || fields_.ownership == Ownership::Adopted);
-    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, std::move(memory),
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, take_memory(device, deleter),
                            resizable ? c10::GetCPUAllocator() : nullptr, resizable);
     return Error::Ok;
   }
@@ -211,36 +216,44 @@ inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept {
 
 /// Where a creator puts its draft, and what becomes of it.
 template <class T>
-class Slot {
- public:
+struct Slot;
+template <>
+struct Slot<TensorImplPtr> {
   Draft& draft() noexcept { return draft_; }
-  Error commit() noexcept {
-    if (done_) return Error::Ok;
-    TENON_TRY(draft_.commit());
-    put(draft_.impl(), value);
-    if (TENON_UNLIKELY(!is_there(value))) {
-      return fail(Error::OutOfMemory, {"out of memory for a handle"});
-    }
-    done_ = true;
-    return Error::Ok;
-  }
-
-  T value;
+  Error commit() noexcept { return draft_.commit(); }
+  TensorImplPtr take() noexcept { return TensorImplPtr::reclaim(draft_.take().release()); }
 
  private:
-  static void put(const Draft::ImplPtr& impl, Tensor& out) noexcept { out = Tensor(impl); }
-  static void put(const Draft::ImplPtr& impl, TensorPtr& out) noexcept {
-    out.reset(new (std::nothrow) Tensor(impl));
-  }
-  static void put(Draft::ImplPtr impl, TensorImplPtr& out) noexcept {
-    out = TensorImplPtr::reclaim(impl.release());
-  }
-  static bool is_there(const TensorPtr& out) noexcept { return out != nullptr; }
-  static bool is_there(const Tensor&) noexcept { return true; }
-  static bool is_there(const TensorImplPtr&) noexcept { return true; }
-
   Draft draft_;
-  bool done_ = false;
+};
+template <>
+struct Slot<Tensor> {
+  Draft& draft() noexcept { return draft_; }
+  Error commit() noexcept { return draft_.commit(); }
+  Tensor take() noexcept { return Tensor(draft_.take()); }
+
+ private:
+  Draft draft_;
+};
+template <>
+struct Slot<TensorPtr> {
+  Draft& draft() noexcept { return draft_; }
+  Error commit() noexcept {
+    TENON_TRY(draft_.commit());
+    if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
+    if (TENON_UNLIKELY(handle_ == nullptr)) {
+      return fail(Error::OutOfMemory, {"out of memory for a handle"});
+    }
+    return Error::Ok;
+  }
+  TensorPtr take() noexcept {
+    if (handle_ != nullptr) *handle_ = Tensor(draft_.take());
+    return std::move(handle_);
+  }
+
+ private:
+  Draft draft_;
+  TensorPtr handle_;
 };
 
 /// A tensor whose shape and memory may change: what it has, and where it is.

@@ -123,12 +123,14 @@ struct Slot<TensorImplPtr> {
   TensorImplPtr value;
   Draft& draft() noexcept { return value; }
   Error commit() const noexcept { return Error::Ok; }
+  TensorImplPtr&& take() noexcept { return std::move(value); }
 };
 template <>
 struct Slot<Tensor> {
   Tensor value;
   Draft& draft() noexcept { return ImplAccess::impl(value); }
   Error commit() const noexcept { return Error::Ok; }
+  Tensor&& take() noexcept { return std::move(value); }
 };
 template <>
 struct Slot<TensorPtr> {
@@ -136,6 +138,7 @@ struct Slot<TensorPtr> {
   Draft without_handle;
   Draft& draft() noexcept { return value != nullptr ? ImplAccess::impl(*value) : without_handle; }
   Error commit() const noexcept { return check_handle(value != nullptr); }
+  TensorPtr&& take() noexcept { return std::move(value); }
 };
 
 /// A tensor whose shape and memory may change.

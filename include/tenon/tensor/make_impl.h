@@ -297,7 +297,7 @@ class Made {
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
     if (error == Error::Ok) error = commit();
-    return finish_value<Out>(function, error, std::move(slot_.value));
+    return finish_value<Out>(function, error, slot_.take());
   }
 
  private:
