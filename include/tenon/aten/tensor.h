@@ -44,10 +44,13 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
         dynamism(fields.dynamism),
         ownership(fields.ownership) {
     const size_t rank = fields.layout.sizes.size();
+    // Volatile, since these were just stored one by one, see InlineArray::copy_values().
+    const volatile int64_t* const sizes = fields.layout.sizes.data();
+    const volatile int64_t* const strides = fields.layout.strides.data();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
-      sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes[d];
-      sizes_and_strides_.stride_at_unchecked(d) = fields.layout.strides[d];
+      sizes_and_strides_.size_at_unchecked(d) = sizes[d];
+      sizes_and_strides_.stride_at_unchecked(d) = strides[d];
     }
     storage_offset_ = offset;
     numel_ = fields.layout.numel;
