@@ -10,15 +10,14 @@
 #error "this file has to compile the kernels"
 #endif
 
-using namespace tenon;
-
 TEST_CASE("instances: the kernels that one file compiles do their work") {
   const float in[3] = {1, 2, 3};
   double out[3] = {};
-  detail::cast_elements(own::ScalarType::Double, out, own::ScalarType::Float, in, 3);
+  tenon::detail::cast_elements(tenon::own::ScalarType::Double, out, tenon::own::ScalarType::Float,
+                               in, 3);
   CHECK(out[2] == 3.0);
   const float value = 5;
   float filled[3] = {};
-  detail::fill_elements(filled, 3, &value, sizeof value);
+  tenon::detail::fill_elements(filled, 3, &value, sizeof value);
   CHECK(filled[2] == 5.0f);
 }
