@@ -210,6 +210,13 @@ TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {
   CHECK(row.is_alias_of(*t));
 }
 
+TEST_CASE("ATen draft: a Slot of which nothing came hands out nothing, as each kind of handle") {
+  // Not libtorch's shared impl of undefined tensors, whose count a plain pointer would take down.
+  CHECK_FALSE(tenon::detail::Slot<tenon::TensorImplPtr>().take().defined());
+  CHECK_FALSE(tenon::detail::Slot<at::Tensor>().take().defined());
+  CHECK(tenon::detail::Slot<TensorPtr>().take() == nullptr);
+}
+
 TEST_CASE("ATen draft: a Slot hands out the one impl as each kind of handle") {
   Calls calls;
   {

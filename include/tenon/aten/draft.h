@@ -211,7 +211,7 @@ inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {
   draft.share(tensor.getIntrusivePtr());
 }
 inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept {
-  draft.share(Draft::ImplPtr::reclaim(impl.release()));
+  draft.share(Draft::ImplPtr(std::move(impl)));
 }
 
 /// Where a creator puts its draft, and what becomes of it.
@@ -221,7 +221,7 @@ template <>
 struct Slot<TensorImplPtr> {
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept { return draft_.commit(); }
-  TensorImplPtr take() noexcept { return TensorImplPtr::reclaim(draft_.take().release()); }
+  TensorImplPtr take() noexcept { return TensorImplPtr(draft_.take()); }
 
  private:
   Draft draft_;
