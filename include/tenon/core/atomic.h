@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// What threads share: a count and a short lock. By the compilers' builtins where there are any, which
+// spares including <atomic>; without threads, plain variables.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/config.h"
+
+#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
+#include <atomic>
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Counts those who come and go, on any thread. What they did is over for who reads that they left.
+class AtomicCount {
+ public:
+#if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
+  void add() noexcept { __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED); }
+  /// The count that is left.
+  int32_t remove() noexcept { return __atomic_sub_fetch(&count_, 1, __ATOMIC_ACQ_REL); }
+  int32_t get() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
+#else
+  void add() noexcept { ++count_; }
+  int32_t remove() noexcept { return --count_; }
+  int32_t get() const noexcept { return count_; }
+#endif
+  bool any() const noexcept { return get() != 0; }
+
+ private:
+#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
+  std::atomic<int32_t> count_{0};
+#else
+  int32_t count_ = 0;
+#endif
+};
+
+/// Locks out other threads for a few instructions; needs no constructor and no destructor to run, so
+/// that it is safe before main() and after. For std::lock_guard and LockGuard.
+class SpinLock {
+ public:
+#if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
+  void lock() noexcept {
+    while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) {
+      while (__atomic_load_n(&taken_, __ATOMIC_RELAXED)) {
+      }
+    }
+  }
+  void unlock() noexcept { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
+#elif TENON_HAS_THREADS
+  void lock() noexcept {
+    while (taken_.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+#else
+  void lock() noexcept {}
+  void unlock() noexcept {}
+#endif
+
+ private:
+#if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
+  bool taken_ = false;
+#elif TENON_HAS_THREADS
+  std::atomic<bool> taken_{false};
+#endif
+};
+
+/// Holds a lock for as long as it lives.
+template <class Lock>
+class LockGuard {
+ public:
+  explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+  ~LockGuard() { lock_.unlock(); }
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE
