@@ -39,6 +39,8 @@ if [ -n "$all" ]; then
   need_header benchmark/benchmark.h libbenchmark-dev
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
+  need_header CL/cl.h opencl-headers
+  need clinfo "ocl-icd-opencl-dev pocl-opencl-icd clinfo" # a device made of the CPU
 fi
 install_missing
 

@@ -59,14 +59,17 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define TENON_COLD __attribute__((noinline, cold))
+#define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TENON_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
 #elif defined(_MSC_VER)
 #define TENON_COLD __declspec(noinline)
+#define TENON_NOINLINE __declspec(noinline)
 #define TENON_ALWAYS_INLINE __forceinline
 #define TENON_UNLIKELY(condition) (condition)
 #else
 #define TENON_COLD
+#define TENON_NOINLINE
 #define TENON_ALWAYS_INLINE inline
 #define TENON_UNLIKELY(condition) (condition)
 #endif

@@ -238,3 +238,36 @@ TEST_CASE("allocations: reading a tensor takes 0") {
            (t->is_contiguous() ? t->nbytes() : 0) + t->data<int>().size();
   });
 }
+
+TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done with them") {
+  alignas(64) static unsigned char buffer[1 << 16];
+  const auto dynamic = tenon::TensorShapeDynamism::DYNAMIC;
+  bool done = false;  // Catch's own checks would count
+  check_count("arena", 0, [&] {
+    tenon::ArenaBackend arena(buffer, sizeof buffer);
+    const tenon::BackendScope scope(arena);
+    auto t = tenon::empty({2, 3}, ScalarType::Float, dynamic, arena);
+    auto large = tenon::full({32, 32}, 1.5, ScalarType::Double, arena);
+    auto listed = tenon::make_tensor_ptr({1.0f, 2.0f, 3.0f});
+    auto random = tenon::rand({2, 3}, tenon::Generator(1));
+    auto counted = tenon::arange(6, ScalarType::Float);
+    auto matrix = tenon::eye(3);
+    auto like = tenon::zeros_like(large);
+    auto cloned = tenon::clone_tensor_ptr(random);
+    auto shared = tenon::make_tensor_ptr(t);
+    auto view = tenon::make_tensor_ptr(*cloned, {3, 2});
+    auto slice = tenon::select(random, 0, 1);
+    auto turned = tenon::contiguous(tenon::transpose(random, 0, 1));
+    auto blob = tenon::to_blob(random);
+    auto moved = tenon::backend_copy(matrix, arena);
+    done = tenon::copy_(t, random) == Error::Ok && tenon::fill_(slice, 2) == Error::Ok &&
+           tenon::resize_tensor_ptr(t, {64, 3}) == Error::Ok &&
+           tenon::backend_deallocate(large) == tenon::Deallocation::Ok;
+    done = done && tenon::accessor<float, 2>(random)[1][2] == 2;
+    return 0;
+  });
+  if (tests::heap_is_counted()) CHECK(done);
+  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  check_count("scalar", 0, [&] { return tenon::scalar_tensor(3, arena); });
+  CHECK(arena.reset() == Error::Ok);
+}

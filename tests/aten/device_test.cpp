@@ -95,14 +95,21 @@ TEST_CASE("c10 devices: an index beyond c10's 8 bits is refused") {
   CHECK(out.index() == 127);
 }
 
+TEST_CASE("c10 devices: a program's own device is PrivateUse1") {
+  Device out;
+  REQUIRE(from_c10(c10::Device(c10::DeviceType::PrivateUse1, 2), out) == Error::Ok);
+  CHECK(out == Device(DeviceType::ExtDev, 2));
+  c10::Device back(c10::DeviceType::CPU);
+  REQUIRE(to_c10(out, back) == Error::Ok);
+  CHECK(back == c10::Device(c10::DeviceType::PrivateUse1, 2));
+}
+
 TEST_CASE("c10 devices: a kind that tenon lacks is refused by name, and nothing is changed") {
   Device out(DeviceType::CUDA, 4);
   CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's \"xla\"",
                 from_c10(c10::Device(c10::DeviceType::XLA, 0), out));
   CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's \"hpu\"",
                 from_c10(c10::Device(c10::DeviceType::HPU), out));
-  CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's \"privateuseone\"",
-                from_c10(c10::Device(c10::DeviceType::PrivateUse1), out));
   CHECK(out == Device(DeviceType::CUDA, 4));
 }
 

@@ -164,7 +164,9 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
   CHECK_ERROR(Error::InvalidState, "to_binary: the tensor is a placeholder without data",
               to_binary(make_tensor_ptr({2}, nullptr)));
   float data[2] = {};
-  CHECK_ERROR(Error::NotSupported, "to_binary: memory on cuda:0 cannot be read by the host",
+  CHECK_ERROR(Error::NotSupported,
+              "to_binary: the tensor is on cuda:0, which the host cannot reach; no backend is "
+              "registered for it",
               to_binary(tenon::for_blob(data, {2}).device("cuda").make_tensor_ptr()));
   CHECK_ERROR(Error::InvalidArgument, "to_binary: the limit of -1 elements is negative",
               to_binary(make_tensor_ptr(1), -1));

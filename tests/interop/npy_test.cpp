@@ -258,7 +258,7 @@ TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no 
                 tenon::write_npy(path, tenon::from_blob(nullptr, {2})));
   int value = 0;
   CHECK_RETURNS(
-      Error::NotSupported, "memory on cuda:0 cannot be read by the host",
+      Error::NotSupported, "the tensor is on cuda:0, which the host cannot reach",
       tenon::write_npy(path,
                        tenon::for_blob(&value, {1}).device(tenon::DeviceType::CUDA).make_tensor()));
   CHECK_RETURNS(Error::InvalidArgument, "write_npy: the path is null",

@@ -4,6 +4,47 @@
 
 #include <tenon/tenon.h>
 
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+class DeviceBackend : public tenon::Backend {
+ public:
+  explicit DeviceBackend(int32_t index) : device_(tenon::DeviceType::ExtDev, index) {}
+  const char* name() const noexcept override { return "library's"; }
+  tenon::Device device() const noexcept override { return device_; }
+  bool is_opaque() const noexcept override { return true; }
+  void* allocate(size_t nbytes, size_t) noexcept override { return std::malloc(nbytes); }
+  void deallocate(void* p, size_t) noexcept override { std::free(p); }
+  tenon::Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    std::memcpy(dst, src, nbytes);
+    return tenon::Error::Ok;
+  }
+  tenon::Error copy_to_host(void*, const void*, size_t) override {
+    return set_error(tenon::Error::AccessFailed, "it is far away");
+  }
+  tenon::Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return copy_from_host(dst, src, nbytes);
+  }
+  tenon::Error synchronize() override { return tenon::Error::Ok; }
+
+ private:
+  tenon::Device device_;
+};
+
+// Static objects of either library are destroyed in an order that nobody chose.
+tenon::TensorPtr kept;
+alignas(DeviceBackend) unsigned char place[sizeof(DeviceBackend)];
+struct StaticBackend {
+  DeviceBackend* backend = nullptr;
+  ~StaticBackend() {
+    if (backend != nullptr) backend->~DeviceBackend();
+  }
+} held;
+
+}  // namespace
+
 namespace LIBRARY {
 
 const void* generator() { return &tenon::default_generator(); }
@@ -11,5 +52,22 @@ const void* generator() { return &tenon::default_generator(); }
 uint64_t take() { return tenon::default_generator().advance(1); }
 
 void seed(uint64_t value) { tenon::manual_seed(value); }
+
+void register_device(int32_t index) {
+  held.backend = ::new (static_cast<void*>(place)) DeviceBackend(index);
+  tenon::register_backend(*held.backend);
+}
+
+void unregister_device() { tenon::unregister_backend(*held.backend); }
+
+const void* find(int32_t index) {
+  return tenon::detail::find_backend(tenon::Device(tenon::DeviceType::ExtDev, index));
+}
+
+const void* current() { return &tenon::default_backend(); }
+
+const char* message() { return tenon::last_error_message(); }
+
+void keep_tensor() { kept = tenon::zeros({4}, *held.backend); }
 
 }  // namespace LIBRARY

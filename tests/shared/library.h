@@ -6,13 +6,24 @@
 
 #define SHARED_EXPORT __attribute__((visibility("default")))
 
-#define SHARED_DECLARE(name)                                      \
-  namespace name {                                                \
-  /* The address of the thread's generator, as seen there. */     \
-  SHARED_EXPORT const void* generator();                          \
-  /* Takes the next of its elements there; the offset of that. */ \
-  SHARED_EXPORT uint64_t take();                                  \
-  SHARED_EXPORT void seed(uint64_t value);                        \
+#define SHARED_DECLARE(name)                                                      \
+  namespace name {                                                                \
+  /* The address of the thread's generator, as seen there. */                     \
+  SHARED_EXPORT const void* generator();                                          \
+  /* Takes the next of its elements there; the offset of that. */                 \
+  SHARED_EXPORT uint64_t take();                                                  \
+  SHARED_EXPORT void seed(uint64_t value);                                        \
+  /* Registers a backend of that library's, which is static there. */             \
+  SHARED_EXPORT void register_device(int32_t index);                              \
+  SHARED_EXPORT void unregister_device();                                         \
+  /* The backend registered for a device, null when there is none. */             \
+  SHARED_EXPORT const void* find(int32_t index);                                  \
+  /* The thread's default backend. */                                             \
+  SHARED_EXPORT const void* current();                                            \
+  /* The text of the latest error, as seen there. */                              \
+  SHARED_EXPORT const char* message();                                            \
+  /* Makes a tensor of that library's that is dropped with its static objects. */ \
+  SHARED_EXPORT void keep_tensor();                                               \
   }
 SHARED_DECLARE(first)
 SHARED_DECLARE(second)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The program: a thread's generator is one object, from wherever it is asked for.
+// The program: a thread's generator, its last error, its default backend and the registry of backends
+// are one object each, from wherever they are asked for.
+#include <cstring>
 #include <thread>
 
 #include <tenon/tenon.h>
@@ -28,7 +30,41 @@ static void check_sequence() {
   ODR_CHECK(second::take() == 0);
 }
 
+static void check_registry() {
+  using tenon::Device;
+  using tenon::DeviceType;
+  first::register_device(1);
+  second::register_device(2);
+  const void* const one = &tenon::backend_for(Device(DeviceType::ExtDev, 1));
+  const void* const two = &tenon::backend_for(Device(DeviceType::ExtDev, 2));
+  ODR_CHECK(one != two);
+  ODR_CHECK(first::find(1) == one && second::find(1) == one);
+  ODR_CHECK(first::find(2) == two && second::find(2) == two);
+  ODR_CHECK(second::find(3) == nullptr);
+  ODR_CHECK(first::current() == &tenon::default_backend());
+  {
+    tenon::BackendScope scope(tenon::backend_for(Device(DeviceType::ExtDev, 2)));
+    ODR_CHECK(first::current() == two && second::current() == two);
+  }
+  ODR_CHECK(second::current() == &tenon::default_backend());
+  // An error of the library's backend is told here, in its words.
+  auto t = tenon::zeros({2}, tenon::backend_for(Device(DeviceType::ExtDev, 1)));
+  ODR_CHECK(!tenon::try_backend_copy(t, tenon::default_backend()).ok());
+  ODR_CHECK(std::strstr(tenon::last_error_message(), "it is far away") != nullptr);
+  ODR_CHECK(std::strcmp(first::message(), tenon::last_error_message()) == 0);
+  first::unregister_device();
+  ODR_CHECK(second::find(1) == nullptr);
+  // The second library's stays registered to the end, and so does a tensor in its memory.
+  second::keep_tensor();
+}
+
+static int reports = 0;
+static tenon::TensorPtr late_tensor;  // dropped after main(), maybe after the backend
+
 int main() {
+  tenon::set_failure_handler([](tenon::Error, const char*) noexcept { ++reports; });
+  check_registry();
+  late_tensor = tenon::zeros({3}, tenon::backend_for(tenon::Device(tenon::DeviceType::ExtDev, 2)));
   const void* const here = generator();
   check_sequence();
   const void* there = nullptr;

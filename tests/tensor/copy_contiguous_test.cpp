@@ -116,11 +116,14 @@ TEST_CASE("contiguous: the copy of a read-only tensor is writable", "[plain]") {
 }
 
 TEST_CASE("contiguous: undefined, and what would need data that the host cannot read, is refused") {
-  CHECK_ERROR(Error::InvalidState, "contiguous: the tensor is undefined", contiguous(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "contiguous: the tensor is undefined", contiguous(TensorPtr()));
-  CHECK_ERROR(Error::InvalidState, "contiguous: the tensor is a placeholder without data",
+  CHECK_ERROR(Error::InvalidState, "contiguous: the source tensor is undefined",
+              contiguous(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "contiguous: the source tensor is undefined",
+              contiguous(TensorPtr()));
+  CHECK_ERROR(Error::InvalidState, "contiguous: the source tensor is a placeholder without data",
               contiguous(tenon::for_blob(nullptr, {2, 2}).strides({1, 2}).make_tensor()));
-  CHECK_ERROR(Error::NotSupported, "contiguous: the tensor is on cuda:0, which the host cannot",
+  CHECK_ERROR(Error::NotSupported,
+              "contiguous: the source tensor is on cuda:0, which the host cannot",
               contiguous(on_device({2, 2}, {1, 2})));
 }
 
@@ -204,7 +207,8 @@ TEST_CASE("to: of a placeholder is one of the type, of device memory is refused"
   CHECK(t.scalar_type() == ScalarType::Half);
   CHECK(sizes(t) == Vector{2, 3});
   CHECK(tenon::const_data_ptr(t) == nullptr);
-  CHECK_ERROR(Error::NotSupported, "to: memory on cuda:0 cannot be read by the host",
+  CHECK_ERROR(Error::NotSupported,
+              "to: the source tensor is on cuda:0, which the host cannot reach",
               to(on_device({2}, {}), ScalarType::Half));
 }
 

@@ -10,6 +10,7 @@
 
 #include "support/catch.h"
 #include "tenon/tensor/format.h"
+#include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 

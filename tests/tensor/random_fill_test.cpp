@@ -268,7 +268,7 @@ TEST_CASE("uniform_, normal_, random_: a placeholder is refused") {
 }
 
 TEST_CASE("uniform_, normal_, random_: memory that the host cannot reach is refused, untouched") {
-  for (const char* device : {"cuda:0", "rocm:2", "template:0"}) {
+  for (const char* device : {"cuda:0", "rocm:2", "metal:0"}) {
     check_refused(
         Error::NotSupported, std::string("is on ") + device + ", which the host cannot reach",
         tenon::for_blob(kDevicePointer, {3}, ScalarType::Int).device(device).make_tensor());

@@ -148,11 +148,17 @@ TEST_CASE("random _like creators: strides that reverse become dense", "[plain]")
   for (float value : data) CHECK(value == 0);
 }
 
-TEST_CASE("random _like creators: placeholder and device sources are only shapes") {
-  void* const device_pointer = reinterpret_cast<void*>(uintptr_t{4096});
+TEST_CASE("random _like creators: placeholder sources are only shapes") {
   check_only_shape(tenon::make_tensor({2}, nullptr));
-  check_only_shape(
-      tenon::for_blob(device_pointer, {2}, ScalarType::Float).device("cuda:0").make_tensor());
+}
+
+TEST_CASE("random _like creators: a source on a device nobody knows is refused, or only a shape") {
+  void* const device_pointer = reinterpret_cast<void*>(uintptr_t{4096});
+  const auto source =
+      tenon::for_blob(device_pointer, {2}, ScalarType::Float).device("cuda:0").make_tensor();
+  CHECK_ERROR(tenon::Error::NotSupported, "no backend is registered for it",
+              tenon::rand_like(source));
+  CHECK(tenon::device(tenon::rand_like(source, tenon::default_backend())).is_cpu());
 }
 
 TEST_CASE("random _like creators: read-only sources are only shapes", "[plain]") {

@@ -34,9 +34,9 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 }
 
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
-/// managed memory that of its GPU, Metal's is of type MPS, as in libtorch's own DLPack exchange, and
-/// Meta, for Template, has no index.
-/// Errors: NotSupported for VPI, WebGPU and Hexagon, and for an index that c10's 8 bits cannot hold.
+/// managed memory that of its GPU, Metal's is of type MPS, as in libtorch's own DLPack exchange,
+/// a program's own is PrivateUse1, and Meta, for Template, has no index.
+/// Errors: NotSupported for VPI, WebGPU, Hexagon and Expr, and for an index that c10's 8 bits cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
   c10::DeviceType type = c10::DeviceType::CPU;
   switch (from.type()) {
@@ -51,11 +51,12 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
     case DeviceType::ROCM: type = c10::DeviceType::HIP; break;
     case DeviceType::OneAPI: type = c10::DeviceType::XPU; break;
     case DeviceType::MAIA: type = kC10Maia; break;
+    case DeviceType::ExtDev: type = c10::DeviceType::PrivateUse1; break;
     case DeviceType::Template: to = c10::Device(c10::DeviceType::Meta); return Error::Ok;
     case DeviceType::VPI:
     case DeviceType::WebGPU:
     case DeviceType::Hexagon:
-      return fail(Error::NotSupported, {"libtorch has no device for ", from});
+    case DeviceType::Expr: return fail(Error::NotSupported, {"libtorch has no device for ", from});
   }
   if (TENON_UNLIKELY(type == c10::DeviceType::CPU)) {  // a number out of nowhere
     return fail(Error::NotSupported, {"libtorch has no device for ", from});
@@ -82,7 +83,7 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
 }
 
 /// The way back. An absent index, c10's -1, becomes 0, and so does any of the CPU's.
-/// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy, privateuseone and others.
+/// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy and others.
 inline Error from_c10(c10::Device from, Device& to) noexcept {
   DeviceType type = DeviceType::CPU;
   switch (from.type()) {
@@ -95,6 +96,7 @@ inline Error from_c10(c10::Device from, Device& to) noexcept {
     case c10::DeviceType::HIP: type = DeviceType::ROCM; break;
     case c10::DeviceType::XPU: type = DeviceType::OneAPI; break;
     case kC10Maia: type = DeviceType::MAIA; break;
+    case c10::DeviceType::PrivateUse1: type = DeviceType::ExtDev; break;
     case c10::DeviceType::Meta: type = DeviceType::Template; break;
     default: return fail_c10_device(from.type());
   }

@@ -25,13 +25,12 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
 #include "tenon/tensor/deleter.h"
+#include "tenon/tensor/memory.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-enum class Contents : uint8_t { Uninitialized, Zero };
 
 /// What a tensor is to be made of.
 struct ImplFields : TensorFields {
@@ -40,10 +39,8 @@ struct ImplFields : TensorFields {
   Deleter deleter;
 };
 
-/// Releases what make_storage() has put into a DataPtr.
+/// Releases what make_storage() has put into a DataPtr, where that is no Deleter.
 inline void release_block(void* block) { std::free(block); }
-inline void release_deleter(void* deleter) { delete static_cast<Deleter*>(deleter); }
-
 /// A tensor in the making. What it owns is released with it, unless it was committed.
 class Draft {
  public:
@@ -124,6 +121,7 @@ class Draft {
     // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
     const bool resizable =
         fields_.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
+        fields_.backend == nullptr &&
         (fields_.ownership == Ownership::Owned || fields_.ownership == Ownership::Adopted);
     storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, take_memory(device, deleter),
                            resizable ? c10::GetCPUAllocator() : nullptr, resizable);
@@ -177,8 +175,8 @@ class Draft {
 
 inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
 
-/// Starts a tensor, to be filled in.
-inline Error start_draft(Draft&) noexcept { return Error::Ok; }
+/// Starts a tensor, to be filled in. libtorch keeps metadata on the heap.
+inline Error start_draft(Draft&, Backend* = nullptr) noexcept { return Error::Ok; }
 
 /// Starts a tensor that has host memory of its own.
 inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
@@ -191,6 +189,11 @@ inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) n
   made.block = memory.base;
   made.ownership = Ownership::Owned;
   return Error::Ok;
+}
+
+/// Starts a tensor that has memory of a backend's.
+inline Error start_backend_draft(Backend& backend, size_t nbytes, Draft& draft) noexcept {
+  return take_backend_memory(backend, nbytes, fields(draft));
 }
 
 /// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
@@ -219,6 +222,8 @@ template <class T>
 struct Slot;
 template <>
 struct Slot<TensorImplPtr> {
+  Slot() noexcept = default;
+  explicit Slot(Backend*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept { return draft_.commit(); }
   TensorImplPtr take() noexcept { return TensorImplPtr(draft_.take()); }
@@ -228,6 +233,8 @@ struct Slot<TensorImplPtr> {
 };
 template <>
 struct Slot<Tensor> {
+  Slot() noexcept = default;
+  explicit Slot(Backend*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept { return draft_.commit(); }
   Tensor take() noexcept { return Tensor(draft_.take()); }
@@ -237,6 +244,8 @@ struct Slot<Tensor> {
 };
 template <>
 struct Slot<TensorPtr> {
+  Slot() noexcept = default;
+  explicit Slot(Backend*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept {
     TENON_TRY(draft_.commit());
@@ -283,21 +292,58 @@ inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
   });
 }
 
-/// Moves the first `kept` elements to the new memory and releases the old one. Cannot fail.
-inline void replace_memory(Resizable& tensor, const Allocation& memory, int64_t capacity,
-                           int64_t kept) noexcept {
-  const size_t size = elementSize(tensor.type);
-  const auto kept_bytes = static_cast<size_t>(kept) * size;
-  if (kept_bytes != 0) std::memcpy(memory.data, tensor.data, kept_bytes);
+/// Memory that is to take the place of a tensor's, once nothing can fail.
+struct Replacement {
+  void* data = nullptr;
+  std::unique_ptr<Deleter> release;
+};
+inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) noexcept {
+  replacement.data = memory.data;
+  replacement.release.reset(new (std::nothrow) Deleter(std::move(memory.release)));
+  if (TENON_UNLIKELY(replacement.release == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for the deleter"});
+  }
+  return Error::Ok;
+}
+/// Takes it; the old memory is released. Cannot fail.
+inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
   const c10::Storage& storage = tensor.impl->unsafe_storage();
   storage.set_data_ptr_noswap(
-      c10::DataPtr(memory.data, memory.base, &release_block, c10::Device(c10::DeviceType::CPU)));
-  storage.set_nbytes(static_cast<size_t>(capacity) * size);
+      c10::DataPtr(memory.data, memory.release.release(), &release_deleter, storage.device()));
+  storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
   if (ManagedImpl* const managed = as_managed(tensor.impl)) {
     managed->capacity = capacity;
     managed->ownership = Ownership::Owned;
   }
+}
+
+/// Releases the memory; the metadata stays.
+inline Error drop_memory(const TensorArg& tensor) noexcept {
+  return call_libtorch([&] {
+    c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
+    const c10::Storage& storage = impl->unsafe_storage();
+    storage.set_data_ptr_noswap(c10::DataPtr(nullptr, storage.device()));
+    storage.set_nbytes(0);
+    if (ManagedImpl* const managed = as_managed(impl)) {
+      managed->capacity = 0;
+      managed->deallocated = true;
+    }
+    return Error::Ok;
+  });
+}
+
+/// What releases a tensor's own memory, where that is a Deleter; null for a view.
+inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
+  if (fields(tensor).ownership == Ownership::View) return nullptr;
+  const c10::DataPtr& data = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage().data_ptr();
+  return data.get_deleter() == &release_deleter ? static_cast<Deleter*>(data.get_context())
+                                                : nullptr;
+}
+
+/// Whether others would lose memory that the tensor lets go of: who shares the storage.
+inline bool is_shared_memory(const TensorArg& tensor) noexcept {
+  return tensor.tensor().unsafeGetTensorImpl()->unsafe_storage().use_count() > 1;
 }
 
 /// Binds other memory of the caller's: another storage, so that views keep theirs.

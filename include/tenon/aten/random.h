@@ -53,7 +53,10 @@ Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexc
   }
   if (fields(tensor).layout.numel == 0) return Error::Ok;  // draws nothing
   bool done = false;
-  TENON_TRY(fill_from_aten(handle_of(tensor), plan, done));
+  const TensorFields& memory = fields(tensor);
+  if (memory.backend == nullptr || memory.is_host_accessible()) {
+    TENON_TRY(fill_from_aten(handle_of(tensor), plan, done));
+  }
   if (done) return Error::Ok;
   Generator seeded(draw_from_aten());
   return fill_random_fields(fields(tensor), plan, seeded);

@@ -14,10 +14,12 @@
 #include <typeinfo>
 
 #include "tenon/aten/device.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
@@ -60,7 +62,23 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   int64_t capacity;
   TensorShapeDynamism dynamism;
   Ownership ownership;
+  bool deallocated = false;
 };
+
+/// Releases what make_storage() has put into a DataPtr.
+inline void release_deleter(void* deleter) { delete static_cast<Deleter*>(deleter); }
+
+/// The backend whose memory a storage holds, as far as it holds a deleter of tenon's that says so:
+/// thus views of ATen's own know it too.
+inline BackendState* backend_of_storage(const c10::Storage& storage) noexcept {
+  const c10::DataPtr& data = storage.data_ptr();
+  if (data.get_deleter() != &release_deleter) return nullptr;
+  auto* const deleter = static_cast<Deleter*>(data.get_context());
+  DeleterChain* const chain = deleter->target<DeleterChain>();
+  const ReleaseToBackend* const release =
+      (chain == nullptr ? deleter : &chain->second)->target<ReleaseToBackend>();
+  return release == nullptr ? nullptr : release->state;
+}
 
 /// `impl` as one of tenon's, nullptr when it is not. By typeid, which is much faster than a cast.
 inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
@@ -132,10 +150,15 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
       return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
     }
     made.data = memory == nullptr ? nullptr : memory + offset;
+    made.backend = backend_of_storage(storage);
+    if (TENON_UNLIKELY(made.backend != nullptr)) {
+      made.opaque = made.backend->backend == nullptr || made.backend->backend->is_opaque();
+    }
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;
       made.dynamism = managed->dynamism;
       made.ownership = managed->ownership;
+      made.deallocated = managed->deallocated;
       // ATen may have given it another storage, or another length: set_(), set_data(), resize_().
       const size_t room = storage.nbytes() < offset ? 0 : storage.nbytes() - offset;
       const auto most = static_cast<int64_t>(room / size);
@@ -149,6 +172,7 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
       made.settle(storage.resizable() ? TensorShapeDynamism::DYNAMIC_UNBOUND
                                       : TensorShapeDynamism::DYNAMIC_BOUND);
       made.ownership = Ownership::Adopted;
+      made.deallocated = memory == nullptr && made.layout.numel != 0 && !impl->device().is_meta();
       if (made.dynamism != TensorShapeDynamism::STATIC && storage.nbytes() >= offset) {
         made.capacity = static_cast<int64_t>((storage.nbytes() - offset) / size);
       }
@@ -197,8 +221,8 @@ struct ArgAccess {
   static const TensorFields& fields(const TensorArg& tensor) noexcept { return tensor.fields_; }
 };
 
-/// `role` is what the function calls the tensor: "the source tensor".
-inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+/// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
+inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(!tensor.defined())) {
     return fail(Error::InvalidState, {role, " is undefined"});
   }
@@ -209,9 +233,15 @@ inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   return Error::Ok;
 }
 
-/// What is known of a tensor that passed check_defined().
+/// What is known of a tensor that passed check_metadata().
 inline const TensorFields& fields(const TensorArg& tensor) noexcept {
   return ArgAccess::fields(tensor);
+}
+
+/// Whether there is metadata and memory.
+inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+  TENON_TRY(check_metadata(tensor, role));
+  return check_not_deallocated(fields(tensor), role);
 }
 
 }  // namespace detail

@@ -22,12 +22,14 @@ enum class DeviceType : int32_t {
   VPI = 9,
   ROCM = 10,
   ROCMHost = 11,
+  ExtDev = 12,  ///< a device of the program's own, outside of this list
   CUDAManaged = 13,
   OneAPI = 14,
   WebGPU = 15,
   Hexagon = 16,
   MAIA = 17,
-  Template = 127,  ///< shape and type without data; DLPack has no such device
+  Expr = 126,      ///< expressions instead of data; DLPack has neither this nor the next
+  Template = 127,  ///< shape and type without data
 };
 
 /// "cuda", in lower case; "unknown" for a number that is none.
@@ -42,11 +44,13 @@ constexpr const char* toString(DeviceType type) noexcept {
     case DeviceType::VPI: return "vpi";
     case DeviceType::ROCM: return "rocm";
     case DeviceType::ROCMHost: return "rocm_host";
+    case DeviceType::ExtDev: return "ext_dev";
     case DeviceType::CUDAManaged: return "cuda_managed";
     case DeviceType::OneAPI: return "oneapi";
     case DeviceType::WebGPU: return "webgpu";
     case DeviceType::Hexagon: return "hexagon";
     case DeviceType::MAIA: return "maia";
+    case DeviceType::Expr: return "expr";
     case DeviceType::Template: return "template";
   }
   return "unknown";
@@ -55,10 +59,11 @@ constexpr const char* toString(DeviceType type) noexcept {
 namespace detail {
 
 inline constexpr DeviceType kDeviceTypes[] = {
-    DeviceType::CPU,      DeviceType::CUDA,        DeviceType::CUDAHost, DeviceType::OpenCL,
-    DeviceType::Vulkan,   DeviceType::Metal,       DeviceType::VPI,      DeviceType::ROCM,
-    DeviceType::ROCMHost, DeviceType::CUDAManaged, DeviceType::OneAPI,   DeviceType::WebGPU,
-    DeviceType::Hexagon,  DeviceType::MAIA,        DeviceType::Template};
+    DeviceType::CPU,      DeviceType::CUDA,    DeviceType::CUDAHost,    DeviceType::OpenCL,
+    DeviceType::Vulkan,   DeviceType::Metal,   DeviceType::VPI,         DeviceType::ROCM,
+    DeviceType::ROCMHost, DeviceType::ExtDev,  DeviceType::CUDAManaged, DeviceType::OneAPI,
+    DeviceType::WebGPU,   DeviceType::Hexagon, DeviceType::MAIA,        DeviceType::Expr,
+    DeviceType::Template};
 
 /// The length of the match when `text` begins with all of `prefix`, else 0.
 inline size_t match_prefix(const char* text, const char* prefix) noexcept {

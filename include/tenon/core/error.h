@@ -7,6 +7,7 @@
 // ends as an Exception, a Result or a returned Error, with exceptions and without.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,8 +16,6 @@
 
 #if TENON_HAS_EXCEPTIONS
 #include <stdexcept>
-#else
-#include <cstdio>
 #endif
 
 TENON_BEGIN_NAMESPACE
@@ -80,12 +79,12 @@ struct ErrorText {
 };
 
 /// The calling thread's message buffer. Zero-initialised, so it needs no guard and no constructor.
-inline ErrorText& error_text() noexcept {
+TENON_EXPORT inline ErrorText& error_text() noexcept {
   static TENON_THREAD_LOCAL ErrorText text;
   return text;
 }
 
-inline FailureHandler& failure_handler() noexcept {
+TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
   static FailureHandler handler = nullptr;
   return handler;
 }
@@ -104,18 +103,31 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   return fail(error, {function, ": ", static_cast<const char*>(error_text().text)});
 }
 
-/// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it
-/// may be the thread's own buffer.
-[[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
-#if TENON_HAS_EXCEPTIONS
-  throw Exception(error, message);
-#else
+/// Gives a message to the failure handler, or where there is none to stderr.
+TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) {
     handler(error, message);
   } else {
     std::fputs(message, stderr);
     std::fputc('\n', stderr);
   }
+}
+
+/// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
+TENON_COLD inline void report(Error error, std::initializer_list<Part> parts) noexcept {
+  char text[kMessageCapacity];
+  Message message(text, kMessageCapacity);
+  for (const Part& part : parts) part.append_to(message);
+  hand_over(error, text);
+}
+
+/// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it
+/// may be the thread's own buffer.
+[[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
+#if TENON_HAS_EXCEPTIONS
+  throw Exception(error, message);
+#else
+  hand_over(error, message);
   std::abort();
 #endif
 }

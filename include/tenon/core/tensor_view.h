@@ -54,6 +54,7 @@ namespace detail {
 
 inline const TensorView& own_view(const TensorView& view) noexcept { return view; }
 inline TensorView public_view(TensorView&& view) noexcept { return std::move(view); }
+inline const TensorView& public_view(const TensorView& view) noexcept { return view; }
 
 }  // namespace detail
 #endif

@@ -13,9 +13,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether foreign memory has the tensor's sizes, and can be reached. `what` is "blob".
-TENON_LAZY Error check_exchange(const Blob& blob, const TensorFields& tensor,
-                                TensorView& view) noexcept {
+/// Whether foreign memory has the tensor's sizes, and who can reach it.
+TENON_LAZY Error find_exchange(const Blob& blob, const TensorFields& tensor,
+                               Place& place) noexcept {
+  TensorView& view = place.view;
   TENON_TRY(make_blob_view(blob, view));
   const Dims& sizes = tensor.layout.sizes;
   if (TENON_UNLIKELY(view.sizes != sizes)) {
@@ -25,9 +26,8 @@ TENON_LAZY Error check_exchange(const Blob& blob, const TensorFields& tensor,
                 {"the blob's sizes ", view.sizes, " hold ", numel, " elements, the tensor's ",
                  sizes, " hold ", tensor.layout.numel, "; they have to be equal"});
   }
-  if (TENON_UNLIKELY(!blob.device.is_host_accessible())) {
-    return fail(Error::NotSupported,
-                {"the blob is on ", blob.device, ", which the host cannot reach"});
+  if (!blob.device.is_host_accessible()) {
+    TENON_TRY(find_mover(blob.device, "the blob", place.backend));
   }
   if (TENON_UNLIKELY(blob.data == nullptr && tensor.layout.numel != 0)) {
     return fail(Error::InvalidArgument, {"the blob's data is null"});
@@ -36,8 +36,8 @@ TENON_LAZY Error check_exchange(const Blob& blob, const TensorFields& tensor,
 }
 
 /// The same for plain memory of the tensor's dtype, contiguous.
-TENON_LAZY Error check_exchange(const void* data, size_t nbytes, const TensorArg& tensor,
-                                TensorView& view) noexcept {
+TENON_LAZY Error find_exchange(const void* data, size_t nbytes, const TensorArg& tensor,
+                               Place& place) noexcept {
   const TensorFields& from = fields(tensor);
   const size_t needed = from.nbytes();
   if (TENON_UNLIKELY(nbytes != needed)) {
@@ -49,17 +49,15 @@ TENON_LAZY Error check_exchange(const void* data, size_t nbytes, const TensorArg
   }
   Layout layout;
   TENON_TRY(make_dense_layout(from.layout.sizes, nullptr, elementSize(from.type), layout));
-  view = {const_cast<void*>(data), from.type, Device(), layout.sizes, layout.strides};
-  return check_dims("sizes", view.sizes);
+  place.view = {const_cast<void*>(data), from.type, Device(), layout.sizes, layout.strides};
+  return check_dims("sizes", place.view.sizes);
 }
 
 TENON_LAZY Error make_assign_job(const TensorArg& out, const Blob& blob, CastMode mode,
                                  CopyJob& job) noexcept {
-  TENON_TRY(check_destination(out, "the tensor"));
-  TENON_TRY(check_exchange(blob, fields(out), job.src));
-  TENON_TRY(check_cast(job.src.type, fields(out).type, mode));
-  job.dst = view_of(fields(out));
-  return Error::Ok;
+  TENON_TRY(find_destination(out, "the tensor", job.dst));
+  TENON_TRY(find_exchange(blob, fields(out), job.src));
+  return check_cast(job.src.view.type, fields(out).type, mode);
 }
 
 TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode) noexcept {
@@ -70,34 +68,30 @@ TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mo
 
 TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes) noexcept {
   CopyJob job;
-  TENON_TRY(check_destination(out, "the tensor"));
-  TENON_TRY(check_exchange(data, nbytes, out, job.src));
-  job.dst = view_of(fields(out));
+  TENON_TRY(find_destination(out, "the tensor", job.dst));
+  TENON_TRY(find_exchange(data, nbytes, out, job.src));
   return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
 }
 
 TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode) noexcept {
   CopyJob job;
-  TENON_TRY(check_defined(tensor, "the tensor"));
-  TENON_TRY(check_accessible(fields(tensor), "the tensor"));
-  TENON_TRY(check_exchange(blob, fields(tensor), job.dst));
+  TENON_TRY(find_source(tensor, "the tensor", job.src));
+  TENON_TRY(find_exchange(blob, fields(tensor), job.dst));
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, {"the blob is read-only"});
   Layout layout;
-  TENON_TRY(make_layout(job.dst.sizes, {}, job.dst.strides, elementSize(job.dst.type), layout));
+  const TensorView& out = job.dst.view;
+  TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(out.type), layout));
   if (TENON_UNLIKELY(layout.may_overlap())) {
-    return fail(Error::InvalidArgument, {"the blob has strides ", job.dst.strides, " for sizes ",
-                                         job.dst.sizes, ", at which elements share memory"});
+    return fail(Error::InvalidArgument, {"the blob has strides ", out.strides, " for sizes ",
+                                         out.sizes, ", at which elements share memory"});
   }
-  job.src = view_of(fields(tensor));
   return run_job(job, mode, CopyPolicy::AllowTemporary);
 }
 
 TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
   CopyJob job;
-  TENON_TRY(check_defined(tensor, "the tensor"));
-  TENON_TRY(check_accessible(fields(tensor), "the tensor"));
-  TENON_TRY(check_exchange(data, nbytes, tensor, job.dst));
-  job.src = view_of(fields(tensor));
+  TENON_TRY(find_source(tensor, "the tensor", job.src));
+  TENON_TRY(find_exchange(data, nbytes, tensor, job.dst));
   return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
 }
 
@@ -111,8 +105,8 @@ TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbyte
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
 /// refuses; a tensor whose elements share memory), InvalidType (a cast that canCast() refuses, with
-/// CastMode::Checked), NotSupported (memory that the host cannot reach), OutOfMemory. Nothing is
-/// changed then.
+/// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is registered
+/// for its device), OutOfMemory. Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
@@ -141,9 +135,9 @@ template <class = void>
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  own::TensorView view;
-  Error error = detail::check_destination(out, "the tensor");
-  if (error == Error::Ok) error = detail::check_exchange(data, nbytes, out, view);
+  detail::CopyJob job;
+  Error error = detail::find_destination(out, "the tensor", job.dst);
+  if (error == Error::Ok) error = detail::find_exchange(data, nbytes, out, job.src);
   if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));
   return error == Error::Ok;
 }

@@ -29,12 +29,6 @@ inline constexpr int64_t kAllElements = INT64_MAX;
 
 namespace detail {
 
-/// Makes elements of this host little-endian ones, or the other way round.
-inline void convert_binary(ScalarType type, void* data, size_t nbytes) noexcept {
-  if (type == ScalarType::Bool) normalize_bools(data, nbytes);
-  if (host_is_big_endian()) swap_byte_order(data, nbytes, number_size(type));
-}
-
 /// Copies the first `count` > 0 elements of `view`, counted in row-major order of their indices, to
 /// `out`, one after another. Not for rank 0, which is contiguous.
 TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* out) noexcept {
@@ -67,39 +61,56 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
 }
 
 /// Checks that to_binary() can read the tensor, and counts the elements that it will.
-TENON_LAZY Error count_binary(const TensorArg& tensor, int64_t limit, int64_t& count) noexcept {
+TENON_LAZY Error plan_binary(const TensorArg& tensor, int64_t limit, Place& from,
+                             int64_t& count) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   if (TENON_UNLIKELY(limit < 0)) {
     return fail(Error::InvalidArgument, {"the limit of ", limit, " elements is negative"});
   }
-  const TensorFields& from = fields(tensor);
-  if (TENON_UNLIKELY(!from.has_data())) {
-    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
-  }
-  if (TENON_UNLIKELY(!from.device.is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", from.device, " cannot be read by the host"});
-  }
-  count = from.layout.numel < limit ? from.layout.numel : limit;
+  TENON_TRY(find_place(fields(tensor), "the tensor", from));
+  const int64_t numel = fields(tensor).layout.numel;
+  count = numel < limit ? numel : limit;
   return Error::Ok;
+}
+
+/// The first `count` elements of a backend's memory, fetched to `out`.
+TENON_LAZY Error fetch_elements(const TensorFields& tensor, const Place& from, int64_t count,
+                                void* out) noexcept {
+  if (tensor.layout.is_contiguous()) {
+    return download(*from.backend, out, from.view.data,
+                    static_cast<size_t>(count) * elementSize(tensor.type));
+  }
+  Staged staged(from);
+  TENON_TRY(staged.fetch());
+  return gather_elements(staged.view(), count, out);
 }
 
 /// Writes the first `count` elements to `out`.
-TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t count, void* out) noexcept {
+TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int64_t count,
+                              void* out) noexcept {
   if (count == 0) return Error::Ok;
-  const TensorFields& from = fields(tensor);
-  const size_t nbytes = static_cast<size_t>(count) * elementSize(from.type);
-  if (from.layout.is_contiguous()) {
-    std::memcpy(out, from.data, nbytes);
-  } else {
-    TENON_TRY(gather_elements(view_of(from), count, out));
+  const size_t nbytes = static_cast<size_t>(count) * elementSize(tensor.type);
+  Error error = Error::Ok;
+  if (from.backend != nullptr && ask_optional(*from.backend, "to_binary", error, [&] {
+        return from.backend->to_binary(public_view(from.view), count, out);
+      })) {
+    return error;
   }
-  convert_binary(from.type, out, nbytes);
+  if (from.backend != nullptr) {
+    TENON_TRY(fetch_elements(tensor, from, count, out));
+  } else if (tensor.layout.is_contiguous()) {
+    std::memcpy(out, tensor.data, nbytes);
+  } else {
+    TENON_TRY(gather_elements(from.view, count, out));
+  }
+  swap_to_little_endian(tensor.type, out, nbytes);
   return Error::Ok;
 }
 
-TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
-                                  ScalarType type, TensorShapeDynamism dynamism,
-                                  Draft& draft) noexcept {
+template <class Where>
+Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Making<Where> making,
+                       Draft& draft) noexcept {
+  const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -112,12 +123,16 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
     return fail(Error::InvalidArgument, {"the pointer to ", count, " bytes is null"});
   }
-  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, draft));
+  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
-  void* const out = fields(draft).data;
-  std::memcpy(out, bytes, nbytes);
-  convert_binary(type, out, nbytes);
-  return Error::Ok;
+  return produce_new(
+      making.where, fields(draft), Region::Elements, "from_binary",
+      [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
+      [&](void* out) noexcept {
+        std::memcpy(out, bytes, nbytes);
+        swap_to_little_endian(type, out, nbytes);
+        return Error::Ok;
+      });
 }
 
 }  // namespace detail
@@ -133,11 +148,12 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
 /// Source: Nx.to_binary, whose bytes are in the host's order.
 TENON_LAZY std::vector<uint8_t> to_binary(const TensorArg& tensor, int64_t limit = kAllElements) {
   int64_t count = 0;
-  Error error = detail::count_binary(tensor, limit, count);
+  detail::Place from;
+  Error error = detail::plan_binary(tensor, limit, from, count);
   std::vector<uint8_t> bytes;
   if (error == Error::Ok) {
     bytes.resize(static_cast<size_t>(count) * elementSize(detail::fields(tensor).type));
-    error = detail::write_binary(tensor, count, bytes.data());
+    error = detail::write_binary(detail::fields(tensor), from, count, bytes.data());
   }
   detail::raise_if("to_binary", error);
   return bytes;
@@ -154,16 +170,19 @@ struct FromBinary {
   /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
   /// sizes that make_layout() refuses), InvalidType (Undefined), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
+  template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, ScalarType type,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return (*this)(bytes.data(), bytes.size(), sizes, type, dynamism);
+                 Options&&... options) const {
+    return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
+  template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_from_binary(bytes, nbytes, sizes, detail::own_type(type), dynamism,
-                                           made.draft()));
+                 Options&&... options) const {
+    return detail::create<Out>(
+        function, CreatorOptions(type, options...), own::ScalarType::Undefined,
+        [&](const auto& making, auto& made) noexcept {
+          return detail::make_from_binary(bytes, nbytes, sizes, making, made.draft());
+        });
   }
 };
 

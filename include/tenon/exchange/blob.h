@@ -83,6 +83,10 @@ TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
 TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
+  if (TENON_UNLIKELY(from.opaque && from.device.is_host_accessible())) {
+    return fail(Error::NotSupported, {"the source tensor is in memory on ", from.device,
+                                      " that only its backend reaches, which a Blob cannot say"});
+  }
   blob.data = from.data;
   blob.sizes = from.layout.sizes;
   blob.strides = from.layout.strides;

@@ -49,8 +49,9 @@ inline Dims npy_dim_order(const NpyHeader& header) noexcept {
 
 /// A tensor of the header's type and shape, its elements not yet set.
 inline Error make_npy_owned(const NpyHeader& header, Draft& draft) noexcept {
-  return make_owned(header.sizes, npy_dim_order(header), {}, header.type,
-                    TensorShapeDynamism::DYNAMIC_BOUND, Contents::Uninitialized, draft);
+  return make_owned(header.sizes, npy_dim_order(header), {},
+                    Making<OnHost>{header.type, TensorShapeDynamism::DYNAMIC_BOUND, {}},
+                    Contents::Uninitialized, draft);
 }
 
 /// Makes the bytes of a file elements of this host.
@@ -138,30 +139,30 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
     if (known.type == from.type) type = &known;
   }
   if (type == nullptr) return fail(Error::NotSupported, {"NumPy has no dtype ", from.type});
-  if (!from.has_data()) {
-    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
-  }
-  if (!from.device.is_host_accessible()) {
-    return fail(Error::NotSupported, {"memory on ", from.device, " cannot be read by the host"});
-  }
+  Place place;
+  TENON_TRY(find_place(from, "the tensor", place));
   const size_t rank = layout.sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
   const bool contiguous = layout.is_contiguous();
+  const bool is_on_host = place.backend == nullptr;
   const bool fortran_order =
-      !contiguous && is_dense(layout.sizes, layout.strides, {reversed, rank});
+      is_on_host && !contiguous && is_dense(layout.sizes, layout.strides, {reversed, rank});
   image.data = from.data;
   image.nbytes = from.nbytes();
-  if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(layout.sizes, {}, {}, from.type, from.dynamism, Contents::Uninitialized,
-                         image.copy));
-    const TensorView out = view_of(fields(image.copy));
-    const TensorView in = view_of(from);
-    for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
+  if (!is_on_host || (!contiguous && !fortran_order)) {
+    TENON_TRY(make_owned(layout.sizes, {}, {}, Making<OnHost>{from.type, from.dynamism, {}},
+                         Contents::Uninitialized, image.copy));
+    const Place out{view_of(fields(image.copy)), nullptr};
+    for (const Dims* dims : {&out.view.sizes, &out.view.strides}) {
       TENON_TRY(check_dims("shape", *dims));
     }
-    copy_elements(out, in);
-    image.data = out.data;
+    if (is_on_host) {
+      copy_elements(out.view, place.view);
+    } else {
+      TENON_TRY(copy_between(out, place, CastMode::Checked));
+    }
+    image.data = out.view.data;
   }
   image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
   return Error::Ok;

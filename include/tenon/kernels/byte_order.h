@@ -51,5 +51,11 @@ inline void normalize_bools(void* data, size_t nbytes) noexcept {
   for (size_t i = 0; i < nbytes; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
+/// Makes elements of this host little-endian ones, or the other way round, and Bools 0 or 1.
+inline void swap_to_little_endian(ScalarType type, void* data, size_t nbytes) noexcept {
+  if (type == ScalarType::Bool) normalize_bools(data, nbytes);
+  if (host_is_big_endian()) swap_byte_order(data, nbytes, number_size(type));
+}
+
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -180,5 +180,22 @@ inline void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorVie
   }
 }
 
+/// The bytes that a memory with elements reaches.
+struct ByteRange {
+  uintptr_t begin;
+  uintptr_t end;
+};
+inline ByteRange byte_range(const TensorView& view) noexcept {
+  const auto size = static_cast<int64_t>(elementSize(view.type));
+  int64_t low = 0;
+  int64_t high = 0;
+  for (size_t d = 0; d < view.sizes.size(); ++d) {
+    const int64_t reach = view.sizes[d] == 1 ? 0 : (view.sizes[d] - 1) * view.strides[d] * size;
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto data = reinterpret_cast<uintptr_t>(view.data);
+  return {data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high + size)};
+}
+
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -32,6 +32,8 @@ struct RandomPlan {
   ScalarType part_type = ScalarType::Undefined;
   /// Whether values are computed in double, else in float: where float holds all of the type.
   bool is_double = false;
+  /// What was asked for: the bounds, or the mean and the standard deviation.
+  double arguments[2] = {};
   /// Uniform: offset + u * scale, at most `limit`; for types shorter than float then at least
   /// `smallest` and rounded down.
   /// Normal: the mean and the standard deviation.
@@ -158,6 +160,8 @@ TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarT
 /// Uniform in [low, high); truncated to integers, where the type is integral.
 TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
+  plan.arguments[0] = low;
+  plan.arguments[1] = high;
   if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no numbers"});
   }
@@ -200,6 +204,8 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
 TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
                              double stddev) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Normal, type));
+  plan.arguments[0] = mean;
+  plan.arguments[1] = stddev;
   const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
   const double largest = limits_of(computed).largest;
   if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {

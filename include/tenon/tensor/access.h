@@ -23,9 +23,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The fields of a tensor that must be defined.
+/// The fields of a tensor that must be defined, deallocated or not: its metadata stays.
 inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
-  raise_if(function, check_defined(tensor, "the tensor"));
+  raise_if(function, check_metadata(tensor, "the tensor"));
   return fields(tensor);
 }
 
@@ -58,7 +58,7 @@ inline bool is_aligned(const TensorArg& t, size_t n) {
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
 inline const void* const_data_ptr(const TensorArg& t) {
-  return detail::defined_fields("const_data_ptr", t).data;
+  return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host cannot
 /// read.
@@ -69,9 +69,7 @@ const T* const_data_ptr(const TensorArg& t) {
 /// The same for writing.
 /// Errors: InvalidState for a read-only tensor.
 inline void* mutable_data_ptr(const TensorArg& t) {
-  const detail::TensorFields& tensor = detail::defined_fields("mutable_data_ptr", t);
-  detail::raise_if("mutable_data_ptr", detail::check_writable(tensor));
-  return tensor.data;
+  return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
 }
 /// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>

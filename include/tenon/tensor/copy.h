@@ -27,29 +27,24 @@ enum class CopyPolicy : uint8_t {
 
 namespace detail {
 
-/// Whether the elements can be read, or with `role` "the destination" written, by the host.
-TENON_LAZY Error check_accessible(const TensorFields& tensor, const char* role) noexcept {
-  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
-    return fail(Error::NotSupported,
-                {role, " is on ", tensor.device, ", which the host cannot reach"});
-  }
-  if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
-    return fail(Error::InvalidState, {role, " is a placeholder without data"});
-  }
-  return Error::Ok;
-}
-
-/// Whether the elements can be written, each by itself.
-TENON_LAZY Error check_destination(const TensorArg& tensor, const char* role) noexcept {
+/// Whether the elements can be written, each by itself, and where they are.
+TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
+                                  Place& place) noexcept {
   TENON_TRY(check_defined(tensor, role));
   const TensorFields& to = fields(tensor);
   if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, {role, " is read-only"});
-  TENON_TRY(check_accessible(to, role));
+  TENON_TRY(find_place(to, role, place));
   if (TENON_UNLIKELY(to.layout.may_overlap())) {
     return fail(Error::InvalidArgument, {role, " has strides ", to.layout.strides, " for sizes ",
                                          to.layout.sizes, ", at which elements share memory"});
   }
   return Error::Ok;
+}
+
+/// Where the elements to be read are.
+TENON_LAZY Error find_source(const TensorArg& tensor, const char* role, Place& place) noexcept {
+  TENON_TRY(check_defined(tensor, role));
+  return find_place(fields(tensor), role, place);
 }
 
 /// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
@@ -78,43 +73,29 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
-/// The bytes that a memory with elements reaches.
-struct ByteRange {
-  uintptr_t begin;
-  uintptr_t end;
-};
-TENON_LAZY ByteRange byte_range(const TensorView& view) noexcept {
-  const auto size = static_cast<int64_t>(elementSize(view.type));
-  int64_t low = 0;
-  int64_t high = 0;
-  for (size_t d = 0; d < view.sizes.size(); ++d) {
-    const int64_t reach = view.sizes[d] == 1 ? 0 : (view.sizes[d] - 1) * view.strides[d] * size;
-    (reach < 0 ? low : high) += reach;
-  }
-  const auto data = reinterpret_cast<uintptr_t>(view.data);
-  return {data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high + size)};
-}
-
-/// Two host memories between which elements are to be copied.
+/// Two memories between which elements are to be copied.
 struct CopyJob {
-  TensorView dst;
-  TensorView src;        // as it is
+  Place dst;
+  Place src;             // as it is
   TensorView broadcast;  // to the destination's sizes
+
+  bool is_on_host() const noexcept { return dst.backend == nullptr && src.backend == nullptr; }
 };
 
 /// Checks a copy, except for the tensors that it is between, and plans it.
 TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
-  TENON_TRY(check_cast(job.src.type, job.dst.type, mode));
-  TENON_TRY(check_dims("sizes", job.dst.sizes));
-  TENON_TRY(check_dims("strides", job.dst.strides));
-  job.broadcast = job.src;
-  TENON_TRY(broadcast_to(job.dst.sizes, job.broadcast));
-  plan_elements(plan, job.dst, job.broadcast, mode);
+  TENON_TRY(check_cast(job.src.view.type, job.dst.view.type, mode));
+  TENON_TRY(check_dims("sizes", job.dst.view.sizes));
+  TENON_TRY(check_dims("strides", job.dst.view.strides));
+  job.broadcast = job.src.view;
+  TENON_TRY(broadcast_to(job.dst.view.sizes, job.broadcast));
+  plan_elements(plan, job.dst.view, job.broadcast, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const ByteRange to = byte_range(job.dst);
-  const ByteRange from = byte_range(job.src);
+  if (job.dst.backend != job.src.backend) return Error::Ok;  // addresses of their own
+  const ByteRange to = byte_range(job.dst.view);
+  const ByteRange from = byte_range(job.src.view);
   if (to.begin >= from.end || from.begin >= to.end) return Error::Ok;
-  const bool same_type = job.dst.type == job.src.type;
+  const bool same_type = job.dst.view.type == job.src.view.type;
   bool same_place = same_type && plan.dst == plan.src;
   for (size_t i = 0; i < plan.rank; ++i) {
     same_place = same_place && plan.dims[i].dst_stride == plan.dims[i].src_stride;
@@ -124,8 +105,8 @@ TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept 
   } else if (plan.kind != CopyKind::Memcpy) {  // which move_block() does as well
     plan.kind = CopyKind::Staged;
     int64_t numel = 1;
-    for (int64_t size : job.src.sizes) numel *= size;
-    plan.temporary_nbytes = static_cast<size_t>(numel) * elementSize(job.src.type);
+    for (int64_t size : job.src.view.sizes) numel *= size;
+    plan.temporary_nbytes = static_cast<size_t>(numel) * elementSize(job.src.view.type);
   }
   return Error::Ok;
 }
@@ -139,20 +120,45 @@ TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job) noexcept {
   }
   const Deleter release(memory.base, &std::free);
   Layout layout;
-  TENON_TRY(make_dense_layout(job.src.sizes, nullptr, elementSize(job.src.type), layout));
-  TensorView temporary{memory.data, job.src.type, Device(), job.src.sizes, layout.strides};
+  TENON_TRY(make_dense_layout(job.src.view.sizes, nullptr, elementSize(job.src.view.type), layout));
+  TensorView temporary{memory.data, job.src.view.type, Device(), job.src.view.sizes,
+                       layout.strides};
   TENON_TRY(check_dims("sizes", temporary.sizes));
   TENON_TRY(check_dims("strides", temporary.strides));
-  copy_elements(temporary, job.src);
-  TENON_TRY(broadcast_to(job.dst.sizes, temporary));
-  copy_elements(job.dst, temporary, plan.mode);
+  copy_elements(temporary, job.src.view);
+  TENON_TRY(broadcast_to(job.dst.view.sizes, temporary));
+  copy_elements(job.dst.view, temporary, plan.mode);
   return Error::Ok;
 }
 
-/// Copies between host memories that may overlap.
+inline bool blocks_touch(const CopyPlan& plan) noexcept {
+  const auto to = reinterpret_cast<uintptr_t>(plan.dst);
+  const auto from = reinterpret_cast<uintptr_t>(plan.src);
+  return to < from + plan.nbytes && from < to + plan.nbytes;
+}
+
+/// Copies between memories of one backend that overlap: by way of the host.
+TENON_LAZY Error run_overlapping(const CopyJob& job, CastMode mode) noexcept {
+  const Place from{job.broadcast, job.src.backend};
+  Staged source(from);
+  TENON_TRY(source.fetch());
+  return copy_between(job.dst, {source.view(), nullptr}, mode);
+}
+
+/// Copies between memories that may overlap.
 TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
+  if (!job.is_on_host() && plan.kind != CopyKind::Staged) {
+    if (plan.kind == CopyKind::Alias) return Error::Ok;
+    const bool blocks_overlap =
+        plan.kind == CopyKind::Memcpy && job.dst.backend == job.src.backend && blocks_touch(plan);
+    if (!blocks_overlap) {
+      return copy_between(job.dst, {job.broadcast, job.src.backend}, mode);
+    }
+    plan.kind = CopyKind::Staged;
+    plan.temporary_nbytes = plan.nbytes;
+  }
   if (plan.kind == CopyKind::Memcpy) {
     move_block(plan.dst, plan.src, plan.nbytes);
     return Error::Ok;
@@ -165,16 +171,12 @@ TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcep
     return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
                                       plan.temporary_nbytes, " bytes"});
   }
-  return run_staged(plan, job);
+  return job.is_on_host() ? run_staged(plan, job) : run_overlapping(job, mode);
 }
 
 TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
-  TENON_TRY(check_destination(dst, "the destination"));
-  TENON_TRY(check_defined(src, "the source"));
-  TENON_TRY(check_accessible(fields(src), "the source"));
-  job.dst = view_of(fields(dst));
-  job.src = view_of(fields(src));
-  return Error::Ok;
+  TENON_TRY(find_destination(dst, "the destination", job.dst));
+  return find_source(src, "the source", job.src);
 }
 
 TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
@@ -185,35 +187,42 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
 }
 
 /// Writes the element at `element` to all of the tensor.
-TENON_LAZY Error fill_tensor(const TensorFields& tensor, const void* element) noexcept {
-  const TensorView dst = view_of(tensor);
-  TensorView src{const_cast<void*>(element), tensor.type, Device(), {}, {}};
-  TENON_TRY(check_dims("sizes", dst.sizes));
-  TENON_TRY(check_dims("strides", dst.strides));
-  TENON_TRY(broadcast_to(dst.sizes, src));
-  copy_elements(dst, src);
-  return Error::Ok;
+TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
+                            const void* element) noexcept {
+  if (tensor.layout.numel == 0) return Error::Ok;
+  return produce(
+      asked_backend(tensor, out), out, "constant",
+      [&](Backend& backend, const auto& view) { return backend.constant(view, element); },
+      [&](const TensorView& dst) noexcept -> Error {
+        TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};
+        TENON_TRY(broadcast_to(dst.sizes, src));
+        copy_elements(dst, src);
+        return Error::Ok;
+      });
 }
 
 TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
-  TENON_TRY(check_destination(tensor, "the tensor"));
+  Place out;
+  TENON_TRY(find_destination(tensor, "the tensor", out));
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
-  return fill_tensor(fields(tensor), element);
+  return fill_place(fields(tensor), out, element);
 }
 
 TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
-  TENON_TRY(check_destination(tensor, "the tensor"));
+  Place out;
+  TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
-  return fill_tensor(fields(tensor), element);
+  return fill_place(fields(tensor), out, element);
 }
 
-TENON_LAZY Error make_contiguous(const TensorArg& source, Draft& draft) noexcept {
-  TENON_TRY(check_accessible(fields(source), "the tensor"));
-  const TensorFields& from = fields(source);
-  TENON_TRY(make_owned(from.layout.sizes, {}, {}, from.type, from.dynamism, Contents::Uninitialized,
-                       draft));
-  CopyJob job{view_of(fields(draft)), view_of(from), {}};
+/// A row-major copy, where the source is.
+template <class Where>
+Error make_contiguous(const TensorFields& from, Making<Where> making, Draft& draft) noexcept {
+  CopyJob job;
+  TENON_TRY(find_place(from, "the source tensor", job.src));
+  TENON_TRY(make_owned(from.layout.sizes, {}, {}, making, Contents::Uninitialized, draft));
+  job.dst = place_of_new(fields(draft), view_of(fields(draft)));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary);
 }
 
@@ -226,9 +235,10 @@ TENON_LAZY Error make_contiguous(const TensorArg& source, Draft& draft) noexcept
 /// then, unless both are one block.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements share memory),
-/// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (memory that
-/// the host cannot reach; overlap with CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or
-/// shapes of more than 6 dimensions). Nothing is changed then.
+/// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a template;
+/// memory that the host cannot reach and for which no backend is registered; overlap with
+/// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more than 6 dimensions).
+/// Nothing is changed then. Where a backend fails, the destination may be written in part.
 /// Threads: the caller locks out other users of `dst`, and writers of `src`.
 /// Source: at::Tensor::copy_; CastMode is tenon's.
 template <class = void>
@@ -276,19 +286,22 @@ template <class = void>
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("zero_", error) : error;
 }
 
-/// The tensor itself when it is contiguous, else a row-major copy that owns its memory.
-/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that the host
-/// cannot reach), OutOfMemory.
+/// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same
+/// backend.
+/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
+/// reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
 template <class = void>
 Tensor contiguous(TensorArg tensor) {
-  detail::Made<Tensor> made;
-  Error error = detail::check_defined(tensor, "the tensor");
-  if (error == Error::Ok) {
+  auto dynamism = TensorShapeDynamism::STATIC;
+  if (detail::check_defined(tensor, "the tensor") == Error::Ok) {
     if (detail::fields(tensor).layout.is_contiguous()) return tensor.tensor();
-    error = detail::make_contiguous(tensor, made.draft());
+    dynamism = detail::fields(tensor).dynamism;
   }
-  return made.finish("contiguous", error);
+  return detail::create_like<Tensor>(
+      "contiguous", tensor, CreatorOptions(dynamism), [&](const auto& making, auto& made) noexcept {
+        return detail::make_contiguous(detail::fields(tensor), making, made.draft());
+      });
 }
 
 /// The tensor itself when it has the type, else a converted copy that owns its memory, with strides
@@ -297,13 +310,11 @@ Tensor contiguous(TensorArg tensor) {
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
 Tensor to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  detail::Made<Tensor> made;
-  if (tensor.defined() && detail::fields(tensor).type == detail::own_type(type))
+  if (detail::check_defined(tensor, "the tensor") == Error::Ok &&
+      detail::fields(tensor).type == detail::own_type(type)) {
     return tensor.tensor();
-  Error error = detail::check_type(detail::own_type(type));
-  if (error == Error::Ok)
-    error = detail::make_clone(tensor, detail::own_type(type), mode, made.draft());
-  return made.finish("to", error);
+  }
+  return detail::clone<Tensor>("to", tensor, CreatorOptions(type), mode);
 }
 
 namespace detail {

@@ -76,9 +76,28 @@ class Deleter {
   }
   ~Deleter() { reset(); }
 
+  /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
+  template <class F>
+  void emplace(void* argument, F f) noexcept {
+    static_assert(sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*));
+    reset();
+    argument_ = argument;
+    ::new (static_cast<void*>(storage_)) F(std::move(f));
+    ops_ = &Inline<F>::ops;
+  }
+
   /// Whether there is something to call.
   explicit operator bool() const noexcept { return ops_ != nullptr; }
   Error error() const noexcept { return error_; }
+
+  /// The callable, where it is an F, else null.
+  /// Source: std::get_deleter.
+  template <class F>
+  F* target() noexcept {
+    void* const stored = storage_;
+    if (ops_ == &Inline<F>::ops) return static_cast<F*>(stored);
+    return ops_ == &OnHeap<F>::ops ? static_cast<F*>(*static_cast<void**>(stored)) : nullptr;
+  }
 
   /// Calls it now; empty afterwards.
   void reset() noexcept {
@@ -135,4 +154,24 @@ class Deleter {
   Error error_ = Error::Ok;
 };
 
+namespace detail {
+
+/// Two duties, of which the first is done first.
+struct DeleterChain {
+  Deleter first;
+  Deleter second;
+  void operator()(void*) noexcept {
+    first.reset();
+    second.reset();
+  }
+};
+
+/// One for both.
+inline Deleter chain(Deleter&& first, Deleter&& second) noexcept {
+  if (!first) return std::move(second);
+  if (!second) return std::move(first);
+  return Deleter(nullptr, DeleterChain{std::move(first), std::move(second)});
+}
+
+}  // namespace detail
 TENON_END_NAMESPACE

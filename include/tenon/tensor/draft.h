@@ -19,6 +19,7 @@
 
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
+#include "tenon/tensor/memory.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
@@ -29,8 +30,6 @@ namespace detail {
 /// Data up to this many bytes lies in one block with the metadata. Larger data gets a block of its
 /// own, which a growing tensor can release.
 inline constexpr size_t kMaxInlineBytes = 1024;
-
-enum class Contents : uint8_t { Uninitialized, Zero };
 
 /// The impl itself, which a creator fills in place.
 using Draft = TensorImplPtr;
@@ -45,11 +44,19 @@ TENON_LAZY void place_draft(void* block, Draft& draft) noexcept {
       std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
 }
 
-/// Starts a tensor, to be filled in.
-TENON_LAZY Error start_draft(Draft& draft) noexcept {
-  void* block = std::malloc(ImplAccess::kNodeSize);
+/// `text` is what the backend said, if anything.
+TENON_COLD inline Error fail_metadata(Backend* metadata, const char* what,
+                                      const char* text) noexcept {
+  if (metadata == nullptr) return fail(Error::OutOfMemory, {"out of memory for ", what});
+  return fail(Error::OutOfMemory, {"backend ", metadata->name(), " has no memory for ", what,
+                                   *text == '\0' ? "" : ": ", text});
+}
+
+/// Starts a tensor, to be filled in. Its impl is in the memory of `metadata`, if that is not null.
+TENON_LAZY Error start_draft(Draft& draft, Backend* metadata = nullptr) noexcept {
+  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata);
   if (TENON_UNLIKELY(block == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for a tensor"});
+    return fail_metadata(metadata, "a tensor", error_text().text);
   }
   place_draft(block, draft);
   return Error::Ok;
@@ -58,10 +65,9 @@ TENON_LAZY Error start_draft(Draft& draft) noexcept {
 /// Starts a tensor that has host memory of its own.
 TENON_LAZY Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
   if (nbytes <= kMaxInlineBytes) {
-    void* block = std::malloc(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1);
-    if (TENON_UNLIKELY(block == nullptr)) {
-      return fail(Error::OutOfMemory, {"out of memory for a tensor"});
-    }
+    void* const block =
+        allocate_metadata(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1, nullptr);
+    if (TENON_UNLIKELY(block == nullptr)) return fail_metadata(nullptr, "a tensor", "");
     place_draft(block, draft);
     ImplFields& made = fields(draft);
     made.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
@@ -82,6 +88,13 @@ TENON_LAZY Error start_owned_draft(size_t nbytes, Contents contents, Draft& draf
   return Error::Ok;
 }
 
+/// Starts a tensor that has memory of a backend's.
+TENON_LAZY TENON_NOINLINE Error start_backend_draft(Backend& backend, size_t nbytes,
+                                                    Draft& draft) noexcept {
+  TENON_TRY(start_draft(draft, metadata_of(backend)));
+  return take_backend_memory(backend, nbytes, fields(draft));
+}
+
 /// Makes `made` keep the memory of `source` alive, and count as a borrow of it. A handle over a raw
 /// TensorImpl* has nothing to keep: that memory is the caller's.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
@@ -98,7 +111,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;
   Draft keeper;
-  TENON_TRY(start_draft(keeper));
+  TENON_TRY(start_draft(keeper, metadata_of(fields(source).backend)));
   fields(keeper).ownership = Ownership::View;
   keep_memory(source, fields(keeper));
   owner = std::move(keeper);
@@ -109,17 +122,15 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = tensor.impl(); }
 inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept { draft = std::move(impl); }
 
-inline Error check_handle(bool there) noexcept {
-  if (TENON_UNLIKELY(!there)) return fail(Error::OutOfMemory, {"out of memory for a handle"});
-  return Error::Ok;
-}
-
 /// Where a creator puts its draft: in the very object that it will return, since moving two
-/// pointers that were just stored waits for the store buffer.
+/// pointers that were just stored waits for the store buffer. A handle is in the memory of
+/// `metadata`, if that is not null.
 template <class T>
 struct Slot;
 template <>
 struct Slot<TensorImplPtr> {
+  Slot() noexcept = default;
+  explicit Slot(Backend*) noexcept {}
   TensorImplPtr value;
   Draft& draft() noexcept { return value; }
   Error commit() const noexcept { return Error::Ok; }
@@ -127,6 +138,8 @@ struct Slot<TensorImplPtr> {
 };
 template <>
 struct Slot<Tensor> {
+  Slot() noexcept = default;
+  explicit Slot(Backend*) noexcept {}
   Tensor value;
   Draft& draft() noexcept { return ImplAccess::impl(value); }
   Error commit() const noexcept { return Error::Ok; }
@@ -134,10 +147,15 @@ struct Slot<Tensor> {
 };
 template <>
 struct Slot<TensorPtr> {
-  TensorPtr value{new (std::nothrow) Tensor};
+  Slot() noexcept : value(new (std::nothrow) Tensor) {}
+  explicit Slot(Backend* backend) noexcept : value(new (backend) Tensor), metadata(backend) {}
+  TensorPtr value;
+  Backend* metadata = nullptr;
   Draft without_handle;
   Draft& draft() noexcept { return value != nullptr ? ImplAccess::impl(*value) : without_handle; }
-  Error commit() const noexcept { return check_handle(value != nullptr); }
+  Error commit() const noexcept {
+    return TENON_UNLIKELY(value == nullptr) ? fail_metadata(metadata, "a handle", "") : Error::Ok;
+  }
   TensorPtr&& take() noexcept { return std::move(value); }
 };
 
@@ -176,15 +194,45 @@ inline bool resize_in_place(Resizable& tensor, const Dims& sizes) noexcept {
   return true;
 }
 
-/// Moves the first `kept` elements to the new memory and releases the old one. Cannot fail.
-inline void replace_memory(Resizable& tensor, const Allocation& memory, int64_t capacity,
-                           int64_t kept) noexcept {
-  const auto kept_bytes = static_cast<size_t>(kept) * elementSize(tensor.type);
-  if (kept_bytes != 0) std::memcpy(memory.data, tensor.data, kept_bytes);
-  tensor.deleter = Deleter(memory.base, &std::free);
+/// Memory that is to take the place of a tensor's, once nothing can fail.
+using Replacement = NewMemory;
+inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) noexcept {
+  replacement = std::move(memory);
+  return Error::Ok;
+}
+/// Takes it; the old memory is released. Cannot fail.
+inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
+  tensor.deleter = std::move(memory.release);
   tensor.data = memory.data;
   tensor.capacity = capacity;
   tensor.ownership = Ownership::Owned;
+}
+
+/// Releases the memory; the metadata stays.
+inline Error drop_memory(const TensorArg& tensor) noexcept {
+  ImplFields& dropped = fields(tensor);
+  dropped.deleter.reset();
+  dropped.data = nullptr;
+  dropped.backend = nullptr;
+  dropped.capacity = 0;
+  dropped.deallocated = true;
+  if (const TensorImplPtr base = std::move(dropped.base)) {
+    static_cast<void>(fields(base).borrows.remove());
+  }
+  return Error::Ok;
+}
+
+/// What releases a tensor's own memory; null for a view.
+inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
+  ImplFields& holder = fields(tensor);
+  return holder.base == nullptr ? &holder.deleter : nullptr;
+}
+
+/// Whether others would lose memory that the tensor lets go of.
+inline bool is_shared_memory(const TensorArg& tensor) noexcept {
+  const ImplFields& held = fields(tensor);
+  // What a view keeps alive is in use by its source as long as there are handles to that.
+  return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
 }
 
 /// Gives the tensor another shape, for which there is room. Here it cannot fail.

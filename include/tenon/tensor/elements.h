@@ -26,6 +26,19 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
+/// Element 0, wherever it is; nullptr for a placeholder, but a template says what it is.
+inline void* raw_data(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_not_deallocated(tensor, "the tensor"));
+  if (TENON_UNLIKELY(tensor.is_template() && tensor.ownership == Ownership::Owned)) {
+    raise_if(function, fail_host_access(tensor));
+  }
+  return tensor.data;
+}
+inline void* writable_data(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_writable(tensor));
+  return raw_data(function, tensor);
+}
+
 /// Element 0 as a T, for reading only when T is const.
 template <class T>
 T* typed_data(const char* function, const TensorFields& tensor) {
@@ -57,8 +70,7 @@ T item_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
   TENON_CHECK(tensor.layout.numel == 1, Error::InvalidArgument, function, ": a tensor of sizes ",
               tensor.layout.sizes, " has ", tensor.layout.numel, " elements, expected 1");
-  TENON_CHECK(tensor.device.is_host_accessible(), Error::NotSupported, function, ": memory on ",
-              tensor.device, " cannot be read by the host");
+  if (TENON_UNLIKELY(!tensor.is_host_accessible())) raise_if(function, fail_host_access(tensor));
   const Scalar value = load_scalar(tensor.type, tensor.data);
   TENON_CHECK(value.fits<T>(), Error::InvalidArgument, function, ": ", value, " does not fit ",
               CppTypeToScalarType<T>::value);

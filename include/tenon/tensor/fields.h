@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/backend/backend.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
@@ -49,6 +50,9 @@ struct TensorFields {
   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
   Ownership ownership = Ownership::Borrowed;
   bool readonly = false;
+  bool opaque = false;              // only the backend reaches the memory, whatever the device
+  bool deallocated = false;         // by backend_deallocate(): the metadata is all that is left
+  BackendState* backend = nullptr;  // whose memory it is, where it is not the host's heap
 
   /// Derives the rest once layout, data and type are there.
   void settle(TensorShapeDynamism asked) noexcept {
@@ -59,6 +63,9 @@ struct TensorFields {
   size_t nbytes() const noexcept { return static_cast<size_t>(layout.numel) * elementSize(type); }
   /// Whether elements exist that can be read: false for a placeholder.
   bool has_data() const noexcept { return data != nullptr || layout.numel == 0; }
+  /// Whether the host may read and write the memory through a pointer.
+  bool is_host_accessible() const noexcept { return device.is_host_accessible() && !opaque; }
+  bool is_template() const noexcept { return device.type() == DeviceType::Template; }
 };
 
 /// The memory described, not owned.
@@ -66,7 +73,29 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
   return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
 }
 
+/// `role` is what the function calls the tensor: "the source tensor".
+inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
+  if (TENON_UNLIKELY(tensor.deallocated)) {
+    return fail(Error::InvalidState, {role, ", ", tensor.type, ' ', tensor.layout.sizes, " on ",
+                                      tensor.device, ", was deallocated"});
+  }
+  return Error::Ok;
+}
+
+TENON_COLD inline Error fail_template(const TensorFields& tensor, const char* role) noexcept {
+  return fail(Error::NotSupported, {role, " is a template, ", tensor.type, ' ', tensor.layout.sizes,
+                                    ", which has no data"});
+}
+
+/// Says why the host cannot read the memory.
+TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
+  if (tensor.is_template()) return fail_template(tensor, "the tensor");
+  return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot be read by the host"});
+}
+
 inline Error check_has_data(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
+  if (TENON_UNLIKELY(tensor.is_template())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
   }
@@ -75,6 +104,7 @@ inline Error check_has_data(const TensorFields& tensor) noexcept {
 
 /// Whether the memory may be exchanged for other memory of the caller's.
 inline Error check_can_bind(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.ownership != Ownership::Borrowed)) {
     return fail(Error::InvalidState, {"the tensor's memory is not borrowed from the caller, so it "
                                       "cannot be replaced"});
@@ -88,10 +118,8 @@ inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept 
     return fail(Error::InvalidType,
                 {"asked for ", asked, ", but the tensor's dtype is ", tensor.type});
   }
-  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot be read by the host"});
-  }
-  return Error::Ok;
+  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
+  return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;
 }
 
 }  // namespace detail

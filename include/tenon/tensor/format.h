@@ -19,6 +19,8 @@
 #include "tenon/core/message.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/cast.h"
+#include "tenon/tensor/format_numbers.h"
+#include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 
@@ -34,189 +36,6 @@ struct FormatOptions {
 };
 
 namespace detail {
-
-/// Appends what an error message would say of the value, up to 63 characters.
-template <class T>
-void append_text(std::string& out, const T& value) {
-  char text[64];
-  Message message(text, sizeof text);
-  append(message, value);
-  out += text;
-}
-TENON_LAZY void append_list(std::string& out, const Dims& values) {
-  out += '{';
-  for (size_t d = 0; d < values.size(); ++d) {
-    if (d != 0) out += ", ";
-    append_text(out, values[d]);
-  }
-  out += '}';
-}
-/// Appends what `size` characters lack of `width`; they may be more, where somebody else wrote to
-/// the memory since it was measured.
-TENON_LAZY void pad(std::string& out, size_t size, size_t width, char with = ' ') {
-  if (size < width) out.append(width - size, with);
-}
-
-/// Floating numbers of one column: what was learnt of them, by which each is written.
-struct FloatColumn {
-  ScalarType type = ScalarType::Double;  // shows no digits that this type cannot tell apart
-  bool plus = false;                     // positive numbers have a sign, as imaginary parts do
-  int precision = 0;
-  // From look_at(). Magnitudes are those of finite numbers other than 0.
-  double smallest = 0;
-  double largest = 0;
-  bool scientific = false;
-  bool has_special = false;
-  bool has_minus_infinity = false;
-  // From measure(): the most characters before the point, digits after it, and of an exponent.
-  size_t whole = 0;
-  size_t fraction = 0;
-  size_t exponent = 0;
-
-  /// Characters after the point.
-  size_t right() const noexcept { return scientific ? fraction + 2 + exponent : fraction; }
-  /// Characters before the point, of which nan and inf may need more than the numbers do.
-  size_t left() const noexcept {
-    const size_t special = has_special ? (plus || has_minus_infinity ? 4 : 3) : 0;
-    const size_t after = right() + 1;
-    return special > whole + after ? special - after : whole;
-  }
-};
-
-/// A finite number's digits, in pieces that lie in `text`.
-struct FloatText {
-  struct Piece {
-    const char* begin;
-    size_t size;
-  };
-  char text[64] = {};
-  Piece whole;     // with its sign, where it is shown
-  Piece fraction;  // digits
-  Piece exponent;  // digits, after the sign
-};
-
-inline bool is_finite(double value) noexcept { return value - value == 0; }
-
-TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
-  if (!is_finite(value)) {
-    column.has_special = true;
-    column.has_minus_infinity |= value < 0;
-    return;
-  }
-  const double magnitude = value < 0 ? -value : value;
-  if (magnitude == 0) return;
-  double& least = column.smallest;
-  double& most = column.largest;
-  if (least == 0 || magnitude < least) least = magnitude;
-  if (magnitude > most) most = magnitude;
-  // In float for the smaller types, so that a float's 0.0001 is not below it.
-  column.scientific =
-      most >= 1e8 || (column.type == ScalarType::Double
-                          ? least < 1e-4 || most / least > 1000
-                          : static_cast<float>(least) < 1e-4f ||
-                                static_cast<float>(most) / static_cast<float>(least) > 1000);
-}
-
-/// Finds the pieces of what snprintf printed with %+e or %+f: between the digits it puts what the C
-/// locale has for a point, which may be several bytes.
-TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto take_digits = [&](const char* p) {
-    FloatText::Piece piece{p, 0};
-    while (is_digit(p[piece.size])) ++piece.size;
-    return piece;
-  };
-  out.whole = take_digits(out.text + 1);
-  const char* p = out.whole.begin + out.whole.size;
-  if (plus || out.text[0] == '-') out.whole = {out.text, out.whole.size + 1};
-  while (*p != '\0' && *p != 'e' && !is_digit(*p)) ++p;
-  out.fraction = take_digits(p);
-  p += out.fraction.size;
-  out.exponent = *p == 'e' ? take_digits(p + 2) : FloatText::Piece{p, 0};
-}
-
-/// Prints a finite number with so many digits after the point.
-TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
-                             FloatText& out) noexcept {
-  std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",
-                static_cast<int>(digits), value);
-  split_digits(out, column.plus);
-}
-
-/// Whether the text, read as a number of this type, is the value.
-TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noexcept {
-  if (type == ScalarType::Float) {
-    return static_cast<double>(std::strtof(text, nullptr)) == value;  // rounded once, not twice
-  }
-  const double read = std::strtod(text, nullptr);
-  return visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (IsSmallFloat<T>::value) {
-          return static_cast<double>(static_cast<float>(T(read))) == value;
-        } else {
-          return read == value;
-        }
-      },
-      [] { return false; });
-}
-
-/// Prints a finite number with as few digits as identify it among those of its type, and at most
-/// `precision` after the point.
-TENON_LAZY void print_shortest(const FloatColumn& column, double value, FloatText& out) noexcept {
-  print_digits(column, value, static_cast<size_t>(column.precision), out);
-  size_t digits = out.fraction.size;
-  const bool is_exact = reads_back(column.type, out.text, value);
-  while (digits > 0 && out.fraction.begin[digits - 1] == '0') --digits;
-  while (is_exact && digits > 0) {
-    print_digits(column, value, digits - 1, out);
-    if (!reads_back(column.type, out.text, value)) break;
-    --digits;
-  }
-  print_digits(column, value, digits, out);
-}
-
-TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
-  if (!is_finite(value)) return;
-  FloatText text;
-  print_shortest(column, value, text);
-  if (text.whole.size > column.whole) column.whole = text.whole.size;
-  if (text.fraction.size > column.fraction) column.fraction = text.fraction.size;
-  if (text.exponent.size > column.exponent) column.exponent = text.exponent.size;
-}
-
-/// Writes a number, `unit` ("j" or "") right after it, and what it lacks of the column's width.
-TENON_LAZY void write_float(const FloatColumn& column, double value, const char* unit,
-                            std::string& out) {
-  if (!is_finite(value)) {
-    const bool is_nan = value != value;
-    const char* const sign = !is_nan && value < 0 ? "-" : column.plus ? "+" : "";
-    pad(out, *sign == '\0' ? 3 : 4, column.left() + 1 + column.right());
-    out += sign;
-    out += is_nan ? "nan" : "inf";
-    out += unit;
-    return;
-  }
-  FloatText text;
-  if (column.scientific) {
-    print_digits(column, value, column.fraction, text);
-  } else {
-    print_shortest(column, value, text);
-  }
-  pad(out, text.whole.size, column.left());
-  out.append(text.whole.begin, text.whole.size);
-  out += '.';
-  out.append(text.fraction.begin, text.fraction.size);
-  if (column.scientific) {
-    out += 'e';
-    out += text.exponent.begin[-1];
-    pad(out, text.exponent.size, column.exponent, '0');
-    out.append(text.exponent.begin, text.exponent.size);
-  }
-  out += unit;
-  pad(out, text.fraction.size, column.fraction);
-}
 
 /// A tensor on its way to text.
 struct TensorText {
@@ -238,10 +57,20 @@ struct TensorText {
     imaginary.plus = true;
   }
 
+  /// Of a dimension's indices, how many are shown; less than there are where it is shortened.
+  int64_t shown(size_t d) const noexcept {
+    const int64_t size = tensor.layout.sizes[d];
+    const int64_t most = 2 * static_cast<int64_t>(options.edge_items);
+    return shortened && size > most ? most : size;
+  }
+
   const TensorFields& tensor;
   std::string& out;
   FormatOptions options;
   bool shortened = false;
+  const void* data = nullptr;  // element 0
+  const Dims* strides = nullptr;
+  bool is_compact = false;  // whether it holds nothing but what is shown
   Pass pass = Pass::LookAt;
   FloatColumn real;  // all floating numbers, where they are not complex
   FloatColumn imaginary;
@@ -283,7 +112,7 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
   const ScalarType type = t.tensor.type;
   alignas(16) unsigned char exact[16] = {};
   const int64_t at = offset * static_cast<int64_t>(elementSize(type));
-  load_exact(type, static_cast<const char*>(t.tensor.data) + at, 1, exact);
+  load_exact(type, static_cast<const char*>(t.data) + at, 1, exact);
   switch (exact_type(type)) {
     case ScalarType::ComplexDouble: {
       const auto value = load_element<complex<double>>(exact, 0);
@@ -330,7 +159,7 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const bool is_row = d + 1 == layout.sizes.size();
   const int64_t size = layout.sizes[d];
   const int64_t edge = t.options.edge_items;
-  const bool has_gap = t.shortened && size > 2 * edge;
+  const bool has_gap = t.shown(d) != size;
   if (writing) t.out += '[';
   for (int64_t i = 0; i < size; ++i) {
     if (writing && i != 0) write_separator(t, d);
@@ -343,19 +172,15 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
       if (writing) write_separator(t, d);
     }
     const size_t begin = t.out.size();
-    walk_shown(t, d + 1, offset + i * layout.strides[d]);
+    const int64_t at = t.is_compact && i >= edge ? i - (size - t.shown(d)) : i;
+    walk_shown(t, d + 1, offset + at * (*t.strides)[d]);
     if (writing && is_row) wrap_row(t, begin);
   }
   if (writing) t.out += ']';
 }
 
-TENON_LAZY void write_elements(const TensorFields& tensor, const FormatOptions& options,
-                               std::string& out) {
-  if (tensor.layout.numel == 0) {
-    out += "[]";
-    return;
-  }
-  TensorText t(tensor, options, out);
+TENON_LAZY void write_elements(TensorText& t) {
+  const TensorFields& tensor = t.tensor;
   walk_shown(t, 0, 0);
   if (!isIntegralType(tensor.type, true)) {
     t.pass = TensorText::Pass::Measure;
@@ -363,6 +188,78 @@ TENON_LAZY void write_elements(const TensorFields& tensor, const FormatOptions& 
   }
   t.pass = TensorText::Pass::Write;
   walk_shown(t, 0, 0);
+}
+
+/// Fetches what is shown of a backend's memory, and nothing else: the corners of a shortened tensor.
+TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffer,
+                             Layout& compact) noexcept {
+  const size_t rank = from.view.sizes.size();
+  Dims sizes = from.view.sizes;
+  for (size_t d = 0; d < rank; ++d) sizes[d] = t.shown(d);
+  const size_t size = elementSize(from.view.type);
+  TENON_TRY(make_dense_layout(sizes, nullptr, size, compact));
+  TENON_TRY(buffer.allocate(static_cast<size_t>(compact.numel) * size));
+  t.data = buffer.data();
+  t.strides = &compact.strides;
+  t.is_compact = true;
+  if (compact.numel == 0) return Error::Ok;
+  bool at_end[kMaxDims] = {};  // of each shortened dimension
+  for (;;) {
+    Place to{{buffer.data(), from.view.type, Device(), compact.sizes, compact.strides}, nullptr};
+    Place corner = from;
+    int64_t to_offset = 0;
+    int64_t from_offset = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t whole = from.view.sizes[d];
+      if (sizes[d] == whole) continue;
+      const int64_t edge = sizes[d] / 2;
+      to.view.sizes[d] = corner.view.sizes[d] = edge;
+      if (!at_end[d]) continue;
+      to_offset += edge * compact.strides[d];
+      from_offset += (whole - edge) * from.view.strides[d];
+    }
+    const auto move = [size](void*& data, int64_t offset) {
+      data = static_cast<char*>(data) + offset * static_cast<int64_t>(size);
+    };
+    move(to.view.data, to_offset);
+    move(corner.view.data, from_offset);
+    TENON_TRY(copy_between(to, corner, CastMode::Checked));
+    size_t d = 0;
+    for (; d < rank; ++d) {
+      if (sizes[d] == from.view.sizes[d]) continue;
+      at_end[d] = !at_end[d];
+      if (at_end[d]) break;
+    }
+    if (d == rank) return Error::Ok;
+  }
+}
+
+/// Writes the elements of a tensor that has some.
+TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions& options,
+                                std::string& out) {
+  TensorText t(tensor, options, out);
+  if (tensor.is_host_accessible()) {
+    t.data = tensor.data;
+    t.strides = &tensor.layout.strides;
+    write_elements(t);
+    return Error::Ok;
+  }
+  Place place;
+  TENON_TRY(find_place(tensor, "the tensor", place));
+  Error error = Error::Ok;
+  const size_t begin = out.size();
+  if (ask_optional(*place.backend, "inspect", error, [&] {
+        return place.backend->inspect(public_view(place.view),
+                                      options.limit < 0 ? 0 : options.limit, out);
+      })) {
+    if (error != Error::Ok) out.resize(begin);
+    return error;
+  }
+  HostBuffer buffer;
+  Layout compact;
+  TENON_TRY(fetch_shown(t, place, buffer, compact));
+  write_elements(t);
+  return Error::Ok;
 }
 
 }  // namespace detail
@@ -379,22 +276,31 @@ TENON_LAZY void write_elements(const TensorFields& tensor, const FormatOptions& 
 /// below 1e-4, or the largest is over 1000 times the smallest; signs, zeros, nan and inf aside.
 /// The parts of complex numbers are two columns in this.
 ///
-/// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
-/// a placeholder, and memory that the host cannot read, give the last line alone, which says so.
-/// Reads and writes nothing but the elements shown, and takes memory for the text alone. Does not
-/// depend on the C locale.
+/// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor"; a
+/// placeholder, a deallocated one, and memory that nobody can read give the last line alone, which
+/// says so. What is in a backend's memory is fetched from there, unless its inspect() shows it.
+/// Reads and writes nothing but the elements shown; on the host's memory takes memory for the text
+/// alone. Does not depend on the C locale.
 /// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
 /// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
 TENON_LAZY std::string to_string(TensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
   const detail::TensorFields& tensor = detail::fields(t);
-  const bool has_data = tensor.has_data();
-  const bool readable = tensor.device.is_host_accessible() || tensor.layout.numel == 0;
+  const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;
-  if (has_data && readable) {
-    detail::write_elements(tensor, options, out);
-    out += '\n';
+  std::string refusal;
+  if (has_data && tensor.layout.numel == 0) {
+    out += "[]\n";
+  } else if (has_data) {
+    const Error error = detail::print_elements(tensor, options, out);
+    if (error == Error::Ok) {
+      out += '\n';
+    } else if (error == Error::NotSupported) {
+      refusal = "not readable by the host";
+    } else {
+      refusal = std::string("not shown: ") + last_error_message();
+    }
   }
   detail::append_text(out, tensor.type);
   out += ' ';
@@ -408,10 +314,12 @@ TENON_LAZY std::string to_string(TensorArg t, const FormatOptions& options = {})
     detail::append_list(out, tensor.layout.strides);
   }
   if (tensor.readonly) out += ", read-only";
-  if (!has_data) {
+  if (tensor.deallocated) {
+    out += ", deallocated";
+  } else if (!has_data) {
     out += ", a placeholder without data";
-  } else if (!readable) {
-    out += ", not readable by the host";
+  } else if (!refusal.empty()) {
+    out += ", " + refusal;
   }
   return out;
 }

@@ -12,10 +12,11 @@
 
 #include "tenon/config.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/result.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
+#include "tenon/tensor/made.h"
+#include "tenon/tensor/memory.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -65,19 +66,20 @@ TENON_LAZY Error compute_owned_reach(const Dims& sizes, const Dims& dim_order, c
 }
 
 /// Makes a tensor that owns its memory: dense and row-major, or with the strides given.
-TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                            ScalarType type, TensorShapeDynamism dynamism, Contents contents,
-                            Draft& draft) noexcept {
+template <class Where>
+Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                 Making<Where> making, Contents contents, Draft& draft) noexcept {
+  const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
   size_t nbytes = 0;
   TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
   TENON_TRY(compute_nbytes(reach, element_size, nbytes));
-  TENON_TRY(start_owned_draft(nbytes, contents, draft));
+  TENON_TRY(start_owned(making.where, nbytes, contents, draft));
   TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(draft).layout));
   fields(draft).type = type;
-  fields(draft).settle(dynamism);
+  fields(draft).settle(making.dynamism);
   return Error::Ok;
 }
 
@@ -116,6 +118,37 @@ TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const
   return Error::Ok;
 }
 
+/// Makes a tensor over memory of the caller's one of a backend's: it is there, and counts.
+TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
+  NewMemory nothing;
+  TENON_TRY(allocate_from(backend, 0, nothing));
+  ImplFields& made = fields(draft);
+  set_backend(*BackendAccess::state(backend), made);
+  made.deleter = chain(std::move(made.deleter), std::move(nothing.release));
+  if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
+    return fail(made.deleter.error(), {"out of memory for the deleter"});
+  }
+  return Error::Ok;
+}
+
+/// The same with a creator's options, of which a backend may be one. The thread's default backend does
+/// not count here: memory of the caller's is where it is.
+template <bool kHasBackend>
+Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                        const Dims& strides, const CreatorOptions& options, Deleter& deleter,
+                        Draft& draft) noexcept {
+  Device device;
+  if constexpr (kHasBackend) device = options.given_backend()->device();
+  TENON_TRY(make_from_pointer(data, sizes, dim_order, strides, options.type, options.dynamism,
+                              device, deleter, draft));
+  if constexpr (kHasBackend) {
+    if (Backend* const named = unless_host_heap(options.given_backend())) {
+      return name_backend(*named, draft);
+    }
+  }
+  return Error::Ok;
+}
+
 /// Converts the values of a list, each of which must fit.
 TENON_LAZY Error store_values(ScalarType type, void* out, const Values& values) noexcept {
   auto* to = static_cast<char*>(out);
@@ -131,10 +164,12 @@ TENON_LAZY Error store_values(ScalarType type, void* out, const Values& values) 
 /// How values become a tensor's elements.
 enum class Intake : uint8_t { Copy, Cast, Reinterpret };
 
-/// A tensor of the values, which it adopts or copies.
-TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
-                                  const Dims& strides, ScalarType type, Intake intake,
-                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
+/// A tensor of the values, which it adopts or copies; those for a backend are copied there.
+template <class Where>
+Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
+                       const Dims& strides, Making<Where> making, Intake intake,
+                       Draft& draft) noexcept {
+  const ScalarType type = making.type;
   const size_t element_size = elementSize(type);
   int64_t reach = 0;
   TENON_TRY(compute_owned_reach(sizes, dim_order, strides, element_size, reach));
@@ -153,62 +188,68 @@ TENON_LAZY Error make_from_values(Values& values, const Dims& sizes, const Dims&
   const bool aligned =
       reinterpret_cast<uintptr_t>(values.data()) % (element_size < 16 ? element_size : 16) == 0;
   Draft made;
-  if (values.is_adoptable() && intake != Intake::Cast && aligned) {
+  if (values.is_adoptable() && intake != Intake::Cast && aligned && std::is_same_v<Where, OnHost>) {
     TENON_TRY(start_draft(made));
     TENON_TRY(make_layout(sizes, dim_order, strides, element_size, fields(made).layout));
     fields(made).data = const_cast<void*>(values.data());
     fields(made).type = type;
     fields(made).ownership = Ownership::Adopted;
-    fields(made).settle(dynamism);
+    fields(made).settle(making.dynamism);
     fields(made).deleter = std::move(values.owner());
     draft = std::move(made);
     return Error::Ok;
   }
-  TENON_TRY(make_owned(sizes, dim_order, strides, type, dynamism, Contents::Uninitialized, made));
-  void* const out = fields(made).data;
-  if (values.count() == 0) {
-    // Nothing to copy, and data() may be null.
-  } else if (intake != Intake::Cast) {
-    std::memcpy(out, values.data(), nbytes);
-  } else if (values.is_checked()) {
-    TENON_TRY(store_values(type, out, values));
-  } else {
-    cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()));
-  }
+  TENON_TRY(make_owned(sizes, dim_order, strides, making, Contents::Uninitialized, made));
+  const auto store = [&](void* out) noexcept {
+    if (values.count() == 0) return Error::Ok;  // nothing to copy, and data() may be null
+    if (intake != Intake::Cast) {
+      std::memcpy(out, values.data(), nbytes);
+    } else if (values.is_checked()) {
+      return store_values(type, out, values);
+    } else {
+      cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()));
+    }
+    return Error::Ok;
+  };
+  TENON_TRY(produce_new(making.where, fields(made), Region::Row, "", kNotAsked, store));
   draft = std::move(made);
   return Error::Ok;
 }
 
 /// The same with the rules of make_tensor_ptr for the type; `flat` makes it 1-d, of as many as
 /// there are.
-TENON_LAZY Error make_from_values(Values& values, bool flat, const Dims& sizes,
-                                  const Dims& dim_order, const Dims& strides, TypeArg type_arg,
-                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
-  const ScalarType type = type_arg.value_or(values.type());
+template <class Where>
+Error make_from_values(Values& values, bool flat, const Dims& sizes, const Dims& dim_order,
+                       const Dims& strides, bool type_is_given, Making<Where> making,
+                       Draft& draft) noexcept {
+  const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   // A vector of bytes with a shape and a type is memory to be taken as that type.
-  const Intake intake = values.is_bytes() && !flat && type_arg.is_given() ? Intake::Reinterpret
-                        : type == values.type()                           ? Intake::Copy
-                                                                          : Intake::Cast;
+  const Intake intake = values.is_bytes() && !flat && type_is_given ? Intake::Reinterpret
+                        : type == values.type()                     ? Intake::Copy
+                                                                    : Intake::Cast;
   if (intake == Intake::Cast) TENON_TRY(check_cast(values.type(), type));
-  if (flat)
-    return make_from_values(values, {values.count()}, {}, {}, type, intake, dynamism, draft);
-  return make_from_values(values, sizes, dim_order, strides, type, intake, dynamism, draft);
+  if (flat) return make_from_values(values, {values.count()}, {}, {}, making, intake, draft);
+  return make_from_values(values, sizes, dim_order, strides, making, intake, draft);
+}
+
+/// Writes an element to all of a new tensor's memory.
+template <class Where, class Make>
+Error produce_constant(Where where, const TensorFields& made, const void* element,
+                       const Make& make) noexcept {
+  return produce_new(
+      where, made, Region::Row, "constant",
+      [&](Backend& backend, const auto& out) { return backend.constant(out, element); }, make);
 }
 
 /// A 0-d tensor of the element at `element`.
-TENON_LAZY Error make_from_element(const void* element, ScalarType type, Draft& draft) noexcept {
-  TENON_TRY(
-      make_owned({}, {}, {}, type, TensorShapeDynamism::STATIC, Contents::Uninitialized, draft));
-  std::memcpy(fields(draft).data, element, elementSize(type));
-  return Error::Ok;
-}
-
-/// A 0-d tensor of a value, which must fit the type.
-TENON_LAZY Error make_from_scalar(const Scalar& value, ScalarType type, Draft& draft) noexcept {
-  alignas(16) unsigned char element[16] = {};
-  TENON_TRY(store_scalar(type, value, element));
-  return make_from_element(element, type, draft);
+template <class Where>
+Error make_from_element(const void* element, Making<Where> making, Draft& draft) noexcept {
+  TENON_TRY(make_owned({}, {}, {}, making, Contents::Uninitialized, draft));
+  return produce_constant(making.where, fields(draft), element, [&](void* out) noexcept {
+    std::memcpy(out, element, elementSize(making.type));
+    return Error::Ok;
+  });
 }
 
 /// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
@@ -235,11 +276,18 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
   made.type = type;
   made.device = from.device;
+  made.opaque = from.opaque;
+  made.backend = from.backend;
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
   made.settle(from.dynamism);
   keep_memory(source, made);
   return Error::Ok;
+}
+
+/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a backend's.
+inline Backend* metadata_like(const TensorArg& source) noexcept {
+  return source.defined() ? metadata_of(fields(source).backend) : nullptr;
 }
 
 /// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
@@ -251,7 +299,7 @@ TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dim
   TENON_TRY(check_dims("strides", strides));
   const TensorFields& from = fields(source);
   const Layout& old = from.layout;
-  TENON_TRY(start_draft(draft));
+  TENON_TRY(start_draft(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
   const bool same_sizes = sizes.empty() || sizes == old.sizes;
   if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
@@ -265,52 +313,17 @@ TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dim
   return attach_view(source, from.type, storage_offset, fields(draft));
 }
 
-template <class T>
-struct IsResult : std::false_type {};
-template <class T>
-struct IsResult<Result<T>> : std::true_type {
-  using value_type = T;
-};
-
-/// The value, or the error under the name of `function`, thrown or as a Result.
-template <class Out, class T>
-Out finish_value(const char* function, Error error, T&& value) {
-  if constexpr (IsResult<Out>::value) {
-    if (TENON_UNLIKELY(error != Error::Ok)) return blame(function, error);
-  } else {
-    raise_if(function, error);
-  }
-  return Out(std::forward<T>(value));
-}
-
-/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
-/// made.draft()));`
+/// A 0-d tensor of a value, which must fit the type.
 template <class Out>
-class Made {
- public:
-  Draft& draft() noexcept { return slot_.draft(); }
-
-  /// Makes what is returned of the draft; after that nothing can fail. finish() does so too: for
-  /// who must know before.
-  Error commit() noexcept { return slot_.commit(); }
-
-  /// The value, or the error under the name of `function`, thrown or as a Result.
-  Out finish(const char* function, Error error) {
-    if (error == Error::Ok) error = commit();
-    return finish_value<Out>(function, error, slot_.take());
-  }
-
- private:
-  template <class T, bool = IsResult<T>::value>
-  struct Value {
-    using type = T;
-  };
-  template <class T>
-  struct Value<T, true> {
-    using type = typename T::value_type;
-  };
-  Slot<typename Value<Out>::type> slot_;
-};
+Out create_scalar(const char* function, const Scalar& value, const CreatorOptions& options,
+                  ScalarType otherwise) {
+  alignas(16) unsigned char element[16] = {};
+  const Error error = store_scalar(options.type.value_or(otherwise), value, element);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  return create<Out>(function, options, otherwise, [&](const auto& making, auto& made) noexcept {
+    return make_from_element(element, making, made.draft());
+  });
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -39,12 +39,11 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 
-/// What may follow the other arguments, each or none: a type, a dynamism, a generator.
-class RandomOptions {
+/// A creator's options, and a generator, which may be a temporary one.
+class RandomOptions : public CreatorOptions {
  public:
   template <class... Options>
-  explicit RandomOptions(own::ScalarType otherwise, Options&... options) noexcept
-      : type(otherwise) {
+  explicit RandomOptions(Options&... options) noexcept {
     (take(options), ...);
   }
 
@@ -52,12 +51,8 @@ class RandomOptions {
     return generator_ != nullptr ? *generator_ : default_generator();
   }
 
-  own::ScalarType type;
-  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
-
  private:
-  void take(ScalarType given) noexcept { type = detail::own_type(given); }
-  void take(TensorShapeDynamism given) noexcept { dynamism = given; }
+  using CreatorOptions::take;
   void take(Generator& given) noexcept { generator_ = &given; }
 
   Generator* generator_ = nullptr;
@@ -97,11 +92,46 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
   }
 }
 
+/// The same for memory that the host does not reach, or of which a backend is to be asked first. The
+/// generator advances unless that fails.
+TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tensor,
+                                                       const RandomPlan& plan,
+                                                       Generator& generator) noexcept {
+  if (tensor.is_template()) return Error::Ok;
+  const int64_t numel = tensor.layout.numel;
+  Place out;
+  TENON_TRY(find_place(tensor, "the tensor", out));
+  const Generator::State start = generator.state();
+  TENON_TRY(produce(
+      asked_backend(tensor, out), out,
+      plan.distribution == Distribution::Normal ? "random_normal" : "random_uniform",
+      [&](Backend& backend, const auto& view) {
+        return plan.distribution == Distribution::Uniform
+                   ? backend.random_uniform(view, plan.arguments[0], plan.arguments[1], start)
+               : plan.distribution == Distribution::Normal
+                   ? backend.random_normal(view, plan.arguments[0], plan.arguments[1], start)
+                   : Error::NotSupported;
+      },
+      [&](const TensorView& view) noexcept {
+        if (out.backend != nullptr || tensor.layout.is_contiguous()) {
+          random_elements(plan, start.seed, start.offset, numel, view.data);
+        } else {
+          random_strided(plan, start.seed, start.offset, numel, view);
+        }
+        return Error::Ok;
+      }));
+  static_cast<void>(generator.advance(static_cast<uint64_t>(numel)));
+  return Error::Ok;
+}
+
 /// Fills a tensor as a plan for its type says.
 TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
                                     Generator& generator) noexcept {
   const int64_t numel = tensor.layout.numel;
   if (numel == 0) return Error::Ok;
+  if (TENON_UNLIKELY(tensor.backend != nullptr || !tensor.is_host_accessible())) {
+    return fill_random_in_backend(tensor, plan, generator);
+  }
   const TensorView view = view_of(tensor);
   TENON_TRY(check_dims("sizes", view.sizes));
   TENON_TRY(check_dims("strides", view.strides));
@@ -163,35 +193,39 @@ struct AllIntegers {
 };
 
 template <class Kind, class Out, class... Arguments>
-Error make_random(Made<Out>& made, const Dims& sizes, const Dims& strides,
-                  const RandomOptions& options, Arguments... arguments) noexcept {
-  RandomPlan plan;
-  TENON_TRY(Kind::plan(plan, options.type, arguments...));
-  // Gaps hold no elements: they are zeros.
-  const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-  TENON_TRY(make_owned(sizes, {}, strides, options.type, options.dynamism, contents, made.draft()));
-  TENON_TRY(made.commit());  // before the generator advances
-  return fill_random(made.draft(), plan, options.generator());
+Out make_random(const char* function, const Dims& sizes, const Dims& strides,
+                const RandomOptions& options, Arguments... arguments) {
+  return create<Out>(
+      function, options, Kind::kType, [&](const auto& making, auto& made) noexcept -> Error {
+        RandomPlan plan;
+        TENON_TRY(Kind::plan(plan, making.type, arguments...));
+        // Gaps hold no elements: on the host's heap they are zeros.
+        const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
+        TENON_TRY(make_owned(sizes, {}, strides, making, contents, made.draft()));
+        TENON_TRY(made.commit());  // before the generator advances
+        return fill_random(made.draft(), plan, options.generator());
+      });
 }
 
 template <class Kind, class Out, class... Arguments>
-Error make_random_like(Made<Out>& made, const TensorArg& source, const RandomOptions& options,
-                       Arguments... arguments) noexcept {
-  TENON_TRY(check_defined(source, "the source tensor"));
-  const ScalarType type =
-      options.type == ScalarType::Undefined ? fields(source).type : options.type;
-  RandomPlan plan;
-  TENON_TRY(Kind::plan(plan, type, arguments...));
-  TENON_TRY(make_like(source, type, options.dynamism, Contents::Uninitialized, made.draft()));
-  TENON_TRY(made.commit());  // before the generator advances
-  return fill_random(made.draft(), plan, options.generator());
+Out make_random_like(const char* function, const TensorArg& source, const RandomOptions& options,
+                     Arguments... arguments) {
+  return create_like<Out>(
+      function, source, options, [&](const auto& making, auto& made) noexcept -> Error {
+        RandomPlan plan;
+        TENON_TRY(Kind::plan(plan, making.type, arguments...));
+        TENON_TRY(make_like(fields(source), making, Contents::Uninitialized, made.draft()));
+        TENON_TRY(made.commit());  // before the generator advances
+        return fill_random(made.draft(), plan, options.generator());
+      });
 }
 
 template <class Kind, class... Arguments>
 Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Generator& generator,
                            Arguments... arguments) noexcept {
   RandomPlan plan;
-  Error error = check_destination(tensor, "the tensor");
+  Place out;
+  Error error = find_destination(tensor, "the tensor", out);
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
@@ -205,9 +239,7 @@ struct Random {
 
   template <class... Options>
   Out operator()(const Dims& sizes, Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_random<Kind>(made, sizes, {},
-                                                           RandomOptions(Kind::kType, options...)));
+    return detail::make_random<Kind, Out>(function, sizes, {}, RandomOptions(options...));
   }
 };
 
@@ -217,9 +249,7 @@ struct RandomStrided {
 
   template <class... Options>
   Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_random<Kind>(made, sizes, strides,
-                                                           RandomOptions(Kind::kType, options...)));
+    return detail::make_random<Kind, Out>(function, sizes, strides, RandomOptions(options...));
   }
 };
 
@@ -229,10 +259,7 @@ struct RandomLike {
 
   template <class... Options>
   Out operator()(TensorArg source, Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_random_like<Kind>(
-                           made, source, RandomOptions(own::ScalarType::Undefined, options...)));
+    return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...));
   }
 };
 
@@ -243,10 +270,7 @@ struct RandomBetween {
 
   template <class... Options>
   Out operator()(Argument a, Argument b, const Dims& sizes, Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function,
-        detail::make_random<Kind>(made, sizes, {}, RandomOptions(Kind::kType, options...), a, b));
+    return detail::make_random<Kind, Out>(function, sizes, {}, RandomOptions(options...), a, b);
   }
 };
 
@@ -258,10 +282,8 @@ struct RandomBetweenStrided {
   template <class... Options>
   Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_random<Kind>(made, sizes, strides,
-                                                 RandomOptions(Kind::kType, options...), a, b));
+    return detail::make_random<Kind, Out>(function, sizes, strides, RandomOptions(options...), a,
+                                          b);
   }
 };
 
@@ -272,16 +294,14 @@ struct RandomBetweenLike {
 
   template <class... Options>
   Out operator()(TensorArg source, Argument a, Argument b, Options&&... options) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_random_like<Kind>(
-                      made, source, RandomOptions(own::ScalarType::Undefined, options...), a, b));
+    return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...), a, b);
   }
 };
 
-// Each of these may end in options: a type, a dynamism, a generator, a temporary one too. Without
-// them the type is Float, of randint Int, of _like the source's; the dynamism is DYNAMIC_BOUND; the
-// generator is the thread's own.
+// Each of these may end in options: a type, a dynamism, a generator, a temporary one too, a backend.
+// Without them the type is Float, of randint Int, of _like the source's; the dynamism is
+// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like the
+// source's. Backends give the same numbers.
 
 /// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1), in every
 /// floating type.

@@ -11,6 +11,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
 #include "tenon/tensor/draft.h"
+#include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -53,7 +54,7 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
                  tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
                  " with room for ", tensor.capacity, " cannot grow"});
   }
-  if (TENON_UNLIKELY(!tensor.device.is_host_accessible())) {
+  if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.is_host_accessible())) {
     return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot grow from the host"});
   }
   if (TENON_UNLIKELY(is_borrowed(tensor))) {
@@ -64,20 +65,41 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   return Error::Ok;
 }
 
-/// Allocates room for `capacity` elements aside, or for `needed` if that is too much.
+/// Copies the first elements to memory of the same kind.
+TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_t kept,
+                               void* data) noexcept {
+  const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
+  if (nbytes == 0 || tensor.is_template()) return Error::Ok;
+  if (tensor.is_host_accessible()) {
+    std::memcpy(data, tensor.data, nbytes);
+    return Error::Ok;
+  }
+  Backend& base = backend->base();
+  return copy_block_between(&base, data, &base, tensor.data, nbytes);
+}
+
+/// Allocates room for `capacity` elements aside, or for `needed` if that is too much, and copies the
+/// first `kept` there.
 inline Error allocate_grown(const Resizable& tensor, int64_t& capacity, int64_t needed,
-                            Allocation& memory) noexcept {
+                            int64_t kept, Replacement& replacement) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
+  Backend* backend = nullptr;
+  TENON_TRY(find_owner(tensor, "the tensor", backend));
+  const size_t element_size = elementSize(tensor.type);
   for (;;) {
     size_t nbytes = 0;
-    TENON_TRY(compute_nbytes(needed, elementSize(tensor.type), nbytes));
-    if (capacity == needed ||
-        compute_nbytes(capacity, elementSize(tensor.type), nbytes) == Error::Ok) {
-      memory = allocate(nbytes);
-      if (memory.base != nullptr) return Error::Ok;
+    TENON_TRY(compute_nbytes(needed, element_size, nbytes));
+    if (capacity == needed || compute_nbytes(capacity, element_size, nbytes) == Error::Ok) {
+      if (tensor.is_template()) nbytes = 0;
+      NewMemory memory;
+      const Error error = backend != nullptr ? allocate_from(*backend, nbytes, memory)
+                                             : allocate_on_host(nbytes, memory);
+      if (error == Error::Ok) {
+        TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
+        return prepare_replacement(std::move(memory), replacement);
+      }
+      if (capacity == needed) return error;
     }
-    if (capacity == needed)
-      return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
     capacity = needed;
   }
 }
@@ -101,15 +123,12 @@ inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
   TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr, element_size,
                               layout));
   if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
-  Allocation memory{nullptr, nullptr};
-  TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel, memory));
+  Replacement memory;
   const int64_t reach = tensor.layout.reach();
-  const Error error = replace_layout(tensor, std::move(layout));
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    std::free(memory.base);
-    return error;
-  }
-  replace_memory(tensor, memory, plan.new_capacity, reach < plan.numel ? reach : plan.numel);
+  TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel,
+                           reach < plan.numel ? reach : plan.numel, memory));
+  TENON_TRY(replace_layout(tensor, std::move(layout)));
+  replace_memory(tensor, std::move(memory), plan.new_capacity);
   return Error::Ok;
 }
 
@@ -129,9 +148,9 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = tensor.layout.reach();
   int64_t capacity = asked < reach ? reach : asked;
-  Allocation memory{nullptr, nullptr};
-  TENON_TRY(allocate_grown(tensor, capacity, capacity, memory));
-  replace_memory(tensor, memory, capacity, reach);
+  Replacement memory;
+  TENON_TRY(allocate_grown(tensor, capacity, capacity, reach, memory));
+  replace_memory(tensor, std::move(memory), capacity);
   return Error::Ok;
 }
 
@@ -139,12 +158,14 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 
 /// Changes the tensor's shape in place.
 ///
-/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; adopted memory
-/// that grows is released through its deleter and becomes owned.
+/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows comes
+/// from the backend that it was from; adopted memory that grows is released through its deleter and
+/// becomes owned.
 /// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory order, gaps of a strided tensor
 /// counted; new ones are indeterminate. The dim order stays with the rank, otherwise it becomes
 /// row-major; strides become dense, but for equal sizes, which change nothing.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view or of device memory),
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, or of a device's memory that no
+/// backend gave),
 /// InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
 /// made with), InUse (growth while a view, Blob or DLPack export is alive), InvalidState
 /// (undefined), OutOfMemory. After an error the tensor is as it was.

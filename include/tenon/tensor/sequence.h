@@ -11,6 +11,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
+#include "tenon/core/optional_index.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/cast.h"
@@ -21,25 +22,6 @@
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
-
-/// No axis, no second size: for the optional arguments of iota and eye.
-struct None {};
-inline constexpr None none{};
-
-/// An axis or a size that may be left out: an integer or `none`.
-class OptionalIndex {
- public:
-  constexpr OptionalIndex(None) noexcept {}
-  constexpr OptionalIndex(int64_t value) noexcept : value_(value), given_(true) {}
-  constexpr bool has_value() const noexcept { return given_; }
-  constexpr int64_t value_or(int64_t otherwise) const noexcept {
-    return given_ ? value_ : otherwise;
-  }
-
- private:
-  int64_t value_ = 0;
-  bool given_ = false;
-};
 
 namespace detail {
 
@@ -100,9 +82,10 @@ void store_sequence(ScalarType type, void* out, Number start, Number step, int64
   }
 }
 
-template <class Number>
-Error make_arange(Number start, Number end, Number step, ScalarType type,
-                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
+template <class Number, class Where>
+Error make_arange(Number start, Number end, Number step, Making<Where> making,
+                  Draft& draft) noexcept {
+  const ScalarType type = making.type;
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
   TENON_TRY(check_type(type));
@@ -112,34 +95,62 @@ Error make_arange(Number start, Number end, Number step, ScalarType type,
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_owned({count}, {}, {}, type, dynamism, Contents::Uninitialized, draft));
-  store_sequence(type, fields(draft).data, start, step, 0, count);
-  return Error::Ok;
+  TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
+  return produce_new(making.where, fields(draft), Region::Row, "", kNotAsked,
+                     [&](void* out) noexcept {
+                       store_sequence(type, out, start, step, 0, count);
+                       return Error::Ok;
+                     });
 }
 
-TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
-                             TypeArg type, TensorShapeDynamism dynamism, Draft& draft) noexcept {
+/// Whether a range is one of integers, which decides its type unless one is given.
+inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scalar& step) noexcept {
+  return start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
+}
+
+template <class Where>
+Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step, Making<Where> making,
+                  Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (TENON_UNLIKELY(argument->isComplex())) {
       return fail(Error::InvalidType, {"the complex value ", *argument, " has no order"});
     }
   }
-  if (start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true)) {
+  if (is_integral_range(start, end, step)) {
     for (const Scalar* argument : {&start, &end, &step}) {
       if (TENON_UNLIKELY(!argument->fits<int64_t>())) {
         return fail(Error::InvalidArgument, {"the value ", *argument, " does not fit Long"});
       }
     }
-    return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(),
-                       type.value_or(ScalarType::Long), dynamism, draft);
+    return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
   }
-  return make_arange(start.to<double>(), end.to<double>(), step.to<double>(),
-                     type.value_or(ScalarType::Float), dynamism, draft);
+  return make_arange(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
+}
+
+/// Writes 0, 1, … below `length`, each `inner` times, over and over.
+TENON_LAZY void store_iota(ScalarType type, void* data, int64_t numel, int64_t length,
+                           int64_t inner) noexcept {
+  auto* out = static_cast<char*>(data);
+  const auto size = static_cast<int64_t>(elementSize(type));
+  if (inner == 1) {
+    for (int64_t done = 0; done < numel; done += length) {
+      store_sequence<int64_t>(type, out + done * size, 0, 1, 0, length);
+    }
+    return;
+  }
+  for (int64_t done = 0, value = 0; done < numel;
+       done += inner, value = value + 1 < length ? value + 1 : 0) {
+    alignas(16) unsigned char element[16] = {};
+    store_exact(type, element, 1, ScalarType::Long, &value);
+    fill_elements(out + done * size, inner, element, elementSize(type));
+  }
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
-TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType type,
-                           TensorShapeDynamism dynamism, Draft& draft) noexcept {
+template <class Where>
+Error make_iota(const Dims& sizes, OptionalIndex axis, Making<Where> making,
+                Draft& draft) noexcept {
+  const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -161,37 +172,41 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, ScalarType typ
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_owned(sizes, {}, {}, type, dynamism, Contents::Uninitialized, draft));
-  auto* out = static_cast<char*>(fields(draft).data);
-  const auto size = static_cast<int64_t>(elementSize(type));
-  if (inner == 1) {
-    for (int64_t done = 0; done < numel; done += length) {
-      store_sequence<int64_t>(type, out + done * size, 0, 1, 0, length);
-    }
-    return Error::Ok;
-  }
-  for (int64_t done = 0, value = 0; done < numel;
-       done += inner, value = value + 1 < length ? value + 1 : 0) {
-    alignas(16) unsigned char element[16] = {};
-    store_exact(type, element, 1, ScalarType::Long, &value);
-    fill_elements(out + done * size, inner, element, elementSize(type));
-  }
-  return Error::Ok;
+  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
+  const OptionalIndex wrapped =
+      axis.has_value() && axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis;
+  return produce_new(
+      making.where, fields(draft), Region::Elements, "iota",
+      [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
+      [&](void* out) noexcept {
+        store_iota(type, out, numel, length, inner);
+        return Error::Ok;
+      });
 }
 
-TENON_LAZY Error make_eye(int64_t n, int64_t m, ScalarType type, TensorShapeDynamism dynamism,
-                          Draft& draft) noexcept {
+template <class Where>
+Error make_eye(int64_t n, int64_t m, Making<Where> making, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
-  TENON_TRY(store_scalar(type, 1, one));
-  TENON_TRY(make_owned({n, m}, {}, {}, type, dynamism, Contents::Zero, draft));
-  auto* out = static_cast<char*>(fields(draft).data);
-  const auto size = static_cast<int64_t>(elementSize(type));
-  for (int64_t i = 0; i < n && i < m; ++i)
-    std::memcpy(out + (i * m + i) * size, one, elementSize(type));
-  return Error::Ok;
+  TENON_TRY(store_scalar(making.type, 1, one));
+  TENON_TRY(make_owned({n, m}, {}, {}, making, Contents::Zero, draft));
+  constexpr bool is_zero = std::is_same_v<Where, OnHost>;
+  return produce_new(
+      making.where, fields(draft), Region::Elements, "eye",
+      [](Backend& backend, const auto& out) { return backend.eye(out); },
+      [&](void* data) noexcept {
+        auto* const out = static_cast<char*>(data);
+        const size_t size = elementSize(making.type);
+        if (!is_zero) std::memset(out, 0, static_cast<size_t>(n * m) * size);
+        for (int64_t i = 0; i < n && i < m; ++i) {
+          std::memcpy(out + (i * m + i) * static_cast<int64_t>(size), one, size);
+        }
+        return Error::Ok;
+      });
 }
 
 }  // namespace detail
+
+// Each may end in options, as in creators.h.
 
 template <class Out>
 struct Arange {
@@ -201,23 +216,29 @@ struct Arange {
   /// integral, else Float, unless a type is given.
   /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
   /// Source: at::arange.
-  Out operator()(const Scalar& end) const {
-    return make(0, end, 1, TypeArg::deduced(), TensorShapeDynamism::DYNAMIC_BOUND);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Scalar& end, Options&&... options) const {
+    return make(0, end, 1, CreatorOptions(options...));
   }
-  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step = 1) const {
-    return make(start, end, step, TypeArg::deduced(), TensorShapeDynamism::DYNAMIC_BOUND);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Scalar& start, const Scalar& end, Options&&... options) const {
+    return make(start, end, 1, CreatorOptions(options...));
   }
-  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step, ScalarType type,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(start, end, step, type, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step,
+                 Options&&... options) const {
+    return make(start, end, step, CreatorOptions(options...));
   }
 
  private:
-  Out make(const Scalar& start, const Scalar& end, const Scalar& step, TypeArg type,
-           TensorShapeDynamism dynamism) const {
-    detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_arange(start, end, step, type, dynamism, made.draft()));
+  Out make(const own::Scalar& start, const own::Scalar& end, const own::Scalar& step,
+           const CreatorOptions& options) const {
+    const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
+                                                                       : own::ScalarType::Float;
+    return detail::create<Out>(function, options, otherwise,
+                               [&](const auto& making, auto& made) noexcept {
+                                 return detail::make_arange(start, end, step, making, made.draft());
+                               });
   }
 };
 
@@ -226,15 +247,25 @@ struct Iota {
   const char* function;
 
   /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
-  /// index there.
+  /// index there. Long unless a type is given.
   /// Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value does not fit
   /// the type.
   /// Source: Nx.iota.
-  Out operator()(const Dims& sizes, OptionalIndex axis = none, ScalarType type = ScalarType::Long,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_iota(sizes, axis, detail::own_type(type), dynamism, made.draft()));
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, Options&&... options) const {
+    return make(sizes, none, CreatorOptions(options...));
+  }
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
+    return make(sizes, axis, CreatorOptions(options...));
+  }
+
+ private:
+  Out make(const Dims& sizes, OptionalIndex axis, const CreatorOptions& options) const {
+    return detail::create<Out>(function, options, own::ScalarType::Long,
+                               [&](const auto& making, auto& made) noexcept {
+                                 return detail::make_iota(sizes, axis, making, made.draft());
+                               });
   }
 };
 
@@ -244,15 +275,21 @@ struct Eye {
 
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
   /// at::eye, Nx.eye.
-  Out operator()(int64_t n, OptionalIndex m = none, ScalarType type = ScalarType::Float,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_eye(n, m.value_or(n), detail::own_type(type),
-                                                  dynamism, made.draft()));
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(int64_t n, Options&&... options) const {
+    return make(n, n, CreatorOptions(options...));
   }
-  Out operator()(int64_t n, ScalarType type,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return (*this)(n, none, type, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(int64_t n, OptionalIndex m, Options&&... options) const {
+    return make(n, m.value_or(n), CreatorOptions(options...));
+  }
+
+ private:
+  Out make(int64_t n, int64_t m, const CreatorOptions& options) const {
+    return detail::create<Out>(function, options, own::ScalarType::Float,
+                               [&](const auto& making, auto& made) noexcept {
+                                 return detail::make_eye(n, m, making, made.draft());
+                               });
   }
 };
 

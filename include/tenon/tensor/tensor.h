@@ -76,7 +76,10 @@ class Tensor {
 
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
   /// read it.
-  const void* const_data_ptr() const { return get("const_data_ptr").data(); }
+  /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all pointers.
+  const void* const_data_ptr() const {
+    return detail::raw_data("const_data_ptr", get("const_data_ptr").fields_);
+  }
   /// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host
   /// cannot read.
   template <class T>
@@ -86,9 +89,7 @@ class Tensor {
   /// Element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const {
-    const detail::TensorFields& tensor = get("mutable_data_ptr").fields_;
-    detail::raise_if("mutable_data_ptr", detail::check_writable(tensor));
-    return tensor.data;
+    return detail::writable_data("mutable_data_ptr", get("mutable_data_ptr").fields_);
   }
   template <class T>
   T* mutable_data_ptr() const {
@@ -139,19 +140,27 @@ class Tensor {
     return defined() && other.defined() && owner() == other.owner();
   }
 
-  // Handles of TensorPtr come from malloc: that, unlike `new (std::nothrow)`, reports exhausted
-  // memory on every C library and without exceptions.
+  // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted memory
+  // on every C library and without exceptions, or from a backend that keeps metadata.
   static void* operator new(size_t size, const std::nothrow_t&) noexcept {
-    return std::malloc(size);
+    return detail::allocate_metadata(size, nullptr);
   }
   static void* operator new(size_t size) {
-    void* p = std::malloc(size);
+    void* p = detail::allocate_metadata(size, nullptr);
     if (p == nullptr) detail::raise(Error::OutOfMemory, {"Tensor: out of memory for a handle"});
     return p;
   }
+  static void* operator new(size_t size, Backend* metadata) noexcept {
+    return detail::allocate_metadata(size, metadata);
+  }
   static void* operator new(size_t, void* place) noexcept { return place; }
-  static void operator delete(void* p) noexcept { std::free(p); }
-  static void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+  static void operator delete(void* p) noexcept { detail::release_metadata(p, sizeof(Tensor)); }
+  static void operator delete(void* p, const std::nothrow_t&) noexcept {
+    detail::release_metadata(p, sizeof(Tensor));
+  }
+  static void operator delete(void* p, Backend*) noexcept {
+    detail::release_metadata(p, sizeof(Tensor));
+  }
   static void operator delete(void*, void*) noexcept {}
 
  private:

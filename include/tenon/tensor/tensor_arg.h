@@ -34,17 +34,22 @@ class TensorArg {
 
 namespace detail {
 
-/// `role` is what the function calls the tensor: "the source tensor".
-inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+/// The internals of a defined tensor.
+inline ImplFields& fields(const TensorArg& tensor) noexcept {
+  return ImplAccess::fields(tensor.impl());
+}
+
+/// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
+inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(!tensor.defined())) {
     return fail(Error::InvalidState, {role, " is undefined"});
   }
   return Error::Ok;
 }
-
-/// The internals of a defined tensor.
-inline ImplFields& fields(const TensorArg& tensor) noexcept {
-  return ImplAccess::fields(tensor.impl());
+/// Whether there is metadata and memory.
+inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+  TENON_TRY(check_metadata(tensor, role));
+  return check_not_deallocated(fields(tensor), role);
 }
 
 }  // namespace detail

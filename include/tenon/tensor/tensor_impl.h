@@ -13,6 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "tenon/backend/metadata.h"
+#include "tenon/core/atomic.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
@@ -20,10 +22,6 @@
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/elements.h"
 #include "tenon/tensor/fields.h"
-
-#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
-#include <atomic>
-#endif
 
 TENON_BEGIN_NAMESPACE
 
@@ -35,33 +33,11 @@ using TensorImplPtr = std::shared_ptr<TensorImpl>;
 
 namespace detail {
 
-/// Counts those who borrow an impl's memory; any thread may come and go.
-class BorrowCount {
- public:
-#if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
-  void add() noexcept { __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED); }
-  // Release, and acquire below: what a borrower did is over before the memory is replaced.
-  void remove() noexcept { __atomic_fetch_sub(&count_, 1, __ATOMIC_RELEASE); }
-  bool any() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) != 0; }
-#else
-  void add() noexcept { ++count_; }
-  void remove() noexcept { --count_; }
-  bool any() const noexcept { return count_ != 0; }
-#endif
-
- private:
-#if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
-  std::atomic<int32_t> count_{0};
-#else
-  int32_t count_ = 0;
-#endif
-};
-
 /// What a TensorImpl holds.
 struct ImplFields : TensorFields {
-  BorrowCount borrows;
-  TensorImplPtr base;  // whose memory it is, for a view; counted there as a borrow
-  Deleter deleter;     // last, so that it goes first, before what it may refer to
+  AtomicCount borrows;  // views and blobs of this memory
+  TensorImplPtr base;   // whose memory it is, for a view; counted there as a borrow
+  Deleter deleter;      // last, so that it goes first, before what it may refer to
 };
 
 struct ImplAccess;
@@ -112,7 +88,7 @@ class TensorImpl {
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl() {
-    if (fields_.base != nullptr) fields_.base->fields_.borrows.remove();
+    if (fields_.base != nullptr) static_cast<void>(fields_.base->fields_.borrows.remove());
   }
 
   int64_t dim() const noexcept { return static_cast<int64_t>(fields_.layout.sizes.size()); }
@@ -141,10 +117,7 @@ class TensorImpl {
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
   const void* data() const noexcept { return fields_.data; }
   /// Errors: InvalidState when the tensor is read-only.
-  void* mutable_data() const {
-    detail::raise_if("mutable_data", detail::check_writable(fields_));
-    return fields_.data;
-  }
+  void* mutable_data() const { return detail::writable_data("mutable_data", fields_); }
   /// Errors: InvalidType unless T is the dtype; NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const {
@@ -180,8 +153,9 @@ class TensorImpl {
 
 namespace detail {
 
-/// An allocator that hands out one block that is already there. std::allocate_shared with it cannot
-/// fail, and the block may be larger than the node: the rest holds the tensor's data.
+/// An allocator that hands out one block that is already there, from allocate_metadata().
+/// std::allocate_shared with it cannot fail, and the block may be larger than the node: the rest
+/// holds the tensor's data.
 template <class T>
 struct NodeAllocator {
   using value_type = T;
@@ -192,7 +166,7 @@ struct NodeAllocator {
     static_assert(sizeof(T) <= sizeof(TensorImpl) + 32, "control block larger than planned");
     return static_cast<T*>(block);
   }
-  void deallocate(T* p, size_t) noexcept { std::free(p); }
+  void deallocate(T* p, size_t) noexcept { release_metadata(p, sizeof(TensorImpl) + 32); }
   template <class U>
   friend bool operator==(const NodeAllocator& a, const NodeAllocator<U>& b) noexcept {
     return a.block == b.block;

@@ -24,7 +24,9 @@ TENON_BEGIN_NAMESPACE
 
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
-/// Defaults: the type is the data's, the shape DYNAMIC_BOUND; rank 0 is always STATIC. An empty
+/// Options, which may follow the other arguments: a type, by default the data's, a dynamism, by
+/// default DYNAMIC_BOUND (rank 0 is always STATIC), and the backend whose memory it is to be in, or of
+/// a pointer is. An empty
 /// dim_order or empty strides stand for row-major, or what the other implies. Errors, all of them
 /// reported under the called function's name, as an Exception or in the Result: InvalidArgument (a
 /// shape that make_layout() refuses; data of another length than the shape needs; null data for a
@@ -37,69 +39,78 @@ struct MakeTensor {
   const char* function;
 
   /// A 0-d tensor of one value.
-  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
-  Out operator()(T value) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_from_element(&value, detail::scalar_type_of<T>(), made.draft()));
-  }
-  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
-  Out operator()(T value, ScalarType type) const {
-    detail::Made<Out> made;
-    Error error = detail::check_cast(detail::scalar_type_of<T>(), detail::own_type(type));
-    if (error == Error::Ok)
-      error = detail::make_from_scalar(value, detail::own_type(type), made.draft());
-    return made.finish(function, error);
+  template <class T, class... Options, std::enable_if_t<detail::is_element_v<T>, int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(T value, Options&&... options) const {
+    constexpr auto type = detail::scalar_type_of<T>();
+    const CreatorOptions asked(options...);
+    if constexpr (detail::has_type_v<Options...>) {
+      const Error error = detail::check_cast(type, asked.type.value_or(type));
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+      return detail::create_scalar<Out>(function, value, asked, type);
+    } else {
+      return detail::create<Out>(function, asked, type,
+                                 [&](const auto& making, auto& made) noexcept {
+                                   return detail::make_from_element(&value, making, made.draft());
+                                 });
+    }
   }
 
   /// A 1-d tensor of a list or container.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
-  Out operator()(Values values, TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_from_values(values, true, {}, {}, {}, type, dynamism, made.draft()));
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(Values values, Options&&... options) const {
+    return make(values, true, {}, {}, {}, CreatorOptions(options...));
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
   /// many as they reach. With a type, a std::vector<uint8_t> is memory that holds elements of that
   /// type.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
-  Out operator()(const Dims& sizes, Values values, TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(values, sizes, {}, {}, type, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, Values values, Options&&... options) const {
+    return make(values, false, sizes, {}, {}, CreatorOptions(options...));
   }
-  Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides = {},
-                 TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(values, sizes, dim_order, strides, type, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
+                 Options&&... options) const {
+    return make(values, false, sizes, dim_order, {}, CreatorOptions(options...));
+  }
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
+                 Options&&... options) const {
+    return make(values, false, sizes, dim_order, strides, CreatorOptions(options...));
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
   /// Ownership: borrows `data`; with a deleter, takes it: `deleter(data)` runs once, when the
   /// tensor lets go of the memory, or before this returns when it fails.
-  Out operator()(const Dims& sizes, DataPtr data, TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return (*this)(sizes, data, {}, {}, type, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
+    return make(data, sizes, {}, {}, nullptr, options...);
   }
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
-                 F deleter) const {
-    return (*this)(sizes, data, {}, {}, type, dynamism, std::move(deleter));
+                 F deleter, Options&&... options) const {
+    return make(data, sizes, {}, {}, std::move(deleter), type, dynamism, options...);
   }
-  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides = {},
-                 TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return (*this)(sizes, data, dim_order, strides, type, dynamism, nullptr);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
+                 Options&&... options) const {
+    return make(data, sizes, dim_order, {}, nullptr, options...);
   }
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
-                 TypeArg type, TensorShapeDynamism dynamism, F deleter) const {
-    Deleter release(data.get(), std::move(deleter));
-    detail::Made<Out> made;
-    return made.finish(function,
-                       detail::make_from_pointer(data, sizes, dim_order, strides, type, dynamism,
-                                                 Device(), release, made.draft()));
+                 Options&&... options) const {
+    return make(data, sizes, dim_order, strides, nullptr, options...);
+  }
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
+                 TypeArg type, TensorShapeDynamism dynamism, F deleter,
+                 Options&&... options) const {
+    return make(data, sizes, dim_order, strides, std::move(deleter), type, dynamism, options...);
   }
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
@@ -116,7 +127,7 @@ struct MakeTensor {
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
-    detail::Made<Out> made;
+    detail::Made<Out> made(detail::metadata_like(tensor));
     const Error error = detail::check_defined(tensor, "the tensor");
     if (error == Error::Ok) detail::share_impl(*tensor, made.draft());
     return made.finish(function, error);
@@ -131,7 +142,7 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::Made<Out> made;
+    detail::Made<Out> made(detail::metadata_like(source));
     return made.finish(function, detail::make_view(source, sizes, dim_order, strides,
                                                    storage_offset, made.draft()));
   }
@@ -141,11 +152,22 @@ struct MakeTensor {
   }
 
  private:
-  Out make(Values& values, const Dims& sizes, const Dims& dim_order, const Dims& strides,
-           TypeArg type, TensorShapeDynamism dynamism) const {
+  Out make(Values& values, bool flat, const Dims& sizes, const Dims& dim_order, const Dims& strides,
+           const CreatorOptions& options) const {
+    return detail::create<Out>(
+        function, options, values.type(), [&](const auto& making, auto& made) noexcept {
+          return detail::make_from_values(values, flat, sizes, dim_order, strides,
+                                          options.type.is_given(), making, made.draft());
+        });
+  }
+  template <class F, class... Options>
+  Out make(const DataPtr& data, const Dims& sizes, const Dims& dim_order, const Dims& strides,
+           F deleter, Options&... options) const {
+    Deleter release(data.get(), std::move(deleter));
     detail::Made<Out> made;
-    return made.finish(function, detail::make_from_values(values, false, sizes, dim_order, strides,
-                                                          type, dynamism, made.draft()));
+    return made.finish(function, detail::make_from_pointer<detail::has_backend_v<Options...>>(
+                                     data, sizes, dim_order, strides, CreatorOptions(options...),
+                                     release, made.draft()));
   }
 };
 
@@ -170,9 +192,10 @@ struct FromBytes {
   /// A tensor whose elements are the bytes of `bytes`, taken as `type`: exactly as many as the
   /// sizes need.
   /// Ownership: adopts a moved vector, copies an lvalue. Byte order is the host's.
+  template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, std::vector<uint8_t> bytes, ScalarType type,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return MakeTensor<Out>{function}(sizes, std::move(bytes), type, dynamism);
+                 Options&&... options) const {
+    return MakeTensor<Out>{function}(sizes, std::move(bytes), type, options...);
   }
 };
 

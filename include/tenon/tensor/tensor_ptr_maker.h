@@ -120,6 +120,11 @@ class TensorPtrMaker {
     device_ = device;
     return std::move(*this);
   }
+  /// Whose memory it is, and so which device's. Nothing is moved there.
+  TensorPtrMaker&& backend(Backend& backend) {
+    backend_ = detail::unless_host_heap(&backend);
+    return std::move(*this);
+  }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
   /// what contains it, say. Dropped after the deleter has run.
   /// Errors: whatever moving the value throws; then the maker is as it was.
@@ -158,17 +163,15 @@ class TensorPtrMaker {
     if (TENON_UNLIKELY(error != Error::Ok)) {
       return made.finish(function, detail::fail(error, {"out of memory for the deleter or owner"}));
     }
-    if (owner_) {
-      // Two duties: the deleter's comes first, since the owner may hold what the deleter needs.
-      deleter_ = Deleter(nullptr, [first = std::move(deleter_),
-                                   second = std::move(owner_)](void*) mutable noexcept {
-        first.reset();
-        second.reset();
-      });
+    // The deleter's duty comes first, since the owner may hold what the deleter needs.
+    deleter_ = detail::chain(std::move(deleter_), std::move(owner_));
+    if (backend_ != nullptr) device_ = backend_->device();
+    Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
+                                              device_, deleter_, made.draft());
+    if (outcome == Error::Ok && backend_ != nullptr) {
+      outcome = detail::name_backend(*backend_, made.draft());
     }
-    return made.finish(
-        function, detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                            device_, deleter_, made.draft()));
+    return made.finish(function, outcome);
   }
 
   DataPtr data_;
@@ -178,6 +181,7 @@ class TensorPtrMaker {
   TypeArg type_;
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
+  Backend* backend_ = nullptr;
   Error owner_error_ = Error::Ok;
   Deleter owner_;
   Deleter deleter_;  // last, so that it goes first
@@ -196,6 +200,7 @@ inline constexpr ForBlob for_blob{};
 
 /// The overloads of from_blob.
 ///
+/// Options: a type, by default that of the pointer, a dynamism, and the backend whose memory it is.
 /// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
@@ -205,24 +210,25 @@ template <class Out>
 struct FromBlob {
   const char* function;
 
-  Out operator()(DataPtr data, const Dims& sizes, TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(data, sizes, {}, type, nullptr, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, Options&&... options) const {
+    return make(data, sizes, {}, nullptr, options...);
   }
-  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides,
-                 TypeArg type = TypeArg::deduced(),
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(data, sizes, strides, type, nullptr, dynamism);
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, Options&&... options) const {
+    return make(data, sizes, strides, nullptr, options...);
   }
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(data, sizes, {}, type, std::move(deleter), dynamism);
+                 Options&&... options) const {
+    return make(data, sizes, {}, std::move(deleter), type, options...);
   }
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return make(data, sizes, strides, type, std::move(deleter), dynamism);
+                 Options&&... options) const {
+    return make(data, sizes, strides, std::move(deleter), type, options...);
   }
 
   /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
@@ -249,13 +255,14 @@ struct FromBlob {
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
 
  private:
-  template <class F>
-  Out make(const DataPtr& data, const Dims& sizes, const Dims& strides, const TypeArg& type,
-           F deleter, TensorShapeDynamism dynamism) const {
+  template <class F, class... Options>
+  Out make(const DataPtr& data, const Dims& sizes, const Dims& strides, F deleter,
+           Options&... options) const {
     Deleter release(data.get(), std::move(deleter));
     detail::Made<Out> made;
-    return made.finish(function, detail::make_from_pointer(data, sizes, {}, strides, type, dynamism,
-                                                           Device(), release, made.draft()));
+    return made.finish(
+        function, detail::make_from_pointer<detail::has_backend_v<Options...>>(
+                      data, sizes, {}, strides, CreatorOptions(options...), release, made.draft()));
   }
 };
 

@@ -33,7 +33,7 @@ namespace detail {
 
 /// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
-  TENON_TRY(start_draft(draft));
+  TENON_TRY(start_draft(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
   TENON_TRY(make_layout(shape.sizes, {}, shape.strides, elementSize(shape.type), layout));
   const ArrayRef<DimOrderType> order = shape.dim_order;

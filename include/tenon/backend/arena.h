@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// ArenaBackend: tensors in a buffer of the caller's, without any heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/memory.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep their
+/// data and their metadata there, and need no heap.
+///
+/// What was handed out last and is released first is free again at once, and so is what was released
+/// before it right below; everything is once nothing is in use anymore. Other blocks stay taken until
+/// then.
+///
+/// Ownership: borrows the buffer, which outlives the tensors in it; the first bytes keep what they
+/// need to know of the backend.
+/// Units: bytes. Blocks take multiples of detail::kDataAlignment.
+/// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there is.
+/// Threads: not synchronised; the arena and all its tensors are used on one thread at a time.
+/// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
+class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
+ public:
+  /// `buffer` may have any alignment, and may be null if `nbytes` is 0.
+  ArenaBackend(void* buffer, size_t nbytes) noexcept : ArenaBackend(split(buffer, nbytes)) {}
+
+  const char* name() const noexcept override { return "arena"; }
+
+  // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
+  // last one without a header of its own. That costs 32 bytes a block on average; a header would
+  // push every block of data to the next cache line, which costs 64. Only padding for an alignment
+  // beyond that of tensors breaks the chain until the arena is empty.
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    const auto left = static_cast<size_t>(end_ - top_);
+    const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
+    // Both numbers are multiples of the rounding: what fits does so rounded up.
+    if (TENON_UNLIKELY(nbytes > left || padding > left - round_up(nbytes))) {
+      return refuse(nbytes, alignment);
+    }
+    char* const p = top_ + padding;
+    top_ = p + round_up(nbytes);
+    if (top_ > highest_) highest_ = top_;
+    ++live_;
+    return p;
+  }
+
+  void deallocate(void* p, size_t nbytes) noexcept override {
+    char* from = static_cast<char*>(p);
+    char* const to = from + round_up(nbytes);
+    if (--live_ == 0) {
+      top_ = hole_from_ = hole_to_ = first_;
+    } else if (to == top_) {
+      if (from == hole_to_) from = hole_to_ = hole_from_;
+      top_ = from;
+    } else if (to == hole_from_) {
+      hole_from_ = from;
+    } else if (from == hole_to_) {
+      hole_to_ = to;
+    } else {
+      // One hole is enough for the three blocks of a tensor, and for tensors dropped in a row, in
+      // any order; a second one elsewhere takes its place.
+      hole_from_ = from;
+      hole_to_ = to;
+    }
+  }
+
+  Backend* metadata_backend() noexcept override { return this; }
+
+  /// Makes sure that the whole buffer is free, as it is whenever no tensor is alive.
+  /// Errors: InUse while some of its memory is; nothing is changed.
+  Error reset() noexcept {
+    if (TENON_UNLIKELY(live_ != 0)) {
+      return detail::fail(Error::InUse, {"reset: ", live_, live_ == 1 ? " block" : " blocks",
+                                         " of the arena's memory, ", used(), " bytes, are in use"});
+    }
+    return Error::Ok;
+  }
+
+  /// Bytes that are not free: those in use, and those released that are not free yet.
+  size_t used() const noexcept { return static_cast<size_t>(top_ - first_); }
+  /// The most that used() ever was: the capacity that would have been enough.
+  size_t high_water() const noexcept { return static_cast<size_t>(highest_ - first_); }
+  /// Bytes that can be used: the buffer without the state at its beginning and what is cut off both
+  /// ends for the alignment.
+  size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
+
+ private:
+  struct Parts {
+    void* state;  // null when not even that fits
+    char* first;
+    char* end;
+  };
+  static Parts split(void* buffer, size_t nbytes) noexcept {
+    const size_t state_size = round_up(sizeof(detail::BackendState));
+    static_assert(alignof(detail::BackendState) <= detail::kDataAlignment);
+    const size_t skipped =
+        (uintptr_t{0} - reinterpret_cast<uintptr_t>(buffer)) % detail::kDataAlignment;
+    if (buffer == nullptr || nbytes < skipped || nbytes - skipped < state_size) {
+      return {nullptr, nullptr, nullptr};
+    }
+    char* const state = static_cast<char*>(buffer) + skipped;
+    const size_t whole = (nbytes - skipped) / detail::kDataAlignment * detail::kDataAlignment;
+    return {state, state + state_size, state + whole};
+  }
+  explicit ArenaBackend(const Parts& parts) noexcept
+      : HostMemoryBackend(parts.state, true),
+        first_(parts.first),
+        top_(parts.first),
+        end_(parts.end),
+        highest_(parts.first),
+        hole_from_(parts.first),
+        hole_to_(parts.first) {}
+
+  static constexpr size_t round_up(size_t nbytes) noexcept {
+    return (nbytes + (detail::kDataAlignment - 1)) & ~(detail::kDataAlignment - 1);
+  }
+
+  TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {
+    static_cast<void>(
+        first_ == nullptr
+            ? detail::fail(Error::OutOfMemory, {"the buffer is too small for the arena's own ",
+                                                sizeof(detail::BackendState), " bytes"})
+            : detail::fail(Error::OutOfMemory,
+                           {capacity() - used(), " of ", capacity(), " bytes are free, ", nbytes,
+                            " are needed, at a multiple of ", alignment}));
+    return nullptr;
+  }
+
+  char* first_;
+  char* top_;  // what follows is free
+  char* end_;
+  char* highest_;    // where top_ has been
+  char* hole_from_;  // what was released below top_, as far as it is remembered
+  char* hole_to_;
+  size_t live_ = 0;
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Backend: where memory comes from and how bytes move. docs/backends.md: how to write one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tenon/backend/options.h"
+#include "tenon/config.h"
+#include "tenon/core/atomic.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/generator.h"
+#include "tenon/core/optional_index.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/kernels/cast.h"
+
+TENON_BEGIN_NAMESPACE
+
+class Backend;
+
+namespace detail {
+
+/// What tensors know of a backend: a small block that stays while they do, so that one that is
+/// destroyed later than its backend finds out.
+struct BackendState {
+  Backend* backend;         // null once it is gone
+  AtomicCount users;        // the backend itself, and each block of memory that it gave
+  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
+  bool on_heap = false;
+  int32_t count = 0;  // instead of `users`, on one thread
+  // What never changes, asked when the first tensor is made: a constructor cannot ask.
+  bool is_known = false;
+  bool opaque = false;
+  SpinLock lock;  // for who asks
+  Device device;
+  Backend* metadata = nullptr;  // metadata_backend()
+  char name[28] = {};           // of a backend that is gone
+
+  void add() noexcept { one_thread ? static_cast<void>(++count) : users.add(); }
+  int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
+  int32_t get() const noexcept { return one_thread ? count : users.get(); }
+};
+
+struct BackendAccess;
+
+}  // namespace detail
+
+/// A tensor that a creator has made; what it refers to is valid during the call.
+struct MadeTensor {
+  void* data;  // null without elements
+  ScalarType type;
+  ArrayRef<int64_t> sizes;
+  ArrayRef<int64_t> strides;  // in elements
+  const char* function;       // "zeros", a literal
+};
+
+/// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
+///
+/// Addresses are of any kind, as long as adding bytes to one gives the address of what lies there: a
+/// view of a tensor is the address of its element 0. Only where device() is one whose memory the
+/// host reads and is_opaque() is false, tenon itself reads and writes it.
+///
+/// The nine pure functions are all that is needed. The others are asked before tenon does the same
+/// with those nine, by way of the host; they may return NotSupported, as their defaults do, for
+/// what they do not do, having changed nothing.
+///
+/// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
+/// alive, the failure handler is told; dropping them later is safe, but their memory is not released
+/// anymore.
+/// Errors: functions return an Error, and may leave a text with set_error(); what they throw becomes
+/// an error too.
+/// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped, several
+/// at once where the program does that.
+/// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
+class TENON_EXPORT Backend {
+ public:
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend();
+
+  /// "opencl": for messages. Valid as long as the backend.
+  virtual const char* name() const noexcept = 0;
+  /// The same for the backend's whole life.
+  virtual Device device() const noexcept = 0;
+  /// Whether the memory can only be reached through the backend.
+  virtual bool is_opaque() const noexcept = 0;
+
+  /// `nbytes` > 0 bytes at a multiple of `alignment`, a power of two; nullptr when it cannot.
+  virtual void* allocate(size_t nbytes, size_t alignment) noexcept = 0;
+  /// Releases what allocate(nbytes, …) gave, on whichever thread the last tensor is dropped.
+  virtual void deallocate(void* p, size_t nbytes) noexcept = 0;
+
+  /// Copies bytes from host memory, which may be written or released as soon as this returns.
+  virtual Error copy_from_host(void* dst, const void* src, size_t nbytes) = 0;
+  /// Copies bytes to host memory, where they are when this returns.
+  virtual Error copy_to_host(void* dst, const void* src, size_t nbytes) = 0;
+  /// Copies bytes inside of the backend's memory, between ranges that do not overlap. May return
+  /// before that is done: whatever the backend does next comes after it.
+  virtual Error copy_within(void* dst, const void* src, size_t nbytes) = 0;
+  /// Returns when all that was begun is done.
+  virtual Error synchronize() = 0;
+
+  // What follows is optional.
+
+  /// Sets options. The default knows none.
+  /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is changed.
+  virtual Error init(const BackendOptions& options) { return options.check_names({}); }
+
+  /// Copies elements between views of the same sizes, at any strides, converting types as `mode`
+  /// says. At least one is in this backend's memory; the other is there too, in the host's (its
+  /// device is the CPU) or, if the backends' devices are different ones, on another device.
+  /// They do not overlap. When this returns, host memory has been read or written.
+  virtual Error copy(const TensorView& dst, const TensorView& src, CastMode mode);
+
+  /// Writes one element, given in host memory, to all of `out`.
+  virtual Error constant(const TensorView& out, const void* element);
+  /// Writes ones to the main diagonal of a matrix, zeros elsewhere.
+  virtual Error eye(const TensorView& out);
+  /// Writes each element's index along an axis, or without one its row-major index.
+  virtual Error iota(const TensorView& out, OptionalIndex axis);
+  /// Writes `nbytes` bytes: row-major elements, little-endian.
+  virtual Error from_binary(const TensorView& out, const void* bytes, size_t nbytes);
+  /// Writes the first `count` elements in that form to host memory.
+  virtual Error to_binary(const TensorView& in, int64_t count, void* bytes);
+  /// Writes to row-major element i what the host's kernels give for element start.offset + i of
+  /// start.seed, see docs/random.md: uniform in [min, max).
+  virtual Error random_uniform(const TensorView& out, double min, double max,
+                               const Generator::State& start);
+  /// The same, normal with a mean and a standard deviation.
+  virtual Error random_normal(const TensorView& out, double mu, double sigma,
+                              const Generator::State& start);
+  /// Appends the elements as text, at most about `limit` of them, as to_string() is to show them.
+  virtual Error inspect(const TensorView& in, int64_t limit, std::string& text);
+
+  /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
+  /// that is asked to copy and to make values.
+  virtual Backend& base() noexcept { return *this; }
+  /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
+  /// metadata too, so that they need no heap; null for the heap. Not in ATen mode.
+  virtual Backend* metadata_backend() noexcept { return nullptr; }
+  /// Told of each tensor that was made in its memory. For bookkeeping.
+  virtual void on_made(const MadeTensor&) noexcept {}
+
+  /// Memory blocks of this backend that tensors hold, those of their metadata included.
+  int64_t live_blocks() const noexcept {
+    return state_ == nullptr ? 0 : static_cast<int64_t>(state_->get()) - 1;
+  }
+
+ protected:
+  Backend() noexcept : Backend(std::malloc(sizeof(detail::BackendState)), false) {
+    if (state_ != nullptr) state_->on_heap = true;
+  }
+  /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
+  /// long as its tensors, or null where there is none, in which case it can make none. With
+  /// `one_thread` all its tensors are made, used and dropped on one thread at a time.
+  Backend(void* place, bool one_thread) noexcept;
+
+  /// Leaves the text for an error: `return set_error(Error::AccessFailed, "the queue is lost");`
+  static Error set_error(Error error, const char* text) noexcept {
+    return detail::fail(error, {text});
+  }
+
+ private:
+  friend struct detail::BackendAccess;
+
+  detail::BackendState* state_ = nullptr;
+  Backend* next_ = nullptr;   // in the registry
+  Device registered_device_;  // a backend that another thread destroys cannot be asked
+  bool is_registered_ = false;
+  bool is_host_heap_ = false;
+};
+
+namespace detail {
+
+/// The registered backends: a list through them, so that it needs neither heap nor constructor, and
+/// is there before main() and after it.
+struct BackendRegistry {
+  SpinLock lock;
+  Backend* first = nullptr;
+};
+TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
+  static BackendRegistry registry;
+  return registry;
+}
+
+/// The library's way into a Backend.
+struct BackendAccess {
+  static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
+  static Backend*& next(Backend& backend) noexcept { return backend.next_; }
+  static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
+  static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
+  /// Whether its memory is what tensors have anyway.
+  static bool& is_host_heap(Backend& backend) noexcept { return backend.is_host_heap_; }
+};
+
+/// The state of a backend, with what never changes filled in; null where there is none.
+inline BackendState* known_state(Backend& backend) noexcept {
+  BackendState* const state = BackendAccess::state(backend);
+#if TENON_HAS_ATOMIC_BUILTINS
+  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE)) return state;
+#else
+  if (state == nullptr) return state;
+#endif
+  const LockGuard<SpinLock> guard(state->lock);
+  if (state->is_known) return state;
+  state->device = backend.device();
+  state->opaque = backend.is_opaque();
+  state->metadata = backend.metadata_backend();
+  Message name(state->name, sizeof state->name);
+  name.put(backend.name());
+#if TENON_HAS_ATOMIC_BUILTINS
+  __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
+#else
+  state->is_known = true;
+#endif
+  return state;
+}
+
+/// Takes a backend out of the registry. False when it is not there.
+inline bool remove_from_registry(Backend& backend) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  if (!BackendAccess::is_registered(backend)) return false;
+  Backend** at = &registry.first;
+  while (*at != &backend) at = &BackendAccess::next(**at);
+  *at = BackendAccess::next(backend);
+  BackendAccess::is_registered(backend) = false;
+  return true;
+}
+
+inline void drop_state(BackendState* state) noexcept {
+  if (state->remove() == 0 && state->on_heap) std::free(state);
+}
+
+}  // namespace detail
+
+inline Backend::Backend(void* place, bool one_thread) noexcept {
+  if (place == nullptr) return;
+  state_ = ::new (place) detail::BackendState{};
+  state_->backend = this;
+  state_->one_thread = one_thread;
+  state_->add();
+}
+
+inline Backend::~Backend() {
+  detail::remove_from_registry(*this);
+  if (state_ == nullptr) return;
+  state_->backend = nullptr;
+  if (const int64_t left = live_blocks()) {
+    detail::report(Error::InUse,
+                   {"backend ", static_cast<const char*>(state_->name), " was destroyed while ",
+                    left, left == 1 ? " block of its memory is" : " blocks of its memory are",
+                    " in use; what is left stays allocated"});
+  }
+  detail::drop_state(state_);
+}
+
+inline Error Backend::copy(const TensorView&, const TensorView&, CastMode) {
+  return Error::NotSupported;
+}
+inline Error Backend::constant(const TensorView&, const void*) { return Error::NotSupported; }
+inline Error Backend::eye(const TensorView&) { return Error::NotSupported; }
+inline Error Backend::iota(const TensorView&, OptionalIndex) { return Error::NotSupported; }
+inline Error Backend::from_binary(const TensorView&, const void*, size_t) {
+  return Error::NotSupported;
+}
+inline Error Backend::to_binary(const TensorView&, int64_t, void*) { return Error::NotSupported; }
+inline Error Backend::random_uniform(const TensorView&, double, double, const Generator::State&) {
+  return Error::NotSupported;
+}
+inline Error Backend::random_normal(const TensorView&, double, double, const Generator::State&) {
+  return Error::NotSupported;
+}
+inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
+  return Error::NotSupported;
+}
+
+TENON_END_NAMESPACE

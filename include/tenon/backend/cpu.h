@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// CpuBackend: the host's heap, which tensors use when nothing else is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/config.h"
+#include "tenon/core/memory.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Memory from malloc. All of them are the same: tensors of one live in the memory of every other,
+/// and outlive it.
+/// Threads: any.
+class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
+ public:
+  CpuBackend() noexcept : HostMemoryBackend(nullptr, false) {
+    detail::BackendAccess::is_host_heap(*this) = true;
+  }
+
+  const char* name() const noexcept override { return "cpu"; }
+
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    const size_t margin = alignment + sizeof(void*);
+    if (nbytes > PTRDIFF_MAX - margin) return nullptr;
+    void* const base = std::malloc(nbytes + margin);
+    detail::use_huge_pages(base, nbytes);
+    if (base == nullptr) return nullptr;
+    // What free() takes lies right before what is handed out.
+    char* const first = static_cast<char*>(base) + sizeof(void*);
+    char* const data = first + (uintptr_t{0} - reinterpret_cast<uintptr_t>(first)) % alignment;
+    std::memcpy(data - sizeof(void*), &base, sizeof base);
+    return data;
+  }
+  void deallocate(void* p, size_t) noexcept override {
+    void* base = nullptr;
+    std::memcpy(&base, static_cast<char*>(p) - sizeof(void*), sizeof base);
+    std::free(base);
+  }
+};
+
+/// The one that is always there.
+TENON_EXPORT inline Backend& host_backend() noexcept {
+  // Never destroyed: tensors in static memory may be dropped after everything else.
+  alignas(CpuBackend) static unsigned char place[sizeof(CpuBackend)];
+  static CpuBackend* const backend = ::new (static_cast<void*>(place)) CpuBackend;
+  return *backend;
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// HostMemoryBackend: what all backends over memory that the host reads have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "tenon/backend/backend.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A class
+/// derived from it says where that memory comes from: name(), allocate() and deallocate().
+/// Threads: the copies are those of memcpy.
+class TENON_EXPORT HostMemoryBackend : public Backend {
+ public:
+  Device device() const noexcept override { return Device(); }
+  bool is_opaque() const noexcept override { return false; }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error synchronize() override { return Error::Ok; }
+
+ protected:
+  using Backend::Backend;
+
+ private:
+  static Error copy_bytes(void* dst, const void* src, size_t nbytes) noexcept {
+    std::memcpy(dst, src, nbytes);
+    return Error::Ok;
+  }
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// PmrBackend: tensors in the memory of a std::pmr::memory_resource.
+#pragma once
+
+#if defined(__has_include)
+#if !__has_include(<memory_resource>)
+#error "tenon/backend/pmr.h: this standard library has no <memory_resource>"
+#endif
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/memory.h"
+
+#if TENON_HAS_EXCEPTIONS
+#include <exception>
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+/// Memory from any std::pmr::memory_resource.
+/// Ownership: borrows the resource, which outlives the tensors in its memory.
+/// Errors: InvalidArgument for a null resource. What the resource throws becomes OutOfMemory.
+/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones are for one
+/// at a time, which then is where tensors are dropped, too.
+/// Source: std::pmr::polymorphic_allocator.
+class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
+ public:
+  explicit PmrBackend(std::pmr::memory_resource* resource = std::pmr::get_default_resource())
+      : resource_(resource) {
+    TENON_CHECK(resource != nullptr, Error::InvalidArgument,
+                "PmrBackend: the memory resource is null");
+  }
+
+  const char* name() const noexcept override { return "pmr"; }
+
+  // A resource has to be given back the alignment that it was asked for, which deallocate() does not
+  // know: so it is always the same.
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    if (TENON_UNLIKELY(alignment > detail::kDataAlignment)) {
+      return refuse({"alignment ", alignment, " was asked for; a PmrBackend gives up to ",
+                     detail::kDataAlignment});
+    }
+    if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) return refuse({"no object is that large"});
+#if TENON_HAS_EXCEPTIONS
+    try {
+      return resource_->allocate(nbytes, detail::kDataAlignment);
+    } catch (const std::exception& e) {
+      return refuse({"the memory resource threw ", e.what()});
+    } catch (...) {
+      return refuse({"the memory resource threw something that is no std::exception"});
+    }
+#else
+    return resource_->allocate(nbytes, detail::kDataAlignment);
+#endif
+  }
+  void deallocate(void* p, size_t nbytes) noexcept override {
+    resource_->deallocate(p, nbytes, detail::kDataAlignment);
+  }
+
+  std::pmr::memory_resource* resource() const noexcept { return resource_; }
+
+ private:
+  TENON_COLD static void* refuse(std::initializer_list<detail::Part> parts) noexcept {
+    static_cast<void>(detail::fail(Error::OutOfMemory, parts));
+    return nullptr;
+  }
+
+  std::pmr::memory_resource* resource_;
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Which backend: the one registered for a device, and the thread's default for creators.
+#pragma once
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/cpu.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The thread's default: null for the host's heap.
+TENON_EXPORT inline Backend*& current_backend() noexcept {
+  static TENON_THREAD_LOCAL Backend* backend = nullptr;
+  return backend;
+}
+
+/// The backend that is registered for a device, null when there is none. With the lock held.
+inline Backend* find_locked(const BackendRegistry& registry, Device device) noexcept {
+  Backend* at = registry.first;
+  while (at != nullptr && BackendAccess::registered_device(*at) != device) {
+    at = BackendAccess::next(*at);
+  }
+  return at;
+}
+inline Backend* find_backend(Device device) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  return find_locked(registry, device);
+}
+
+/// The backend, or null for one whose memory tensors have anyway.
+inline Backend* unless_host_heap(Backend* backend) noexcept {
+  return backend != nullptr && BackendAccess::is_host_heap(*backend) ? nullptr : backend;
+}
+
+}  // namespace detail
+
+/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and of
+/// blobs. Tensors that a backend made know it anyway.
+///
+/// There is one registry in a program, shared by its shared libraries. For the CPU there is always
+/// one; it cannot be replaced.
+/// Ownership: borrows; a backend that is destroyed is unregistered.
+/// Errors: InvalidState when one is registered for the device, this one or another.
+/// Threads: any.
+inline void register_backend(Backend& backend) {
+  const Device device = backend.device();
+  const char* other = device.is_cpu() ? "cpu" : nullptr;
+  if (other == nullptr) {
+    detail::BackendRegistry& registry = detail::backend_registry();
+    const detail::LockGuard<detail::SpinLock> guard(registry.lock);
+    if (const Backend* const found = detail::find_locked(registry, device)) {
+      other = found->name();
+    } else {
+      detail::BackendAccess::next(backend) = registry.first;
+      detail::BackendAccess::registered_device(backend) = device;
+      detail::BackendAccess::is_registered(backend) = true;
+      registry.first = &backend;
+    }
+  }
+  TENON_CHECK(other == nullptr, Error::InvalidState, "register_backend: backend ", other,
+              " is registered for ", device, " already");
+}
+
+/// Errors: NotFound when the backend is not registered.
+inline void unregister_backend(Backend& backend) {
+  TENON_CHECK(detail::remove_from_registry(backend), Error::NotFound,
+              "unregister_backend: backend ", backend.name(), " is not registered");
+}
+
+/// The backend of a device's memory.
+/// Errors: NotFound when none is registered for it.
+inline Backend& backend_for(Device device) {
+  if (device.is_cpu()) return host_backend();
+  Backend* const found = detail::find_backend(device);
+  TENON_CHECK(found != nullptr, Error::NotFound, "backend_for: no backend is registered for ",
+              device);
+  return *found;
+}
+
+/// What creators of the calling thread use when they are given none: the innermost BackendScope's,
+/// else the CPU's.
+inline Backend& default_backend() noexcept {
+  Backend* const current = detail::current_backend();
+  return current != nullptr ? *current : host_backend();
+}
+
+/// Makes a backend the calling thread's default for as long as it lives.
+/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of their beginnings, on the same thread.
+class BackendScope {
+ public:
+  explicit BackendScope(Backend& backend) noexcept : before_(detail::current_backend()) {
+    detail::current_backend() = &backend;
+  }
+  BackendScope(const BackendScope&) = delete;
+  BackendScope& operator=(const BackendScope&) = delete;
+  ~BackendScope() { detail::current_backend() = before_; }
+
+ private:
+  Backend* before_;
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// TemplateBackend: tensors that are a type and a shape, without data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tenon/backend/backend.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/message.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Describes tensors instead of holding them: what a model expects, what is to be allocated later.
+/// Its tensors have a null pointer, and tenon asks it for no memory.
+/// Errors: NotSupported whenever data would be needed.
+/// Threads: any.
+/// Source: Nx.template.
+class TENON_EXPORT TemplateBackend final : public Backend {
+ public:
+  const char* name() const noexcept override { return "template"; }
+  Device device() const noexcept override { return Device(DeviceType::Template); }
+  bool is_opaque() const noexcept override { return true; }
+
+  void* allocate(size_t, size_t) noexcept override {
+    static_cast<void>(fail_data());
+    return nullptr;
+  }
+  void deallocate(void*, size_t) noexcept override {}
+
+  Error copy_from_host(void*, const void*, size_t) override { return fail_data(); }
+  Error copy_to_host(void*, const void*, size_t) override { return fail_data(); }
+  Error copy_within(void*, const void*, size_t) override { return fail_data(); }
+  Error synchronize() override { return Error::Ok; }
+
+  /// "Template Float {2, 3}"
+  Error inspect(const TensorView& in, int64_t, std::string& text) override {
+    char buffer[256];
+    detail::Message message(buffer, sizeof buffer);
+    message.put("Template ");
+    message.put(toString(in.type));
+    message.put(' ');
+    detail::append(message, in.sizes);
+    text += buffer;
+    return Error::Ok;
+  }
+
+ private:
+  static Error fail_data() noexcept {
+    return set_error(Error::NotSupported, "a template has a type and a shape, no data");
+  }
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// WrapperBackend: a backend in front of another, which hands out that one's memory.
+#pragma once
+
+#include <cstddef>
+
+#include "tenon/backend/backend.h"
+#include "tenon/config.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Passes everything on to the backend that it wraps; what it is for, a class derived from it
+/// overrides: name(), and allocate() and deallocate(), which come in pairs.
+/// Ownership: borrows the backend, which outlives it.
+class TENON_EXPORT WrapperBackend : public Backend {
+ public:
+  Device device() const noexcept override { return inner_.device(); }
+  bool is_opaque() const noexcept override { return inner_.is_opaque(); }
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    return inner_.allocate(nbytes, alignment);
+  }
+  void deallocate(void* p, size_t nbytes) noexcept override { inner_.deallocate(p, nbytes); }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    return inner_.copy_from_host(dst, src, nbytes);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    return inner_.copy_to_host(dst, src, nbytes);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return inner_.copy_within(dst, src, nbytes);
+  }
+  Error synchronize() override { return inner_.synchronize(); }
+  Backend& base() noexcept override { return inner_.base(); }
+  Backend* metadata_backend() noexcept override { return inner_.metadata_backend(); }
+  void on_made(const MadeTensor& tensor) noexcept override { inner_.on_made(tensor); }
+
+  Backend& inner() const noexcept { return inner_; }
+
+ protected:
+  explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {}
+
+ private:
+  Backend& inner_;
+};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Where a tensor's elements are: in memory that the host reaches, or with a backend that does.
+#pragma once
+
+#include "tenon/backend/calls.h"
+#include "tenon/backend/registry.h"
+#include "tenon/backend/transfer.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/tensor/fields.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The backend that gave a tensor its memory; null where that is the host's heap, or not a backend's.
+/// Errors: InvalidState when it is gone.
+inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
+  backend = nullptr;
+  if (tensor.backend == nullptr) return Error::Ok;
+  backend = tensor.backend->backend;
+  if (TENON_UNLIKELY(backend == nullptr)) {
+    return fail(Error::InvalidState,
+                {role, " is in memory of backend ", static_cast<const char*>(tensor.backend->name),
+                 ", which was destroyed"});
+  }
+  return Error::Ok;
+}
+
+/// The backend that is registered for a device which the host does not reach.
+inline Error find_registered(Device device, const char* role, Backend*& backend) noexcept {
+  backend = find_backend(device);
+  if (TENON_UNLIKELY(backend == nullptr)) {
+    return fail(Error::NotSupported,
+                {role, " is on ", device,
+                 ", which the host cannot reach; no backend is registered for it"});
+  }
+  return Error::Ok;
+}
+/// Who can move elements there.
+inline Error find_mover(Device device, const char* role, Backend*& backend) noexcept {
+  TENON_TRY(find_registered(device, role, backend));
+  backend = &backend->base();
+  return Error::Ok;
+}
+
+/// Describes the memory of a tensor, for reading or writing by `place.backend`, or the host if that
+/// is null.
+/// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
+/// NotSupported for a template, and for a device of which nobody knows.
+inline Error find_place(const TensorFields& tensor, const char* role, Place& place) noexcept {
+  TENON_TRY(check_not_deallocated(tensor, role));
+  if (TENON_UNLIKELY(tensor.is_template())) return fail_template(tensor, role);
+  TENON_TRY(find_owner(tensor, role, place.backend));
+  if (tensor.is_host_accessible()) {
+    place.backend = nullptr;
+  } else if (place.backend != nullptr) {
+    place.backend = &place.backend->base();
+  } else {
+    TENON_TRY(find_mover(tensor.device, role, place.backend));
+  }
+  if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
+    return fail(Error::InvalidState, {role, " is a placeholder without data"});
+  }
+  place.view = view_of(tensor);
+  TENON_TRY(check_dims("sizes", place.view.sizes));
+  return check_dims("strides", place.view.strides);
+}
+
+/// The memory of a tensor that was just made.
+inline Place place_of_new(const TensorFields& made, const TensorView& part) noexcept {
+  return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
+}
+/// All of a new tensor's memory, gaps included, as one row.
+inline TensorView row_of(const TensorFields& made) noexcept {
+  return {made.data, made.type, made.device, {made.layout.reach()}, {1}};
+}
+/// Who is asked first to make a tensor's values.
+inline Backend* asked_backend(const TensorFields& tensor, const Place& place) noexcept {
+  return tensor.backend != nullptr ? &tensor.backend->backend->base() : place.backend;
+}
+
+/// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
+/// writes to host memory, the library's.
+template <class Ask, class Make>
+Error produce(Backend* asked, const Place& out, const char* operation, const Ask& ask,
+              const Make& make) noexcept {
+  Error error = Error::Ok;
+  if (asked != nullptr &&
+      ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
+    return error;
+  }
+  if (out.backend == nullptr) return make(out.view);
+  Layout dense;
+  TENON_TRY(make_dense_layout(out.view.sizes, nullptr, elementSize(out.view.type), dense));
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
+  const Place here{
+      {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
+      nullptr};
+  TENON_TRY(make(here.view));
+  return copy_between(out, here, CastMode::Checked);
+}
+
+/// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all of
+/// it, gaps included, as one row.
+enum class Region : uint8_t { Elements, Row };
+
+/// Gives a tensor that was just made in a backend's memory its values: by the backend's `ask(backend,
+/// out)`, and where it has none by `make(data)`, which writes them to host memory.
+template <class Ask, class Make>
+TENON_NOINLINE Error produce_in_backend(const TensorFields& made, Region region,
+                                        const char* operation, const Ask& ask,
+                                        const Make& make) noexcept {
+  if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
+  const TensorView out = region == Region::Row ? row_of(made) : view_of(made);
+  TENON_TRY(check_dims("sizes", out.sizes));
+  TENON_TRY(check_dims("strides", out.strides));
+  Backend& backend = made.backend->backend->base();
+  Error error = Error::Ok;
+  if (ask_optional(backend, operation, error, [&] { return ask(backend, public_view(out)); })) {
+    return error;
+  }
+  if (made.is_host_accessible()) return make(made.data);
+  const auto nbytes = static_cast<size_t>(made.layout.reach()) * elementSize(made.type);
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(nbytes));
+  TENON_TRY(make(static_cast<void*>(buffer.data())));
+  return upload(backend, made.data, buffer.data(), nbytes);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

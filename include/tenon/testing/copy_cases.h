@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Conformance cases: copies and fills at any strides, between types, to a backend and from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tenon/config.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/sequence.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/testing/trial.h"
+#include "tenon/testing/twin.h"
+
+TENON_BEGIN_NAMESPACE
+namespace testing {
+
+/// One side of a copy: a tensor, and what of it takes part.
+template <class View>
+struct Side {
+  const Twin& twin;
+  View view;
+};
+template <class View>
+Side(const Twin&, View) -> Side<View>;
+
+inline constexpr auto kAll = [](const Tensor& t) { return t; };
+
+/// A copy to the backend, from it and within it gives what a copy on the host gives, in the whole
+/// of the destination. What it held before is lost.
+template <class To, class From>
+bool check_copy(Trial& trial, const std::string& what, const Side<To>& dst, const Side<From>& src,
+                CastMode mode = CastMode::Checked, Nans nans = Nans::SameBits) {
+  if (!dst.twin || !src.twin) return false;
+  const TensorPtr expected =
+      trial.check_made("clone_tensor_ptr", try_clone_tensor_ptr(dst.twin.here));
+  if (expected == nullptr) return false;
+  const auto copy = [&](const TensorPtr& to, const TensorPtr& from) {
+    return copy_(dst.view(*to), src.view(*from), mode);
+  };
+  if (!trial.check_ok(what + ", on the host", copy(expected, src.twin.here))) return false;
+  struct Way {
+    const char* name;
+    bool to_there, from_there;
+  };
+  constexpr Way kWays[] = {
+      {", within the backend", true, true},
+      {", from the host", true, false},
+      {", to the host", false, true},
+  };
+  for (const Way& way : kWays) {
+    const TensorPtr to = trial.check_made(
+        "clone_tensor_ptr", try_clone_tensor_ptr(way.to_there ? dst.twin.there : dst.twin.here));
+    if (to == nullptr) return false;
+    const TensorPtr& from = way.from_there ? src.twin.there : src.twin.here;
+    if (!trial.check_ok(what + way.name, copy(to, from)) ||
+        !trial.check_same(what + way.name, to, expected, nans)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+inline Dims sizes_of(const Tensor& t) { return as_view(t).sizes; }
+
+inline void views_are_copied(Trial& trial) {
+  for (const NamedView& view : kViews) {
+    for (ScalarType type : kTypeOfEachSize) {
+      const std::string what = text_of({toString(type), ' ', base_sizes(), ", ", view.name});
+      const Twin base = random_twin(trial, base_sizes(), type, 1);
+      if (!base) return;
+      const Twin rows = random_twin(trial, sizes_of(view.of(*base.here)), type, 2);
+      check_copy(trial, "copy_ to a view, " + what, Side{base, view.of}, Side{rows, kAll});
+      check_copy(trial, "copy_ of a view, " + what, Side{rows, kAll}, Side{base, view.of});
+      check_copy(trial, "copy_ of a view to another of the same shape, " + what,
+                 Side{random_twin(trial, base_sizes(), type, 3), view.of}, Side{base, view.of});
+    }
+  }
+}
+
+/// Views that lie in all manner of ways on both sides, converting now and then.
+inline void any_strides_are_copied(Trial& trial) {
+  Dice dice{trial.traits().seed};
+  for (int i = 0; i < trial.traits().rounds * 4; ++i) {
+    Dims sizes;
+    for (int64_t d = dice.between(0, 8); d > 0; --d) {
+      sizes.push_back(dice.between(0, 30) == 0 ? 0 : dice.between(1, d > 4 ? 2 : 5));
+    }
+    const RandomView to(dice, sizes, false);
+    const RandomView from(dice, sizes, true);
+    const ScalarType type = kTypeOfEachSize[dice.between(0, 4)];
+    const bool converts = dice.between(0, 3) == 0;
+    const ScalarType other = converts ? ScalarType::Double : type;
+    const std::string what = text_of({"copy_ number ", i, " of seed ", trial.traits().seed, ", ",
+                                      toString(other), " to ", toString(type), ' ', sizes});
+    check_copy(trial, what,
+               Side{random_twin(trial, to.base_sizes(), type, 1),
+                    [&](const Tensor& t) { return to.of(t); }},
+               Side{random_twin(trial, from.base_sizes(), other, 2),
+                    [&](const Tensor& t) { return from.of(t); }},
+               CastMode::Saturate);
+  }
+}
+
+/// A source of fewer or smaller dimensions is repeated.
+inline void sources_are_repeated(Trial& trial) {
+  for (ScalarType type : kTypeOfEachSize) {
+    const Twin base = random_twin(trial, base_sizes(), type, 1);
+    for (const Dims& sizes : {Dims{}, Dims{1}, Dims{5}, Dims{6, 1}, Dims{4, 1, 1}, Dims{1, 6, 5}}) {
+      const Twin source = random_twin(trial, sizes, type, 2);
+      const std::string what = text_of({toString(type), ' ', sizes, " to ", base_sizes()});
+      check_copy(trial, "copy_ of " + what, Side{base, kAll}, Side{source, kAll});
+      check_copy(trial, "copy_, reversed, of " + what,
+                 Side{base,
+                      [](const Tensor& t) {
+                        return reversed(t, {0, 2});
+                      }},
+                 Side{source, kAll});
+    }
+  }
+}
+
+/// Values at the ends of types, halves to be rounded, and those that no integer has.
+TENON_LAZY TensorPtr values_to_convert(Trial& trial, ScalarType type) {
+  const double huge = 1e300;
+  const TensorPtr values = trial.check_made(
+      "make_tensor_ptr",
+      try_make_tensor_ptr(
+          {0.0,    -0.0,    1.0,     -1.0,         0.5,           1.5,
+           2.5,    -2.5,    0.499,   100.0,        127.0,         127.5,
+           128.0,  -128.5,  -129.0,  255.0,        255.5,         256.0,
+           300.0,  32767.5, 65504.0, 65520.0,      -65536.0,      448.0,
+           464.0,  57344.0, 61440.0, 2147483647.0, -2147483649.0, 4294967296.0,
+           9.3e18, -9.3e18, 1.9e19,  1e-8,         1e-40,         3.4028235e38,
+           3.5e38, huge,    -huge,   huge * huge,  -huge * huge,  huge * huge - huge * huge},
+          host_backend()));
+  if (values == nullptr) return nullptr;
+  const TensorPtr converted =
+      trial.check_made("full_like", try_full_like(values, 0, type, host_backend()));
+  const bool done =
+      converted != nullptr && trial.check_ok("copy_", copy_(converted, values, CastMode::Truncate));
+  return done ? trial.check_made("clone_tensor_ptr", try_clone_tensor_ptr(converted)) : nullptr;
+}
+
+inline void types_are_converted(Trial& trial) {
+  for (ScalarType from : kAllTypes) {
+    const Twin source = twin_of(trial, values_to_convert(trial, from));
+    if (!source) return;
+    for (ScalarType to : kAllTypes) {
+      const Twin target = random_twin(trial, sizes_of(*source.here), to);
+      for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
+        if (mode == CastMode::Checked && !canCast(from, to)) continue;
+        const std::string what = text_of(
+            {"copy_ of ", toString(from), " to ", toString(to), ", mode ", static_cast<int>(mode)});
+        if (!check_copy(trial, what, Side{target, kAll}, Side{source, kAll}, mode, Nans::Any))
+          break;
+      }
+    }
+  }
+}
+
+/// Converted on the way between strides that differ.
+inline void views_are_converted(Trial& trial) {
+  for (const NamedView& view : kViews) {
+    const Twin ints = random_twin(trial, base_sizes(), ScalarType::Int, 1);
+    const Twin halves = random_twin(trial, base_sizes(), ScalarType::Half, 2);
+    if (!ints || !halves) return;
+    check_copy(trial, text_of({"copy_ of Int to Half, ", view.name}), Side{halves, view.of},
+               Side{ints, view.of});
+    check_copy(trial, text_of({"copy_ of Half to Int, ", view.name}), Side{ints, view.of},
+               Side{halves, view.of}, CastMode::Truncate);
+  }
+}
+
+/// Copies within one tensor are as if by way of a temporary.
+inline void overlapping_copies_are_safe(Trial& trial) {
+  struct Overlap {
+    const char* name;
+    Tensor (*to)(const Tensor&);
+    Tensor (*from)(const Tensor&);
+  };
+  constexpr Overlap kOverlaps[] = {
+      {"one row down", [](const Tensor& t) { return narrow(t, 0, 1, 7); },
+       [](const Tensor& t) { return narrow(t, 0, 0, 7); }},
+      {"one row up", [](const Tensor& t) { return narrow(t, 0, 0, 7); },
+       [](const Tensor& t) { return narrow(t, 0, 1, 7); }},
+      {"one column to the right", [](const Tensor& t) { return narrow(t, 1, 1, 7); },
+       [](const Tensor& t) { return narrow(t, 1, 0, 7); }},
+      {"reversed", [](const Tensor& t) { return t; },
+       [](const Tensor& t) {
+         return reversed(t, {0, 1});
+       }},
+      {"transposed", [](const Tensor& t) { return t; },
+       [](const Tensor& t) { return transpose(t, 0, 1); }},
+      {"itself", [](const Tensor& t) { return t; }, [](const Tensor& t) { return t; }},
+      {"columns in between", [](const Tensor& t) { return slice(t, 1, 0, 8, 2); },
+       [](const Tensor& t) { return slice(t, 1, 1, 8, 2); }},
+      {"its first row", [](const Tensor& t) { return t; },
+       [](const Tensor& t) { return select(t, 0, 0); }},
+  };
+  for (const Overlap& overlap : kOverlaps) {
+    for (ScalarType type : kTypeOfEachSize) {
+      check_both(trial, text_of({"copy_ within a tensor, ", toString(type), ", ", overlap.name}),
+                 random_twin(trial, {8, 8}, type),
+                 [&](const Tensor& t) { return copy_(overlap.to(t), overlap.from(t)); });
+    }
+  }
+}
+
+/// Enough to be moved in pieces.
+inline void large_tensors_are_copied(Trial& trial) {
+  const size_t most = trial.traits().largest;
+  const size_t nbytes = most < (size_t{9} << 19) ? most : size_t{9} << 19;  // 4.5 MiB
+  const auto rows = static_cast<int64_t>(nbytes / 4 / 512);
+  const Twin from = random_twin(trial, {rows, 512}, ScalarType::Int, 1);
+  if (!from) return;
+  trial.check_same("backend_copy of a large tensor", from.there, from.here);
+  const TensorPtr within = trial.check_made("clone_tensor_ptr", try_clone_tensor_ptr(from.there));
+  if (within == nullptr) return;
+  trial.check_same("clone_tensor_ptr of a large tensor", within, from.here);
+  check_both(trial, "copy_ of a large tensor, rows reversed", from, [](const Tensor& t) {
+    const int64_t half = as_view(t).sizes[0] / 2;
+    return copy_(reversed(narrow(t, 0, 0, half), {0}), narrow(t, 0, half, half));
+  });
+  check_both(trial, "copy_ of a large tensor, every other column", from,
+             [](const Tensor& t) { return copy_(slice(t, 1, 0, 512, 2), slice(t, 1, 1, 512, 2)); });
+}
+
+/// fill_ and zero_ write the elements of a view and nothing else.
+inline void views_are_filled(Trial& trial) {
+  for (const NamedView& view : kViews) {
+    for (ScalarType type : kAllTypes) {
+      const std::string where = text_of({toString(type), ", ", view.name});
+      const Twin twin = random_twin(trial, base_sizes(), type);
+      check_both(trial, "fill_ " + where, twin, [&](const Tensor& base) {
+        return fill_(view.of(base), type == ScalarType::Bool ? 1 : 5);
+      });
+      check_both(trial, "zero_ " + where, twin,
+                 [&](const Tensor& base) { return zero_(view.of(base)); });
+    }
+  }
+}
+
+}  // namespace testing
+TENON_END_NAMESPACE

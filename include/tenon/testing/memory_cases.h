@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Conformance cases for a backend's blocks of memory and for copies of bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/backend/calls.h"
+#include "tenon/config.h"
+#include "tenon/core/memory.h"
+#include "tenon/testing/trial.h"
+#include "tenon/testing/twin.h"
+
+TENON_BEGIN_NAMESPACE
+namespace testing {
+
+/// A block of the backend's memory.
+class TrialBlock {
+ public:
+  TrialBlock(Backend& backend, size_t nbytes, size_t alignment = detail::kDataAlignment) noexcept
+      : backend_(&backend), data_(backend.allocate(nbytes, alignment)), nbytes_(nbytes) {}
+  TrialBlock(TrialBlock&& other) noexcept
+      : backend_(other.backend_),
+        data_(std::exchange(other.data_, nullptr)),
+        nbytes_(other.nbytes_) {}
+  TrialBlock& operator=(TrialBlock&&) = delete;
+  ~TrialBlock() {
+    if (data_ != nullptr) backend_->deallocate(data_, nbytes_);
+  }
+
+  char* data() const noexcept { return static_cast<char*>(data_); }
+  size_t size() const noexcept { return nbytes_; }
+  uintptr_t begin() const noexcept { return reinterpret_cast<uintptr_t>(data_); }
+  uintptr_t end() const noexcept { return begin() + nbytes_; }
+
+ private:
+  Backend* backend_;
+  void* data_;
+  size_t nbytes_;
+};
+
+inline std::vector<unsigned char> random_bytes(size_t count, uint64_t seed) {
+  Dice dice{seed};
+  std::vector<unsigned char> bytes(count);
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(dice.between(0, 255));
+  return bytes;
+}
+
+inline bool write_bytes(Trial& trial, void* to, const std::vector<unsigned char>& bytes) {
+  return trial.check_ok(text_of({"copy_from_host of ", bytes.size(), " bytes"}),
+                        detail::upload(trial.backend(), to, bytes.data(), bytes.size()));
+}
+
+/// Whether the memory holds these bytes.
+inline bool check_bytes(Trial& trial, const std::string& what, const void* from,
+                        const std::vector<unsigned char>& expected) {
+  std::vector<unsigned char> found(expected.size());
+  if (!trial.check_ok(what, detail::download(trial.backend(), found.data(), from, found.size()))) {
+    return false;
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == expected[i]) continue;
+    return trial.check(false, {what.c_str(), ": byte ", i, " of ", found.size(), ": expected ",
+                               int{expected[i]}, ", found ", int{found[i]}});
+  }
+  return true;
+}
+
+inline void names_stay(Trial& trial) {
+  Backend& backend = trial.backend();
+  const std::string name = backend.name();
+  const Device device = backend.device();
+  const bool is_opaque = backend.is_opaque();
+  trial.check(!name.empty(), {"name(): expected a name, found \"\""});
+  {
+    const TrialBlock block(backend, 100);
+    trial.check(&backend.base().base() == &backend.base(),
+                {"base(): expected a backend that wraps none"});
+  }
+  trial.check(name == backend.name(),
+              {"name(): expected \"", name.c_str(), "\" again, found \"", backend.name(), '"'});
+  trial.check(device == backend.device(),
+              {"device(): expected ", device, " again, found ", backend.device()});
+  trial.check(is_opaque == backend.is_opaque(), {"is_opaque(): expected the same again"});
+  trial.check(device == backend.base().device(),
+              {"base(): expected device ", device, ", found ", backend.base().device()});
+}
+
+/// An alignment is kept or refused; that of tensors is kept.
+inline void alignments_are_kept(Trial& trial) {
+  for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+    for (size_t nbytes : {size_t{1}, size_t{24}, size_t{1000}, size_t{5000}}) {
+      const TrialBlock block(trial.backend(), nbytes, alignment);
+      if (block.data() == nullptr) {
+        trial.check(alignment > detail::kDataAlignment,
+                    {"allocate(", nbytes, ", ", alignment, "): expected memory, found none"});
+        continue;
+      }
+      trial.check(block.begin() % alignment == 0,
+                  {"allocate(", nbytes, ", ", alignment, "): expected a multiple of ", alignment,
+                   ", found an address that is ", block.begin() % alignment, " beyond one"});
+    }
+  }
+}
+
+/// Blocks of many sizes do not overlap, whatever was released before.
+inline void blocks_are_apart(Trial& trial) {
+  Dice dice{trial.traits().seed};
+  std::vector<TrialBlock> blocks;
+  std::vector<std::vector<unsigned char>> contents;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const bool is_small = dice.between(0, 3) != 0;
+    const auto nbytes = static_cast<size_t>(dice.between(1, is_small ? 300 : 9000));
+    blocks.emplace_back(trial.backend(), nbytes);
+    const TrialBlock& made = blocks.back();
+    if (!trial.check(made.data() != nullptr, {"allocate(", nbytes, ", 64): found no memory"})) {
+      return;
+    }
+    for (size_t k = 0; k + 1 < blocks.size(); ++k) {
+      trial.check(made.end() <= blocks[k].begin() || blocks[k].end() <= made.begin(),
+                  {"allocate(", nbytes,
+                   ", 64): expected memory of its own, found it within a block"
+                   " of ",
+                   blocks[k].size(), " bytes that is in use"});
+    }
+    contents.push_back(random_bytes(nbytes, i));
+    if (!write_bytes(trial, made.data(), contents.back())) return;
+    if (dice.between(0, 2) != 0) continue;
+    const auto last = blocks.size() - 1;
+    const auto victim = static_cast<size_t>(dice.between(0, static_cast<int64_t>(last)));
+    std::vector<TrialBlock> left;
+    for (size_t k = 0; k <= last; ++k) {
+      if (k != victim) left.push_back(std::move(blocks[k]));
+    }
+    blocks.swap(left);
+    contents.erase(contents.begin() + static_cast<ptrdiff_t>(victim));
+  }
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const std::string what =
+        text_of({"block ", k, " of ", blocks.size(), ", written before others"});
+    if (!check_bytes(trial, what, blocks[k].data(), contents[k])) return;
+  }
+}
+
+inline void too_much_is_refused(Trial& trial) {
+  for (size_t nbytes : {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX - 4096, size_t{PTRDIFF_MAX}}) {
+    const TrialBlock block(trial.backend(), nbytes);
+    trial.check(block.data() == nullptr,
+                {"allocate(", nbytes, ", 64): expected nullptr, found memory"});
+  }
+  const Result<TensorPtr> made = try_empty({INT64_MAX / 64, 4}, ScalarType::Byte, trial.backend());
+  trial.check_refused("empty of 2^59 bytes", Error::OutOfMemory, "memory for", made);
+}
+
+/// A bounded memory is used up unless it comes back.
+inline void memory_comes_back(Trial& trial) {
+  const size_t nbytes = trial.traits().largest / 2;
+  for (int i = 0; i < 32; ++i) {
+    const TrialBlock block(trial.backend(), nbytes);
+    const TrialBlock another(trial.backend(), nbytes);
+    if (!trial.check(block.data() != nullptr && another.data() != nullptr,
+                     {"allocate(", nbytes, ", 64): found no memory, after ", i,
+                      " times two blocks that were released"})) {
+      return;
+    }
+  }
+}
+
+inline void bytes_go_there_and_back(Trial& trial) {
+  constexpr size_t kSize = 5000;
+  const TrialBlock block(trial.backend(), kSize);
+  if (!trial.check(block.data() != nullptr, {"allocate(5000, 64): found no memory"})) return;
+  std::vector<unsigned char> expected = random_bytes(kSize, 1);
+  if (!write_bytes(trial, block.data(), expected)) return;
+  Dice dice{trial.traits().seed};
+  for (int i = 0; i < 60; ++i) {
+    const auto offset = static_cast<size_t>(dice.between(0, 99));
+    const auto count = static_cast<size_t>(dice.between(1, i < 40 ? 40 : 4900));
+    std::vector<unsigned char> part = random_bytes(count, static_cast<uint64_t>(i));
+    std::memcpy(&expected[offset], part.data(), count);
+    if (!write_bytes(trial, block.data() + offset, part)) return;
+    // The host's memory is the caller's again.
+    std::memset(part.data(), 0, count);
+    const std::string what = text_of({"copy_from_host of ", count, " bytes at ", offset});
+    if (!check_bytes(trial, what, block.data(), expected)) return;
+    const auto start = static_cast<size_t>(dice.between(0, 50));
+    const std::vector<unsigned char> wanted(
+        expected.begin() + static_cast<ptrdiff_t>(start),
+        expected.begin() + static_cast<ptrdiff_t>(start + count));
+    if (!check_bytes(trial, text_of({"copy_to_host of ", count, " bytes at ", start}),
+                     block.data() + start, wanted)) {
+      return;
+    }
+  }
+}
+
+/// copy_to_host() writes no byte beyond what it was asked for.
+inline void host_memory_is_respected(Trial& trial) {
+  const TrialBlock block(trial.backend(), 256);
+  if (block.data() == nullptr || !write_bytes(trial, block.data(), random_bytes(256, 2))) return;
+  for (size_t count = 1; count < 64; count += 3) {
+    unsigned char room[96];
+    std::memset(room, 0x5a, sizeof room);
+    if (!trial.check_ok("copy_to_host",
+                        detail::download(trial.backend(), room + 16, block.data() + 5, count))) {
+      return;
+    }
+    for (size_t i = 0; i < sizeof room; ++i) {
+      if ((i >= 16 && i < 16 + count) || room[i] == 0x5a) continue;
+      trial.check(false, {"copy_to_host of ", count, " bytes: wrote the host's byte ",
+                          static_cast<int64_t>(i) - 16, ", too"});
+      return;
+    }
+  }
+}
+
+inline void bytes_move_within(Trial& trial) {
+  constexpr size_t kSize = 4000;
+  const TrialBlock from(trial.backend(), kSize);
+  const TrialBlock to(trial.backend(), kSize);
+  if (from.data() == nullptr || to.data() == nullptr) return trial.fail("found no memory");
+  const std::vector<unsigned char> source = random_bytes(kSize, 3);
+  std::vector<unsigned char> expected = random_bytes(kSize, 4);
+  if (!write_bytes(trial, from.data(), source) || !write_bytes(trial, to.data(), expected)) return;
+  const auto copy = [&](size_t dst, size_t src, size_t count, const TrialBlock& origin) {
+    return trial.check_ok("copy_within", detail::ask(trial.backend(), "copy_within", [&] {
+                            return trial.backend().copy_within(to.data() + dst, origin.data() + src,
+                                                               count);
+                          }));
+  };
+  Dice dice{trial.traits().seed};
+  for (int i = 0; i < 40; ++i) {
+    const auto dst = static_cast<size_t>(dice.between(0, 999));
+    const auto src = static_cast<size_t>(dice.between(0, 999));
+    const auto count = static_cast<size_t>(dice.between(1, i < 20 ? 20 : 3000));
+    std::memcpy(&expected[dst], &source[src], count);
+    const std::string what = text_of({"copy_within of ", count, " bytes from ", src, " to ", dst});
+    if (!copy(dst, src, count, from) || !check_bytes(trial, what, to.data(), expected)) return;
+  }
+  std::memcpy(&expected[0], &expected[2001], 1999);
+  if (copy(0, 2001, 1999, to)) {
+    check_bytes(trial, "copy_within inside of one block", to.data(), expected);
+  }
+  check_bytes(trial, "the source of copy_within", from.data(), source);
+}
+
+inline void synchronize_is_ok(Trial& trial) {
+  trial.check_ok("synchronize", synchronize(trial.backend()));
+  const TensorPtr t = trial.check_made("ones", try_ones({10}, trial.backend()));
+  trial.check_ok("synchronize after ones", synchronize(trial.backend()));
+}
+
+inline void unknown_options_are_refused(Trial& trial) {
+  const char* const name = "no backend has an option of this name";
+  const Twin twin = random_twin(trial, {2, 3}, ScalarType::Float);
+  trial.check_refused("init({{\"no backend has ...\", 1}})", Error::InvalidArgument, "option",
+                      detail::ask(trial.backend(), "init", [&] {
+                        return trial.backend().init({{name, 1}});
+                      }));
+  trial.check_ok("init({})",
+                 detail::ask(trial.backend(), "init", [&] { return trial.backend().init({}); }));
+  if (twin) trial.check_same("a tensor made before init()", twin.there, twin.here);
+}
+
+}  // namespace testing
+TENON_END_NAMESPACE

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/backend/wrapper.h"
+
+#include <cstring>
+#include <string>
+
+#include "backend/helpers.h"
+#include "support/catch.h"
+#include "tenon/backend/calls.h"
+
+using tenon::Error;
+using tests::CountingBackend;
+
+namespace {
+
+class Wrapper : public tenon::WrapperBackend {
+ public:
+  explicit Wrapper(tenon::Backend& inner) : WrapperBackend(inner) {}
+  const char* name() const noexcept override { return "wrapper"; }
+};
+
+}  // namespace
+
+TEST_CASE("WrapperBackend: its device and its memory are the inner one's") {
+  CountingBackend inner;
+  Wrapper wrapper(inner);
+  CHECK(std::string(wrapper.name()) == "wrapper");
+  CHECK(wrapper.device() == inner.device());
+  CHECK(wrapper.is_opaque());
+  CHECK(&wrapper.inner() == &inner);
+  void* const p = wrapper.allocate(8, 64);
+  REQUIRE(p != nullptr);
+  CHECK(inner.used() == 8);
+  CHECK(inner.last_alignment == 64);
+  wrapper.deallocate(p, 8);
+  CHECK(inner.used() == 0);
+  CHECK(inner.faults == 0);
+}
+
+TEST_CASE("WrapperBackend: bytes are moved by the inner one") {
+  CountingBackend inner;
+  Wrapper wrapper(inner);
+  void* const p = wrapper.allocate(8, 64);
+  const char from[] = "abcd";
+  char to[4] = {};
+  CHECK(wrapper.copy_from_host(p, from, 4) == Error::Ok);
+  CHECK(wrapper.copy_within(static_cast<char*>(p) + 4, p, 4) == Error::Ok);
+  CHECK(wrapper.copy_to_host(to, static_cast<char*>(p) + 4, 4) == Error::Ok);
+  CHECK(std::memcmp(to, "abcd", 4) == 0);
+  CHECK(wrapper.synchronize() == Error::Ok);
+  for (const char* operation : {"copy_from_host", "copy_within", "copy_to_host", "synchronize"}) {
+    CHECK(inner.calls[operation] == 1);
+  }
+  inner.will["synchronize"] = tests::Answer::Fails;
+  CHECK(wrapper.synchronize() == Error::AccessFailed);
+  wrapper.deallocate(p, 8);
+}
+
+TEST_CASE("WrapperBackend: base is the innermost one, through any number of them") {
+  CountingBackend inner;
+  Wrapper middle(inner);
+  Wrapper outer(static_cast<tenon::Backend&>(middle));
+  CHECK(&middle.base() == &inner);
+  CHECK(&outer.base() == &inner);
+  CHECK(&outer.inner() == &middle);
+}
+
+TEST_CASE("WrapperBackend: it passes on what was made, and where metadata is kept") {
+  struct Keeping : CountingBackend {
+    Backend* metadata_backend() noexcept override { return this; }
+  } inner;
+  Wrapper wrapper(inner);
+  CHECK(wrapper.metadata_backend() == &inner);
+  const std::vector<int64_t> sizes{2, 3};
+  const std::vector<int64_t> strides{3, 1};
+  wrapper.on_made({nullptr, tenon::ScalarType::Float, sizes, strides, "zeros"});
+  REQUIRE(inner.made.size() == 1);
+  CHECK(inner.made[0].function == "zeros");
+  CHECK(inner.made[0].sizes == std::vector<int64_t>{2, 3});
+}
+
+TEST_CASE("WrapperBackend: each counts the blocks that were taken from it") {
+  CountingBackend inner;
+  Wrapper wrapper(inner);
+  void* p = nullptr;
+  REQUIRE(tenon::detail::allocate_from(wrapper, 8, p) == Error::Ok);
+  CHECK(wrapper.live_blocks() == 1);
+  CHECK(inner.live_blocks() == 0);
+  tenon::detail::release_to(tenon::detail::BackendAccess::state(wrapper), p, 8);
+  CHECK(wrapper.live_blocks() == 0);
+  CHECK(inner.used() == 0);
+}

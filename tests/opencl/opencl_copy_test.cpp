@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "opencl_helpers.h"
+
+using namespace tests;
+using tenon::CastMode;
+using tenon::Device;
+using tenon::Error;
+using tenon::ScalarType;
+using tenon::TensorView;
+
+TEST_CASE("opencl: bytes arrive at addresses within an allocation, and come back") {
+  const Bytes before = pattern(1000, 1);
+  const Memory memory(before);
+  CHECK(memory.bytes() == before);
+  const Bytes piece = pattern(77, 2);
+  REQUIRE(opencl().copy_from_host(memory.data() + 13, piece.data(), 77) == Error::Ok);
+  Bytes expected = before;
+  std::copy(piece.begin(), piece.end(), expected.begin() + 13);
+  CHECK(memory.bytes() == expected);
+  Bytes part(77);
+  REQUIRE(opencl().copy_to_host(part.data(), memory.data() + 13, 77) == Error::Ok);
+  CHECK(part == piece);
+}
+
+TEST_CASE(
+    "opencl: bytes are copied within a buffer and between two, and what comes next sees them") {
+  const Bytes before = pattern(512, 3);
+  const Memory a(before);
+  const Memory b(pattern(512, 4));
+  REQUIRE(opencl().copy_within(a.data() + 300, a.data() + 1, 200) == Error::Ok);
+  REQUIRE(opencl().copy_within(b.data(), a.data(), 512) == Error::Ok);
+  Bytes expected = before;
+  std::copy(before.begin() + 1, before.begin() + 201, expected.begin() + 300);
+  CHECK(b.bytes() == expected);
+  CHECK(opencl().synchronize() == Error::Ok);
+}
+
+namespace {
+
+/// A copy's elements, one by one.
+Bytes copied(const Bytes& dst, const Layout& to, const Bytes& src, const Layout& from,
+             size_t size) {
+  Bytes result = dst;
+  const auto to_offsets = offsets(to);
+  const auto from_offsets = offsets(from);
+  for (size_t i = 0; i < to_offsets.size(); ++i) {
+    std::memcpy(&result[static_cast<size_t>(to_offsets[i]) * size],
+                &src[static_cast<size_t>(from_offsets[i]) * size], size);
+  }
+  return result;
+}
+
+/// The elements that an array for this layout needs.
+size_t extent(const Layout& layout) {
+  const auto all = offsets(layout);
+  return all.empty() ? 1 : static_cast<size_t>(*std::max_element(all.begin(), all.end())) + 1;
+}
+
+/// How the three directions went.
+struct Outcome {
+  Error up;
+  Error down;
+  Error within;
+};
+
+/// Copies host to device, device to host and within the device; what says Ok has to be right, what
+/// says NotSupported must not have begun.
+Outcome check_copies(ScalarType type, const Layout& to, const Layout& from) {
+  const size_t size = elementSize(type);
+  Bytes dst = pattern(extent(to) * size, 5);
+  Bytes src = pattern(extent(from) * size, 6);
+  const Bytes expected = copied(dst, to, src, from, size);
+  const auto result = [&](Error error) { return error == Error::Ok ? expected : dst; };
+  Outcome outcome{};
+  {
+    const Memory device(dst);
+    outcome.up = opencl().copy(view(device, type, to), view(src.data(), Device(), type, from),
+                               CastMode::Checked);
+    src.assign(src.size(), 0);  // it has been read
+    CHECK(device.bytes() == result(outcome.up));
+    src = pattern(extent(from) * size, 6);
+  }
+  {
+    const Memory device(src);
+    Bytes host = dst;
+    outcome.down = opencl().copy(view(host.data(), Device(), type, to), view(device, type, from),
+                                 CastMode::Checked);
+    CHECK(host == result(outcome.down));
+  }
+  {
+    const Memory source(src);
+    const Memory device(dst);
+    outcome.within =
+        opencl().copy(view(device, type, to), view(source, type, from), CastMode::Checked);
+    CHECK(device.bytes() == result(outcome.within));
+  }
+  for (const Error error : {outcome.up, outcome.down, outcome.within}) {
+    CHECK((error == Error::Ok || error == Error::NotSupported));
+  }
+  return outcome;
+}
+
+/// A fixed sequence of numbers.
+struct Random {
+  std::mt19937 engine;
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
+  }
+};
+
+/// Sizes in any order in memory, with gaps, some backwards.
+Layout random_layout(Random& random, const std::vector<int64_t>& sizes, bool plain) {
+  Layout layout = rows(sizes);
+  std::vector<size_t> order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    order.insert(order.begin() + (plain ? 0 : random.between(0, static_cast<int64_t>(d))), d);
+  }
+  int64_t stride = 1;
+  for (const size_t d : order) {
+    stride *= random.between(0, 3) == 0 ? random.between(1, 3) : 1;
+    layout.strides[d] = stride;
+    stride = stride * sizes[d] + (random.between(0, 3) == 0 ? random.between(0, 2) : 0);
+    if (!plain && random.between(0, 4) == 0) {
+      layout.offset += (sizes[d] - 1) * layout.strides[d];
+      layout.strides[d] = -layout.strides[d];
+    }
+  }
+  layout.offset += random.between(0, 3);
+  return layout;
+}
+
+}  // namespace
+
+TEST_CASE("opencl copy: any strides give what a loop gives, in each direction that is done") {
+  Random random{std::mt19937(20)};
+  int done = 0;
+  int rectangles = 0;
+  for (int i = 0; i < 600; ++i) {
+    const int64_t rank = random.between(0, 7);
+    std::vector<int64_t> sizes;
+    for (int64_t d = 0; d < rank; ++d) sizes.push_back(random.between(1, rank > 4 ? 3 : 6));
+    const bool plain = i % 2 == 0;
+    const Layout to = random_layout(random, sizes, plain);
+    Layout from = random_layout(random, sizes, plain);
+    if (rank > 0 && i % 7 == 0) from.strides[static_cast<size_t>(rank - 1)] = 0;  // expanded
+    const Outcome outcome = check_copies(kTypeOfSize[i % 5], to, from);
+    CHECK(outcome.within == Error::Ok);
+    if (outcome.up == Error::Ok) ++done;
+    if (outcome.up == Error::Ok && rank > 1) ++rectangles;
+    CHECK(outcome.up == outcome.down);
+  }
+  CHECK(done > 100);
+  CHECK(rectangles > 50);
+}
+
+TEST_CASE("opencl copy: a region of an image goes to the host and back as a rectangle") {
+  const Layout region{{3, 20, 30}, {100 * 80, 80, 1}, 7 * 80 + 11};
+  const Outcome up = check_copies(ScalarType::Float, region, rows({3, 20, 30}));
+  CHECK(up.up == Error::Ok);
+  CHECK(up.within == Error::Ok);
+  const Outcome down = check_copies(ScalarType::Float, rows({3, 20, 30}), region);
+  CHECK(down.down == Error::Ok);
+  CHECK(down.within == Error::Ok);
+}
+
+TEST_CASE("opencl copy: rows of every length, and slices that are no whole number of rows") {
+  for (const int64_t length : {1, 2, 3, 15, 16, 17, 63, 64, 65, 200}) {
+    for (const ScalarType type : kTypeOfSize) {
+      const Layout padded{{2, 5, length}, {5 * (length + 3), length + 3, 1}, 2};
+      const Outcome outcome = check_copies(type, padded, rows({2, 5, length}));
+      CHECK(outcome.up == Error::Ok);
+      CHECK(outcome.within == Error::Ok);
+    }
+  }
+  const Layout uneven{{2, 5, 70}, {5 * 73 + 1, 73, 1}, 0};
+  const Outcome outcome = check_copies(ScalarType::Float, uneven, rows({2, 5, 70}));
+  CHECK(outcome.up == Error::NotSupported);
+  CHECK(outcome.within == Error::Ok);
+}
+
+TEST_CASE("opencl copy: rows of one buffer that interleave") {
+  const Bytes before = pattern(2 * 4 * 100 * 4, 7);
+  const Memory memory(before);
+  const Layout even{{4, 100}, {200, 1}, 0};
+  const Layout odd{{4, 100}, {200, 1}, 100};
+  REQUIRE(opencl().copy(view(memory, ScalarType::Float, odd), view(memory, ScalarType::Float, even),
+                        CastMode::Checked) == Error::Ok);
+  CHECK(memory.bytes() == copied(before, odd, before, even, 4));
+}
+
+TEST_CASE("opencl copy: nothing happens without elements, whatever the strides") {
+  const Layout none{{3, 0, 2}, {INT64_MAX / 2, INT64_MAX / 2, 1}, 0};
+  TensorView dst = view(nullptr, opencl().device(), ScalarType::Float, none);
+  TensorView src = view(nullptr, Device(), ScalarType::Float, none);
+  CHECK(opencl().copy(dst, src, CastMode::Checked) == Error::Ok);
+  CHECK(opencl().copy_from_host(nullptr, nullptr, 0) == Error::Ok);
+  CHECK(opencl().copy_to_host(nullptr, nullptr, 0) == Error::Ok);
+  CHECK(opencl().copy_within(nullptr, nullptr, 0) == Error::Ok);
+}
+
+TEST_CASE("opencl copy: what it leaves to the host is NotSupported, and nothing changes") {
+  const Bytes before = pattern(2048 * 4, 8);
+  const Memory memory(before);
+  Bytes host = pattern(2048 * 4, 9);
+  const Layout row = rows({8});
+  SECTION("conversions") {
+    CHECK(opencl().copy(view(memory, ScalarType::Float, row),
+                        view(host.data(), Device(), ScalarType::Int, row),
+                        CastMode::Checked) == Error::NotSupported);
+  }
+  SECTION("other devices") {
+    CHECK(opencl().copy(view(memory, ScalarType::Float, row),
+                        view(host.data(), Device("cuda"), ScalarType::Float, row),
+                        CastMode::Checked) == Error::NotSupported);
+  }
+  SECTION("nine dimensions that do not merge") {
+    const std::vector<int64_t> sizes(9, 2);
+    Layout gaps = rows(sizes);
+    Layout reverse = gaps;
+    std::reverse(reverse.strides.begin(), reverse.strides.end());
+    const Memory other(before);
+    CHECK(opencl().copy(view(memory, ScalarType::Float, gaps),
+                        view(other, ScalarType::Float, reverse),
+                        CastMode::Checked) == Error::NotSupported);
+  }
+  CHECK(memory.bytes() == before);
+}
+
+TEST_CASE("opencl copy: eight dimensions, all strided") {
+  Layout to = rows(std::vector<int64_t>(7, 2));
+  Layout from = to;
+  std::reverse(from.strides.begin(), from.strides.end());
+  CHECK(check_copies(ScalarType::Short, to, from).within == Error::Ok);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// What the tests of examples/opencl_backend share: the device, memory on it, naive strided reading.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "opencl_backend.h"
+#include "support/catch.h"
+#include "tenon/core/tensor_view.h"
+
+namespace tests {
+
+using Bytes = std::vector<unsigned char>;
+
+/// The first device. Without one the program ends as skipped.
+inline OpenClBackend& opencl() {
+  static OpenClBackend* const backend = [] {
+    try {
+      return new OpenClBackend;  // not destroyed: the runtime's own statics may be gone by then
+    } catch (const tenon::Exception& e) {
+      std::printf("tenon: skipped: %s\n", e.what());
+      std::exit(77);
+    }
+  }();
+  return *backend;
+}
+
+/// Bytes that differ from their neighbours.
+inline Bytes pattern(size_t nbytes, unsigned seed) {
+  Bytes bytes(nbytes);
+  for (size_t i = 0; i < nbytes; ++i) {
+    bytes[i] = static_cast<unsigned char>((i * 2654435761u + seed * 40503u) >> 7);
+  }
+  return bytes;
+}
+
+/// Device memory with contents, for as long as a test needs it.
+class Memory {
+ public:
+  explicit Memory(const Bytes& bytes) : nbytes_(bytes.size()) {
+    data_ = opencl().allocate(nbytes_, 64);
+    REQUIRE(data_ != nullptr);
+    REQUIRE(opencl().copy_from_host(data_, bytes.data(), nbytes_) == tenon::Error::Ok);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { opencl().deallocate(data_, nbytes_); }
+
+  char* data() const { return static_cast<char*>(data_); }
+  Bytes bytes() const {
+    Bytes copy(nbytes_);
+    REQUIRE(opencl().copy_to_host(copy.data(), data_, nbytes_) == tenon::Error::Ok);
+    return copy;
+  }
+
+ private:
+  void* data_;
+  size_t nbytes_;
+};
+
+/// Sizes and strides in elements, with element 0 at an offset.
+struct Layout {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  int64_t offset = 0;
+};
+
+inline tenon::TensorView view(void* memory, tenon::Device device, tenon::ScalarType type,
+                              const Layout& layout) {
+  const auto size = static_cast<int64_t>(elementSize(type));
+  return {static_cast<char*>(memory) + layout.offset * size, type, device, layout.sizes,
+          layout.strides};
+}
+inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type, const Layout& layout) {
+  return view(memory.data(), opencl().device(), type, layout);
+}
+
+/// The offsets of the elements, in row-major order.
+inline std::vector<int64_t> offsets(const Layout& layout) {
+  std::vector<int64_t> all;
+  std::vector<int64_t> index(layout.sizes.size(), 0);
+  for (const int64_t n : layout.sizes) {
+    if (n == 0) return all;
+  }
+  for (;;) {
+    int64_t at = layout.offset;
+    for (size_t d = 0; d < index.size(); ++d) at += index[d] * layout.strides[d];
+    all.push_back(at);
+    size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == layout.sizes[d - 1]) index[--d] = 0;
+    if (d == 0) return all;
+  }
+}
+
+/// Dense and row-major.
+inline Layout rows(const std::vector<int64_t>& sizes) {
+  Layout layout{sizes, sizes, 0};
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) layout.strides[d] = stride;
+  return layout;
+}
+
+inline constexpr tenon::ScalarType kTypeOfSize[] = {
+    tenon::ScalarType::Byte, tenon::ScalarType::Half, tenon::ScalarType::Float,
+    tenon::ScalarType::Double, tenon::ScalarType::ComplexDouble};
+
+}  // namespace tests

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Each backend here is wrong in one place; the case that is there for it says so.
+#include "tenon/testing/memory_cases.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "support/catch.h"
+#include "testing/broken_backends.h"
+
+using namespace tenon;
+using namespace tenon::testing;
+using tests::HonestBackend;
+
+TEST_CASE("memory_cases: a backend that is right passes") {
+  CHECK_PASSES(HonestBackend, names_stay);
+  CHECK_PASSES(HonestBackend, alignments_are_kept);
+  CHECK_PASSES(HonestBackend, blocks_are_apart);
+  CHECK_PASSES(HonestBackend, too_much_is_refused);
+  CHECK_PASSES(HonestBackend, memory_comes_back);
+  CHECK_PASSES(HonestBackend, bytes_go_there_and_back);
+  CHECK_PASSES(HonestBackend, host_memory_is_respected);
+  CHECK_PASSES(HonestBackend, bytes_move_within);
+  CHECK_PASSES(HonestBackend, synchronize_is_ok);
+  CHECK_PASSES(HonestBackend, unknown_options_are_refused);
+}
+
+TEST_CASE("memory_cases: found: a device that changes") {
+  struct Broken final : HonestBackend {
+    mutable int32_t calls = 0;
+    Device device() const noexcept override { return Device(DeviceType::ExtDev, ++calls); }
+  };
+  CHECK_FOUND("device(): expected ext_dev:", Broken, names_stay);
+}
+
+TEST_CASE("memory_cases: found: an alignment that is forgotten") {
+  struct Broken final : HonestBackend {
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      return HonestBackend::allocate(nbytes, 16);
+    }
+  };
+  CHECK_FOUND("expected a multiple of ", Broken, alignments_are_kept);
+}
+
+TEST_CASE("memory_cases: found: blocks that overlap") {
+  struct Broken final : HonestBackend {
+    unsigned char memory[1 << 20];
+    size_t at = 0;
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      char* const p = reinterpret_cast<char*>(memory) + at;
+      at += nbytes / 64 * 64;
+      return p;
+    }
+    void deallocate(void*, size_t) noexcept override {}
+  };
+  CHECK_FOUND("expected memory of its own", Broken, blocks_are_apart);
+}
+
+TEST_CASE("memory_cases: found: a block handed out again while it is in use") {
+  struct Broken final : HonestBackend {
+    void* last = nullptr;
+    bool again = false;
+    void* allocate(size_t nbytes, size_t alignment) noexcept override {
+      again = !again && last != nullptr && nbytes < 300;
+      return again ? last : last = HonestBackend::allocate(nbytes < 300 ? 300 : nbytes, alignment);
+    }
+    void deallocate(void*, size_t) noexcept override {}
+  };
+  CHECK_FOUND("that is in use", Broken, blocks_are_apart);
+}
+
+TEST_CASE("memory_cases: found: a size that wraps") {
+  struct Broken final : HonestBackend {
+    void* allocate(size_t nbytes, size_t alignment) noexcept override {
+      return HonestBackend::allocate((nbytes + 63) / 64 * 64 % (size_t{1} << 32), alignment);
+    }
+  };
+  CHECK_FOUND("expected nullptr, found memory", Broken, too_much_is_refused);
+}
+
+TEST_CASE("memory_cases: found: memory that is never released") {
+  struct Broken final : HonestBackend {
+    void deallocate(void*, size_t) noexcept override {}
+  };
+  CHECK_FOUND("found no memory, after 8 times", Broken, memory_comes_back);
+}
+
+TEST_CASE("memory_cases: found: a copy that is a byte short") {
+  struct Broken final : HonestBackend {
+    Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+      return HonestBackend::copy_from_host(dst, src, nbytes - 1);
+    }
+  };
+  CHECK_FOUND("copy_from_host of ", Broken, bytes_go_there_and_back);
+}
+
+TEST_CASE("memory_cases: found: an upload that reads the host's memory later") {
+  struct Broken final : HonestBackend {
+    void* to = nullptr;
+    const void* from = nullptr;
+    size_t size = 0;
+    void finish() {
+      if (to != nullptr) std::memcpy(to, from, size);
+      to = nullptr;
+    }
+    Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+      finish();
+      to = dst;
+      from = src;
+      size = nbytes;
+      return Error::Ok;
+    }
+    Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+      finish();
+      return HonestBackend::copy_to_host(dst, src, nbytes);
+    }
+  };
+  CHECK_FOUND("copy_from_host of ", Broken, bytes_go_there_and_back);
+}
+
+TEST_CASE("memory_cases: found: offsets rounded to words") {
+  struct Broken final : HonestBackend {
+    Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+      const uintptr_t word = reinterpret_cast<uintptr_t>(src) & ~uintptr_t{3};
+      return HonestBackend::copy_to_host(dst, reinterpret_cast<const void*>(word), nbytes);
+    }
+  };
+  CHECK_FOUND("copy_to_host of ", Broken, bytes_go_there_and_back);
+}
+
+TEST_CASE("memory_cases: found: a download of whole words") {
+  struct Broken final : HonestBackend {
+    Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+      return HonestBackend::copy_to_host(dst, src, nbytes < 90 ? (nbytes + 3) / 4 * 4 : nbytes);
+    }
+  };
+  CHECK_FOUND("wrote the host's byte", Broken, host_memory_is_respected);
+}
+
+TEST_CASE("memory_cases: found: a copy_within that moves nothing") {
+  struct Broken final : HonestBackend {
+    Error copy_within(void*, const void*, size_t) override { return Error::Ok; }
+  };
+  CHECK_FOUND("copy_within of ", Broken, bytes_move_within);
+}
+
+TEST_CASE("memory_cases: found: a synchronize() that fails") {
+  struct Broken final : HonestBackend {
+    Error synchronize() override { return set_error(Error::AccessFailed, "the queue is lost"); }
+  };
+  CHECK_FOUND("the queue is lost", Broken, synchronize_is_ok);
+}
+
+TEST_CASE("memory_cases: found: an init() that takes any option") {
+  struct Broken final : HonestBackend {
+    Error init(const BackendOptions&) override { return Error::Ok; }
+  };
+  CHECK_FOUND("expected InvalidArgument, found Ok", Broken, unknown_options_are_refused);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/testing/trial.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using namespace tenon;
+using tenon::testing::BackendTraits;
+using tenon::testing::Nans;
+using tenon::testing::Report;
+using tenon::testing::Trial;
+
+namespace {
+
+struct Fixture {
+  CpuBackend backend;
+  BackendTraits traits;
+  Report report;
+  Trial trial{backend, traits, report};
+};
+
+TensorPtr floats(std::vector<float> values) { return make_tensor_ptr({2, 2}, std::move(values)); }
+
+}  // namespace
+
+TEST_CASE("Report: it is ok as long as nothing failed") {
+  Report report;
+  CHECK(report.ok());
+  CHECK(report.text().empty());
+  report.begin("a case");
+  CHECK(report.ok());
+  report.fail("expected 1, found 2");
+  CHECK_FALSE(report.ok());
+  CHECK(report.text() == "a case: expected 1, found 2\n");
+  CHECK(report.count() == 1);
+}
+
+TEST_CASE("Report: of each case the first ten failures are kept") {
+  Report report;
+  report.begin("one");
+  for (int i = 0; i < 15; ++i) report.fail("wrong");
+  CHECK(report.failures().size() == 11);
+  CHECK(report.failures().back() == "one: and so on");
+  CHECK(report.count() == 15);
+  report.begin("two");
+  report.fail("wrong");
+  CHECK(report.failures().back() == "two: wrong");
+}
+
+TEST_CASE("Trial: a check that holds reports nothing") {
+  Fixture f;
+  CHECK(f.trial.check(true, {"no"}));
+  CHECK(f.trial.check_ok("what", Error::Ok));
+  CHECK(f.trial.check_made("what", try_ones({2})) != nullptr);
+  CHECK(f.trial.check_refused("what", Error::InvalidArgument, "negative", try_ones({-1})));
+  CHECK(f.report.ok());
+}
+
+TEST_CASE("Trial: a check that fails says what was expected and found") {
+  Fixture f;
+  CHECK_FALSE(f.trial.check(false, {"size: expected ", 3, ", found ", Dims{2}}));
+  CHECK_FALSE(f.trial.check_ok("fill_", fill_(Tensor(), 1)));
+  CHECK(f.trial.check_made("ones", try_ones({-1})) == nullptr);
+  CHECK_FALSE(f.trial.check_refused("ones", Error::InUse, "view", try_ones({2})));
+  CHECK_FALSE(f.trial.check_refused("ones", Error::InvalidArgument, "view", try_ones({-1})));
+  CHECK_FALSE(f.trial.check_refused("fill_", Error::InUse, "view", Error::Ok));
+  const auto& failures = f.report.failures();
+  REQUIRE(failures.size() == 6);
+  CHECK(failures[0] == ": size: expected 3, found {2}");
+  CHECK(failures[1] == ": fill_: expected Ok, found InvalidState, fill_: the tensor is undefined");
+  CHECK(tests::contains(failures[2], "ones: expected a tensor, found InvalidArgument, try_ones: "));
+  CHECK(failures[3] == ": ones: expected InUse, found a tensor");
+  CHECK(tests::contains(failures[4], "expected InvalidArgument with \"view\", found Invalid"));
+  CHECK(failures[5] == ": fill_: expected InUse, found Ok");
+}
+
+TEST_CASE("check_same: equal elements at other strides are the same") {
+  Fixture f;
+  const TensorPtr a = floats({1, 2, 3, 4});
+  const TensorPtr b = floats({1, 3, 2, 4});
+  CHECK(f.trial.check_same("a", a, transpose(b, 0, 1)));
+  CHECK(f.trial.check_same("none", zeros({0, 3}), ones({0, 3})));
+  CHECK(f.report.ok());
+}
+
+TEST_CASE("check_same: the first element that differs is named, with its bytes") {
+  Fixture f;
+  CHECK_FALSE(f.trial.check_same("rand", floats({1, 2, 0.5, 7}), floats({1, 2, 0.25, 4})));
+  CHECK(f.report.text() ==
+        ": rand: Float {2, 2}, strides {2, 1}, 2 of 4 elements differ; the first is {1, 0}, "
+        "expected 0.25 (bytes 00 00 80 3e), found 0.5 (bytes 00 00 00 3f)\n");
+}
+
+TEST_CASE("check_same: signed zeros differ, types and sizes too") {
+  Fixture f;
+  CHECK_FALSE(f.trial.check_same("zero", floats({0, 0, 0, 0}), floats({0, -0.0f, 0, 0})));
+  CHECK_FALSE(f.trial.check_same("type", zeros({2}), zeros({2}, ScalarType::Int)));
+  CHECK_FALSE(f.trial.check_same("sizes", zeros({2}), zeros({2, 1})));
+  CHECK(tests::contains(f.report.failures()[1],
+                        "type: expected Int {2}, strides {1}, found Float {2}, strides {1}"));
+}
+
+TEST_CASE("check_same: any NaN is as good as another only where that is said") {
+  Fixture f;
+  const float nan = std::nanf("");
+  const TensorPtr a = floats({nan, 1, 2, 3});
+  const TensorPtr b = floats({-nan, 1, 2, 3});
+  CHECK_FALSE(f.trial.check_same("nan", a, b));
+  CHECK(f.trial.check_same("nan", a, b, Nans::Any));
+  CHECK_FALSE(f.trial.check_same("nan", a, floats({nan, 1, 2, 4}), Nans::Any));
+}
+
+TEST_CASE("check_same: NaNs in complex elements") {
+  Fixture f;
+  const double nan = std::nan("");
+  const auto values = [](double real, double imaginary) {
+    return make_tensor_ptr({1}, std::vector<detail::complex<double>>{{real, imaginary}});
+  };
+  CHECK(f.trial.check_same("nan", values(nan, 2), values(-nan, 2), Nans::Any));
+  CHECK_FALSE(f.trial.check_same("nan", values(nan, 2), values(-nan, 3), Nans::Any));
+}
