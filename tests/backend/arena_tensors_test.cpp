@@ -34,7 +34,7 @@ TEST_CASE("arena: a tensor's handle, impl and data lie in the buffer") {
 #if !TENON_ATEN_MODE
     CHECK(buffer.holds(t.get()));
     CHECK(buffer.holds(t->impl().get()));
-    CHECK(arena.live_blocks() == 3);
+    CHECK(arena.live_blocks() == 2);  // small data lies with the impl
 #endif
     CHECK(&backend_of(t) == &arena);
     CHECK(arena.used() > 0);

@@ -73,8 +73,10 @@ TEST_CASE("Backend: live_blocks counts what was given and has not come back") {
   CHECK(backend.live_blocks() == 0);
   void* p = nullptr;
   void* none = nullptr;
-  REQUIRE(tenon::detail::allocate_from(backend, 100, p) == Error::Ok);
-  REQUIRE(tenon::detail::allocate_from(backend, 0, none) == Error::Ok);
+  REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 100, p) ==
+          Error::Ok);
+  REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 0, none) ==
+          Error::Ok);
   CHECK(none == nullptr);
   CHECK(backend.live_blocks() == 2);
   CHECK(backend.last_alignment == 64);
@@ -95,8 +97,10 @@ TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, 
   {
     MinimalBackend backend("a backend with a very long name indeed");
     state = tenon::detail::BackendAccess::state(backend);
-    REQUIRE(tenon::detail::allocate_from(backend, 1, a) == Error::Ok);
-    REQUIRE(tenon::detail::allocate_from(backend, 1, b) == Error::Ok);
+    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 1, a) ==
+            Error::Ok);
+    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 1, b) ==
+            Error::Ok);
     CHECK(told.count() == 0);
   }
   CHECK(told.count() == 1);
@@ -114,7 +118,8 @@ TEST_CASE("Backend: one without blocks in use goes silently") {
   {
     MinimalBackend backend;
     void* p = nullptr;
-    REQUIRE(tenon::detail::allocate_from(backend, 8, p) == Error::Ok);
+    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 8, p) ==
+            Error::Ok);
     tenon::detail::release_to(tenon::detail::BackendAccess::state(backend), p, 8);
   }
   CHECK(told.count() == 0);
@@ -126,7 +131,8 @@ TEST_CASE("Backend: its state may be in memory of the program's") {
     PlacedBackend backend(place, one_thread);
     CHECK(tenon::detail::BackendAccess::state(backend) == static_cast<void*>(place));
     void* p = nullptr;
-    REQUIRE(tenon::detail::allocate_from(backend, 8, p) == Error::Ok);
+    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 8, p) ==
+            Error::Ok);
     CHECK(p == backend.memory);
     CHECK(backend.live_blocks() == 1);
     tenon::detail::release_to(tenon::detail::BackendAccess::state(backend), p, 8);
@@ -140,6 +146,7 @@ TEST_CASE("Backend: without memory for its state it makes no tensors") {
   CHECK(backend.live_blocks() == 0);
   void* p = &backend;
   CHECK_RETURNS(Error::OutOfMemory, "backend placed has no memory for 8 bytes",
-                tenon::detail::allocate_from(backend, 8, p));
-  CHECK(tenon::detail::allocate_from(backend, 0, p) == Error::OutOfMemory);
+                tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 8, p));
+  CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 0, p) ==
+        Error::OutOfMemory);
 }

@@ -110,7 +110,8 @@ TEST_CASE("ask: what went well leaves the thread's last error as it was") {
 TEST_CASE("upload and download: they are the backend's copies, under those names") {
   MinimalBackend backend("gpu");
   void* p = nullptr;
-  REQUIRE(tenon::detail::allocate_from(backend, 4, p) == Error::Ok);
+  REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 4, p) ==
+          Error::Ok);
   const int32_t five = 5;
   CHECK(tenon::detail::upload(backend, p, &five, 4) == Error::Ok);
   CHECK(backend.get<int32_t>(p, 0) == 5);
@@ -131,11 +132,13 @@ TEST_CASE("allocate_from: without memory it says whose, how much, and what the b
   MinimalBackend backend("gpu");
   backend.room = 100;
   void* p = &backend;
-  CHECK(tenon::detail::allocate_from(backend, 101, p) == Error::OutOfMemory);
+  CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 101, p) ==
+        Error::OutOfMemory);
   CHECK(p == nullptr);
   CHECK(last() == "backend gpu has no memory for 101 bytes");
   backend.refusal = "it has 100";
-  CHECK(tenon::detail::allocate_from(backend, 102, p) == Error::OutOfMemory);
+  CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 102, p) ==
+        Error::OutOfMemory);
   CHECK(last() == "backend gpu has no memory for 102 bytes: it has 100");
   CHECK(backend.live_blocks() == 0);
 }
@@ -147,7 +150,8 @@ TEST_CASE("release_to: once the backend is gone, nothing is given back and nothi
   {
     MinimalBackend backend;
     state = tenon::detail::BackendAccess::state(backend);
-    REQUIRE(tenon::detail::allocate_from(backend, 4, p) == Error::Ok);
+    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 4, p) ==
+            Error::Ok);
   }
   tenon::detail::ReleaseToBackend{state, 4}(p);
   CHECK(told.count() == 1);

@@ -83,7 +83,8 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it") {
   CountingBackend inner;
   Wrapper wrapper(inner);
   void* p = nullptr;
-  REQUIRE(tenon::detail::allocate_from(wrapper, 8, p) == Error::Ok);
+  REQUIRE(tenon::detail::allocate_from(wrapper, tenon::detail::known_state(wrapper), 8, p) ==
+          Error::Ok);
   CHECK(wrapper.live_blocks() == 1);
   CHECK(inner.live_blocks() == 0);
   tenon::detail::release_to(tenon::detail::BackendAccess::state(wrapper), p, 8);

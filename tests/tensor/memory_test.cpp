@@ -10,6 +10,7 @@
 #include "tenon/tensor/draft.h"
 
 using tenon::Error;
+using tenon::detail::known_state;
 using tenon::detail::NewMemory;
 using tests::MinimalBackend;
 
@@ -56,7 +57,8 @@ TEST_CASE("take_backend_memory: the draft is the backend's, and owns its memory"
   MinimalBackend backend;
   {
     tenon::detail::ImplFields made;
-    REQUIRE(tenon::detail::take_backend_memory(backend, 24, made) == Error::Ok);
+    REQUIRE(tenon::detail::take_backend_memory(backend, known_state(backend), 24, made) ==
+            Error::Ok);
     CHECK(made.data != nullptr);
     CHECK(made.device == backend.device());
     CHECK(made.opaque);
@@ -71,7 +73,7 @@ TEST_CASE("take_backend_memory: the draft is the backend's, and owns its memory"
 TEST_CASE("take_backend_memory: 0 bytes are none, and count nevertheless") {
   MinimalBackend backend;
   tenon::detail::ImplFields made;
-  REQUIRE(tenon::detail::take_backend_memory(backend, 0, made) == Error::Ok);
+  REQUIRE(tenon::detail::take_backend_memory(backend, known_state(backend), 0, made) == Error::Ok);
   CHECK(made.data == nullptr);
   CHECK(backend.live_blocks() == 1);
   CHECK(backend.calls["allocate"] == 0);
@@ -80,7 +82,8 @@ TEST_CASE("take_backend_memory: 0 bytes are none, and count nevertheless") {
 TEST_CASE("take_backend_memory: a template takes none") {
   tenon::TemplateBackend backend;
   tenon::detail::ImplFields made;
-  REQUIRE(tenon::detail::take_backend_memory(backend, 1000, made) == Error::Ok);
+  REQUIRE(tenon::detail::take_backend_memory(backend, known_state(backend), 1000, made) ==
+          Error::Ok);
   CHECK(made.data == nullptr);
   CHECK(made.is_template());
   CHECK(backend.live_blocks() == 1);

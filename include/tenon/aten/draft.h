@@ -176,7 +176,7 @@ class Draft {
 inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
 
 /// Starts a tensor, to be filled in. libtorch keeps metadata on the heap.
-inline Error start_draft(Draft&, Backend* = nullptr) noexcept { return Error::Ok; }
+inline Error start_draft(Draft&, BackendState* = nullptr) noexcept { return Error::Ok; }
 
 /// Starts a tensor that has host memory of its own.
 inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
@@ -192,8 +192,9 @@ inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) n
 }
 
 /// Starts a tensor that has memory of a backend's.
-inline Error start_backend_draft(Backend& backend, size_t nbytes, Draft& draft) noexcept {
-  return take_backend_memory(backend, nbytes, fields(draft));
+inline Error start_backend_draft(Backend& backend, BackendState* state, size_t nbytes,
+                                 Draft& draft) noexcept {
+  return take_backend_memory(backend, state, nbytes, fields(draft));
 }
 
 /// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
@@ -223,7 +224,7 @@ struct Slot;
 template <>
 struct Slot<TensorImplPtr> {
   Slot() noexcept = default;
-  explicit Slot(Backend*) noexcept {}
+  explicit Slot(BackendState*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept { return draft_.commit(); }
   TensorImplPtr take() noexcept { return TensorImplPtr(draft_.take()); }
@@ -234,7 +235,7 @@ struct Slot<TensorImplPtr> {
 template <>
 struct Slot<Tensor> {
   Slot() noexcept = default;
-  explicit Slot(Backend*) noexcept {}
+  explicit Slot(BackendState*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept { return draft_.commit(); }
   Tensor take() noexcept { return Tensor(draft_.take()); }
@@ -245,7 +246,7 @@ struct Slot<Tensor> {
 template <>
 struct Slot<TensorPtr> {
   Slot() noexcept = default;
-  explicit Slot(Backend*) noexcept {}
+  explicit Slot(BackendState*) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept {
     TENON_TRY(draft_.commit());

@@ -37,8 +37,8 @@ struct BackendState {
   bool opaque = false;
   SpinLock lock;  // for who asks
   Device device;
-  Backend* metadata = nullptr;  // metadata_backend()
-  char name[28] = {};           // of a backend that is gone
+  BackendState* metadata = nullptr;  // of metadata_backend()
+  char name[28] = {};                // of a backend that is gone
 
   void add() noexcept { one_thread ? static_cast<void>(++count) : users.add(); }
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
@@ -209,7 +209,8 @@ inline BackendState* known_state(Backend& backend) noexcept {
   if (state->is_known) return state;
   state->device = backend.device();
   state->opaque = backend.is_opaque();
-  state->metadata = backend.metadata_backend();
+  Backend* const metadata = backend.metadata_backend();
+  if (metadata != nullptr) state->metadata = metadata == &backend ? state : known_state(*metadata);
   Message name(state->name, sizeof state->name);
   name.put(backend.name());
 #if TENON_HAS_ATOMIC_BUILTINS

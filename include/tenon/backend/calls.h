@@ -99,10 +99,10 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
 }
 
 /// Memory of a backend, for a tensor: aligned like all of tenon's. With 0 bytes it is null, and
-/// counts nevertheless.
-inline Error allocate_from(Backend& backend, size_t nbytes, void*& data) noexcept {
+/// counts nevertheless. Without a `state` there is none.
+inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
+                           void*& data) noexcept {
   const ErrorTextGuard guard;
-  BackendState* const state = known_state(backend);
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {
     if (data != nullptr) backend.deallocate(std::exchange(data, nullptr), nbytes);
@@ -116,9 +116,7 @@ inline Error allocate_from(Backend& backend, size_t nbytes, void*& data) noexcep
 }
 
 /// Gives it back. When the backend is gone, so is the way to do that: then it stays allocated.
-/// Not inline: where GCC sees the malloc of a handle and guesses which backend this is, it warns of what
-/// that backend would do with the block, though the heap's blocks never come here.
-TENON_NOINLINE inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept {
+inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept {
   if (data != nullptr && state->backend != nullptr) state->backend->deallocate(data, nbytes);
   drop_state(state);
 }

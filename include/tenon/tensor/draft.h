@@ -45,15 +45,15 @@ TENON_LAZY void place_draft(void* block, Draft& draft) noexcept {
 }
 
 /// `text` is what the backend said, if anything.
-TENON_COLD inline Error fail_metadata(Backend* metadata, const char* what,
+TENON_COLD inline Error fail_metadata(const BackendState* metadata, const char* what,
                                       const char* text) noexcept {
   if (metadata == nullptr) return fail(Error::OutOfMemory, {"out of memory for ", what});
-  return fail(Error::OutOfMemory, {"backend ", metadata->name(), " has no memory for ", what,
-                                   *text == '\0' ? "" : ": ", text});
+  return fail(Error::OutOfMemory, {"backend ", metadata->backend->name(), " has no memory for ",
+                                   what, *text == '\0' ? "" : ": ", text});
 }
 
 /// Starts a tensor, to be filled in. Its impl is in the memory of `metadata`, if that is not null.
-TENON_LAZY Error start_draft(Draft& draft, Backend* metadata = nullptr) noexcept {
+TENON_LAZY Error start_draft(Draft& draft, BackendState* metadata = nullptr) noexcept {
   void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail_metadata(metadata, "a tensor", error_text().text);
@@ -62,16 +62,23 @@ TENON_LAZY Error start_draft(Draft& draft, Backend* metadata = nullptr) noexcept
   return Error::Ok;
 }
 
+/// Starts a tensor whose elements lie in one block with its impl.
+inline Error start_small_draft(size_t nbytes, BackendState* metadata, Draft& draft) noexcept {
+  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata, nbytes);
+  if (TENON_UNLIKELY(block == nullptr)) {
+    return fail_metadata(metadata, "a tensor", error_text().text);
+  }
+  place_draft(block, draft);
+  fields(draft).data = metadata_data(block, ImplAccess::kNodeSize);
+  fields(draft).ownership = Ownership::Owned;
+  return Error::Ok;
+}
+
 /// Starts a tensor that has host memory of its own.
 TENON_LAZY Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
   if (nbytes <= kMaxInlineBytes) {
-    void* const block =
-        allocate_metadata(ImplAccess::kNodeSize + nbytes + kDataAlignment - 1, nullptr);
-    if (TENON_UNLIKELY(block == nullptr)) return fail_metadata(nullptr, "a tensor", "");
-    place_draft(block, draft);
+    TENON_TRY(start_small_draft(nbytes, nullptr, draft));
     ImplFields& made = fields(draft);
-    made.data = align_up(static_cast<char*>(block) + ImplAccess::kNodeSize);
-    made.ownership = Ownership::Owned;
     if (contents == Contents::Zero) std::memset(made.data, 0, nbytes);
     return Error::Ok;
   }
@@ -88,11 +95,17 @@ TENON_LAZY Error start_owned_draft(size_t nbytes, Contents contents, Draft& draf
   return Error::Ok;
 }
 
-/// Starts a tensor that has memory of a backend's.
-TENON_LAZY TENON_NOINLINE Error start_backend_draft(Backend& backend, size_t nbytes,
-                                                    Draft& draft) noexcept {
-  TENON_TRY(start_draft(draft, metadata_of(backend)));
-  return take_backend_memory(backend, nbytes, fields(draft));
+/// Starts a tensor that has memory of a backend's, whose state is `state`.
+TENON_LAZY TENON_NOINLINE Error start_backend_draft(Backend& backend, BackendState* state,
+                                                    size_t nbytes, Draft& draft) noexcept {
+  BackendState* const metadata = metadata_of(state);
+  if (metadata != nullptr && metadata == state && nbytes <= kMaxInlineBytes) {
+    TENON_TRY(start_small_draft(nbytes, metadata, draft));
+    set_backend(*state, fields(draft));
+    return Error::Ok;
+  }
+  TENON_TRY(start_draft(draft, metadata));
+  return take_backend_memory(backend, state, nbytes, fields(draft));
 }
 
 /// Makes `made` keep the memory of `source` alive, and count as a borrow of it. A handle over a raw
@@ -130,7 +143,7 @@ struct Slot;
 template <>
 struct Slot<TensorImplPtr> {
   Slot() noexcept = default;
-  explicit Slot(Backend*) noexcept {}
+  explicit Slot(BackendState*) noexcept {}
   TensorImplPtr value;
   Draft& draft() noexcept { return value; }
   Error commit() const noexcept { return Error::Ok; }
@@ -139,7 +152,7 @@ struct Slot<TensorImplPtr> {
 template <>
 struct Slot<Tensor> {
   Slot() noexcept = default;
-  explicit Slot(Backend*) noexcept {}
+  explicit Slot(BackendState*) noexcept {}
   Tensor value;
   Draft& draft() noexcept { return ImplAccess::impl(value); }
   Error commit() const noexcept { return Error::Ok; }
@@ -148,9 +161,9 @@ struct Slot<Tensor> {
 template <>
 struct Slot<TensorPtr> {
   Slot() noexcept : value(new (std::nothrow) Tensor) {}
-  explicit Slot(Backend* backend) noexcept : value(new (backend) Tensor), metadata(backend) {}
+  explicit Slot(BackendState* origin) noexcept : value(new (origin) Tensor), metadata(origin) {}
   TensorPtr value;
-  Backend* metadata = nullptr;
+  BackendState* metadata = nullptr;
   Draft without_handle;
   Draft& draft() noexcept { return value != nullptr ? ImplAccess::impl(*value) : without_handle; }
   Error commit() const noexcept {

@@ -24,7 +24,9 @@ namespace detail {
 /// host's heap, the usual case, costs nothing for there being backends.
 struct OnHost {};
 struct InBackend {
+  explicit InBackend(Backend& asked) noexcept : backend(&asked), state(known_state(asked)) {}
   Backend* backend;
+  BackendState* state;  // null where it has no memory even for that
 };
 
 /// What a tensor is to have besides its shape.
@@ -45,7 +47,7 @@ inline Error start_owned(OnHost, size_t nbytes, Contents contents, Draft& draft)
   return start_owned_draft(nbytes, contents, draft);
 }
 inline Error start_owned(InBackend where, size_t nbytes, Contents, Draft& draft) noexcept {
-  return start_backend_draft(*where.backend, nbytes, draft);
+  return start_backend_draft(*where.backend, where.state, nbytes, draft);
 }
 
 /// Gives a new tensor its values: `make(data)` writes them to host memory, one after another.
@@ -85,7 +87,7 @@ class Made {
  public:
   Made() noexcept = default;
   /// With the handle in memory of `metadata`, unless that is null.
-  explicit Made(Backend* metadata) noexcept : slot_(metadata) {}
+  explicit Made(BackendState* metadata) noexcept : slot_(metadata) {}
 
   Draft& draft() noexcept { return slot_.draft(); }
 
@@ -115,7 +117,7 @@ class Made {
 template <class Out, class Make>
 TENON_NOINLINE Out create_in_backend(const char* function, const Making<InBackend>& making,
                                      const Make& make) {
-  Made<Out> made(metadata_of(*making.where.backend));
+  Made<Out> made(metadata_of(making.where.state));
   Error error = make(making, made);
   if (error == Error::Ok) error = made.commit();
   if (error == Error::Ok) {
@@ -132,7 +134,7 @@ template <class Out, class Make>
 Out create(const char* function, ScalarType type, TensorShapeDynamism dynamism, Backend* backend,
            const Make& make) {
   if (TENON_UNLIKELY(backend != nullptr)) {
-    return create_in_backend<Out>(function, {type, dynamism, {backend}}, make);
+    return create_in_backend<Out>(function, {type, dynamism, InBackend(*backend)}, make);
   }
   Made<Out> made;
   return made.finish(function, make(Making<OnHost>{type, dynamism, {}}, made));

@@ -286,7 +286,7 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
 }
 
 /// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a backend's.
-inline Backend* metadata_like(const TensorArg& source) noexcept {
+inline BackendState* metadata_like(const TensorArg& source) noexcept {
   return source.defined() ? metadata_of(fields(source).backend) : nullptr;
 }
 

@@ -39,8 +39,9 @@ inline Error allocate_on_host(size_t nbytes, NewMemory& memory) noexcept {
 }
 
 inline Error allocate_from(Backend& backend, size_t nbytes, NewMemory& memory) noexcept {
-  TENON_TRY(allocate_from(backend, nbytes, memory.data));
-  memory.release = Deleter(memory.data, ReleaseToBackend{BackendAccess::state(backend), nbytes});
+  BackendState* const state = known_state(backend);
+  TENON_TRY(allocate_from(backend, state, nbytes, memory.data));
+  memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
   return Error::Ok;
 }
 
@@ -51,12 +52,12 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
   made.opaque = state.opaque;
 }
 
-/// Gives `made` memory of a backend's; a template has none.
+/// Gives `made` memory of a backend's, whose state is `state`; a template has none.
 template <class Fields>
-Error take_backend_memory(Backend& backend, size_t nbytes, Fields& made) noexcept {
-  BackendState* const state = known_state(backend);
+Error take_backend_memory(Backend& backend, BackendState* state, size_t nbytes,
+                          Fields& made) noexcept {
   if (state != nullptr && state->device.type() == DeviceType::Template) nbytes = 0;
-  TENON_TRY(allocate_from(backend, nbytes, made.data));
+  TENON_TRY(allocate_from(backend, state, nbytes, made.data));
   set_backend(*state, made);
   // Built in place: moving what was just stored waits for the store buffer.
   made.deleter.emplace(made.data, ReleaseToBackend{state, nbytes});

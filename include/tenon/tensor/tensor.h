@@ -150,16 +150,16 @@ class Tensor {
     if (p == nullptr) detail::raise(Error::OutOfMemory, {"Tensor: out of memory for a handle"});
     return p;
   }
-  static void* operator new(size_t size, Backend* metadata) noexcept {
+  static void* operator new(size_t size, detail::BackendState* metadata) noexcept {
     return detail::allocate_metadata(size, metadata);
   }
   static void* operator new(size_t, void* place) noexcept { return place; }
-  static void operator delete(void* p) noexcept { detail::release_metadata(p, sizeof(Tensor)); }
+  static void operator delete(void* p) noexcept { detail::release_metadata(p); }
   static void operator delete(void* p, const std::nothrow_t&) noexcept {
-    detail::release_metadata(p, sizeof(Tensor));
+    detail::release_metadata(p);
   }
-  static void operator delete(void* p, Backend*) noexcept {
-    detail::release_metadata(p, sizeof(Tensor));
+  static void operator delete(void* p, detail::BackendState*) noexcept {
+    detail::release_metadata(p);
   }
   static void operator delete(void*, void*) noexcept {}
 

@@ -166,7 +166,7 @@ struct NodeAllocator {
     static_assert(sizeof(T) <= sizeof(TensorImpl) + 32, "control block larger than planned");
     return static_cast<T*>(block);
   }
-  void deallocate(T* p, size_t) noexcept { release_metadata(p, sizeof(TensorImpl) + 32); }
+  void deallocate(T* p, size_t) noexcept { release_metadata(p); }
   template <class U>
   friend bool operator==(const NodeAllocator& a, const NodeAllocator<U>& b) noexcept {
     return a.block == b.block;
