@@ -169,6 +169,16 @@
 #define TENON_THREAD_LOCAL thread_local
 #endif
 
+// glibc 2.32 and later say whether a process has but one thread.
+#if defined(__has_include)
+#if TENON_HAS_THREADS && __has_include(<sys/single_threaded.h>)
+#define TENON_HAS_SINGLE_THREADED 1
+#endif
+#endif
+#if !defined(TENON_HAS_SINGLE_THREADED)
+#define TENON_HAS_SINGLE_THREADED 0
+#endif
+
 // With OpenMP, large fills and copies are shared among threads.
 #if defined(_OPENMP)
 #define TENON_HAS_OPENMP 1

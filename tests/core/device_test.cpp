@@ -35,6 +35,7 @@ const Row kRows[] = {
     {DeviceType::WebGPU, 15, "webgpu", false},
     {DeviceType::Hexagon, 16, "hexagon", false},
     {DeviceType::MAIA, 17, "maia", false},
+    {DeviceType::Trn, 18, "trn", false},
     {DeviceType::Template, 127, "template", false},
 };
 

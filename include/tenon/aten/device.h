@@ -36,7 +36,7 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
 /// managed memory that of its GPU, Metal's is of type MPS, as in libtorch's own DLPack exchange,
 /// a program's own is PrivateUse1, and Meta, for Template, has no index.
-/// Errors: NotSupported for VPI, WebGPU, Hexagon and Expr, and for an index that c10's 8 bits cannot hold.
+/// Errors: NotSupported for VPI, WebGPU, Hexagon, Trn and Expr, and for an index that c10's 8 bits cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
   c10::DeviceType type = c10::DeviceType::CPU;
   switch (from.type()) {
@@ -56,6 +56,7 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
     case DeviceType::VPI:
     case DeviceType::WebGPU:
     case DeviceType::Hexagon:
+    case DeviceType::Trn:
     case DeviceType::Expr: return fail(Error::NotSupported, {"libtorch has no device for ", from});
   }
   if (TENON_UNLIKELY(type == c10::DeviceType::CPU)) {  // a number out of nowhere

@@ -202,6 +202,23 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.base = &source.tensor();
 }
 
+/// What does the same without being a tensor.
+class MemoryHold {
+ public:
+  /// For one that holds nothing yet.
+  Error hold(const TensorArg& source) noexcept {
+    return call_libtorch([&] {
+      storage_ = source.tensor().storage();
+      return Error::Ok;
+    });
+  }
+  /// Where the memory begins that is held; null for none.
+  void* origin() const noexcept { return storage_ ? storage_data(storage_, 0) : nullptr; }
+
+ private:
+  c10::Storage storage_;
+};
+
 /// An owner that does the same.
 inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   return call_libtorch([&] {

@@ -14,7 +14,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/generator.h"
-#include "tenon/core/optional_index.h"
+#include "tenon/core/optional.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 

@@ -24,7 +24,7 @@
 #include "tenon/core/generator.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
-#include "tenon/core/optional_index.h"
+#include "tenon/core/optional.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/byte_order.h"

@@ -12,7 +12,7 @@
 #include "tenon/core/dims.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/message.h"
-#include "tenon/core/optional_index.h"
+#include "tenon/core/optional.h"
 #include "tenon/core/scalar.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/cast.h"

@@ -18,7 +18,7 @@ namespace detail {
 /// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them a
 /// handle just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
-static_assert(sizeof(BackendState*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
+static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
 
 /// Where a backend's tensors keep theirs; null for the heap, and where the backend is gone.
 inline BackendState* metadata_of(const BackendState* state) noexcept {
@@ -45,7 +45,7 @@ inline void* allocate_metadata(size_t nbytes, BackendState* origin,
     block = std::malloc(kMetadataHeader + nbytes + data_nbytes);
     if (TENON_UNLIKELY(block == nullptr)) return nullptr;
   }
-  std::memcpy(block, &origin, sizeof origin);
+  std::memcpy(block, &origin, sizeof(void*));
   return static_cast<char*>(block) + kMetadataHeader;
 }
 
@@ -67,7 +67,7 @@ inline void release_metadata(void* p) noexcept {
   if (p == nullptr) return;
   char* const data = static_cast<char*>(p);
   BackendState* origin = nullptr;
-  std::memcpy(&origin, data - kMetadataHeader, sizeof origin);
+  std::memcpy(&origin, data - kMetadataHeader, sizeof(void*));
   if (TENON_UNLIKELY(origin != nullptr)) return release_metadata_to(origin, data);
   std::free(data - kMetadataHeader);
 }

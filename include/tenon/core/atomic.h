@@ -10,17 +10,35 @@
 #if TENON_HAS_THREADS && !TENON_HAS_ATOMIC_BUILTINS
 #include <atomic>
 #endif
+#if TENON_HAS_SINGLE_THREADED
+#include <sys/single_threaded.h>
+#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// Whether the calling thread is known to be the only one of the process, where a plain step is as
+/// good as an atomic one and some 5 ns faster. std::shared_ptr counts in the same way.
+inline bool is_single_threaded() noexcept {
+#if TENON_HAS_SINGLE_THREADED
+  return ::__libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
 
 /// Counts those who come and go, on any thread. What they did is over for who reads that they left.
 class AtomicCount {
  public:
 #if TENON_HAS_THREADS && TENON_HAS_ATOMIC_BUILTINS
-  void add() noexcept { __atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED); }
+  void add() noexcept {
+    is_single_threaded() ? static_cast<void>(++count_)
+                         : static_cast<void>(__atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED));
+  }
   /// The count that is left.
-  int32_t remove() noexcept { return __atomic_sub_fetch(&count_, 1, __ATOMIC_ACQ_REL); }
+  int32_t remove() noexcept {
+    return is_single_threaded() ? --count_ : __atomic_sub_fetch(&count_, 1, __ATOMIC_ACQ_REL);
+  }
   int32_t get() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
 #else
   void add() noexcept { ++count_; }

@@ -28,6 +28,7 @@ enum class DeviceType : int32_t {
   WebGPU = 15,
   Hexagon = 16,
   MAIA = 17,
+  Trn = 18,        ///< AWS Trainium
   Expr = 126,      ///< expressions instead of data; DLPack has neither this nor the next
   Template = 127,  ///< shape and type without data
 };
@@ -50,6 +51,7 @@ constexpr const char* toString(DeviceType type) noexcept {
     case DeviceType::WebGPU: return "webgpu";
     case DeviceType::Hexagon: return "hexagon";
     case DeviceType::MAIA: return "maia";
+    case DeviceType::Trn: return "trn";
     case DeviceType::Expr: return "expr";
     case DeviceType::Template: return "template";
   }
@@ -62,8 +64,8 @@ inline constexpr DeviceType kDeviceTypes[] = {
     DeviceType::CPU,      DeviceType::CUDA,    DeviceType::CUDAHost,    DeviceType::OpenCL,
     DeviceType::Vulkan,   DeviceType::Metal,   DeviceType::VPI,         DeviceType::ROCM,
     DeviceType::ROCMHost, DeviceType::ExtDev,  DeviceType::CUDAManaged, DeviceType::OneAPI,
-    DeviceType::WebGPU,   DeviceType::Hexagon, DeviceType::MAIA,        DeviceType::Expr,
-    DeviceType::Template};
+    DeviceType::WebGPU,   DeviceType::Hexagon, DeviceType::MAIA,        DeviceType::Trn,
+    DeviceType::Expr,     DeviceType::Template};
 
 /// The length of the match when `text` begins with all of `prefix`, else 0.
 inline size_t match_prefix(const char* text, const char* prefix) noexcept {

@@ -45,6 +45,12 @@ struct IsIntegerRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>
                                      decltype(std::end(std::declval<const C&>()))>>
     : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), AnyInteger> {};
 
+template <class C, class = void>
+struct HasSize : std::false_type {};
+template <class C>
+struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
+    : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
+
 /// Up to kMaxDims values of a trivial type T: kInline of them in the object, beyond that one heap
 /// block. It never throws: a list too long, or for which memory was out, becomes empty and keeps
 /// the reason in error(), so that a function which also takes ownership of data is entered, reports
@@ -181,7 +187,13 @@ class Dims : public detail::InlineArray<int64_t, 6> {
                                           !std::is_base_of_v<detail::InlineArray<int64_t, 6>, C>,
                                       int> = 0>
   Dims(const C& values) noexcept {
-    for (detail::AnyInteger v : values) push_back(v.value);
+    if constexpr (detail::HasSize<C>::value) {
+      if (!resize_for_overwrite(values.size())) return;
+      int64_t* out = data();
+      for (detail::AnyInteger v : values) *out++ = v.value;
+    } else {
+      for (detail::AnyInteger v : values) push_back(v.value);
+    }
   }
   /// The integers in [first, last).
   template <class It,

@@ -135,7 +135,8 @@ inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_ba
 ///
 /// Memory that others still borrow (views, Blobs, exports; of a view: what it is a view of) stays,
 /// and so does the tensor: InUse. A deleter runs; memory lent by raw pointer is let go of. Up to 1 KiB
-/// on the host's heap lies in one block with the metadata, and is released with that.
+/// on the host's heap or in a backend that keeps metadata, such as an arena, lies in one block with the
+/// metadata, and is released with that.
 /// Errors: InvalidState for an undefined tensor.
 /// Threads: the caller locks out all who use the tensor.
 /// Source: Nx.backend_deallocate.

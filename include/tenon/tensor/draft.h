@@ -63,7 +63,7 @@ TENON_LAZY Error start_draft(Draft& draft, BackendState* metadata = nullptr) noe
 }
 
 /// Starts a tensor whose elements lie in one block with its impl.
-inline Error start_small_draft(size_t nbytes, BackendState* metadata, Draft& draft) noexcept {
+TENON_LAZY Error start_small_draft(size_t nbytes, BackendState* metadata, Draft& draft) noexcept {
   void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata, nbytes);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail_metadata(metadata, "a tensor", error_text().text);
@@ -108,17 +108,44 @@ TENON_LAZY TENON_NOINLINE Error start_backend_draft(Backend& backend, BackendSta
   return take_backend_memory(backend, state, nbytes, fields(draft));
 }
 
-/// Makes `made` keep the memory of `source` alive, and count as a borrow of it. A handle over a raw
-/// TensorImpl* has nothing to keep: that memory is the caller's.
-inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
-  const ImplFields& from = fields(source);
-  if (from.base != nullptr) {
-    made.base = from.base;
-  } else if (source.tensor().use_count() != 0) {
-    made.base = source.tensor().impl();
-  }
-  if (made.base != nullptr) fields(made.base).borrows.add();
+/// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
+/// TensorImpl*, which has nothing to keep: that memory is the caller's.
+inline TensorImplPtr memory_base(const TensorArg& source) noexcept {
+  const TensorImplPtr& base = fields(source).base;
+  return base != nullptr ? base : source.tensor().impl();
 }
+
+/// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
+inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
+  TensorImplPtr base = memory_base(source);
+  if (base.use_count() == 0) return;
+  made.base = std::move(base);
+  fields(made.base).borrows.add();
+}
+
+/// What does the same without being a tensor.
+class MemoryHold {
+ public:
+  MemoryHold() noexcept = default;
+  MemoryHold(MemoryHold&&) noexcept = default;
+  MemoryHold& operator=(MemoryHold&&) = delete;
+  ~MemoryHold() {
+    if (base_ != nullptr) static_cast<void>(fields(base_).borrows.remove());
+  }
+
+  /// For one that holds nothing yet.
+  Error hold(const TensorArg& source) noexcept {
+    base_ = memory_base(source);
+    if (base_.use_count() == 0) base_ = nullptr;
+    if (base_ != nullptr) fields(base_).borrows.add();
+    return Error::Ok;
+  }
+  /// Where the memory begins that is held; null for none.
+  void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
+
+ private:
+  TensorImplPtr base_;
+};
 
 /// An owner that does the same, null where there is nothing to keep: a view without a shape.
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {

@@ -43,10 +43,10 @@ inline constexpr auto kNotAsked = [](Backend&, const auto&) noexcept {
 };
 
 /// Starts a tensor that has memory of its own. That of a backend is never zeroed.
-inline Error start_owned(OnHost, size_t nbytes, Contents contents, Draft& draft) noexcept {
+TENON_LAZY Error start_owned(OnHost, size_t nbytes, Contents contents, Draft& draft) noexcept {
   return start_owned_draft(nbytes, contents, draft);
 }
-inline Error start_owned(InBackend where, size_t nbytes, Contents, Draft& draft) noexcept {
+TENON_LAZY Error start_owned(InBackend where, size_t nbytes, Contents, Draft& draft) noexcept {
   return start_backend_draft(*where.backend, where.state, nbytes, draft);
 }
 

@@ -11,7 +11,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
-#include "tenon/core/optional_index.h"
+#include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/cast.h"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Optional: arguments that may be left out.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/config.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What is left out: no axis, no second size, no wish.
+struct None {};
+inline constexpr None none{};
+
+/// A T or `none`. Why not std::optional: its header costs more than all of this library's arguments, and
+/// any T would do as well that converts to a T: a flag takes only a bool here.
+template <class T>
+class Optional {
+ public:
+  constexpr Optional(None) noexcept {}
+  template <class V, std::enable_if_t<std::is_same_v<T, bool> ? std::is_same_v<V, bool>
+                                                              : std::is_convertible_v<V, T>,
+                                      int> = 0>
+  constexpr Optional(V value) : value_(static_cast<T>(value)), given_(true) {}
+
+  constexpr bool has_value() const noexcept { return given_; }
+  constexpr T value_or(T otherwise) const noexcept { return given_ ? value_ : otherwise; }
+
+ private:
+  T value_{};
+  bool given_ = false;
+};
+
+/// An axis or a size.
+using OptionalIndex = Optional<int64_t>;
+
+TENON_END_NAMESPACE

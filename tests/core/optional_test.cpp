@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/core/optional.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "support/catch.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+
+using tenon::none;
+using tenon::OptionalIndex;
+
+TEST_CASE("OptionalIndex: none has no value, and gives the other") {
+  constexpr OptionalIndex index = none;
+  STATIC_REQUIRE_FALSE(index.has_value());
+  STATIC_REQUIRE(index.value_or(7) == 7);
+}
+
+TEST_CASE("OptionalIndex: an integer is a value, 0 and negative ones too") {
+  constexpr OptionalIndex zero = 0;
+  STATIC_REQUIRE(zero.has_value());
+  STATIC_REQUIRE(zero.value_or(7) == 0);
+  constexpr OptionalIndex last = -1;
+  STATIC_REQUIRE(last.has_value());
+  STATIC_REQUIRE(last.value_or(7) == -1);
+  constexpr OptionalIndex large = INT64_MAX;
+  STATIC_REQUIRE(large.value_or(0) == INT64_MAX);
+}
+
+TEST_CASE("OptionalIndex: copies have the value") {
+  const OptionalIndex index = 3;
+  OptionalIndex copy = none;
+  CHECK_FALSE(copy.has_value());
+  copy = index;
+  CHECK(copy.value_or(0) == 3);
+}
+
+TEST_CASE("Optional: of a bool takes a bool and nothing that converts to one") {
+  using Flag = tenon::Optional<bool>;
+  STATIC_REQUIRE(Flag(true).value_or(false));
+  STATIC_REQUIRE_FALSE(Flag(false).value_or(true));
+  STATIC_REQUIRE(Flag(false).has_value());
+  STATIC_REQUIRE_FALSE(Flag(none).has_value());
+  STATIC_REQUIRE(Flag(none).value_or(true));
+  STATIC_REQUIRE(std::is_convertible_v<bool, Flag>);
+  STATIC_REQUIRE(std::is_convertible_v<tenon::None, Flag>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, int>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, double>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, const char*>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, void*>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, std::nullptr_t>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, tenon::Device>);
+}
+
+TEST_CASE("Optional: of a device takes whatever a Device is made of") {
+  using tenon::Device;
+  using tenon::DeviceType;
+  using Where = tenon::Optional<Device>;
+  CHECK(Where("cuda:1").value_or(Device()) == Device(DeviceType::CUDA, 1));
+  CHECK(Where(DeviceType::CUDAHost).value_or(Device()) == Device(DeviceType::CUDAHost));
+  CHECK(Where(Device()).has_value());
+  CHECK_FALSE(Where(none).has_value());
+  CHECK(Where(none).value_or("cuda:2") == Device("cuda:2"));
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Where, bool>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Where, int>);
+}
+
+TEST_CASE("Optional: what its value cannot be made of is an error of the value's") {
+  CHECK_ERROR(tenon::Error::InvalidArgument, "Device: \"moon\" is not a device",
+              tenon::Optional<tenon::Device>("moon"));
+}
