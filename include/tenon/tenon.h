@@ -14,6 +14,7 @@
 #include "tenon/core/generator.h"
 #include "tenon/core/half.h"
 #include "tenon/core/layout.h"
+#include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/core/scalar_type.h"
@@ -50,3 +51,4 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
+#include "tenon/exchange/dlpack.h"

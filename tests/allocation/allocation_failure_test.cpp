@@ -52,6 +52,15 @@ Outcome outcome_of(const tenon::TensorImplPtr& t) {
 Outcome outcome_of(const tenon::Blob& b) {
   return b.data != nullptr ? Outcome::Completed : Outcome::Wrong;
 }
+template <class Managed>
+Outcome outcome_of(Managed* dlpack) {
+  const std::unique_ptr<Managed, tenon::DLPackDeleter> drop(dlpack);
+  return drop != nullptr ? Outcome::Completed : Outcome::Wrong;
+}
+template <class Managed>
+Outcome outcome_of(const tenon::Result<Managed*>& result) {
+  return result.ok() ? outcome_of(*result) : outcome_of(result.error());
+}
 Outcome outcome_of(const std::vector<uint8_t>& bytes) {
   return bytes.empty() ? Outcome::Wrong : Outcome::Completed;
 }
@@ -495,6 +504,53 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
     fail_each(
         "try_from_blob with an owner", [&] { return tenon::try_from_blob(lent, Owner(calls)); },
         &calls, 1);
+  }
+}
+
+TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {
+  const auto flat = tenon::make_tensor_ptr({1, 2});
+  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
+  for (const tenon::TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    fail_each("to_dlpack", [&] { return tenon::to_dlpack(t); });
+    fail_each("try_to_dlpack", [&] { return tenon::try_to_dlpack(t); });
+    fail_each("to_dlpack_legacy", [&] { return tenon::to_dlpack_legacy(t); });
+    fail_each("try_to_dlpack_legacy", [&] { return tenon::try_to_dlpack_legacy(t); });
+    fail_each("to_dlpack, copy", [&] { return tenon::to_dlpack(t, true); });
+    fail_each("try_to_dlpack, copy", [&] { return tenon::try_to_dlpack(t, true); });
+    CHECK(t->use_count() == 1);
+    CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  }
+}
+
+TEST_CASE("out of memory: from_dlpack runs the deleter once") {
+  Calls calls;
+  alignas(8) static unsigned char memory[64] = {};
+  int64_t numbers[2][8] = {{1, 1, 1, 1, 1, 1, 2, 3}, {99, 99, 99, 99, 99, 99, 1, 2}};
+  for (const int rank : {2, 8}) {
+    for (const int offset : {0, 1}) {
+      tenon::DLManagedTensorVersioned lent{
+          {1, 3},
+          &calls,
+          [](tenon::DLManagedTensorVersioned* self) {
+            static_cast<Calls*>(self->manager_ctx)->deleter()(nullptr);
+          },
+          0,
+          {memory + offset,
+           {1, 0},
+           rank,
+           {0, 32, 1},
+           numbers[0] + 8 - rank,
+           numbers[1] + 8 - rank,
+           0}};
+      fail_each(
+          "from_dlpack", [&] { return tenon::from_dlpack(&lent); }, &calls, 1);
+      fail_each(
+          "try_from_dlpack", [&] { return tenon::try_from_dlpack(&lent); }, &calls, 1);
+      fail_each(
+          "from_dlpack, copy", [&] { return tenon::from_dlpack(&lent, true); }, &calls, 1);
+      fail_each(
+          "try_from_dlpack, copy", [&] { return tenon::try_from_dlpack(&lent, true); }, &calls, 1);
+    }
   }
 }
 

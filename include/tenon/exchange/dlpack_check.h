@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// What a DLPack struct must be to be a tensor: the rules, and check_dlpack().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/exchange/dlpack_types.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// A rule that a DLPack struct breaks.
+struct DLPackViolation {
+  Error error;  ///< what from_dlpack() gives for it
+  std::string message;
+};
+
+namespace detail {
+
+/// What anybody's struct says, read by the names of its members: their types may differ from tenon's.
+struct DLPackContents {
+  DLPackVersion version{1, 0};
+  uint64_t flags = 0;
+  DLTensor tensor{};
+
+  bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
+  size_t rank() const noexcept { return static_cast<size_t>(tensor.ndim); }
+  ArrayRef<int64_t> sizes() const noexcept { return {tensor.shape, rank()}; }
+  /// Empty for row-major ones.
+  ArrayRef<int64_t> strides() const noexcept {
+    return {tensor.strides, tensor.strides == nullptr ? 0 : rank()};
+  }
+};
+
+/// Of another major version, nothing but that is read.
+template <class Managed>
+DLPackContents read_dlpack(const Managed& from) noexcept {
+  DLPackContents read;
+  if constexpr (is_versioned_v<Managed>) {
+    read.version = {from.version.major, from.version.minor};
+    if (read.version.major != kDLPackVersion.major) return read;
+    read.flags = from.flags;
+  }
+  // One by one, which volatile enforces: a load of several members that were just stored one by one
+  // waits for the store buffer.
+  const volatile auto& t = from.dl_tensor;
+  read.tensor.data = t.data;
+  read.tensor.device.device_type = static_cast<int32_t>(t.device.device_type);
+  read.tensor.device.device_id = t.device.device_id;
+  read.tensor.ndim = t.ndim;
+  read.tensor.dtype.code = t.dtype.code;
+  read.tensor.dtype.bits = t.dtype.bits;
+  read.tensor.dtype.lanes = t.dtype.lanes;
+  read.tensor.shape = t.shape;
+  read.tensor.strides = t.strides;
+  read.tensor.byte_offset = t.byte_offset;
+  return read;
+}
+
+/// One row a type: what DLPack calls it.
+struct DLPackTypeRow {
+  ScalarType type;
+  uint8_t code;
+  uint8_t bits;
+};
+inline constexpr DLPackTypeRow kDLPackTypes[] = {
+    {ScalarType::Float, kDLFloat, 32},
+    {ScalarType::Byte, kDLUInt, 8},
+    {ScalarType::Char, kDLInt, 8},
+    {ScalarType::Short, kDLInt, 16},
+    {ScalarType::Int, kDLInt, 32},
+    {ScalarType::Long, kDLInt, 64},
+    {ScalarType::Half, kDLFloat, 16},
+    {ScalarType::Double, kDLFloat, 64},
+    {ScalarType::ComplexHalf, kDLComplex, 32},
+    {ScalarType::ComplexFloat, kDLComplex, 64},
+    {ScalarType::ComplexDouble, kDLComplex, 128},
+    {ScalarType::Bool, kDLBool, 8},
+    {ScalarType::BFloat16, kDLBfloat, 16},
+    {ScalarType::Float8_e5m2, kDLFloat8_e5m2, 8},
+    {ScalarType::Float8_e4m3fn, kDLFloat8_e4m3fn, 8},
+    {ScalarType::Float8_e5m2fnuz, kDLFloat8_e5m2fnuz, 8},
+    {ScalarType::Float8_e4m3fnuz, kDLFloat8_e4m3fnuz, 8},
+    {ScalarType::UInt16, kDLUInt, 16},
+    {ScalarType::UInt32, kDLUInt, 32},
+    {ScalarType::UInt64, kDLUInt, 64},
+};
+
+/// Undefined for what is no element type here.
+TENON_LAZY ScalarType type_from_dlpack(DLDataType type) noexcept {
+  if (type.lanes != 1) return ScalarType::Undefined;
+  for (const DLPackTypeRow& row : kDLPackTypes) {
+    if (row.code == type.code && row.bits == type.bits) return row.type;
+  }
+  return ScalarType::Undefined;
+}
+TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
+  for (const DLPackTypeRow& row : kDLPackTypes) {
+    if (row.type != type) continue;
+    out = {row.code, row.bits, 1};
+    return Error::Ok;
+  }
+  return fail(Error::NotSupported, {"DLPack has no element type ", type});
+}
+
+/// Whether DLPack has such a device; Expr and Template are tenon's alone.
+inline bool is_dlpack_device(int32_t type) noexcept {
+  if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
+  for (const DeviceType known : kDeviceTypes) {
+    if (static_cast<int32_t>(known) == type) {
+      return known != DeviceType::Expr && known != DeviceType::Template;
+    }
+  }
+  return false;
+}
+/// Whether `data` is a handle, to which no bytes can be added.
+constexpr bool has_dlpack_handles(DeviceType type) noexcept {
+  return type == DeviceType::OpenCL || type == DeviceType::Vulkan || type == DeviceType::Metal ||
+         type == DeviceType::WebGPU;
+}
+/// The index is 0 on all that the host reads, where producers do not agree on it.
+inline Device device_from_dlpack(DLDevice device) noexcept {
+  if (device.device_type == static_cast<int32_t>(DeviceType::CPU)) return Device();
+  const auto type = static_cast<DeviceType>(device.device_type);
+  return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
+}
+
+/// Whether sizes and strides stay within 64 bits, in bytes too. `row_major`, when they do, is whether
+/// the strides are just those of the sizes.
+TENON_LAZY Error check_dlpack_shape(const DLPackContents& from, size_t element_size,
+                                    bool& row_major) noexcept {
+  const ArrayRef<int64_t> sizes = from.sizes();
+  const ArrayRef<int64_t> strides = from.strides();
+  row_major = true;
+  DensePass pass;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    row_major = row_major && (strides.empty() || strides[d] == pass.product);
+    pass.take(sizes[d]);
+  }
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape(sizes, element_size);
+  if (row_major) return Error::Ok;
+  Extent extent;
+  TENON_TRY(compute_extent(sizes, strides, extent));
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(extent.max + 1, element_size, nbytes));
+  return compute_nbytes(extent.min, element_size, nbytes);
+}
+
+/// What is found on the way.
+struct DLPackShape {
+  ScalarType type = ScalarType::Undefined;
+  bool row_major = true;
+};
+
+/// Calls `found(error, {text…})` for each rule that is broken, until that returns false.
+template <class Found>
+void find_violations(const DLPackContents& from, DLPackShape& shape, const Found& found) {
+  const DLTensor& t = from.tensor;
+  if (from.version.major != kDLPackVersion.major) {
+    static_cast<void>(found(Error::NotSupported,
+                            {"the struct is of DLPack ", from.version.major, ".",
+                             from.version.minor, ", expected version ", kDLPackVersion.major}));
+    return;
+  }
+  const ScalarType type = shape.type = type_from_dlpack(t.dtype);
+  if (type == ScalarType::Undefined &&
+      !found(Error::NotSupported, {"there is no element type for DLPack's code ", int{t.dtype.code},
+                                   " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
+                                   t.dtype.lanes == 1 ? " lane" : " lanes"})) {
+    return;
+  }
+  const bool known_device = is_dlpack_device(t.device.device_type);
+  if (!known_device &&
+      !found(Error::NotSupported, {"tenon knows no device type ", t.device.device_type})) {
+    return;
+  }
+  if (known_device && t.device.device_id < 0) {
+    const Device device(static_cast<DeviceType>(t.device.device_type));
+    if (!device.is_host_accessible() &&
+        !found(Error::InvalidArgument, {"the device index is ", t.device.device_id})) {
+      return;
+    }
+  }
+  if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxDims) {
+    static_cast<void>(
+        found(Error::InvalidArgument, {"ndim is ", t.ndim, ", expected 0 to ", kMaxDims}));
+    return;
+  }
+  if (t.ndim > 0 && t.shape == nullptr) {
+    static_cast<void>(found(Error::InvalidArgument, {"the shape is null, ndim is ", t.ndim}));
+    return;
+  }
+  if (TENON_UNLIKELY(t.byte_offset > PTRDIFF_MAX ||
+                     t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) &&
+      !found(Error::InvalidArgument,
+             {"the byte offset ", t.byte_offset, " leads out of the address space"})) {
+    return;
+  }
+  const size_t element_size = type == ScalarType::Undefined ? 1 : elementSize(type);
+  const Error error = check_dlpack_shape(from, element_size, shape.row_major);
+  if (TENON_UNLIKELY(error != Error::Ok) && !found(error, {error_text().text})) return;
+  if (TENON_UNLIKELY(t.data == nullptr)) {
+    for (const int64_t size : from.sizes()) {
+      if (size <= 0) return;
+    }
+    static_cast<void>(
+        found(Error::InvalidArgument, {"the data is null, sizes are ", from.sizes()}));
+  }
+}
+
+/// The first of them, as an error.
+TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& shape) noexcept {
+  Error first = Error::Ok;
+  find_violations(from, shape, [&first](Error error, std::initializer_list<Part> text) noexcept {
+    first = fail(error, text);
+    return false;
+  });
+  return first;
+}
+
+}  // namespace detail
+
+/// Every rule of DLPack's that a struct breaks, whoever declared it; none for one that from_dlpack()
+/// takes. Neither consumed nor changed. Of another major version, nothing but the version is read.
+///
+/// Not looked at: whether the memory is there, and its alignment, which from_dlpack() mends by a copy.
+/// Leaves the last of them in last_error_message().
+/// Errors: std::bad_alloc.
+template <class Managed, detail::IfManaged<Managed> = 0>
+std::vector<DLPackViolation> check_dlpack(const Managed* managed) {
+  static_assert(detail::is_same_layout_v<Managed>, "this is another struct than DLPack's");
+  if (managed == nullptr) return {{Error::InvalidArgument, "the pointer is null"}};
+  std::vector<DLPackViolation> all;
+  detail::DLPackShape shape;
+  detail::find_violations(detail::read_dlpack(*managed), shape,
+                          [&](Error error, std::initializer_list<detail::Part> text) {
+                            static_cast<void>(detail::fail(error, text));
+                            all.push_back({error, last_error_message()});
+                            return true;
+                          });
+  return all;
+}
+
+TENON_END_NAMESPACE

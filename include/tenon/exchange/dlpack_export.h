@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// to_dlpack: a tensor's memory as a DLPack struct.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "tenon/backend/metadata.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/result.h"
+#include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_types.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/fields.h"
+#include "tenon/tensor/made.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/options.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What becomes of a read-only tensor where DLPack cannot say that it is one: before 1.0.
+enum class LegacyReadOnly : uint8_t {
+  Refuse,  ///< an error
+  Drop,    ///< whoever takes it has to know
+};
+
+namespace detail {
+
+/// A struct with what it refers to, in one block; sizes and strides follow.
+template <class Managed>
+struct DLPackExport {
+  Managed managed;
+  MemoryHold memory;
+
+  // Nothing is set: all of `managed` will be.
+  DLPackExport() noexcept {}  // NOLINT(modernize-use-equals-default)
+
+  static size_t nbytes(size_t rank) noexcept {
+    return sizeof(DLPackExport) + 2 * rank * sizeof(int64_t);
+  }
+  int64_t* shape() noexcept { return reinterpret_cast<int64_t*>(this + 1); }
+
+  static void release(Managed* self) noexcept {
+    auto* const block = static_cast<DLPackExport*>(self->manager_ctx);
+    block->~DLPackExport();
+    release_metadata(block);
+  }
+};
+
+/// Checks that DLPack has such tensors.
+TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {
+  TENON_TRY(type_to_dlpack(from.type, type));
+  if (TENON_UNLIKELY(from.is_template())) return fail_template(from, "the tensor");
+  const DeviceType device = from.device.type();
+  if (TENON_UNLIKELY(!is_dlpack_device(static_cast<int32_t>(device)))) {
+    return fail(Error::NotSupported, {"DLPack has no device ", from.device});
+  }
+  if (TENON_UNLIKELY(
+          from.backend != nullptr &&
+          (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible())))) {
+    return fail(Error::NotSupported, {"the tensor is in memory on ", from.device,
+                                      " that only its backend reaches, which DLPack cannot say"});
+  }
+  return check_has_data(from);
+}
+
+/// Fills anybody's struct. `origin` is where the memory begins that element 0 is in.
+template <class Managed>
+Error fill_export(const TensorFields& from, DLDataType type, const void* origin, int64_t* shape,
+                  Managed& managed) noexcept {
+  const size_t rank = from.layout.sizes.size();
+  for (size_t d = 0; d < rank; ++d) {
+    shape[d] = from.layout.sizes[d];
+    shape[rank + d] = from.layout.strides[d];
+  }
+  auto& t = managed.dl_tensor;
+  const Device device = from.device;
+  t.data = from.layout.numel == 0 ? nullptr : from.data;
+  t.byte_offset = 0;
+  if (TENON_UNLIKELY(has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr)) {
+    if (from.data < origin) {
+      return fail(Error::NotSupported, {"element 0 lies before what the handle on ", device,
+                                        " stands for, which DLPack cannot say"});
+    }
+    t.data = const_cast<void*>(origin);
+    t.byte_offset = static_cast<uint64_t>(static_cast<const char*>(from.data) -
+                                          static_cast<const char*>(origin));
+  }
+  t.device.device_type = static_cast<decltype(t.device.device_type)>(device.type());
+  t.device.device_id = device.is_host_accessible() ? 0 : device.index();
+  t.ndim = static_cast<int32_t>(rank);
+  t.dtype.code = type.code;
+  t.dtype.bits = type.bits;
+  t.dtype.lanes = type.lanes;
+  t.shape = shape;
+  t.strides = shape + rank;
+  return Error::Ok;
+}
+
+template <class Managed>
+Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexcept {
+  using Export = DLPackExport<Managed>;
+  static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
+                "this is another struct than DLPack's");
+  TENON_TRY(check_defined(source, "the tensor"));
+  const TensorFields& from = fields(source);
+  DLDataType type{};
+  TENON_TRY(check_export(from, type));
+  void* const block =
+      allocate_metadata(Export::nbytes(from.layout.sizes.size()), metadata_like(source));
+  if (TENON_UNLIKELY(block == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for the export"});
+  }
+  Export& made = *::new (block) Export;
+  made.managed.manager_ctx = &made;
+  made.managed.deleter = &Export::release;
+  Error error = made.memory.hold(source);
+  if (error == Error::Ok) {
+    error = fill_export(from, type, made.memory.origin(), made.shape(), made.managed);
+  }
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    Export::release(&made.managed);
+    return error;
+  }
+  if constexpr (is_versioned_v<Managed>) {
+    made.managed.version.major = kDLPackVersion.major;
+    made.managed.version.minor = kDLPackVersion.minor;
+    made.managed.flags = flags | (from.readonly ? kDLPackReadOnly : 0);
+  }
+  out = &made.managed;
+  return Error::Ok;
+}
+
+template <class Out, class Managed>
+Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
+  static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
+  Managed* made = nullptr;
+  if (!copy) return finish_value<Out>(function, make_export(t, 0, made), made);
+  if constexpr (IsResult<Out>::value) {
+    Result<Tensor> copied = clone<Result<Tensor>>(function, t, CreatorOptions());
+    if (!copied) return copied.error();
+    return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
+  } else {
+    const Tensor copied = clone<Tensor>(function, t, CreatorOptions());
+    return finish_value<Out>(function, make_export(copied, kDLPackIsCopied, made), made);
+  }
+}
+
+template <class Out, class Managed>
+Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly readonly) {
+  static_assert(!is_versioned_v<Managed>, "to_dlpack() makes structs with a version");
+  Managed* made = nullptr;
+  Error error = check_defined(t, "the tensor");
+  if (error == Error::Ok && readonly == LegacyReadOnly::Refuse && fields(t).readonly) {
+    error = fail(Error::NotSupported,
+                 {"the tensor is read-only, which DLPack cannot say before version 1; to_dlpack() "
+                  "does, LegacyReadOnly::Drop leaves it out"});
+  }
+  if (error == Error::Ok) error = make_export(t, 0, made);
+  return finish_value<Out>(function, error, made);
+}
+
+}  // namespace detail
+
+/// Describes a tensor's memory as DLPack does: `Managed` is tenon's struct or anybody's, such as
+/// dlpack.h's. Flags say whether it is read-only, and with `copy` that it is a copy.
+///
+/// Ownership: the caller calls the struct's deleter, once, or passes it on to whoever does; see
+/// DLPackPtr. It shares the memory, not the shape: it keeps the memory alive after the tensor is gone,
+/// and until it is released the tensor cannot grow (InUse), as with a view.
+/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates, expressions,
+/// memory that only a backend of the program's own reaches); OutOfMemory; with `copy` those of
+/// clone_tensor_ptr().
+/// Threads: the deleter may run on any thread, unless the memory's backend is used on one only.
+/// Nothing is synchronised. Cost: one allocation.
+/// Source: at::toDLPackVersioned.
+template <class Managed = DLManagedTensorVersioned>
+Managed* to_dlpack(TensorArg t, bool copy = false) {
+  return detail::export_dlpack<Managed*, Managed>("to_dlpack", t, copy);
+}
+template <class Managed = DLManagedTensorVersioned>
+Result<Managed*> try_to_dlpack(TensorArg t, bool copy = false) {
+  return detail::export_dlpack<Result<Managed*>, Managed>("try_to_dlpack", t, copy);
+}
+
+/// The same for whoever knows only DLPack before 1.0.
+/// Errors: NotSupported for a read-only tensor too, unless `readonly` says to drop the word.
+/// Source: at::toDLPack.
+template <class Managed = DLManagedTensor>
+Managed* to_dlpack_legacy(TensorArg t, LegacyReadOnly readonly = LegacyReadOnly::Refuse) {
+  return detail::export_legacy<Managed*, Managed>("to_dlpack_legacy", t, readonly);
+}
+template <class Managed = DLManagedTensor>
+Result<Managed*> try_to_dlpack_legacy(TensorArg t,
+                                      LegacyReadOnly readonly = LegacyReadOnly::Refuse) {
+  return detail::export_legacy<Result<Managed*>, Managed>("try_to_dlpack_legacy", t, readonly);
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// from_dlpack: a tensor over the memory of anybody's DLPack struct.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "tenon/backend/cpu.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_types.h"
+#include "tenon/kernels/copy.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/made.h"
+#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/options.h"
+#include "tenon/tensor/place.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A deleter that releases anybody's struct.
+template <class Managed>
+struct ReleaseDLPack {
+  Managed* managed;
+  void operator()(void*) const noexcept { DLPackDeleter()(managed); }
+};
+
+/// Where element 0 is. A handle stays what it is.
+inline void* first_element(const DLTensor& t) noexcept {
+  return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
+}
+
+/// Whether elements lie where a pointer to their type may point. A handle points nowhere, and what has
+/// no elements is never read.
+inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
+  const size_t part = elementSize(type) / (isComplexType(type) ? 2 : 1);
+  if (reinterpret_cast<uintptr_t>(first_element(from.tensor)) % part == 0) return true;
+  for (const int64_t size : from.sizes()) {
+    if (size == 0) return true;
+  }
+  return has_dlpack_handles(static_cast<DeviceType>(from.tensor.device.device_type));
+}
+
+/// What is to be done with a struct, once nothing but memory can be missing.
+struct DLPackPlan {
+  DLPackShape shape;
+  Device device;
+  bool aligned = true;
+  bool must_copy = false;
+};
+
+// Optional arguments go by reference: put together in a register, their parts would wait for the store
+// buffer.
+TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
+                             const Optional<Device>& asked, DLPackPlan& plan) noexcept {
+  TENON_TRY(check_dlpack_contents(from, plan.shape));
+  const DLTensor& t = from.tensor;
+  plan.device = device_from_dlpack(t.device);
+  const Device device = plan.device;
+  if (TENON_UNLIKELY(t.byte_offset != 0 && has_dlpack_handles(device.type()))) {
+    return fail(Error::NotSupported, {"byte offset ", t.byte_offset, " of memory on ", device,
+                                      ": a handle is no address to which it can be added"});
+  }
+  const bool moves = asked.value_or(device) != device;
+  plan.aligned = is_aligned(from, plan.shape.type);
+  plan.must_copy = copy.value_or(false) || moves || !plan.aligned;
+  if (TENON_UNLIKELY(plan.must_copy && !copy.value_or(true))) {
+    return moves ? fail(Error::NotSupported, {"the data is on ", device, ", was asked for on ",
+                                              asked.value_or(device), ", and copy is false"})
+                 : fail(Error::NotSupported, {"the data is not aligned for its elements, of ",
+                                              plan.shape.type, ", and copy is false"});
+  }
+  if (TENON_UNLIKELY(!plan.aligned && !device.is_host_accessible())) {
+    return fail(Error::NotSupported,
+                {"the data, on ", device, ", is not aligned for its elements"});
+  }
+  return Error::Ok;
+}
+
+/// A tensor over the memory, which `release` releases.
+TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
+                             TensorShapeDynamism dynamism, Deleter& release,
+                             Draft& draft) noexcept {
+  void* const data = first_element(from.tensor);
+  return make_from_pointer(
+      from.is_readonly() ? DataPtr(static_cast<const void*>(data)) : DataPtr(data),
+      Dims(from.sizes()), {}, plan.shape.row_major ? Dims() : Dims(from.strides()),
+      public_type(plan.shape.type), dynamism, plan.device, release, draft);
+}
+
+/// A copy of elements that lie where no pointer to their type may point: byte by byte.
+TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
+                                 TensorShapeDynamism dynamism, Draft& draft) noexcept {
+  const Making<OnHost> making{type, dynamism, {}};
+  const Dims sizes(from.sizes());
+  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
+  const Dims& dense = fields(draft).layout.strides;
+  const ArrayRef<int64_t> given = from.strides();
+  const auto size = static_cast<int64_t>(elementSize(type));
+  TensorView to{fields(draft).data, ScalarType::Byte, Device(), {}, {}};
+  TensorView in{first_element(from.tensor), ScalarType::Byte, Device(), {}, {}};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    // There may be 64 of them, which leaves none for the bytes, and their strides are of any value.
+    if (sizes[d] == 1) continue;
+    to.sizes.push_back(sizes[d]);
+    to.strides.push_back(dense[d] * size);
+    in.strides.push_back((given.empty() ? dense[d] : given[d]) * size);
+  }
+  to.sizes.push_back(size);
+  to.strides.push_back(1);
+  in.strides.push_back(1);
+  in.sizes = to.sizes;
+  for (const Dims* dims : {&to.sizes, &to.strides, &in.sizes, &in.strides}) {
+    TENON_TRY(check_dims("a shape", *dims));
+  }
+  copy_elements(to, in, CastMode::Checked);
+  return Error::Ok;
+}
+
+/// The same tensor as a copy, on `device`.
+template <class Out>
+TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
+                               const DLPackPlan& plan, Device device, TensorShapeDynamism dynamism,
+                               Deleter& release) {
+  Backend* backend = nullptr;
+  Error error = Error::Ok;
+  if (device != plan.device) {
+    backend = &host_backend();
+    if (!device.is_cpu()) error = find_registered(device, "the copy", backend);
+  }
+  if (error == Error::Ok && !plan.aligned && backend == nullptr) {
+    Made<Out> made;
+    return made.finish(function, copy_misaligned(from, plan.shape.type, dynamism, made.draft()));
+  }
+  DLPackContents source = from;
+  source.flags = 0;  // ATen has no read-only tensors, and the copy would be writable anyway
+  Made<Tensor> made;
+  if (error == Error::Ok) {
+    error = plan.aligned ? make_import(source, plan, dynamism, release, made.draft())
+                         : copy_misaligned(from, plan.shape.type, dynamism, made.draft());
+  }
+  if (error == Error::Ok) error = made.commit();
+  if (error != Error::Ok) return Made<Out>().finish(function, error);
+  const Tensor original = made.finish(function, Error::Ok);
+  return backend == nullptr ? clone<Out>(function, original, CreatorOptions())
+                            : clone<Out>(function, original, CreatorOptions(*backend));
+}
+
+template <class Out>
+Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
+                  const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
+  DLPackPlan plan;
+  Error error = plan_import(from, copy, device, plan);
+  if (TENON_UNLIKELY(error == Error::Ok && plan.must_copy)) {
+    return import_copy<Out>(function, from, plan, device.value_or(plan.device), dynamism, release);
+  }
+  Made<Out> made;
+  if (error == Error::Ok) error = make_import(from, plan, dynamism, release, made.draft());
+  return made.finish(function, error);
+}
+
+/// All that from_dlpack() checks before it takes over: when this is Ok, only memory can be missing.
+template <class Managed>
+Error check_dlpack_import(const Managed& managed, const Optional<bool>& copy,
+                          const Optional<Device>& device) noexcept {
+  DLPackPlan plan;
+  return plan_import(read_dlpack(managed), copy, device, plan);
+}
+
+}  // namespace detail
+
+template <class Out>
+struct FromDLPack {
+  const char* function;
+
+  /// A tensor over the memory that a DLPack struct describes, with or without a version, whoever
+  /// declared it: the same sizes, strides, dtype and device, read-only where it says so.
+  ///
+  /// `copy`: true for memory of its own, false to insist on that of the struct, none to copy only
+  /// what has to be: data that is not aligned for its elements, or that was asked for on another
+  /// `device`.
+  /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of the
+  /// memory is gone, or before this returns where it was copied or refused.
+  /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; NotSupported where a copy is
+  /// needed and `copy` is false, for a device without a registered backend to copy to or from, for
+  /// data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan, Metal,
+  /// WebGPU); OutOfMemory. Of another major version, only the deleter is called.
+  /// Threads: nothing is synchronised with a device's streams.
+  /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
+  template <class Managed, detail::IfManaged<Managed> = 0>
+  Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    static_assert(detail::is_same_layout_v<Managed>, "this is another struct than DLPack's");
+    if (managed == nullptr) {
+      return detail::Made<Out>().finish(
+          function, detail::fail(Error::InvalidArgument, {"the pointer is null"}));
+    }
+    Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});
+    return detail::import_dlpack<Out>(function, detail::read_dlpack(*managed), copy, device,
+                                      dynamism, release);
+  }
+  template <class Managed>
+  Out operator()(std::unique_ptr<Managed, DLPackDeleter> managed, Optional<bool> copy = none,
+                 Optional<Device> device = none,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    return (*this)(managed.release(), copy, device, dynamism);
+  }
+};
+
+inline constexpr FromDLPack<TensorPtr> from_dlpack{"from_dlpack"};
+inline constexpr FromDLPack<Result<TensorPtr>> try_from_dlpack{"try_from_dlpack"};
+
+TENON_END_NAMESPACE

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// Structs that others declared: tenon's are not needed, and a dlpack.h may come after tenon's header.
+#include "tenon/exchange/dlpack.h"
+
+#if __has_include(<dlpack/dlpack.h>)
+#include <dlpack/dlpack.h>
+#endif
+#if defined(USE_ATEN_LIB)
+#include <ATen/DLConvertor.h>
+#include <ATen/ops/arange.h>
+#undef CHECK  // c10's; Catch2's is meant
+#endif
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "exchange/dlpack_helpers.h"
+#include "support/catch.h"
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using tenon::DLPackDeleter;
+using tenon::Error;
+using tenon::from_dlpack;
+using tenon::make_tensor_ptr;
+using tenon::TensorPtr;
+using tenon::to_dlpack;
+using tenon::to_dlpack_legacy;
+using tests::Lent;
+using tests::values;
+using tests::Vector;
+
+// Somebody's own: other names, enumerations for numbers, and members that tenon does not know.
+namespace theirs {
+
+enum Kind { kHost = 1, kGpu = 2 };
+struct Where {
+  Kind device_type;
+  int device_id;
+};
+struct Type {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+};
+struct Array {
+  void* data;
+  Where device;
+  int ndim;
+  Type dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+};
+struct Old {
+  Array dl_tensor;
+  void* manager_ctx;
+  void (*deleter)(Old*);
+};
+struct Number {
+  uint32_t major, minor;
+};
+struct New {
+  Number version;
+  void* manager_ctx;
+  void (*deleter)(New*);
+  uint64_t flags;
+  Array dl_tensor;
+};
+
+}  // namespace theirs
+
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+template <class Managed>
+void check_given(Managed& managed, int& released) {
+  CHECK(tenon::check_dlpack(&managed).empty());
+  TensorPtr t = from_dlpack(&managed);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  CHECK(tests::sizes(t) == Vector{2, 3});
+  t.reset();
+  CHECK(released == 1);
+}
+
+}  // namespace
+
+TEST_CASE("dlpack foreign: structs of somebody's own are taken") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  Lent<theirs::New> lent(data, tests::kInt32, {2, 3}, {3, 1});
+  lent.managed.version = {1, 1};
+  check_given(lent.managed, lent.released);
+  Lent<theirs::Old> old(data, tests::kInt32, {2, 3});
+  check_given(old.managed, old.released);
+}
+
+TEST_CASE("dlpack foreign: structs of somebody's own are made") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  static_assert(std::is_same_v<decltype(to_dlpack<theirs::New>(t)), theirs::New*>);
+  static_assert(
+      std::is_same_v<decltype(tenon::try_to_dlpack<theirs::New>(t)), tenon::Result<theirs::New*>>);
+  const std::unique_ptr<theirs::New, DLPackDeleter> made(to_dlpack<theirs::New>(t));
+  CHECK(made->version.major == 1);
+  CHECK(made->version.minor == 3);
+  CHECK(made->flags == 0);
+  CHECK(made->dl_tensor.device.device_type == theirs::kHost);
+  CHECK(made->dl_tensor.device.device_id == 0);
+  CHECK(made->dl_tensor.data == tenon::const_data_ptr(t));
+  CHECK(tests::shape_of(made->dl_tensor) == Vector{2, 3});
+  const std::unique_ptr<theirs::Old, DLPackDeleter> old(to_dlpack_legacy<theirs::Old>(t));
+  CHECK(int{old->dl_tensor.dtype.bits} == 32);
+  CHECK(tests::strides_of(old->dl_tensor) == Vector{3, 1});
+}
+
+TEST_CASE("dlpack foreign: what they refuse or hold is released by their deleter, once") {
+  Lent<theirs::New> lent(nullptr, tests::kInt32, {2});
+  lent.managed.version = {1, 0};
+  CHECK(tenon::check_dlpack(lent.get()).size() == 1);
+  CHECK_ERROR(Error::InvalidArgument, "the data is null", from_dlpack(lent.get()));
+  CHECK(lent.released == 1);
+  Lent<theirs::New> later(nullptr, tests::kInt32, {2});
+  later.managed.version = {7, 0};
+  CHECK_ERROR(Error::NotSupported, "DLPack 7.0", from_dlpack(later.get()));
+  CHECK(later.released == 1);
+  Lent<theirs::Old> held(nullptr, tests::kInt32, {2});
+  { const std::unique_ptr<theirs::Old, DLPackDeleter> p(held.get()); }
+  CHECK(held.released == 1);
+}
+
+TEST_CASE("dlpack foreign: one's struct is another's, bit for bit") {
+  TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  // What a C interface does: a pointer passed on as another type of the same layout.
+  void* const p = to_dlpack(tenon::transpose(t, 0, 1));
+  t.reset();
+  auto* const as_theirs = static_cast<theirs::New*>(p);
+  CHECK(as_theirs->dl_tensor.ndim == 2);
+  const TensorPtr back = from_dlpack(as_theirs);
+  CHECK(values<int32_t>(back) == Ints{1, 4, 2, 5, 3, 6});
+  CHECK(tests::strides(back) == Vector{1, 3});
+}
+
+#if defined(DLPACK_MAJOR_VERSION)
+TEST_CASE("dlpack foreign: dlpack.h's structs are taken and made") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  Lent<::DLManagedTensorVersioned> lent(data, tests::kInt32, {2, 3}, {3, 1});
+  lent.managed.version = {1, 0};
+  check_given(lent.managed, lent.released);
+  Lent<::DLManagedTensor> old(data, tests::kInt32, {2, 3});
+  check_given(old.managed, old.released);
+
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  using Made = std::unique_ptr<::DLManagedTensorVersioned, DLPackDeleter>;
+  Made made(to_dlpack<::DLManagedTensorVersioned>(t));
+  CHECK(made->version.major == DLPACK_MAJOR_VERSION);
+  CHECK(made->dl_tensor.device.device_type == ::kDLCPU);
+  CHECK(int{made->dl_tensor.dtype.code} == int{::kDLInt});
+  CHECK(Made(to_dlpack<::DLManagedTensorVersioned>(t, true))->flags ==
+        DLPACK_FLAG_BITMASK_IS_COPIED);
+  CHECK(values<int32_t>(from_dlpack(std::move(made))) == Ints{1, 2, 3, 4, 5, 6});
+  const std::unique_ptr<::DLManagedTensor, DLPackDeleter> made_old(
+      to_dlpack_legacy<::DLManagedTensor>(t));
+  CHECK(made_old->dl_tensor.data == tenon::const_data_ptr(t));
+}
+
+TEST_CASE("dlpack foreign: dlpack.h's device numbers are tenon's", "[plain]") {
+  void* const address = reinterpret_cast<void*>(uintptr_t{4096});
+  const auto device_of = [&](const char* name) {
+    const TensorPtr t =
+        tenon::for_blob(address, {2}, tenon::ScalarType::Int).device(name).make_tensor_ptr();
+    return std::unique_ptr<::DLManagedTensor, DLPackDeleter>(to_dlpack_legacy<::DLManagedTensor>(t))
+        ->dl_tensor.device.device_type;
+  };
+  CHECK(device_of("cuda") == ::kDLCUDA);
+  CHECK(device_of("cuda_host") == ::kDLCUDAHost);
+  CHECK(device_of("cuda_managed") == ::kDLCUDAManaged);
+  CHECK(device_of("rocm") == ::kDLROCM);
+  CHECK(device_of("rocm_host") == ::kDLROCMHost);
+  CHECK(device_of("opencl") == ::kDLOpenCL);
+  CHECK(device_of("vulkan") == ::kDLVulkan);
+  CHECK(device_of("metal") == ::kDLMetal);
+  CHECK(device_of("ext_dev") == ::kDLExtDev);
+  CHECK(device_of("oneapi") == ::kDLOneAPI);
+  CHECK(device_of("webgpu") == ::kDLWebGPU);
+  CHECK(device_of("hexagon") == ::kDLHexagon);
+}
+#endif
+
+#if TENON_ATEN_MODE
+TEST_CASE("dlpack foreign: at::fromDLPack takes a struct of ours, and releases it once") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  tests::Calls calls;
+  TensorPtr t = tenon::from_blob(data, {2, 3}, tenon::ScalarType::Int, calls.deleter());
+  {
+    at::Tensor a = at::fromDLPack(to_dlpack_legacy<::DLManagedTensor>(tenon::transpose(t, 0, 1)));
+    t.reset();
+    CHECK(calls.count == 0);
+    CHECK(a.data_ptr() == data);
+    CHECK(a.sizes().vec() == Vector{3, 2});
+    CHECK(a.strides().vec() == Vector{1, 3});
+    CHECK(a.scalar_type() == at::kInt);
+  }
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("dlpack foreign: from_dlpack takes at::toDLPack's struct, and releases it once") {
+  at::Tensor a = at::arange(6, at::kInt);
+  const void* const data = a.data_ptr();
+  TensorPtr t = from_dlpack(at::toDLPack(a));
+  CHECK(tenon::const_data_ptr(t) == data);
+  a = at::Tensor();
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
+  t.reset();
+  a = at::arange(6, at::kInt);
+  t = from_dlpack(at::toDLPack(a));
+  t.reset();
+  CHECK(a.storage().use_count() == 1);
+}
+#endif
+
+#if TENON_ATEN_MODE && defined(DLPACK_MAJOR_VERSION)
+TEST_CASE("dlpack foreign: ATen's structs with a version go both ways") {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  tests::Calls calls;
+  TensorPtr t = tenon::from_blob(data, {2, 3}, tenon::ScalarType::Int, calls.deleter());
+  {
+    const at::Tensor a = at::fromDLPackVersioned(to_dlpack<::DLManagedTensorVersioned>(t));
+    t.reset();
+    CHECK(a.data_ptr() == data);
+    CHECK(a.strides().vec() == Vector{3, 1});
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 1);
+  const at::Tensor a = at::arange(6, at::kInt).view({2, 3}).t();
+  const auto users = a.storage().use_count();  // a view of ATen's keeps its base
+  t = from_dlpack(at::toDLPackVersioned(a));
+  CHECK(tenon::const_data_ptr(t) == a.data_ptr());
+  CHECK(tests::strides(t) == Vector{1, 3});
+  CHECK(values<int32_t>(t) == Ints{0, 3, 1, 4, 2, 5});
+  t.reset();
+  CHECK(a.storage().use_count() == users);
+}
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Structs that nobody should hand over: made at random, and mutated from right ones. Whatever they say,
+// they are released once, nothing else happens, and check_dlpack() and from_dlpack() agree.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "exchange/dlpack_helpers.h"
+#include "support/catch.h"
+#include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/access.h"
+#include "tensor/helpers.h"
+
+using tenon::Error;
+using tenon::from_dlpack;
+using tenon::none;
+using tenon::TensorPtr;
+using tenon::try_from_dlpack;
+using tests::Lent;
+using tests::Random;
+using tests::Vector;
+
+namespace {
+
+using Legacy = tenon::DLManagedTensor;
+using Versioned = tenon::DLManagedTensorVersioned;
+
+alignas(64) unsigned char memory[4096];
+
+template <class T, size_t N>
+T pick(Random& random, const T (&values)[N]) {
+  return values[random.between(0, int64_t{N} - 1)];
+}
+
+constexpr int64_t kNumbers[] = {0,
+                                1,
+                                1,
+                                2,
+                                3,
+                                4,
+                                -1,
+                                -2,
+                                63,
+                                64,
+                                65,
+                                255,
+                                INT32_MAX,
+                                INT32_MIN,
+                                INT64_MAX,
+                                INT64_MIN,
+                                int64_t{1} << 61,
+                                INT64_MAX / 2 + 1};
+
+// Changes one member to something that may be wrong.
+template <class Managed>
+void mutate(Lent<Managed>& lent, Random& random) {
+  auto& t = lent.tensor();
+  switch (random.between(0, 11)) {
+    case 0: t.data = reinterpret_cast<void*>(static_cast<uintptr_t>(pick(random, kNumbers))); break;
+    case 1: t.data = nullptr; break;
+    case 2: lent.set_device(static_cast<int32_t>(random.between(-1, 20)), 0); break;
+    case 3:
+      lent.set_device(static_cast<int32_t>(random.between(1, 3)),
+                      static_cast<int32_t>(random.between(-2, 2)));
+      break;
+    case 4: {
+      // Never more than there are entries, but for what has to be refused before they are read.
+      const auto rank = static_cast<int64_t>(lent.shape.size());
+      constexpr int32_t kWrong[] = {-1, INT32_MIN, 65, INT32_MAX};
+      t.ndim = random.between(0, 1) == 0 ? static_cast<int32_t>(random.between(0, rank))
+                                         : pick(random, kWrong);
+      break;
+    }
+    case 5: t.dtype.code = static_cast<uint8_t>(random.between(0, 20)); break;
+    case 6: t.dtype.bits = static_cast<uint8_t>(random.between(0, 255)); break;
+    case 7: t.dtype.lanes = static_cast<uint16_t>(random.between(0, 3)); break;
+    case 8:
+      if (!lent.shape.empty()) {
+        const auto d =
+            static_cast<size_t>(random.between(0, static_cast<int64_t>(lent.shape.size()) - 1));
+        lent.shape[d] = pick(random, kNumbers);
+      }
+      break;
+    case 9:
+      if (!lent.strides.empty()) {
+        const auto d =
+            static_cast<size_t>(random.between(0, static_cast<int64_t>(lent.strides.size()) - 1));
+        lent.strides[d] = pick(random, kNumbers);
+      }
+      break;
+    case 10: (random.between(0, 1) == 0 ? t.shape : t.strides) = nullptr; break;
+    default: t.byte_offset = static_cast<uint64_t>(pick(random, kNumbers)); break;
+  }
+  if constexpr (std::is_same_v<Managed, Versioned>) {
+    if (random.between(0, 9) == 0) {
+      lent.managed.version.major = static_cast<uint32_t>(random.between(0, 3));
+    }
+    if (random.between(0, 9) == 0) {
+      lent.managed.flags = static_cast<uint64_t>(pick(random, kNumbers));
+    }
+  }
+}
+
+// A struct that is right.
+template <class Managed>
+struct Right {
+  static Vector draw(Random& random, size_t rank, int64_t low, int64_t high) {
+    Vector v;
+    for (size_t d = 0; d < rank; ++d) v.push_back(random.between(low, high));
+    return v;
+  }
+  explicit Right(Random& random)
+      : rank(static_cast<size_t>(random.between(0, 4))),
+        lent(memory + 2048, tests::kInt32, draw(random, rank, 0, 3),
+             random.between(0, 3) == 0 ? Vector() : draw(random, rank, -9, 9)) {}
+  size_t rank;
+  Lent<Managed> lent;
+};
+
+struct Counts {
+  int taken = 0;
+  int refused = 0;
+  int violations = 0;
+};
+
+// Imports a struct, without looking at its memory, and tells what came of it.
+template <class Managed>
+void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
+  const auto violations = tenon::check_dlpack(lent.get());
+  REQUIRE(lent.released == 0);
+  const Vector shape(lent.shape);
+  const auto rank = static_cast<size_t>(lent.tensor().ndim);
+  tenon::Result<TensorPtr> made = try_from_dlpack(lent.get(), copy);
+  if (!violations.empty()) {
+    ++counts.violations;
+    REQUIRE(made.error() == violations[0].error);
+    REQUIRE(made.message() == "try_from_dlpack: " + violations[0].message);
+  }
+  if (!made.ok()) {
+    // Beyond the rules there are misaligned data, offsets of handles, and what ATen does not have.
+    ++counts.refused;
+    REQUIRE((!violations.empty() || made.error() == Error::NotSupported));
+    REQUIRE(lent.released == 1);
+    return;
+  }
+  ++counts.taken;
+  TensorPtr t = std::move(*made);
+  REQUIRE(tests::sizes(t) == Vector(shape.begin(), shape.begin() + static_cast<int64_t>(rank)));
+  REQUIRE(lent.released == 0);
+  {
+    tenon::DLPackPtr again(tenon::to_dlpack(t));
+    t.reset();
+    REQUIRE(tenon::check_dlpack(again.get()).empty());
+    REQUIRE(lent.released == 0);
+  }
+  REQUIRE(lent.released == 1);
+}
+
+template <class Managed>
+Counts mutations(uint64_t seed) {
+  Random random{seed};
+  Counts counts;
+  for (int i = 0; i < 5000; ++i) {
+    Right<Managed> right(random);
+    const int64_t count = random.between(0, 4);
+    for (int64_t n = 0; n < count; ++n) mutate(right.lent, random);
+    import(right.lent, false, counts);
+  }
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("dlpack: mutated structs are taken or refused as check_dlpack says, and released once") {
+  const Counts counts = mutations<Versioned>(1);
+  CHECK(counts.taken > 500);
+  CHECK(counts.refused > 500);
+  CHECK(counts.violations > 500);
+  CHECK(counts.taken + counts.refused == 5000);
+}
+
+TEST_CASE("dlpack: mutated structs without a version, too") {
+  const Counts counts = mutations<Legacy>(2);
+  CHECK(counts.taken > 500);
+  CHECK(counts.refused > 500);
+}
+
+TEST_CASE("dlpack: structs of random bytes are refused or taken, and released once") {
+  Random random{3};
+  Counts counts;
+  for (int i = 0; i < 20000; ++i) {
+    Lent<> lent(memory, tests::kInt32, Vector(64, 1), Vector(64, 1));
+    Versioned bytes;
+    auto* const to = reinterpret_cast<unsigned char*>(&bytes);
+    for (size_t n = 0; n < sizeof bytes; ++n) {
+      to[n] = static_cast<unsigned char>(random.between(0, 255));
+    }
+    // What a consumer cannot but believe: where the deleter and the lists are.
+    bytes.manager_ctx = lent.managed.manager_ctx;
+    bytes.deleter = lent.managed.deleter;
+    bytes.dl_tensor.shape = lent.managed.dl_tensor.shape;
+    bytes.dl_tensor.strides = lent.managed.dl_tensor.strides;
+    // Else the first check would refuse them all.
+    if (i % 8 != 0) bytes.version.major = 1;
+    if (i % 8 > 1) bytes.dl_tensor.dtype = tests::kInt32;
+    if (i % 8 > 2) bytes.dl_tensor.device = {1, bytes.dl_tensor.device.device_id};
+    if (i % 8 > 3) bytes.dl_tensor.ndim &= 63;
+    if (i % 8 > 4) bytes.dl_tensor.byte_offset >>= 40;
+    lent.managed = bytes;
+    import(lent, false, counts);
+  }
+  CHECK(counts.taken > 100);
+  CHECK(counts.refused > 10000);
+}
+
+TEST_CASE(
+    "dlpack: right structs at any alignment are taken, with the elements that they describe") {
+  Random random{4};
+  for (size_t i = 0; i < sizeof memory; ++i) {
+    memory[i] = static_cast<unsigned char>(random.between(0, 255));
+  }
+  int misaligned = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto rank = static_cast<size_t>(random.between(0, 5));
+    Vector sizes;
+    Vector strides;
+    for (size_t d = 0; d < rank; ++d) {
+      sizes.push_back(random.between(0, 3));
+      strides.push_back(random.between(TENON_ATEN_MODE ? 0 : -9, 9));
+    }
+    unsigned char* const first = memory + 2048 + random.between(-8, 8);
+    Lent<> lent(first, tests::kInt32, sizes, strides);
+    lent.tensor().byte_offset = static_cast<uint64_t>(random.between(0, 16));
+    const unsigned char* const start = first + lent.tensor().byte_offset;
+    // The elements, read one by one.
+    std::vector<int32_t> expected;
+    int64_t numel = 1;
+    for (const int64_t size : sizes) numel *= size;
+    for (int64_t n = 0; n < numel; ++n) {
+      int64_t left = n;
+      int64_t offset = 0;
+      for (size_t d = rank; d-- > 0;) {
+        offset += left % sizes[d] * strides[d];
+        left /= sizes[d];
+      }
+      int32_t value = 0;
+      std::memcpy(&value, start + offset * 4, 4);
+      expected.push_back(value);
+    }
+    misaligned += reinterpret_cast<uintptr_t>(start) % 4 != 0 ? 1 : 0;
+    const bool copies = random.between(0, 1) == 1;
+    TensorPtr t = copies ? from_dlpack(lent.get(), true) : from_dlpack(lent.get());
+    REQUIRE(tests::sizes(t) == sizes);
+    REQUIRE(tests::values<int32_t>(t) == expected);
+    t.reset();
+    REQUIRE(lent.released == 1);
+  }
+  CHECK(misaligned > 1000);
+}

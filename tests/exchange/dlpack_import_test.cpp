@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: MIT
+// from_dlpack: what becomes of a struct. What is wrong with one is in dlpack_check_test.cpp.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backend/helpers.h"
+#include "exchange/dlpack_helpers.h"
+#include "support/catch.h"
+#include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/backend.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/format.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::DLPackLegacyPtr;
+using tenon::DLPackPtr;
+using tenon::Error;
+using tenon::from_dlpack;
+using tenon::none;
+using tenon::ScalarType;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tenon::to_dlpack;
+using tenon::try_from_dlpack;
+using tests::kBool8;
+using tests::kFloat32;
+using tests::kInt32;
+using tests::Lent;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+
+namespace {
+
+using Legacy = tenon::DLManagedTensor;
+using Versioned = tenon::DLManagedTensorVersioned;
+using Ints = std::vector<int32_t>;
+using FromDLPack = decltype(from_dlpack);
+
+static_assert(std::is_same_v<decltype(from_dlpack(std::declval<Versioned*>())), TensorPtr>);
+static_assert(
+    std::is_same_v<decltype(try_from_dlpack(std::declval<Legacy*>())), tenon::Result<TensorPtr>>);
+static_assert(!std::is_invocable_v<FromDLPack, void*>);
+static_assert(!std::is_invocable_v<FromDLPack, tenon::DLTensor*>);
+static_assert(!std::is_invocable_v<FromDLPack, Versioned*, int>, "copy takes only a bool");
+
+void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
+
+// What such a struct's elements are, read one by one.
+Ints read(int32_t* data, const Vector& shape, const Vector& steps) {
+  Lent<> lent(data, kInt32, shape, steps);
+  Lent<Legacy> legacy(data, kInt32, shape, steps);
+  const Ints all = values<int32_t>(from_dlpack(lent.get()));
+  CHECK(lent.released == 1);
+  CHECK(values<int32_t>(from_dlpack(legacy.get())) == all);
+  CHECK(legacy.released == 1);
+  return all;
+}
+
+// That a struct is refused with this error, by either form, and released once.
+template <class Managed>
+void check_refused(Lent<Managed>& lent, Error error, const char* words) {
+  Managed as_given = lent.managed;
+  const Vector shape = lent.shape;
+  const Vector steps = lent.strides;
+  CHECK_ERROR(error, words, from_dlpack(lent.get()));
+  CHECK(lent.released == 1);
+  lent.managed = as_given;
+  std::copy(shape.begin(), shape.end(), lent.shape.begin());
+  std::copy(steps.begin(), steps.end(), lent.strides.begin());
+  const auto failed = try_from_dlpack(lent.get());
+  CHECK(failed.error() == error);
+  CHECK(tests::contains(failed.message(), words));
+  CHECK(lent.released == 2);
+}
+
+}  // namespace
+
+TEST_CASE("from_dlpack: is a DYNAMIC_BOUND tensor over the struct's memory") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Lent<> lent(data, kInt32, {2, 3}, {3, 1});
+  TensorPtr t = from_dlpack(lent.get());
+  CHECK(tenon::const_data_ptr(t) == data);
+  CHECK(t->scalar_type() == ScalarType::Int);
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(t->is_contiguous());
+  CHECK(tenon::device(t) == Device());
+  CHECK(tenon::ownership(t) == tenon::Ownership::Adopted);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
+  tenon::mutable_data_ptr<int32_t>(t)[0] = 7;
+  CHECK(data[0] == 7);
+  CHECK(lent.released == 0);
+  t.reset();
+  CHECK(lent.released == 1);
+}
+
+TEST_CASE("from_dlpack: takes a dynamism") {
+  int32_t data[2] = {};
+  Lent<> lent(data, kInt32, {2}, {1});
+  const TensorPtr t = from_dlpack(lent.get(), none, none, TensorShapeDynamism::STATIC);
+  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::STATIC);
+  Lent<> other(data, kInt32, {2}, {1});
+  const TensorPtr copy = from_dlpack(other.get(), true, none, TensorShapeDynamism::DYNAMIC);
+  CHECK(tenon::shape_dynamism(copy) == TensorShapeDynamism::DYNAMIC);
+}
+
+TEST_CASE("from_dlpack: a struct without a version is taken as well") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Lent<Legacy> lent(data, kInt32, {3, 2}, {1, 3});
+  TensorPtr t = from_dlpack(lent.get());
+  CHECK(values<int32_t>(t) == Ints{0, 3, 1, 4, 2, 5});
+  CHECK_FALSE(tenon::is_readonly(t));
+  t.reset();
+  CHECK(lent.released == 1);
+}
+
+TEST_CASE("from_dlpack: of another major version it calls the deleter, and touches nothing else") {
+  for (const uint32_t major : {0u, 2u, UINT32_MAX}) {
+    Lent<> lent(nullptr, kFloat32, {2});
+    lent.managed.version = {major, 0};
+    lent.tensor().ndim = 64;
+    lent.tensor().shape = reinterpret_cast<int64_t*>(uintptr_t{8});
+    lent.tensor().strides = reinterpret_cast<int64_t*>(uintptr_t{8});
+    check_refused(lent, Error::NotSupported, "from_dlpack: the struct is of DLPack ");
+  }
+}
+
+TEST_CASE("from_dlpack: a higher minor version and unknown flags are taken") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  lent.managed.version = {1, 99};
+  lent.managed.flags = 0xf0;
+  CHECK(values<int32_t>(from_dlpack(lent.get())) == Ints{1, 2});
+}
+
+TEST_CASE("from_dlpack: an unknown type, an unknown device and several lanes are refused") {
+  float data[4] = {};
+  Lent<> opaque(data, {3, 64, 1}, {2}, {1});
+  check_refused(opaque, Error::NotSupported, "from_dlpack: there is no element type");
+  Lent<> vectors(data, {2, 32, 2}, {2}, {1});
+  check_refused(vectors, Error::NotSupported, "2 lanes");
+  Lent<Legacy> packed(data, {17, 4, 1}, {2}, {1});
+  check_refused(packed, Error::NotSupported, "code 17 with 4 bits");
+  Lent<> elsewhere(data, kFloat32, {2}, {1});
+  elsewhere.set_device(99, 0);
+  check_refused(elsewhere, Error::NotSupported, "no device type 99");
+}
+
+TEST_CASE("from_dlpack: a null deleter and a null manager_ctx are legal") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  lent.managed.deleter = nullptr;
+  lent.managed.manager_ctx = nullptr;
+  CHECK(values<int32_t>(from_dlpack(lent.get())) == Ints{1, 2});
+  CHECK(values<int32_t>(from_dlpack(lent.get(), true)) == Ints{1, 2});
+  lent.managed.version.major = 2;
+  CHECK_ERROR(Error::NotSupported, "DLPack 2.3", from_dlpack(lent.get()));
+  Lent<Legacy> legacy(data, kInt32, {2});
+  legacy.managed.deleter = nullptr;
+  CHECK(values<int32_t>(from_dlpack(legacy.get())) == Ints{1, 2});
+  CHECK(legacy.released == 0);
+}
+
+TEST_CASE("from_dlpack: null strides are row-major") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Lent<Legacy> lent(data, kInt32, {3, 2});
+  TensorPtr t = from_dlpack(lent.get());
+  CHECK(strides(t) == Vector{2, 1});
+  CHECK(read(data, {3, 2}, {}) == Ints{0, 1, 2, 3, 4, 5});
+  CHECK(read(data, {1, 2, 1, 3}, {}) == Ints{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("from_dlpack: 0 dimensions are one element") {
+  int32_t data[1] = {5};
+  CHECK(read(data, {}, {}) == Ints{5});
+}
+
+TEST_CASE("from_dlpack: the byte offset is in the data, its views and what is exported again") {
+  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  Lent<> lent(data, kInt32, {2, 3}, {3, 1});
+  lent.tensor().byte_offset = 8;
+  const TensorPtr t = from_dlpack(lent.get());
+  CHECK(tenon::const_data_ptr(t) == data + 2);
+  CHECK(values<int32_t>(t) == Ints{2, 3, 4, 5, 6, 7});
+  CHECK(values<int32_t>(tenon::select(t, 0, 1)) == Ints{5, 6, 7});
+  CHECK(values<int32_t>(tenon::clone_tensor_ptr(t)) == Ints{2, 3, 4, 5, 6, 7});
+  const DLPackPtr again(to_dlpack(tenon::select(t, 1, 1)));
+  CHECK(again->dl_tensor.data == data + 3);
+  CHECK(again->dl_tensor.byte_offset == 0);
+  Lent<Legacy> legacy(data, kInt32, {2});
+  legacy.tensor().byte_offset = 20;
+  CHECK(values<int32_t>(from_dlpack(legacy.get())) == Ints{5, 6});
+}
+
+TEST_CASE("from_dlpack: the byte offset counts for the alignment") {
+  alignas(8) unsigned char bytes[16] = {};
+  const int32_t numbers[2] = {-5, 1000000};
+  std::memcpy(bytes + 4, numbers, 8);
+  Lent<> lent(bytes + 1, kInt32, {2}, {1});  // odd, and the sum is not
+  lent.tensor().byte_offset = 3;
+  const TensorPtr t = from_dlpack(lent.get(), false);
+  CHECK(tenon::const_data_ptr(t) == bytes + 4);
+  CHECK(values<int32_t>(t) == Ints{-5, 1000000});
+  Lent<> odd(bytes, kInt32, {2}, {1});
+  odd.tensor().byte_offset = 5;
+  CHECK_ERROR(Error::NotSupported, "not aligned", from_dlpack(odd.get(), false));
+}
+
+TEST_CASE("from_dlpack: memory that is not aligned is copied, or refused where copy is false") {
+  alignas(8) unsigned char bytes[32] = {};
+  const int32_t numbers[4] = {1, -2, 300000, 4};
+  std::memcpy(bytes + 1, numbers, sizeof numbers);
+  for (const bool explicitly : {false, true}) {
+    Lent<> lent(bytes + 1, kInt32, {2, 2}, {2, 1});
+    const TensorPtr t = explicitly ? from_dlpack(lent.get(), true) : from_dlpack(lent.get());
+    CHECK(lent.released == 1);
+    CHECK(values<int32_t>(t) == Ints{1, -2, 300000, 4});
+    CHECK(strides(t) == Vector{2, 1});
+    CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+    CHECK(tenon::is_aligned(t, 4));
+  }
+  Lent<> lent(bytes + 1, kInt32, {2, 2}, {2, 1});
+  CHECK_ERROR(Error::NotSupported,
+              "from_dlpack: the data is not aligned for its elements, of Int, and copy is false",
+              from_dlpack(lent.get(), false));
+  CHECK(lent.released == 1);
+}
+
+TEST_CASE("from_dlpack: a copy of misaligned memory follows any strides, of up to 64 dimensions") {
+  alignas(8) unsigned char bytes[32] = {};
+  const int32_t numbers[6] = {0, 1, 2, 3, 4, 5};
+  std::memcpy(bytes + 1, numbers, sizeof numbers);
+  const auto copied = [&](int64_t offset, Vector shape, Vector steps) {
+    Lent<> lent(bytes + 1 + 4 * offset, kInt32, std::move(shape), std::move(steps));
+    const TensorPtr t = from_dlpack(lent.get());
+    CHECK(lent.released == 1);
+    return values<int32_t>(t);
+  };
+  CHECK(copied(0, {3, 2}, {1, 3}) == Ints{0, 3, 1, 4, 2, 5});
+  CHECK(copied(5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
+  CHECK(copied(1, {2, 2}, {0, 1}) == Ints{1, 2, 1, 2});
+  CHECK(copied(3, {}, {}) == Ints{3});
+  CHECK(copied(0, {1, 3}, {INT64_MAX, 2}) == Ints{0, 2, 4});
+  Vector deep(64, 1);
+  deep[5] = 3;
+  Vector steps(64, INT64_MIN);
+  steps[5] = 2;
+  CHECK(copied(0, deep, steps) == Ints{0, 2, 4});
+  CHECK(copied(0, deep, {}) == Ints{0, 1, 2});
+}
+
+TEST_CASE("from_dlpack: what has no elements is aligned anywhere") {
+  alignas(8) unsigned char bytes[8] = {};
+  Lent<> lent(bytes + 1, kInt32, {0, 3}, {3, 1});
+  const TensorPtr t = from_dlpack(lent.get(), false);
+  CHECK(t->numel() == 0);
+  CHECK(lent.released == 0);
+}
+
+TEST_CASE("from_dlpack: complex numbers are aligned as their parts are") {
+  alignas(16) unsigned char bytes[32] = {};
+  Lent<> lent(bytes + 4, {5, 64, 1}, {2}, {1});
+  CHECK(tenon::const_data_ptr(from_dlpack(lent.get(), false)) == bytes + 4);
+  Lent<> odd(bytes + 2, {5, 64, 1}, {2}, {1});
+  CHECK_ERROR(Error::NotSupported, "not aligned", from_dlpack(odd.get(), false));
+}
+
+TEST_CASE("from_dlpack: misaligned memory that the host cannot read is refused") {
+  Lent<> lent(reinterpret_cast<void*>(uintptr_t{4097}), kFloat32, {2}, {1});
+  lent.set_device(2, 0);
+  check_refused(lent, Error::NotSupported, "the data, on cuda:0, is not aligned");
+}
+
+TEST_CASE("from_dlpack: strides of sizes up to 1 do not count for contiguity, and are kept") {
+  float data[1024] = {};
+  const auto check = [&](const Vector& shape, const Vector& steps) {
+    Lent<> lent(data, kFloat32, shape, steps);
+    const TensorPtr t = from_dlpack(lent.get());
+    CHECK(t->is_contiguous());
+    CHECK(strides(t) == steps);
+    CHECK(tests::strides_of(DLPackPtr(to_dlpack(t))->dl_tensor) == steps);
+  };
+  check({1, 128}, {1, 1});
+  check({1024, 1}, {1, 1});
+  check({1, 1}, {5, 7});
+  check({1, 3, 1}, {0, 1, 9});
+  check({2, 0, 3}, {9, 9, 9});
+}
+
+TEST_CASE("from_dlpack: strides may have gaps, overlap, or be 0") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(read(data, {2, 2}, {4, 1}) == Ints{0, 1, 4, 5});
+  CHECK(read(data, {2, 3}, {0, 1}) == Ints{0, 1, 2, 0, 1, 2});
+  CHECK(read(data, {3, 2}, {1, 3}) == Ints{0, 3, 1, 4, 2, 5});
+  CHECK(read(data, {3, 3}, {1, 1}) == Ints{0, 1, 2, 1, 2, 3, 2, 3, 4});
+}
+
+TEST_CASE("from_dlpack: strides may be negative, and both ends are checked", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
+  CHECK(read(data + 3, {2, 3}, {-3, 1}) == Ints{3, 4, 5, 0, 1, 2});
+  Lent<> below(data, kInt32, {2}, {INT64_MIN});
+  check_refused(below, Error::InvalidArgument, "overflow");
+  Lent<> above(data, kInt32, {2}, {INT64_MAX});
+  check_refused(above, Error::InvalidArgument, "overflow");
+}
+
+TEST_CASE("from_dlpack: writing through overlapping strides is an error") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Lent<> lent(data, kInt32, {2, 3}, {0, 1});
+  const TensorPtr t = from_dlpack(lent.get());
+  CHECK(tenon::fill_(t, 9) != Error::Ok);
+  CHECK(tenon::copy_(t, tenon::zeros({2, 3}, ScalarType::Int)) != Error::Ok);
+  CHECK(Ints(data, data + 6) == Ints{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("from_dlpack: a shape that is none is refused") {
+  float data[4] = {};
+  Lent<> low(data, kFloat32, {2}, {1});
+  low.tensor().ndim = -1;
+  check_refused(low, Error::InvalidArgument, "ndim is -1");
+  Lent<> high(data, kFloat32, Vector(65, 1), Vector(65, 1));
+  check_refused(high, Error::InvalidArgument, "ndim is 65");
+  Lent<> shapeless(data, kFloat32, {2}, {1});
+  shapeless.tensor().shape = nullptr;
+  check_refused(shapeless, Error::InvalidArgument, "the shape is null");
+  Lent<> negative(data, kFloat32, {2, -3}, {1, 1});
+  check_refused(negative, Error::InvalidArgument, "size -3 of dimension 1");
+  Lent<> many(data, kFloat32, {INT64_MAX, INT64_MAX}, {1, 1});
+  check_refused(many, Error::InvalidArgument, "overflow");
+  Lent<Legacy> large(data, kFloat32, {INT64_MAX / 2});
+  check_refused(large, Error::InvalidArgument, "overflow");
+}
+
+TEST_CASE("from_dlpack: null data is refused where there are elements, not without") {
+  Lent<> lent(nullptr, kFloat32, {2, 3}, {3, 1});
+  check_refused(lent, Error::InvalidArgument, "the data is null, sizes are {2, 3}");
+  Lent<> empty(nullptr, kFloat32, {2, 0}, {1, 1});
+  TensorPtr t = from_dlpack(empty.get());
+  CHECK(t->numel() == 0);
+  CHECK(empty.released == 0);
+  t.reset();
+  CHECK(empty.released == 1);
+}
+
+TEST_CASE("from_dlpack: an offset that takes the data out of the address space is refused") {
+  float data[4] = {};
+  Lent<> lent(data, kFloat32, {2}, {1});
+  lent.tensor().byte_offset = UINT64_MAX - 3;
+  check_refused(lent, Error::InvalidArgument, "the byte offset");
+  Lent<> high(reinterpret_cast<void*>(UINTPTR_MAX - 15), kFloat32, {2}, {1});
+  high.tensor().byte_offset = 32;
+  check_refused(high, Error::InvalidArgument, "the byte offset 32");
+}
+
+TEST_CASE("from_dlpack: a null pointer is refused") {
+  Versioned* nothing = nullptr;
+  CHECK_ERROR(Error::InvalidArgument, "from_dlpack: the pointer is null", from_dlpack(nothing));
+  CHECK(try_from_dlpack(nothing).error() == Error::InvalidArgument);
+  CHECK_ERROR(Error::InvalidArgument, "from_dlpack: the pointer is null", from_dlpack(DLPackPtr()));
+}
+
+TEST_CASE("from_dlpack: a read-only struct is a read-only tensor, and so are its views",
+          "[plain]") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  lent.managed.flags = 1;
+  const TensorPtr t = from_dlpack(lent.get());
+  CHECK(tenon::is_readonly(t));
+  CHECK(tenon::is_readonly(tenon::select(t, 0, 0)));
+  CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr<int32_t>(t));
+  CHECK_RETURNS(Error::InvalidState, "read-only", tenon::fill_(t, 1));
+  CHECK(values<int32_t>(t) == Ints{1, 2});
+}
+
+TEST_CASE("from_dlpack: a copy of a read-only struct may be written") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  lent.managed.flags = 1;
+  const TensorPtr t = from_dlpack(lent.get(), true);
+  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK(tenon::fill_(t, 7) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{7, 7});
+  CHECK(Ints(data, data + 2) == Ints{1, 2});
+}
+
+#if TENON_ATEN_MODE
+TEST_CASE("from_dlpack: what ATen does not have is refused, and the struct released") {
+  int32_t data[2] = {1, 2};
+  Lent<> readonly(data, kInt32, {2}, {1});
+  readonly.managed.flags = 1;
+  check_refused(readonly, Error::NotSupported, "ATen has no read-only tensors");
+  Lent<> reversed(data + 1, kInt32, {2}, {-1});
+  check_refused(reversed, Error::NotSupported, "ATen has no negative ones");
+}
+#endif
+
+TEST_CASE("from_dlpack: bytes of a bool other than 0 and 1 are true, and never read as a bool") {
+  unsigned char bytes[5] = {0, 1, 2, 255, 128};
+  Lent<> lent(bytes, kBool8, {5}, {1});
+  const TensorPtr t = from_dlpack(lent.get());
+  CHECK(t->scalar_type() == ScalarType::Bool);
+  const std::vector<float> expected{0, 1, 1, 1, 1};
+  CHECK(values<float>(tenon::to(t, ScalarType::Float)) == expected);
+  CHECK(values<uint8_t>(tenon::to(t, ScalarType::Byte)) == std::vector<uint8_t>{0, 1, 1, 1, 1});
+  const TensorPtr target = tenon::empty({5}, ScalarType::Int);
+  CHECK(tenon::copy_(target, t) == Error::Ok);
+  CHECK(values<int32_t>(target) == Ints{0, 1, 1, 1, 1});
+  CHECK(tests::contains(tenon::to_string(t), "[False  True  True  True  True]"));
+  CHECK(tenon::item<bool>(tenon::select(t, 0, 3)));
+  CHECK(tenon::item<int>(tenon::select(t, 0, 2)) == 1);
+  const TensorPtr copy = tenon::clone_tensor_ptr(t);
+  const TensorPtr every_other = tenon::clone_tensor_ptr(tenon::slice(t, 0, 0, 5, 2));
+  CHECK(values<float>(tenon::to(copy, ScalarType::Float)) == expected);
+  CHECK(values<float>(tenon::to(every_other, ScalarType::Float)) == std::vector<float>{0, 1, 1});
+  Lent<> other(bytes, kBool8, {5}, {1});
+  const TensorPtr owned = from_dlpack(other.get(), true);
+  CHECK(values<float>(tenon::to(owned, ScalarType::Float)) == expected);
+}
+
+TEST_CASE("from_dlpack: copy false keeps the memory, true copies, none copies what has to be") {
+  int32_t data[4] = {1, 2, 3, 4};
+  Lent<> keep(data, kInt32, {4}, {1});
+  CHECK(tenon::const_data_ptr(from_dlpack(keep.get(), false)) == data);
+  Lent<> any(data, kInt32, {4}, {1});
+  CHECK(tenon::const_data_ptr(from_dlpack(any.get(), none)) == data);
+  Lent<> lent(data, kInt32, {4}, {1});
+  const TensorPtr t = from_dlpack(lent.get(), true);
+  CHECK(lent.released == 1);
+  CHECK(tenon::const_data_ptr(t) != data);
+  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
+  Lent<Legacy> legacy(data, kInt32, {4}, {1});
+  CHECK(tenon::const_data_ptr(from_dlpack(legacy.get(), true)) != data);
+}
+
+TEST_CASE("from_dlpack: a copy without elements or dimensions is one too") {
+  int32_t data[1] = {5};
+  Lent<> empty(nullptr, kInt32, {0, 3}, {3, 1});
+  CHECK(sizes(from_dlpack(empty.get(), true)) == Vector{0, 3});
+  CHECK(empty.released == 1);
+  Lent<> scalar(data, kInt32, {});
+  CHECK(values<int32_t>(from_dlpack(scalar.get(), true)) == Ints{5});
+}
+
+TEST_CASE("from_dlpack: memory of a device is described, never touched") {
+  Lent<> lent(kDevicePointer, {4, 16, 1}, {1 << 20}, {1});
+  lent.set_device(2, 1);
+  const TensorPtr t = from_dlpack(lent.get());
+  CHECK(tenon::device(t) == Device("cuda:1"));
+  CHECK(t->scalar_type() == ScalarType::BFloat16);
+  CHECK(tenon::const_data_ptr(t) == kDevicePointer);
+}
+
+TEST_CASE("from_dlpack: the device that it is on anyway may be asked for") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  CHECK(tenon::const_data_ptr(from_dlpack(lent.get(), false, "cpu")) == data);
+  Lent<> there(kDevicePointer, kInt32, {2}, {1});
+  there.set_device(2, 1);
+  CHECK(tenon::const_data_ptr(from_dlpack(there.get(), false, "cuda:1")) == kDevicePointer);
+}
+
+TEST_CASE("from_dlpack: another device needs a copy, and a backend for it") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  CHECK_ERROR(Error::NotSupported,
+              "from_dlpack: the data is on cpu, was asked for on cuda:0, and copy is false",
+              from_dlpack(lent.get(), false, "cuda"));
+  CHECK(lent.released == 1);
+  Lent<> other(data, kInt32, {2}, {1});
+  CHECK_ERROR(Error::NotSupported, "no backend is registered for it",
+              from_dlpack(other.get(), none, "cuda"));
+  CHECK(other.released == 1);
+  Lent<> there(kDevicePointer, kInt32, {2}, {1});
+  there.set_device(2, 0);
+  CHECK_ERROR(Error::NotSupported, "no backend is registered for it",
+              from_dlpack(there.get(), none, "cpu"));
+  CHECK(there.released == 1);
+  Lent<> within(kDevicePointer, kInt32, {2}, {1});
+  within.set_device(2, 0);
+  CHECK_ERROR(Error::NotSupported, "no backend is registered for it",
+              from_dlpack(within.get(), true));
+  CHECK(within.released == 1);
+}
+
+TEST_CASE("from_dlpack: a registered backend copies to its device and back") {
+  tests::MinimalBackend backend;
+  tenon::register_backend(backend);
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Lent<> lent(data, kInt32, {3, 2}, {1, 3});
+  TensorPtr there = from_dlpack(lent.get(), none, backend.device());
+  CHECK(lent.released == 1);
+  CHECK(&tenon::backend_of(there) == &backend);
+  CHECK(tenon::device(there) == backend.device());
+  TensorPtr back = from_dlpack(to_dlpack(there), none, "cpu");
+  CHECK(values<int32_t>(back) == Ints{0, 3, 1, 4, 2, 5});
+  CHECK(tenon::device(back) == Device());
+  there.reset();
+  CHECK(backend.used() == 0);
+  CHECK(backend.faults == 0);
+}
+
+TEST_CASE("from_dlpack: misaligned memory is copied to another device") {
+  tests::MinimalBackend backend;
+  tenon::register_backend(backend);
+  alignas(8) unsigned char bytes[32] = {};
+  const int32_t numbers[4] = {1, -2, 300000, 4};
+  std::memcpy(bytes + 1, numbers, sizeof numbers);
+  Lent<> lent(bytes + 1, kInt32, {2, 2}, {1, 2});
+  const TensorPtr there = from_dlpack(lent.get(), none, backend.device());
+  CHECK(lent.released == 1);
+  CHECK(values<int32_t>(tenon::backend_copy(there, tenon::host_backend())) ==
+        Ints{1, 300000, -2, 4});
+}
+
+TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 0", "[plain]") {
+  int32_t data[2] = {1, 2};
+  for (const int32_t type : {3, 11, 13}) {
+    Lent<> lent(data, kInt32, {2}, {1});
+    lent.set_device(type, type == 3 ? -1 : 2);
+    const TensorPtr t = from_dlpack(lent.get());
+    CHECK(tenon::device(t) == Device(static_cast<DeviceType>(type), 0));
+    CHECK(values<int32_t>(t) == Ints{1, 2});
+  }
+}
+
+TEST_CASE("from_dlpack: pinned memory is copied to the CPU, also where it is misaligned",
+          "[plain]") {
+  alignas(8) unsigned char bytes[16] = {};
+  const int32_t numbers[2] = {-5, 1000000};
+  std::memcpy(bytes + 1, numbers, 8);
+  std::memcpy(bytes + 8, numbers + 1, 4);
+  for (const int offset : {1, 8}) {
+    Lent<> lent(bytes + offset, kInt32, {1}, {1});
+    lent.set_device(3, 0);
+    const TensorPtr t = from_dlpack(lent.get(), none, "cpu");
+    CHECK(lent.released == 1);
+    CHECK(tenon::device(t) == Device());
+    CHECK(tenon::item<int32_t>(t) == (offset == 1 ? -5 : 1000000));
+  }
+}
+
+TEST_CASE("from_dlpack: a handle is taken as it is, of any alignment, without an offset",
+          "[plain]") {
+  void* const handle = reinterpret_cast<void*>(uintptr_t{4099});
+  Lent<> lent(handle, kFloat32, {2}, {1});
+  lent.set_device(4, 1);
+  const TensorPtr t = from_dlpack(lent.get(), false);
+  CHECK(tenon::const_data_ptr(t) == handle);
+  CHECK(tenon::device(t) == Device("opencl:1"));
+  const DLPackPtr again(to_dlpack(t));
+  CHECK(again->dl_tensor.data == handle);
+  CHECK(again->dl_tensor.byte_offset == 0);
+  Lent<> part(handle, kFloat32, {2}, {1});
+  part.set_device(4, 1);
+  part.tensor().byte_offset = 8;
+  check_refused(part, Error::NotSupported, "byte offset 8 of memory on opencl:1");
+}
+
+TEST_CASE("from_dlpack: import, export and import keep all that the struct says, without a copy") {
+  int32_t data[40] = {};
+  const auto check = [&](const Vector& shape, const Vector& steps, uint64_t flags) {
+    Lent<> lent(data, kInt32, shape, steps);
+    lent.managed.flags = flags;
+    TensorPtr first = from_dlpack(lent.get());
+    DLPackPtr between(to_dlpack(first));
+    first.reset();
+    CHECK(between->dl_tensor.data == (first == nullptr && shape == Vector{0, 3} ? nullptr : data));
+    CHECK(between->flags == flags);
+    CHECK(tests::shape_of(between->dl_tensor) == shape);
+    CHECK(tests::strides_of(between->dl_tensor) == steps);
+    CHECK(int{between->dl_tensor.dtype.code} == 0);
+    CHECK(int{between->dl_tensor.dtype.bits} == 32);
+    CHECK(between->dl_tensor.device.device_type == 1);
+    TensorPtr second = from_dlpack(std::move(between));
+    CHECK(sizes(second) == shape);
+    CHECK(strides(second) == steps);
+    CHECK(second->scalar_type() == ScalarType::Int);
+    CHECK(tenon::is_readonly(second) == (flags == 1));
+    CHECK(lent.released == 0);
+    second.reset();
+    CHECK(lent.released == 1);
+  };
+  check({2, 3}, {3, 1}, 0);
+  check({2, 3}, {1, 2}, 0);
+  check({2, 3}, {0, 7}, 0);
+  check({1, 5, 1}, {9, 1, 3}, 0);
+  check({}, {}, 0);
+  check({0, 3}, {3, 1}, 0);
+  check(Vector(10, 1), Vector(10, 1), 0);
+#if !TENON_ATEN_MODE
+  check({2, 3}, {3, 1}, 1);
+#endif
+}
+
+TEST_CASE("from_dlpack: takes a DLPackPtr, which is empty then, whatever happens") {
+  int32_t data[2] = {1, 2};
+  Lent<> lent(data, kInt32, {2}, {1});
+  DLPackPtr p(lent.get());
+  TensorPtr t = from_dlpack(std::move(p));
+  CHECK(p == nullptr);
+  CHECK(lent.released == 0);
+  t.reset();
+  CHECK(lent.released == 1);
+  Lent<Legacy> legacy(nullptr, kInt32, {2});
+  CHECK_ERROR(Error::InvalidArgument, "the data is null",
+              from_dlpack(DLPackLegacyPtr(legacy.get())));
+  CHECK(legacy.released == 1);
+}
+
+TEST_CASE("from_dlpack: a tensor of a struct cannot grow beyond it but by a copy") {
+  int32_t data[2] = {1, 2};
+  Lent<> bound(data, kInt32, {2}, {1});
+  TensorPtr t = from_dlpack(bound.get());
+  CHECK(tenon::resize_tensor_ptr(t, {3}) == Error::InvalidArgument);
+  CHECK(tenon::resize_tensor_ptr(t, {1}) == Error::Ok);
+  Lent<> lent(data, kInt32, {2}, {1});
+  t = from_dlpack(lent.get(), none, none, TensorShapeDynamism::DYNAMIC);
+  CHECK(tenon::resize_tensor_ptr(t, {3}) == Error::Ok);
+  CHECK(lent.released == 1);
+  CHECK(tenon::const_data_ptr<int32_t>(t)[1] == 2);
+}
