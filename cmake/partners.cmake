@@ -81,6 +81,95 @@ function(tenon_find_numpy)
                                                                                   "${folder}")
 endfunction()
 
+# Makes the target tenon_partner_python, to compile an extension module with, when Python's headers are there, and
+# tenon_partner_python_embed, to link a program with, when its library is too. Their TENON_PYTHON is the interpreter,
+# TENON_SOABI what a module's file name ends with.
+function(tenon_find_python)
+  if(TARGET tenon_partner_python)
+    return()
+  endif()
+  find_package(Python3 COMPONENTS Interpreter OPTIONAL_COMPONENTS Development.Module Development.Embed QUIET)
+  if(NOT Python3_Interpreter_FOUND OR NOT Python3_Development.Module_FOUND)
+    return()
+  endif()
+  add_library(tenon_partner_python INTERFACE)
+  target_include_directories(tenon_partner_python SYSTEM INTERFACE ${Python3_INCLUDE_DIRS})
+  # A module's undefined symbols are the interpreter's.
+  target_link_options(tenon_partner_python INTERFACE
+                      $<$<PLATFORM_ID:Darwin>:LINKER:-undefined,dynamic_lookup>)
+  set(targets tenon_partner_python)
+  if(Python3_Development.Embed_FOUND)
+    add_library(tenon_partner_python_embed INTERFACE)
+    target_include_directories(tenon_partner_python_embed SYSTEM INTERFACE ${Python3_INCLUDE_DIRS})
+    target_link_libraries(tenon_partner_python_embed INTERFACE ${Python3_LIBRARIES})
+    list(APPEND targets tenon_partner_python_embed)
+  endif()
+  # What was found may be a script that starts it, which LD_PRELOAD and a debugger would see first.
+  execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(sys.executable, end='')"
+                  OUTPUT_VARIABLE python)
+  set_target_properties(
+    ${targets} PROPERTIES TENON_VERSION "${Python3_VERSION}" TENON_PYTHON "${python}"
+                          TENON_SOABI "${Python3_SOABI}")
+endfunction()
+
+# Makes the target tenon_partner_<name> (torch, jax) when scripts/partners.sh has fetched that library of Python for
+# the minor version of Python3::Interpreter. As with NumPy, nothing links to it. It is not imported here, which would
+# take seconds: the stamp says what it is for.
+function(tenon_find_python_package name)
+  set(folder "${TENON_PARTNERS_DIR}/${name}")
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(TARGET tenon_partner_${name} OR NOT Python3_FOUND OR NOT EXISTS "${folder}/.stamp")
+    return()
+  endif()
+  file(READ "${folder}/.stamp" stamp)
+  if(NOT stamp MATCHES "==([^ ]+).* for Python ${Python3_VERSION_MAJOR}\\.${Python3_VERSION_MINOR}\n")
+    return()
+  endif()
+  add_library(tenon_partner_${name} INTERFACE)
+  set_target_properties(tenon_partner_${name} PROPERTIES TENON_VERSION "${CMAKE_MATCH_1}"
+                                                         TENON_PYTHONPATH "${folder}")
+endfunction()
+
+# Makes the target tenon_partner_dlpack when scripts/partners.sh has fetched the standard's dlpack.h.
+function(tenon_find_dlpack)
+  set(folder "${TENON_PARTNERS_DIR}/dlpack")
+  if(TARGET tenon_partner_dlpack OR NOT EXISTS "${folder}/dlpack/dlpack.h")
+    return()
+  endif()
+  add_library(tenon_partner_dlpack INTERFACE)
+  target_include_directories(tenon_partner_dlpack SYSTEM INTERFACE "${folder}")
+endfunction()
+
+# Makes the target tenon_partner_pybind11 when scripts/partners.sh has fetched it and Python's headers are there.
+function(tenon_find_pybind11)
+  set(folder "${TENON_PARTNERS_DIR}/pybind11/pybind11/include")
+  tenon_find_python()
+  if(TARGET tenon_partner_pybind11 OR NOT TARGET tenon_partner_python OR NOT EXISTS "${folder}")
+    return()
+  endif()
+  add_library(tenon_partner_pybind11 INTERFACE)
+  target_include_directories(tenon_partner_pybind11 SYSTEM INTERFACE "${folder}")
+  target_link_libraries(tenon_partner_pybind11 INTERFACE tenon_partner_python)
+endfunction()
+
+# Makes the target tenon_partner_nanobind when scripts/partners.sh has fetched it and Python's headers are there. A
+# part of it is compiled, once for all modules. Its package is not used: that wants a find_package(Python) of its own.
+function(tenon_find_nanobind)
+  set(folder "${TENON_PARTNERS_DIR}/nanobind/nanobind")
+  tenon_find_python()
+  if(TARGET tenon_partner_nanobind OR NOT TARGET tenon_partner_python OR NOT EXISTS "${folder}/src")
+    return()
+  endif()
+  add_library(tenon_partner_nanobind STATIC EXCLUDE_FROM_ALL "${folder}/src/nb_combined.cpp")
+  target_include_directories(tenon_partner_nanobind SYSTEM PUBLIC "${folder}/include"
+                                                    PRIVATE "${folder}/ext/robin_map/include")
+  target_link_libraries(tenon_partner_nanobind PUBLIC tenon_partner_python)
+  target_compile_features(tenon_partner_nanobind PUBLIC cxx_std_17)
+  target_compile_options(tenon_partner_nanobind PRIVATE -fno-strict-aliasing)
+  set_target_properties(tenon_partner_nanobind PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                                          CXX_CLANG_TIDY "")
+endfunction()
+
 # Makes the target tenon_partner_libtorch when scripts/partners.sh has fetched libtorch.
 function(tenon_find_libtorch)
   if(NOT TARGET tenon_partner_libtorch)

@@ -4,9 +4,9 @@
 # Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
 #
 #   scripts/test.sh         the tests, built with the default compiler
-#   scripts/test.sh --all   what CI runs: also clang++, AddressSanitizer and UBSan, the other major version
-#                           of Catch2, the benchmark programs, formatting; warnings are errors, and a
-#                           missing partner is one too
+#   scripts/test.sh --all   what CI runs: also clang++ with the other major version of Catch2,
+#                           AddressSanitizer and UBSan, the benchmark programs, formatting; warnings are
+#                           errors, and a missing partner is one too
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -36,6 +36,9 @@ if [ -n "$all" ]; then
   need valgrind valgrind
   need git git
   need_pip
+  # Those of the python3 that is found first; the package has Debian's.
+  python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+    missing="$missing python3-dev"
   need_header benchmark/benchmark.h libbenchmark-dev
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
@@ -89,7 +92,7 @@ options=()
 if [ -z "$all" ]; then
   run test
 else
-  "$root/scripts/partners.sh" executorch libtorch catch2 cccl numpy
+  "$root/scripts/partners.sh" executorch libtorch catch2 cccl dlpack pybind11 nanobind scikit_build numpy torch jax
   partners=${TENON_PARTNERS:-$root/build/partners}
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
@@ -97,11 +100,10 @@ else
   run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_BENCHMARKS=ON
   check "benchmark programs run" python3 "$root/tests/benchmark/compare.py" \
     "$root/build/ci/gcc/tests/benchmark" --rounds 1 --min-time 0.01 --compile-runs 1
-  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DTENON_ATEN_SUITE=
+  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DTENON_ATEN_SUITE= \
+    -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
   run ci/sanitize -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined \
     -DTENON_ATEN_SUITE=libtorch
-  run ci/catch2v3 -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Debug -DTENON_ATEN_SUITE= \
-    -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
   check "clang-tidy" sh -c "cd '$root' && clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude"
 fi
 

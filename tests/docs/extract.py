@@ -14,6 +14,8 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- libtorch -->, <!-- ATen mode -->  the program, which has a main(), needs libtorch, or is one
                                          of ATen mode: it is <name>_libtorch_<line>.cpp or
                                          <name>_aten_<line>.cpp
+  <!-- Python module: NAME -->           the block is a whole source, of a module for Python:
+                                         <name>_module_NAME.cpp
 """
 
 import pathlib
@@ -76,6 +78,11 @@ def translate(text, name, path):
             continue
         if is_cuda:
             sources[f"cuda_{start}"] = "\n".join([LICENCE, line_directive(start, path), *code, ""])
+            continue
+        module = re.fullmatch(r"Python module: (\w+)", directive)
+        if module:
+            sources[f"module_{module.group(1)}"] = "\n".join(
+                [LICENCE, line_directive(start, path), *code, ""])
             continue
         kind = {"libtorch": "libtorch", "ATen mode": "aten"}.get(directive)
         if MAIN.search("\n".join(code)):

@@ -52,6 +52,11 @@ class Extract(unittest.TestCase):
     def test_other_languages_are_left_out(self):
         self.assertEqual(translate("```sh\nls\n```\n```\n```\n~~~python\n```cpp\n~~~\n"), {})
 
+    def test_a_python_module_is_a_source_of_its_own_by_its_name(self):
+        text = translate("<!-- Python module: example -->\n```cpp\n#include <a>\nint a;\n```\n")
+        self.assertEqual(set(text), {"module_example"})
+        self.assertTrue(text["module_example"].endswith("#include <a>\nint a;\n"))
+
     def test_programs_of_libtorch_and_of_aten_mode_have_names_of_their_own(self):
         program = "```cpp\nint main() {}\n```\n"
         text = translate("<!-- libtorch -->\n" + program + "<!-- ATen mode -->\n" + program)

@@ -6,7 +6,7 @@ usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
           exchange, module, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
-  tests   every header but tenon.h has a test file at the same path
+  tests   every header but tenon.h has a test file at the same path, those of interop/python in Python
   form    every header begins with the licence line and has #pragma once before any code
 Prints one line for each fault and exits with 1 if there is one.
 """
@@ -105,8 +105,11 @@ def find_cycles(graph):
 
 
 def test_path(header):
-    """The test file of a header: at the same path, but config.h is tested with the core."""
+    """The test file of a header: at the same path, but config.h is tested with the core, and what
+    Python sees is tested from Python, through one module."""
     parts = pathlib.PurePosixPath(header).parts[1:]
+    if parts[0] == "interop" and re.match(r"python(_|\.)", parts[-1]):
+        return pathlib.PurePosixPath("tests/interop/python/module.cpp")
     folder = ("core",) if parts == ("config.h",) else parts[:-1]
     return pathlib.PurePosixPath("tests", *folder, parts[-1][:-len(".h")] + "_test.cpp")
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Type casters for pybind11: functions that it binds take and return tensors.
+//
+//     m.def("scale", [](const tenon::TensorPtr& values, double factor) { … return result; });
+//
+// takes whatever from_python() does (NumPy arrays, PyTorch's and JAX's tensors, buffers) and
+// returns what to_python() makes, sharing the memory both ways.
+//
+// Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor`. In ATen mode Tensor is
+// at::Tensor, for which libtorch brings a caster of its own.
+// - An overload takes an argument without a copy first. A copy, of data that is not aligned for its
+//   elements, is a conversion: `py::arg("out").noconvert()` refuses it, so that what is written to
+//   the tensor is seen by the caller.
+// - What is no array, and None, is no argument: the next overload is tried. An array that cannot be
+//   taken raises from_python()'s error, unless an overload takes it without conversion.
+// - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
+// - Whether a tensor is read-only is for the function to ask; writing to it raises.
+//
+// Results: an undefined tensor, or a null TensorPtr, is an error, not None. A result keeps its memory
+// alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor that borrows
+// memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
+//
+// Exceptions: of tenon's, those thrown in a bound function become what set_python_error() says, in
+// modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/interop/python.h"
+#include "tenon/interop/python_argument.h"
+#include "tenon/tensor/tensor.h"
+
+#include <pybind11/pybind11.h>
+
+TENON_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// pybind11's load(): throws what Python raised.
+inline bool load_pybind11(PythonArgument& argument, pybind11::handle source, bool convert) {
+  if (!argument.load(source.ptr(), convert)) return false;
+  if (!argument.is_refused()) return true;
+  argument.raise();
+  throw pybind11::error_already_set();
+}
+
+inline pybind11::handle cast_pybind11(const TensorArg& tensor) {
+  PyObject* const made = to_python(tensor);
+  if (made == nullptr) throw pybind11::error_already_set();
+  return made;
+}
+
+}  // namespace detail
+
+/// Makes tenon's exceptions, where they leave a bound function of this module, Python's ValueError,
+/// TypeError, BufferError and so on. Call it once, in PYBIND11_MODULE.
+inline void register_pybind11_exceptions() {
+  pybind11::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Exception& error) {
+      if (PyErr_Occurred() == nullptr) set_python_error(error.error(), error.what());
+    }
+  });
+}
+
+TENON_END_NAMESPACE
+
+namespace PYBIND11_NAMESPACE {
+namespace detail {
+
+template <>
+struct type_caster<tenon::TensorPtr> {
+  PYBIND11_TYPE_CASTER(tenon::TensorPtr, const_name("tenon.Tensor"));
+
+  bool load(handle source, bool convert) {
+    tenon::detail::PythonArgument argument;
+    if (!tenon::detail::load_pybind11(argument, source, convert)) return false;
+    value = std::move(argument.tensor());
+    return true;
+  }
+  static handle cast(const tenon::TensorPtr& tensor, return_value_policy, handle) {
+    return tenon::detail::cast_pybind11(tensor);
+  }
+};
+
+#if !TENON_ATEN_MODE
+template <>
+struct type_caster<tenon::Tensor> {
+  PYBIND11_TYPE_CASTER(tenon::Tensor, const_name("tenon.Tensor"));
+
+  bool load(handle source, bool convert) {
+    tenon::detail::PythonArgument argument;
+    if (!tenon::detail::load_pybind11(argument, source, convert)) return false;
+    value = *argument.tensor();
+    return true;
+  }
+  static handle cast(const tenon::Tensor& tensor, return_value_policy, handle) {
+    return tenon::detail::cast_pybind11(tensor);
+  }
+};
+#endif
+
+}  // namespace detail
+}  // namespace PYBIND11_NAMESPACE

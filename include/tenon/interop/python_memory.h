@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Memory that Python's objects lend to a tensor: by the buffer protocol and by __array_interface__.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_types.h"
+#include "tenon/interop/python_capsule.h"
+#include "tenon/interop/python_error.h"
+#include "tenon/interop/python_format.h"
+#include "tenon/interop/python_gil.h"
+#include "tenon/interop/python_state.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Describes host memory with strides in bytes, null for row-major ones.
+template <class Size>
+Error describe_memory(void* data, ScalarType type, bool readonly, size_t rank, const Size* sizes,
+                      const Size* strides, PythonOffer& offer) noexcept {
+  if (TENON_UNLIKELY(rank > kMaxDims)) {
+    return fail(Error::InvalidArgument, {rank, " dimensions, expected at most ", kMaxDims});
+  }
+  DLTensor& t = offer.contents.tensor;
+  TENON_TRY(type_to_dlpack(type, t.dtype));
+  const auto element_size = static_cast<int64_t>(elementSize(type));
+  int64_t* const shape = offer.dims;
+  int64_t* const steps = offer.dims + rank;
+  bool is_empty = false;
+  bool is_dense = true;
+  int64_t dense = element_size;
+  for (size_t d = rank; d-- > 0;) {
+    const auto size = static_cast<int64_t>(sizes[d]);
+    shape[d] = size;
+    is_empty = is_empty || size == 0;
+    // Sizes that overflow are refused by whoever makes the tensor.
+    is_dense = is_dense && (strides == nullptr || strides[d] == dense) &&
+               (size == 0 || multiply(dense, size, dense));
+  }
+  for (size_t d = 0; !is_dense && strides != nullptr && d < rank; ++d) {
+    const auto bytes = static_cast<int64_t>(strides[d]);
+    if (TENON_UNLIKELY(bytes % element_size != 0 && shape[d] > 1 && !is_empty)) {
+      return fail(Error::NotSupported,
+                  {"a stride of ", bytes, " bytes is no multiple of the ", element_size,
+                   element_size == 1 ? " byte" : " bytes", " of an element"});
+    }
+    steps[d] = bytes / element_size;
+  }
+  offer.contents.flags = readonly ? kDLPackReadOnly : 0;
+  t.data = data;
+  t.device = {static_cast<int32_t>(DeviceType::CPU), 0};
+  t.ndim = static_cast<int32_t>(rank);
+  t.shape = shape;
+  t.strides = is_dense || strides == nullptr ? nullptr : steps;
+  t.byte_offset = 0;
+  return Error::Ok;
+}
+
+/// A buffer, where it stays: exporters let their fields point into each other.
+struct HeldBuffer {
+  Py_buffer buffer;
+  const PythonState* state;
+};
+
+/// What a tensor's deleter does with a buffer. Without an interpreter the exporter is left as it is.
+struct ReleaseBuffer {
+  HeldBuffer* held;
+  void operator()(void*) const noexcept {
+    static_cast<void>(with_gil([this]() noexcept {
+      if (held->state->is_alive) PyBuffer_Release(&held->buffer);
+    }));
+    std::free(held);
+  }
+};
+
+/// The same with a reference.
+struct ReleaseObject {
+  PyObject* object;
+  const PythonState* state;
+  void operator()(void*) const noexcept {
+    static_cast<void>(with_gil([this]() noexcept {
+      if (state->is_alive) Py_DECREF(object);
+    }));
+  }
+};
+
+inline Error describe_buffer(const Py_buffer& buffer, PythonOffer& offer) noexcept {
+  const auto size = static_cast<size_t>(buffer.itemsize);
+  const ScalarType type = type_of_format(buffer.format, size);
+  if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
+    return fail(Error::NotSupported,
+                {"there is no element type for the buffer's format \"",
+                 buffer.format == nullptr ? "" : static_cast<const char*>(buffer.format), "\" of ",
+                 size, size == 1 ? " byte" : " bytes"});
+  }
+  if (TENON_UNLIKELY(buffer.suboffsets != nullptr)) {
+    return fail(Error::NotSupported, {"the buffer has suboffsets"});
+  }
+  if (TENON_UNLIKELY(buffer.ndim < 0)) {
+    return fail(Error::InvalidArgument, {"the buffer's ndim is ", buffer.ndim});
+  }
+  const bool readonly = buffer.readonly != 0;
+  if (TENON_UNLIKELY(buffer.shape == nullptr && buffer.ndim != 0)) {
+    const Py_ssize_t count = buffer.len / buffer.itemsize;
+    return describe_memory<Py_ssize_t>(buffer.buf, type, readonly, 1, &count, nullptr, offer);
+  }
+  return describe_memory(buffer.buf, type, readonly, static_cast<size_t>(buffer.ndim), buffer.shape,
+                         buffer.strides, offer);
+}
+
+/// Takes the buffer of an object that has one. The offer releases it, also after an error.
+/// Errors: Python's stays set where the exporter gives none.
+inline Error take_buffer(const PythonState& state, PyObject* object, PythonOffer& offer) noexcept {
+  auto* const held = static_cast<HeldBuffer*>(std::malloc(sizeof(HeldBuffer)));
+  if (TENON_UNLIKELY(held == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for a buffer"});
+  }
+  ::new (static_cast<void*>(held)) HeldBuffer;
+  held->state = &state;
+  if (TENON_UNLIKELY(PyObject_GetBuffer(object, &held->buffer, PyBUF_RECORDS_RO) != 0)) {
+    std::free(held);
+    return fail_as_python();
+  }
+  offer.release.emplace(nullptr, ReleaseBuffer{held});
+  return describe_buffer(held->buffer, offer);
+}
+
+/// The integers of a tuple.
+/// Errors: Python's stays set.
+inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
+  if (TENON_UNLIKELY(PyTuple_Check(tuple) == 0)) {
+    return fail(Error::InvalidType, {"__array_interface__'s ", what, " is no tuple"});
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
+    if (TENON_UNLIKELY(value == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
+    values.push_back(value);
+  }
+  return check_dims(what, values);
+}
+
+/// The value of a key; null where there is none or it is None.
+inline PyObject* find_value(PyObject* dict, PyObject* key) noexcept {
+  PyObject* const value = PyDict_GetItemWithError(dict, key);  // borrowed
+  if (value == nullptr) PyErr_Clear();
+  return value == Py_None ? nullptr : value;
+}
+
+inline Error describe_array_interface(const PythonState& state, PyObject* dict,
+                                      PythonOffer& offer) noexcept {
+  if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
+    return fail(Error::InvalidType,
+                {"__array_interface__ is a ", Py_TYPE(dict)->tp_name, ", expected a dict"});
+  }
+  PyObject* const typestr = find_value(dict, state.name(PythonName::Typestr));
+  const char* const text =
+      typestr != nullptr && PyUnicode_Check(typestr) != 0 ? PyUnicode_AsUTF8(typestr) : nullptr;
+  if (TENON_UNLIKELY(text == nullptr)) {
+    PyErr_Clear();
+    return fail(Error::InvalidType, {"__array_interface__ has no typestr"});
+  }
+  const ScalarType type = type_of_typestr(text);
+  if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
+    return fail(Error::NotSupported, {"there is no element type for the typestr \"", text, "\""});
+  }
+  if (TENON_UNLIKELY(find_value(dict, state.name(PythonName::Mask)) != nullptr)) {
+    return fail(Error::NotSupported, {"__array_interface__ has a mask"});
+  }
+  PyObject* const data = find_value(dict, state.name(PythonName::Data));
+  if (TENON_UNLIKELY(data == nullptr || PyTuple_Check(data) == 0 || PyTuple_GET_SIZE(data) != 2)) {
+    return fail(Error::NotSupported, {"__array_interface__'s data is no pair of an address and "
+                                      "whether it is read-only"});
+  }
+  void* const address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(data, 0));
+  if (TENON_UNLIKELY(address == nullptr && PyErr_Occurred() != nullptr)) return fail_as_python();
+  const int readonly = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
+  if (TENON_UNLIKELY(readonly < 0)) return fail_as_python();
+  PyObject* const shape = find_value(dict, state.name(PythonName::Shape));
+  if (TENON_UNLIKELY(shape == nullptr)) {
+    return fail(Error::InvalidType, {"__array_interface__ has no shape"});
+  }
+  Dims sizes;
+  Dims strides;
+  TENON_TRY(read_integers(shape, "shape", sizes));
+  PyObject* const given = find_value(dict, state.name(PythonName::Strides));
+  if (given != nullptr) {
+    TENON_TRY(read_integers(given, "strides", strides));
+    if (TENON_UNLIKELY(strides.size() != sizes.size())) {
+      return fail(Error::InvalidArgument, {"__array_interface__'s shape ", sizes, " and strides ",
+                                           strides, " differ in length"});
+    }
+  }
+  return describe_memory<int64_t>(address, type, readonly != 0, sizes.size(), sizes.data(),
+                                  given != nullptr ? strides.data() : nullptr, offer);
+}
+
+/// Takes the memory that the __array_interface__ of `object` describes.
+/// Errors: Python's stays set where it comes from there.
+inline Error take_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
+                                  PythonOffer& offer) noexcept {
+  TENON_TRY(describe_array_interface(state, dict, offer));
+  Py_INCREF(object);
+  offer.release.emplace(nullptr, ReleaseObject{object, &state});
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// What is looked up once in each interpreter: names, tenon's type, and who has an exchange API.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tenon/config.h"
+#include "tenon/exchange/dlpack_types.h"
+#include "tenon/interop/python_gil.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The attributes, keywords and keys of the protocols.
+enum class PythonName : uint8_t {
+  Dlpack,
+  DlpackDevice,
+  ExchangeApi,
+  ArrayInterface,
+  MaxVersion,
+  Copy,
+  DlDevice,
+  Stream,
+  Shape,
+  Typestr,
+  Data,
+  Strides,
+  Version,
+  Mask,
+  RequiresGrad,
+  IsConj,
+  IsNeg,
+  Count,
+};
+inline constexpr size_t kPythonNames = static_cast<size_t>(PythonName::Count);
+inline constexpr const char* kPythonNameTexts[] = {"__dlpack__",
+                                                   "__dlpack_device__",
+                                                   "__dlpack_c_exchange_api__",
+                                                   "__array_interface__",
+                                                   "max_version",
+                                                   "copy",
+                                                   "dl_device",
+                                                   "stream",
+                                                   "shape",
+                                                   "typestr",
+                                                   "data",
+                                                   "strides",
+                                                   "version",
+                                                   "mask",
+                                                   "requires_grad",
+                                                   "is_conj",
+                                                   "is_neg"};
+static_assert(sizeof kPythonNameTexts / sizeof *kPythonNameTexts == kPythonNames);
+
+/// An interpreter's objects. They are dropped when it ends, and `is_alive` says so to whoever holds
+/// something of that interpreter; the struct itself stays, reachable, for as long as the program.
+/// Threads: read and written with the GIL.
+struct PythonState {
+  /// What a type's exchange API is, null for none. The type is kept, so that no other gets its address.
+  /// Beside it, whether its objects are lazy or watched as PyTorch's are.
+  struct Api {
+    PyTypeObject* type;
+    const DLPackExchangeAPI* api;
+    bool is_torch;
+    bool is_jax;  // immutable, which its __dlpack__, older than 1.0, does not say
+  };
+  static constexpr size_t kApis = 16;
+
+  PyInterpreterState* interpreter;
+  PythonState* next;
+  bool is_alive;
+  PyObject* names[kPythonNames];
+  PyObject* our_version;      // (1, 3)
+  PyObject* version_keyword;  // ("max_version",)
+  PyTypeObject* tensor_type;  // made when it is first needed, see python_object.h
+  Api apis[kApis];            // by a hash of the type's address
+
+  PyObject* name(PythonName which) const noexcept { return names[static_cast<size_t>(which)]; }
+
+  /// Drops what belongs to the interpreter, which is there still.
+  void end() noexcept {
+    is_alive = false;
+    for (PyObject*& text : names) Py_CLEAR(text);
+    Py_CLEAR(our_version);
+    Py_CLEAR(version_keyword);
+    Py_CLEAR(tensor_type);
+    for (Api& known : apis) {
+      known.api = nullptr;
+      Py_CLEAR(known.type);
+    }
+  }
+};
+
+/// The state that was last used; those of all interpreters, ended ones too, are linked from it.
+inline PythonState*& last_python_state() noexcept {
+  static PythonState* last = nullptr;
+  return last;
+}
+
+/// Makes the state of an interpreter that has none. Null with an error set.
+TENON_COLD inline PythonState* make_python_state(PyObject* key, PyObject* states) noexcept {
+  void* const block = std::calloc(1, sizeof(PythonState));
+  if (block == nullptr) {
+    PyErr_NoMemory();
+    return nullptr;
+  }
+  auto* const state = ::new (block) PythonState();
+  state->interpreter = PyInterpreterState_Get();
+  bool complete = true;
+  for (size_t i = 0; i < kPythonNames; ++i) {
+    state->names[i] = PyUnicode_InternFromString(kPythonNameTexts[i]);
+    complete = complete && state->names[i] != nullptr;
+  }
+  if (complete) {
+    state->our_version = Py_BuildValue("(II)", kDLPackVersion.major, kDLPackVersion.minor);
+    state->version_keyword = PyTuple_Pack(1, state->name(PythonName::MaxVersion));
+  }
+  // The interpreter drops the capsule when it ends.
+  PyRef owner(PyCapsule_New(state, nullptr, [](PyObject* capsule) {
+    static_cast<PythonState*>(PyCapsule_GetPointer(capsule, nullptr))->end();
+  }));
+  state->is_alive = true;
+  if (!owner || state->our_version == nullptr || state->version_keyword == nullptr ||
+      PyDict_SetItem(states, key, owner.get()) != 0) {
+    const KeepPythonError keep;
+    state->end();
+    owner = PyRef();  // calls end() once more, if it is there
+    std::free(block);
+    return nullptr;
+  }
+  state->next = last_python_state();
+  return state;
+}
+
+/// Looks in the dict that each interpreter has for extensions.
+TENON_COLD inline PythonState* find_python_state() noexcept {
+  PyObject* const states = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+  // Each shared library that hides its symbols has its own copy of this code, and its own type.
+  const PyRef key(PyLong_FromVoidPtr(&last_python_state()));
+  if (states == nullptr || !key) {
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+    return nullptr;
+  }
+  PyObject* const found = PyDict_GetItemWithError(states, key.get());  // borrowed
+  if (found == nullptr && PyErr_Occurred() != nullptr) return nullptr;
+  PythonState* state = found != nullptr
+                           ? static_cast<PythonState*>(PyCapsule_GetPointer(found, nullptr))
+                           : make_python_state(key.get(), states);
+  if (state != nullptr && found == nullptr) last_python_state() = state;
+  return state;
+}
+
+/// That of the running interpreter; null with an error set when there is no memory for one.
+inline PythonState* python_state() noexcept {
+  PythonState* const last = last_python_state();
+  if (last != nullptr && last->is_alive && last->interpreter == PyInterpreterState_Get()) {
+    return last;
+  }
+  return find_python_state();
+}
+
+/// The newest table of a major version that tenon knows, among those linked; null for none.
+inline const DLPackExchangeAPI* known_exchange_api(const void* table) noexcept {
+  auto* header = static_cast<const DLPackExchangeAPIHeader*>(table);
+  while (header != nullptr && header->version.major != kDLPackVersion.major) {
+    header = header->version.major > kDLPackVersion.major ? header->prev_api : nullptr;
+  }
+  auto* const api = reinterpret_cast<const DLPackExchangeAPI*>(header);
+  return api == nullptr || api->managed_tensor_from_py_object_no_sync == nullptr ? nullptr : api;
+}
+
+TENON_COLD inline const DLPackExchangeAPI* look_up_exchange_api(const PythonState& state,
+                                                                PyTypeObject* type) noexcept {
+  const PyRef capsule(
+      PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.name(PythonName::ExchangeApi)));
+  if (!capsule) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  constexpr const char* kName = "dlpack_exchange_api";
+  if (PyCapsule_IsValid(capsule.get(), kName) == 0) return nullptr;
+  return known_exchange_api(PyCapsule_GetPointer(capsule.get(), kName));
+}
+
+/// Whether a type is one of jaxlib's.
+inline bool is_jax_type(PyObject* type) noexcept {
+  const PyRef module(PyObject_GetAttrString(type, "__module__"));
+  const char* const name =
+      module && PyUnicode_Check(module.get()) != 0 ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  PyErr_Clear();
+  return name != nullptr && std::strncmp(name, "jaxlib", 6) == 0;
+}
+
+/// The exchange API of a type; null for none. Looked up once for each type, as DLPack allows: what is
+/// given to a type after its first object came here is not seen.
+inline PythonState::Api exchange_api_of(PythonState& state, PyTypeObject* type) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(type);
+  PythonState::Api& known = state.apis[(address >> 4 ^ address >> 10) % PythonState::kApis];
+  if (known.type == type) return known;
+  auto* const object = reinterpret_cast<PyObject*>(type);
+  const PythonState::Api found{
+      type, look_up_exchange_api(state, type),
+      PyObject_HasAttr(object, state.name(PythonName::RequiresGrad)) != 0 &&
+          PyObject_HasAttr(object, state.name(PythonName::IsConj)) != 0 &&
+          PyObject_HasAttr(object, state.name(PythonName::IsNeg)) != 0,
+      is_jax_type(object)};
+  Py_INCREF(type);
+  PyTypeObject* const old = known.type;
+  known = found;
+  Py_XDECREF(old);
+  return found;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

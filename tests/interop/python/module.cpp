@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+// tenon_test_module: what the Python tests call, over tenon/interop/python.h and CPython's C API.
+#include "tenon/interop/python.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+
+namespace {
+
+using tenon::Error;
+using tenon::none;
+using tenon::Optional;
+using tenon::Result;
+using tenon::ScalarType;
+using tenon::TensorPtr;
+
+std::atomic<long> live_memories{0};
+std::atomic<long> deleter_calls{0};
+
+// What the module keeps without Python, by number.
+std::map<long, TensorPtr>& held() {
+  static std::map<long, TensorPtr> all;
+  return all;
+}
+
+bool read_copy(PyObject* object, Optional<bool>& copy) {
+  if (object == nullptr || object == Py_None) return true;
+  const int value = PyObject_IsTrue(object);
+  if (value >= 0) copy = value == 1;
+  return value >= 0;
+}
+
+bool read_dims(PyObject* object, tenon::Dims& dims) {
+  tenon::detail::PyRef list(PySequence_Fast(object, "expected a sequence of integers"));
+  if (!list) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    const long long value = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list.get(), i));
+    if (value == -1 && PyErr_Occurred() != nullptr) return false;
+    dims.push_back(value);
+  }
+  return true;
+}
+
+bool read_type(const char* name, ScalarType& type) {
+  for (const auto& row : tenon::detail::kPythonTypes) {
+    if (std::strcmp(row.name, name) == 0) {
+      type = tenon::detail::public_type(row.type);
+      return true;
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "no type is called %s", name);
+  return false;
+}
+
+// A value that fits the type, as fill_() demands.
+bool fill_with(const TensorPtr& tensor, double value) {
+  const auto type = tenon::detail::own_type(tensor->scalar_type());
+  const Error error = type == tenon::own::ScalarType::Bool ? tenon::fill_(tensor, value != 0)
+                      : tenon::own::isIntegralType(type, false)
+                          ? tenon::fill_(tensor, static_cast<int64_t>(value))
+                          : tenon::fill_(tensor, value);
+  if (error != Error::Ok) tenon::set_python_error(error, tenon::last_error_message());
+  return error == Error::Ok;
+}
+
+PyObject* to_object(const Result<TensorPtr>& tensor) {
+  return tensor.ok() ? tenon::to_python(*tensor) : nullptr;
+}
+
+// Calls `f`, whose exceptions have set Python's error, as the rules ask.
+template <class F>
+PyObject* guarded(const F& f) {
+  try {
+    return f();
+  } catch (const tenon::Exception& e) {
+    if (PyErr_Occurred() == nullptr) PyErr_Format(PyExc_SystemError, "no error: %s", e.what());
+    return nullptr;
+  }
+}
+
+// take(object, copy=None, device=None): what from_python() makes of it, as a tenon.Tensor.
+PyObject* take(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"object", "copy", "device", nullptr};
+  PyObject* object = nullptr;
+  PyObject* copy_object = nullptr;
+  const char* device_name = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "O|Oz", const_cast<char**>(names), &object,
+                                  &copy_object, &device_name) == 0) {
+    return nullptr;
+  }
+  Optional<bool> copy = none;
+  if (!read_copy(copy_object, copy)) return nullptr;
+  Optional<tenon::Device> device = none;
+  if (device_name != nullptr) device = tenon::Device(device_name);
+  return guarded([&] { return tenon::to_python(tenon::from_python(object, copy, device)); });
+}
+
+// try_take(object): the same without exceptions; the text of tenon's error is in last_message().
+PyObject* try_take(PyObject*, PyObject* object) {
+  return to_object(tenon::try_from_python(object));
+}
+
+PyObject* last_message(PyObject*, PyObject*) {
+  return PyUnicode_FromString(tenon::last_error_message());
+}
+
+// touch(object): imports it and lets go of it.
+PyObject* touch(PyObject*, PyObject* object) {
+  const Result<TensorPtr> tensor = tenon::try_from_python(object);
+  if (!tensor.ok()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// take_error(object): the Error that from_python() throws for it, by name.
+PyObject* take_error(PyObject*, PyObject* object) {
+  try {
+    static_cast<void>(tenon::from_python(object));
+  } catch (const tenon::Exception& e) {
+    if (PyErr_Occurred() == nullptr) return PyUnicode_FromString("Python's error was not set");
+    PyErr_Clear();
+    return PyUnicode_FromString(tenon::toString(e.error()));
+  }
+  return PyUnicode_FromString("Ok");
+}
+
+// capsule(object, versioned=True)
+PyObject* capsule(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  int versioned = 1;
+  if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
+  const Result<TensorPtr> tensor = tenon::try_from_python(object);
+  return tensor.ok() ? tenon::to_capsule(*tensor, versioned != 0) : nullptr;
+}
+
+// take_capsule(capsule, copy=None)
+PyObject* take_capsule(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  PyObject* copy_object = nullptr;
+  if (PyArg_ParseTuple(args, "O|O", &object, &copy_object) == 0) return nullptr;
+  Optional<bool> copy = none;
+  if (!read_copy(copy_object, copy)) return nullptr;
+  return guarded([&] { return tenon::to_python(tenon::from_capsule(object, copy)); });
+}
+
+// make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
+PyObject* make(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"shape", "dtype", "value", "readonly", nullptr};
+  PyObject* shape = nullptr;
+  const char* type_name = "float32";
+  double value = 0;
+  int readonly = 0;
+  if (PyArg_ParseTupleAndKeywords(args, keywords, "O|sdp", const_cast<char**>(names), &shape,
+                                  &type_name, &value, &readonly) == 0) {
+    return nullptr;
+  }
+  tenon::Dims sizes;
+  ScalarType type = ScalarType::Undefined;
+  if (!read_dims(shape, sizes) || !read_type(type_name, type)) return nullptr;
+  size_t nbytes = tenon::own::elementSize(tenon::detail::own_type(type));
+  for (const int64_t size : sizes) nbytes *= static_cast<size_t>(size);
+  void* const memory = std::malloc(nbytes + 1);
+  ++live_memories;
+  const auto release = [](void* data) {
+    std::free(data);
+    --live_memories;
+    ++deleter_calls;
+  };
+  return guarded([&] {
+    TensorPtr tensor = tenon::for_blob(memory, sizes, type).deleter(release).make_tensor_ptr();
+    if (!fill_with(tensor, value)) return static_cast<PyObject*>(nullptr);
+    if (readonly != 0) {
+      const void* const data = tensor->const_data_ptr();
+      tensor = tenon::for_blob(data, sizes, type).owner(std::move(tensor)).make_tensor_ptr();
+    }
+    return tenon::to_python(tensor);
+  });
+}
+
+// as_strided(object, sizes, strides, offset=0): a view, strides in elements.
+PyObject* as_strided(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  PyObject* sizes_object = nullptr;
+  PyObject* strides_object = nullptr;
+  long long offset = 0;
+  if (PyArg_ParseTuple(args, "OOO|L", &object, &sizes_object, &strides_object, &offset) == 0) {
+    return nullptr;
+  }
+  tenon::Dims sizes;
+  tenon::Dims strides;
+  if (!read_dims(sizes_object, sizes) || !read_dims(strides_object, strides)) return nullptr;
+  return guarded([&] {
+    const TensorPtr tensor = tenon::from_python(object);
+    return tenon::to_python(tenon::as_strided(tensor, sizes, strides, offset));
+  });
+}
+
+// fill(object, value): writes through from_python().
+PyObject* fill(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  double value = 0;
+  if (PyArg_ParseTuple(args, "Od", &object, &value) == 0) return nullptr;
+  const Result<TensorPtr> tensor = tenon::try_from_python(object);
+  if (!tensor.ok()) return nullptr;
+  if (!fill_with(*tensor, value)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* data_pointer(PyObject*, PyObject* object) {
+  const Result<TensorPtr> tensor = tenon::try_from_python(object);
+  if (!tensor.ok()) return nullptr;
+  return PyLong_FromVoidPtr(const_cast<void*>((*tensor)->const_data_ptr()));
+}
+
+// hold(object): the number under which the module keeps a tensor over it, without Python.
+PyObject* hold(PyObject*, PyObject* object) {
+  static long last = 0;
+  Result<TensorPtr> tensor = tenon::try_from_python(object);
+  if (!tensor.ok()) return nullptr;
+  held()[++last] = std::move(*tensor);
+  return PyLong_FromLong(last);
+}
+
+bool find_held(PyObject* number, TensorPtr& tensor) {
+  const auto found = held().find(PyLong_AsLong(number));
+  if (found == held().end()) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyError, "nothing is held under that");
+    return false;
+  }
+  tensor = std::move(found->second);
+  held().erase(found);
+  return true;
+}
+
+PyObject* drop(PyObject*, PyObject* number) {
+  TensorPtr tensor;
+  if (!find_held(number, tensor)) return nullptr;
+  tensor = nullptr;
+  Py_RETURN_NONE;
+}
+
+// drop_without_gil(number)
+PyObject* drop_without_gil(PyObject*, PyObject* number) {
+  TensorPtr tensor;
+  if (!find_held(number, tensor)) return nullptr;
+  Py_BEGIN_ALLOW_THREADS tensor = nullptr;
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+// drop_on_thread(number): on one that Python has not started.
+PyObject* drop_on_thread(PyObject*, PyObject* number) {
+  TensorPtr tensor;
+  if (!find_held(number, tensor)) return nullptr;
+  Py_BEGIN_ALLOW_THREADS std::thread([kept = std::move(tensor)]() mutable {
+    kept = nullptr;
+  }).join();
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+// held_object(number): the tensor that is held, as a Python object.
+PyObject* held_object(PyObject*, PyObject* number) {
+  const auto found = held().find(PyLong_AsLong(number));
+  if (found == held().end()) Py_RETURN_NONE;
+  return tenon::to_python(found->second);
+}
+
+// drop_with_error(number): drops it with an exception in flight, which has to survive.
+PyObject* drop_with_error(PyObject*, PyObject* number) {
+  TensorPtr tensor;
+  if (!find_held(number, tensor)) return nullptr;
+  PyErr_SetString(PyExc_ZeroDivisionError, "in flight");
+  tensor = nullptr;
+  return nullptr;
+}
+
+// release_with_error(list): empties it with an exception in flight, which has to survive.
+PyObject* release_with_error(PyObject*, PyObject* list) {
+  PyObject* const last = PySequence_GetItem(list, 0);
+  if (last == nullptr || PySequence_DelItem(list, 0) != 0) return nullptr;
+  PyErr_SetString(PyExc_ZeroDivisionError, "in flight");
+  Py_DECREF(last);
+  return nullptr;
+}
+
+PyObject* live(PyObject*, PyObject*) { return PyLong_FromLong(live_memories.load()); }
+PyObject* deleted(PyObject*, PyObject*) { return PyLong_FromLong(deleter_calls.load()); }
+
+PyObject* is_ours(PyObject*, PyObject* object) {
+  return PyBool_FromLong(tenon::is_python_tensor(object) ? 1 : 0);
+}
+
+// raise_error(name): set_python_error() for tenon's error of that name.
+PyObject* raise_error(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (PyArg_ParseTuple(args, "sy", &name, &text) == 0) return nullptr;
+  for (int i = 1; i <= static_cast<int>(Error::Internal); ++i) {
+    const auto error = static_cast<Error>(i);
+    if (std::strcmp(tenon::toString(error), name) == 0) tenon::set_python_error(error, text);
+  }
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_SystemError, "no such error");
+  return nullptr;
+}
+
+// undefined(): to_python() of a tensor that is undefined.
+PyObject* undefined(PyObject*, PyObject*) { return tenon::to_python(tenon::Tensor()); }
+
+// placeholder(shape): a tensor without data.
+PyObject* placeholder(PyObject*, PyObject* shape) {
+  tenon::Dims sizes;
+  if (!read_dims(shape, sizes)) return nullptr;
+  return guarded([&] { return tenon::to_python(tenon::make_tensor_ptr(sizes, nullptr)); });
+}
+
+// get_buffer(object, flags): what PyObject_GetBuffer() gives: ndim, shape, strides, format, len,
+// itemsize and readonly, with None for what is null.
+PyObject* get_buffer(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  int flags = 0;
+  if (PyArg_ParseTuple(args, "Oi", &object, &flags) == 0) return nullptr;
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, flags) != 0) return nullptr;
+  const auto list = [&](const Py_ssize_t* values) {
+    return values == nullptr ? tenon::detail::new_reference(Py_None)
+                             : tenon::detail::make_tuple(values, static_cast<size_t>(view.ndim));
+  };
+  PyObject* const all = Py_BuildValue("(iNNznni)", view.ndim, list(view.shape), list(view.strides),
+                                      view.format, view.len, view.itemsize, view.readonly);
+  PyBuffer_Release(&view);
+  return all;
+}
+
+// A struct that a hostile producer makes, in a capsule; its deleter is counted.
+struct Hostile {
+  tenon::DLManagedTensorVersioned managed;
+  int64_t shape[2];
+  float data[6];
+};
+
+// hostile(what): a capsule with a struct that breaks one rule, or is otherwise out of the ordinary.
+PyObject* hostile(PyObject*, PyObject* text) {
+  const char* const what = PyUnicode_AsUTF8(text);
+  if (what == nullptr) return nullptr;
+  const auto is = [what](const char* other) { return std::strcmp(what, other) == 0; };
+  auto* const made = new Hostile{{{1, 3}, nullptr, nullptr, 0, {}}, {2, 3}, {1, 2, 3, 4, 5, 6}};
+  ++live_memories;
+  tenon::DLManagedTensorVersioned& managed = made->managed;
+  managed.manager_ctx = made;
+  managed.deleter = [](tenon::DLManagedTensorVersioned* self) {
+    delete static_cast<Hostile*>(self->manager_ctx);
+    --live_memories;
+    ++deleter_calls;
+  };
+  managed.dl_tensor = {made->data, {1, 0}, 2, {2, 32, 1}, made->shape, nullptr, 0};
+  if (is("version")) managed.version.major = 2;
+  if (is("minor")) managed.version.minor = 99;
+  if (is("dtype")) managed.dl_tensor.dtype.bits = 17;
+  if (is("lanes")) managed.dl_tensor.dtype.lanes = 4;
+  if (is("device")) managed.dl_tensor.device.device_type = 99;
+  if (is("cuda")) managed.dl_tensor.device = {2, 1};
+  if (is("ndim")) managed.dl_tensor.ndim = -1;
+  if (is("shape")) managed.dl_tensor.shape = nullptr;
+  if (is("size")) made->shape[0] = -2;
+  if (is("data")) managed.dl_tensor.data = nullptr;
+  if (is("readonly")) managed.flags = tenon::kDLPackReadOnly;
+  if (is("misaligned")) {
+    managed.dl_tensor.byte_offset = 2;
+    made->shape[1] = 2;
+  }
+  return tenon::detail::make_capsule(&managed);
+}
+
+// named_capsule(name): one that is no DLPack's.
+PyObject* named_capsule(PyObject*, PyObject* text) {
+  static int something = 0;
+  return PyCapsule_New(&something, PyUnicode_AsUTF8(text), nullptr);
+}
+
+// capsule_flags(capsule): the flags of a versioned one.
+PyObject* capsule_flags(PyObject*, PyObject* object) {
+  auto* const managed = static_cast<tenon::DLManagedTensorVersioned*>(
+      PyCapsule_GetPointer(object, "dltensor_versioned"));
+  return managed == nullptr ? nullptr : PyLong_FromUnsignedLongLong(managed->flags);
+}
+
+PyObject* capsule_name(PyObject*, PyObject* object) {
+  return PyUnicode_FromString(PyCapsule_GetName(object));
+}
+
+// The exchange API of an object's type, as a consumer finds it.
+const tenon::DLPackExchangeAPI* api_of(PyObject* object) {
+  const tenon::detail::PyRef found(PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack_c_exchange_api__"));
+  if (!found) return nullptr;
+  return static_cast<const tenon::DLPackExchangeAPI*>(
+      PyCapsule_GetPointer(found.get(), "dlpack_exchange_api"));
+}
+
+// api_version(object)
+PyObject* api_version(PyObject*, PyObject* object) {
+  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  if (api == nullptr) return nullptr;
+  return Py_BuildValue("(II)", api->header.version.major, api->header.version.minor);
+}
+
+// api_round_trip(object): out of the object and into another one of its type.
+PyObject* api_round_trip(PyObject*, PyObject* object) {
+  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  if (api == nullptr) return nullptr;
+  tenon::DLManagedTensorVersioned* managed = nullptr;
+  if (api->managed_tensor_from_py_object_no_sync(object, &managed) != 0) return nullptr;
+  void* made = nullptr;
+  if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
+  return static_cast<PyObject*>(made);
+}
+
+// api_describe(object): address, device, ndim, dtype, shape and strides.
+PyObject* api_describe(PyObject*, PyObject* object) {
+  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  if (api == nullptr) return nullptr;
+  tenon::DLTensor t;
+  if (api->dltensor_from_py_object_no_sync(object, &t) != 0) return nullptr;
+  void* stream = &t;
+  if (api->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) {
+    return nullptr;
+  }
+  const auto rank = static_cast<size_t>(t.ndim);
+  return Py_BuildValue("(N(ii)(iii)NNO)", PyLong_FromVoidPtr(t.data), t.device.device_type,
+                       t.device.device_id, int{t.dtype.code}, int{t.dtype.bits}, int{t.dtype.lanes},
+                       tenon::detail::make_tuple(t.shape, rank),
+                       tenon::detail::make_tuple(t.strides, rank),
+                       stream == nullptr ? Py_True : Py_False);
+}
+
+// api_allocate(object, shape, code, bits): a new tensor from the API of an object's type.
+PyObject* api_allocate(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  PyObject* shape = nullptr;
+  int code = 0;
+  int bits = 0;
+  if (PyArg_ParseTuple(args, "OOii", &object, &shape, &code, &bits) == 0) return nullptr;
+  tenon::Dims sizes;
+  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  if (api == nullptr || !read_dims(shape, sizes)) return nullptr;
+  tenon::DLTensor prototype{nullptr,
+                            {1, 0},
+                            static_cast<int32_t>(sizes.size()),
+                            {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1},
+                            sizes.data(),
+                            nullptr,
+                            0};
+  tenon::DLManagedTensorVersioned* managed = nullptr;
+  const auto set_error = [](void*, const char* kind, const char* message) {
+    PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
+  };
+  if (api->managed_tensor_allocator(&prototype, &managed, nullptr, set_error) != 0) return nullptr;
+  void* made = nullptr;
+  if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
+  return static_cast<PyObject*>(made);
+}
+
+template <class F>
+constexpr PyCFunction with_keywords(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"try_take", &try_take, METH_O, nullptr},
+                         {"take_error", &take_error, METH_O, nullptr},
+                         {"last_message", &last_message, METH_NOARGS, nullptr},
+                         {"touch", &touch, METH_O, nullptr},
+                         {"capsule", &capsule, METH_VARARGS, nullptr},
+                         {"take_capsule", &take_capsule, METH_VARARGS, nullptr},
+                         {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"as_strided", &as_strided, METH_VARARGS, nullptr},
+                         {"fill", &fill, METH_VARARGS, nullptr},
+                         {"data_pointer", &data_pointer, METH_O, nullptr},
+                         {"hold", &hold, METH_O, nullptr},
+                         {"drop", &drop, METH_O, nullptr},
+                         {"drop_without_gil", &drop_without_gil, METH_O, nullptr},
+                         {"drop_on_thread", &drop_on_thread, METH_O, nullptr},
+                         {"drop_with_error", &drop_with_error, METH_O, nullptr},
+                         {"release_with_error", &release_with_error, METH_O, nullptr},
+                         {"held_object", &held_object, METH_O, nullptr},
+                         {"live", &live, METH_NOARGS, nullptr},
+                         {"deleted", &deleted, METH_NOARGS, nullptr},
+                         {"is_ours", &is_ours, METH_O, nullptr},
+                         {"raise_error", &raise_error, METH_VARARGS, nullptr},
+                         {"undefined", &undefined, METH_NOARGS, nullptr},
+                         {"placeholder", &placeholder, METH_O, nullptr},
+                         {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
+                         {"hostile", &hostile, METH_O, nullptr},
+                         {"named_capsule", &named_capsule, METH_O, nullptr},
+                         {"capsule_flags", &capsule_flags, METH_O, nullptr},
+                         {"capsule_name", &capsule_name, METH_O, nullptr},
+                         {"api_version", &api_version, METH_O, nullptr},
+                         {"api_round_trip", &api_round_trip, METH_O, nullptr},
+                         {"api_describe", &api_describe, METH_O, nullptr},
+                         {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "tenon_test_module",
+                          nullptr,
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_tenon_test_module() { return PyModule_Create(&definition); }

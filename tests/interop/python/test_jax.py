@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""Exchange with JAX, whose arrays are immutable and whose DLPack is that from before version 1."""
+
+import gc
+import os
+import sys
+import threading
+import unittest
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tenon_test_module as m
+
+# tenon's types, by the name that both have for them. JAX has the 64-bit ones when it is asked to.
+INTEGRAL = "bool uint8 int8 int16 int32 uint16 uint32".split()
+FLOATING = ("float16 float32 bfloat16 "
+            "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz").split()
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def aligned(shape, dtype=np.float32):
+    """An array at a multiple of 64 bytes: JAX copies all others."""
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start:start + nbytes].view(dtype).reshape(shape)
+
+
+class JaxTest(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        self.live = m.live()
+
+    def tearDown(self):
+        gc.collect()
+        self.assertEqual(m.live(), self.live)
+
+    def test_an_array_of_jax_is_shared_and_read_only(self):
+        array = jnp.arange(6.0).reshape(2, 3)
+        for offered in (array, memoryview(array)):
+            taken = m.take(offered, False)
+            self.assertEqual(m.data_pointer(taken), array.unsafe_buffer_pointer())
+            self.assertEqual((taken.shape, taken.strides), ((2, 3), (3, 1)))
+            self.assertEqual((taken.dtype, taken.device, taken.readonly), ("float32", "cpu", True))
+            self.assertFalse(np.asarray(taken).flags.writeable)
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            m.fill(array, 7)
+        self.assertEqual(array.tolist(), [[0, 1, 2], [3, 4, 5]])
+
+    def test_a_copy_of_an_array_of_jax_may_be_written(self):
+        for dtype in (jnp.float32, jnp.bfloat16):
+            array = jnp.ones(3, dtype)
+            copy = m.take(array, True)
+            self.assertFalse(copy.readonly)
+            m.fill(copy, 7)
+            self.assertEqual(array.tolist(), [1, 1, 1])
+
+    def test_a_change_before_the_exchange_is_seen_by_all_three(self):
+        array = aligned((4, 4))
+        tensor = m.take(array)
+        m.fill(tensor, 3)
+        array[1, 2] = 5
+        exchanged = jnp.from_dlpack(tensor)
+        self.assertEqual(exchanged.unsafe_buffer_pointer(), array.ctypes.data)
+        expected = [[3, 3, 3, 3], [3, 3, 5, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
+        self.assertEqual(exchanged.tolist(), expected)
+        self.assertEqual(np.asarray(m.take(exchanged)).tolist(), expected)
+        self.assertEqual(m.data_pointer(exchanged), array.ctypes.data)
+
+    def test_all_types_keep_their_name_and_their_bytes(self):
+        for name in [*INTEGRAL, *FLOATING, "complex64"]:
+            with self.subTest(name):
+                array = jnp.array([0, 1, 1, 0]).astype(getattr(jnp, name))
+                taken = m.take(array)
+                self.assertEqual(taken.dtype, name)
+                self.assertEqual(m.data_pointer(taken), array.unsafe_buffer_pointer())
+                self.assertTrue(taken.readonly)
+                # Read-only, it does not go back: JAX knows no such thing.
+                with self.assertRaisesRegex(BufferError, "read-only"):
+                    jnp.from_dlpack(taken)
+                back = jnp.from_dlpack(m.take(taken, True))
+                self.assertEqual(back.dtype, array.dtype)
+                self.assertEqual(back.tolist(), array.tolist())
+
+    def test_values_are_read_alike(self):
+        for name in FLOATING:
+            array = jnp.array([1.5, -0.25, 4.0]).astype(getattr(jnp, name))
+            self.assertEqual(repr(m.take(array)).split("\n")[0], "[ 1.5  -0.25  4.  ]", name)
+        self.assertEqual(repr(m.take(jnp.array([1.5 - 2j]))).split("\n")[0], "[1.5-2.j]")
+
+    def test_types_that_tenon_lacks_are_refused(self):
+        for name in ("float8_e8m0fnu", "float8_e3m4", "float4_e2m1fn"):
+            with self.assertRaisesRegex(BufferError, "no element type"):
+                m.take(jnp.ones(2, getattr(jnp, name)))
+        with self.assertRaises(Exception):
+            m.take(jnp.ones(2, jnp.int4))
+
+    def test_shapes_of_0_and_of_no_elements(self):
+        for shape in ((), (0,), (3, 0, 2), (1, 1)):
+            array = jnp.ones(shape)
+            taken = m.take(array)
+            self.assertEqual(taken.shape, shape)
+            back = jnp.from_dlpack(m.make(shape, value=1))
+            self.assertEqual(back.shape, shape)
+            self.assertEqual(back.tolist(), array.tolist())
+
+    def test_jax_takes_compact_layouts_in_any_order_of_dimensions(self):
+        array = aligned((4, 8))
+        array[:] = np.arange(32).reshape(4, 8)
+        turned = jnp.from_dlpack(m.take(array.T))
+        self.assertEqual(turned.tolist(), array.T.tolist())
+        for strided in (array[:, ::2], array[::-1], np.broadcast_to(array[0], (4, 8))):
+            before = sys.getrefcount(array)
+            with self.assertRaises(Exception):
+                jnp.from_dlpack(m.take(strided))
+            gc.collect()
+            self.assertEqual(sys.getrefcount(array), before)
+
+    def test_what_is_no_array_yet_or_no_more_is_refused(self):
+        errors = []
+
+        @jax.jit
+        def trace(array):
+            try:
+                m.take(array)
+            except TypeError as error:
+                errors.append(error)
+            return array
+
+        trace(jnp.ones(3))
+        self.assertEqual(len(errors), 1)
+        deleted = jnp.ones(3)
+        deleted.delete()
+        with self.assertRaisesRegex(RuntimeError, "deleted"):
+            m.take(deleted)
+        with self.assertRaises(TypeError):
+            m.take(jax.random.key(0))
+
+    def test_a_result_of_a_compiled_function_is_shared(self):
+        result = jax.jit(lambda x: x * 2)(jnp.from_dlpack(m.make([3], value=2)))
+        taken = m.take(result)
+        self.assertEqual(m.data_pointer(taken), result.unsafe_buffer_pointer())
+        self.assertEqual(np.asarray(taken).tolist(), [4, 4, 4])
+
+    def test_memory_of_tenon_lives_as_long_as_jax_looks_at_it(self):
+        tensors = [m.make([size], value=4) for size in range(100, 300)]
+        shared = [(tensor, array) for tensor, array in zip(tensors, map(jnp.from_dlpack, tensors))
+                  if array.unsafe_buffer_pointer() == m.data_pointer(tensor)]
+        self.assertTrue(shared)  # those that malloc placed where JAX wants them
+        tensor, array = shared[0]
+        del tensors, shared
+        gc.collect()
+        released = m.deleted()
+        del tensor
+        gc.collect()
+        self.assertEqual(m.deleted(), released)
+        self.assertTrue((array == 4).all())
+        del array
+        gc.collect()
+        self.assertEqual(m.deleted(), released + 1)
+
+    def test_an_array_of_jax_lives_as_long_as_tenon_looks_at_it(self):
+        for dtype in (jnp.float32, jnp.bfloat16):  # by a buffer, and by __dlpack__
+            array = jnp.full(1000, 7, dtype)
+            number = m.hold(array)
+            del array
+            gc.collect()
+            churn = [jnp.zeros(1000, dtype) for _ in range(20)]
+            held = jnp.from_dlpack(m.take(m.held_object(number), True))
+            self.assertTrue((held == 7).all())
+            m.drop_on_thread(number)
+            del churn
+
+    def test_a_buffer_that_is_held_keeps_the_array_itself(self):
+        array = jnp.ones(10)
+        alive = weakref.ref(array)
+        number = m.hold(array)
+        del array
+        gc.collect()
+        self.assertIsNotNone(alive())
+        m.drop_without_gil(number)
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_threads_exchange_and_drop_at_once(self):
+        shared = jnp.arange(6.0)
+        halves = jnp.arange(6, dtype=jnp.bfloat16)
+        faults = []
+
+        def exchange():
+            try:
+                for i in range(200):
+                    number = m.hold(jnp.from_dlpack(m.make([16], value=i)))
+                    if np.asarray(m.held_object(number)).tolist() != [i] * 16:
+                        faults.append(i)
+                    (m.drop_without_gil if i % 2 else m.drop_on_thread)(number)
+                    m.touch(shared)
+                    m.touch(halves)
+            except BaseException as error:  # a thread's error would be lost
+                faults.append(error)
+
+        before = m.deleted()
+        threads = [threading.Thread(target=exchange) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(faults, [])
+        gc.collect()
+        self.assertEqual(m.deleted(), before + 1200)
+
+    def test_reference_counts_and_memory_stay_level(self):
+        array = jnp.arange(12.0).reshape(3, 4)
+        halves = jnp.arange(12, dtype=jnp.bfloat16)
+        ours = m.make([3, 4])
+
+        def exchange(times):
+            for i in range(times):
+                m.touch(array)
+                if i % 10 == 0:
+                    m.touch(halves)
+                    jnp.from_dlpack(ours)
+                    halves.__dlpack__()  # and never taken
+
+        exchange(2000)
+        gc.collect()
+        things = [array, halves, ours, type(array), type(ours), None]
+        references = [sys.getrefcount(thing) for thing in things]
+        blocks, bytes_ = sys.getallocatedblocks(), resident_bytes()
+        exchange(100_000)
+        gc.collect()
+        for thing, count in zip(things, references):
+            self.assertLess(abs(sys.getrefcount(thing) - count), 1000, type(thing))
+        self.assertLess(abs(sys.getallocatedblocks() - blocks), 1000)
+        self.assertLess(resident_bytes() - bytes_, 4 << 20)  # 40 bytes for each
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/python_gil.h"
+
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "support/catch.h"
+#include "tenon/interop/python.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+namespace {
+
+// An interpreter for the length of a test.
+class Interpreter {
+ public:
+  Interpreter() { Py_InitializeEx(0); }
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+  ~Interpreter() { end(); }
+  void end() {
+    if (std::exchange(is_running_, false)) Py_FinalizeEx();
+  }
+
+ private:
+  bool is_running_ = true;
+};
+
+// Runs Python statements; false, with the error printed, when they fail.
+bool run(const char* statements) { return PyRun_SimpleString(statements) == 0; }
+
+// A variable of __main__, borrowed.
+PyObject* variable(const char* name) {
+  PyObject* const main = PyImport_AddModule("__main__");
+  return PyDict_GetItemString(PyModule_GetDict(main), name);
+}
+
+// A tensor whose memory is counted while it lives.
+tenon::TensorPtr counted(int& live) {
+  static float memory[3] = {1, 2, 3};
+  ++live;
+  return tenon::for_blob(memory, {3}).deleter([&live](void*) { --live; }).make_tensor_ptr();
+}
+
+// Runs `f` in a sub-interpreter.
+template <class F>
+void in_sub_interpreter(const F& f) {
+  PyThreadState* const outer = PyThreadState_Get();
+  PyThreadState* const inner = Py_NewInterpreter();
+  REQUIRE(inner != nullptr);
+  f();
+  Py_EndInterpreter(inner);
+  PyThreadState_Swap(outer);
+}
+
+TEST_CASE("python: a tensor outlives the interpreter and leaves what was its object's alone") {
+  Interpreter python;
+  REQUIRE(run("memory = bytearray(b'abc')"));
+  tenon::TensorPtr tensor = tenon::from_python(variable("memory"));
+  tenon::TensorPtr own = tenon::from_python(variable("memory"));
+  python.end();
+  tensor = nullptr;
+  std::thread([kept = std::move(own)]() mutable { kept = nullptr; }).join();
+  CHECK(Py_IsInitialized() == 0);
+}
+
+TEST_CASE("python: memory of the program's own is released after the interpreter's end") {
+  int live = 0;
+  tenon::TensorPtr taken;
+  {
+    const Interpreter python;
+    PyObject* const object = tenon::to_python(counted(live));
+    REQUIRE(object != nullptr);
+    taken = tenon::from_python(object);
+    Py_DECREF(object);
+    CHECK(live == 1);
+  }
+  CHECK(live == 1);
+  CHECK(taken->const_data_ptr<float>()[2] == 3);
+  taken = nullptr;
+  CHECK(live == 0);
+}
+
+TEST_CASE("python: objects that die with the interpreter release their tensors") {
+  int live = 0;
+  {
+    const Interpreter python;
+    PyObject* const sys = PyImport_AddModule("sys");
+    PyObject* const object = tenon::to_python(counted(live));
+    PyObject* const capsule = tenon::to_capsule(counted(live));
+    CHECK(PyObject_SetAttrString(sys, "kept_object", object) == 0);
+    CHECK(PyObject_SetAttrString(sys, "kept_capsule", capsule) == 0);
+    Py_DECREF(object);
+    Py_DECREF(capsule);
+    CHECK(live == 2);
+  }
+  CHECK(live == 0);
+}
+
+TEST_CASE(
+    "python: an interpreter that is started again works, and old tensors let go of nothing in it") {
+  tenon::TensorPtr old;
+  for (int round = 0; round < 3; ++round) {
+    const Interpreter python;
+    int live = 0;
+    REQUIRE(run("memory = bytearray(b'abc')"));
+    tenon::TensorPtr tensor = tenon::from_python(variable("memory"));
+    REQUIRE(
+        run("try:\n  memory.append(1)\n  locked = False\nexcept BufferError:\n  locked = True"));
+    CHECK(variable("locked") == Py_True);
+    old = nullptr;  // the buffer of an interpreter that is gone
+    old = std::move(tensor);
+    PyObject* const object = tenon::to_python(counted(live));
+    REQUIRE(object != nullptr);
+    CHECK(tenon::is_python_tensor(object));
+    CHECK(std::string(Py_TYPE(object)->tp_name) == "tenon.Tensor");
+    CHECK(PyObject_SetAttrString(PyImport_AddModule("__main__"), "t", object) == 0);
+    Py_DECREF(object);
+    CHECK(run("assert memoryview(t).tolist() == [1, 2, 3] and t.shape == (3,)"));
+    CHECK(run("del t"));
+    CHECK(live == 0);
+  }
+}
+
+TEST_CASE("python: each sub-interpreter has a type of its own, which takes the others' memory") {
+  const Interpreter python;
+  int live = 0;
+  PyObject* const object = tenon::to_python(counted(live));
+  REQUIRE(object != nullptr);
+  in_sub_interpreter([&] {
+    PyObject* const inner = tenon::to_python(counted(live));
+    REQUIRE(inner != nullptr);
+    CHECK(Py_TYPE(inner) != Py_TYPE(object));
+    CHECK(tenon::is_python_tensor(inner));
+    CHECK_FALSE(tenon::is_python_tensor(object));
+    CHECK(tenon::from_python(inner)->numel() == 3);
+    Py_DECREF(inner);
+    CHECK(live == 1);
+  });
+  CHECK(tenon::is_python_tensor(object));
+  Py_DECREF(object);
+  CHECK(live == 0);
+}
+
+TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an exception in flight") {
+  const Interpreter python;
+  int calls = 0;
+  const auto work = [&calls] {
+    calls += PyGILState_Check();
+    PyErr_SetString(PyExc_ValueError, "of the call");
+  };
+  PyErr_SetString(PyExc_KeyError, "in flight");
+  CHECK(tenon::detail::with_gil(work));
+  CHECK(PyErr_ExceptionMatches(PyExc_KeyError) != 0);
+  PyErr_Clear();
+  PyThreadState* const saved = PyEval_SaveThread();
+  CHECK(tenon::detail::with_gil(work));
+  std::thread([&] { CHECK(tenon::detail::with_gil(work)); }).join();
+  PyEval_RestoreThread(saved);
+  CHECK(calls == 3);
+  CHECK(PyErr_Occurred() == nullptr);
+}
+
+TEST_CASE("python: with_gil does nothing where there is no interpreter") {
+  bool was_called = false;
+  CHECK_FALSE(tenon::detail::with_gil([&] { was_called = true; }));
+  CHECK_FALSE(was_called);
+}
+
+}  // namespace
