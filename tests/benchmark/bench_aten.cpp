@@ -5,6 +5,7 @@
 // version counter (an allocation).
 
 #include <ATen/ATen.h>
+#include <ATen/DLConvertor.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
@@ -53,6 +54,9 @@ int main(int argc, char** argv) {
   });
 
   suite.add("empty/4MiB", [] { return at::empty({1024, 1024}); });
+
+  const at::Tensor exchanged = at::empty({2, 3}).zero_();
+  suite.add("dlpack", [&] { return at::fromDLPack(at::toDLPack(exchanged)); });
 
   // Moving data.
   const at::Tensor floats = at::ones({1024, 1024});

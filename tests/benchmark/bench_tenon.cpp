@@ -3,6 +3,8 @@
 // The cases on tenon. Names are the same in the programs beside it and in compare.py, except that the
 // random cases have one for each instruction set.
 
+#include <tenon/backend/pool.h>
+#include <tenon/backend/tracking.h>
 #include <tenon/tenon.h>
 
 #include <string>
@@ -96,6 +98,22 @@ int main(int argc, char** argv) {
   });
 
   suite.add("empty/4MiB", [] { return empty({1024, 1024}); });
+
+  const TensorPtr exchanged = make_tensor_ptr({2, 3}, std::vector<float>(6));
+  suite.add("dlpack", [&] { return from_dlpack(to_dlpack(exchanged)); });
+
+  // Backends.
+  alignas(64) static unsigned char buffer[4096];
+  ArenaBackend arena(buffer, sizeof buffer);
+  CpuBackend cpu;
+  PoolBackend pool(cpu);
+  TrackingBackend tracking(cpu);
+  bench::require(tracking.init({{"max_events", 0}}) ==
+                 Error::Ok);  // which would touch ever new memory
+  suite.add("backend/cpu", [&] { return empty({32, 32}, cpu); });
+  suite.add("backend/pool", [&] { return empty({32, 32}, pool); });
+  suite.add("backend/tracking", [&] { return empty({32, 32}, tracking); });
+  suite.add("backend/arena", [&] { return empty({2, 3}, arena); });
 
   // Moving data. Sources are full of ones, which are exact in every type.
   const auto square = [](ScalarType type) { return ones({1024, 1024}, type); };

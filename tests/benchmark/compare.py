@@ -23,7 +23,7 @@ import subprocess
 import sys
 from typing import Dict, List, Optional
 
-PEERS = ("executorch", "aten", "libc", "numpy")
+PEERS = ("executorch", "aten", "libc", "numpy", "heap")
 PROGRAMS = ("tenon", *PEERS)
 ATEN_MODE = "aten_mode"
 TITLES = {
@@ -33,6 +33,7 @@ TITLES = {
     "aten": "ATen",
     "libc": "plain C",
     "numpy": "NumPy",
+    "heap": "the heap",
 }
 # The peers that have columns in a table, where any of its rows has a figure of theirs.
 TABLES = {
@@ -40,6 +41,7 @@ TABLES = {
     "Moving data": ("executorch", "aten", "libc"),
     "Random numbers": ("executorch", "aten", "numpy"),
     "ATen mode": ("aten",),
+    "Backends": ("heap",),
 }
 
 
@@ -51,7 +53,8 @@ class Row:
     A row with peer_case compares a variant of tenon's with that case of the peers. It is left out
     where tenon lacks the case: a variant for one instruction set needs a processor that has it.
     more_allocs is how many allocations tenon may make beyond ATen's. A row of ATen mode has both
-    figures from that mode's program."""
+    figures from that mode's program, a row of backends has both from tenon's: that of the heap is its
+    peer_case."""
 
     case: str
     title: str
@@ -59,6 +62,7 @@ class Row:
     aten: Optional[float] = None
     libc: Optional[float] = None
     numpy: Optional[float] = None
+    heap: Optional[float] = None
     allocs: Optional[int] = None
     more_allocs: Optional[int] = None
     table: str = "Making tensors"
@@ -74,6 +78,11 @@ class Row:
                 "tenon": (ATEN_MODE, self.case),
                 "aten": (ATEN_MODE, f"{self.case}@aten"),
             }.get(column)
+        if self.table == "Backends":
+            case = {"tenon": self.case, "heap": self.peer_case}.get(column)
+            return ("tenon", case) if case else None
+        if column == "heap":
+            return None
         return (column, self.case if column == "tenon" else self.peer_case or self.case)
 
     def cases_in(self, program):
@@ -96,6 +105,7 @@ ROWS = [
     Row("resize_tensor_ptr/braces", "two resizes to a brace list"),
     Row("stack_tensor", "Tensor over a stack TensorImpl", allocs=0),
     Row("empty/4MiB", "empty 4 MiB", aten=1.0, allocs=3),
+    Row("dlpack", "to_dlpack, from_dlpack", aten=0.5, allocs=3),
 ]
 
 # What moves bytes. Plain C is malloc with memset, memcpy or a loop over a pointer.
@@ -181,6 +191,15 @@ ROWS += [
     Row(f"{ATEN_MODE}/{case}", title, aten=1.1, more_allocs=1, table="ATen mode")
     for case, title in ATEN_MODE_CASES.items()
 ]
+
+# The heap's is the same tensor in CpuBackend, or where a backend is to replace the heap, a blob.
+BACKENDS = [
+    Row("backend/pool", "empty 4 KiB, pool", peer_case="backend/cpu", heap=0.7),
+    Row("backend/tracking", "empty 4 KiB, tracking, no timeline", peer_case="backend/cpu"),
+    Row("backend/arena", "empty 2x3, arena, beside from_blob", peer_case="from_blob", heap=0.75,
+        allocs=0),
+]
+ROWS += [dataclasses.replace(row, table="Backends") for row in BACKENDS]
 
 # How long the compiler needs for nothing but the header: a row like the others, measured here.
 HEADER_ROW = Row("include", "#include, -fsyntax-only", executorch=0.8)
