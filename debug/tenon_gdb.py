@@ -31,7 +31,8 @@ WINDOW_LIMIT = 1000
 DEVICES = {
     1: "cpu", 2: "cuda", 3: "cuda_host", 4: "opencl", 7: "vulkan", 8: "metal", 9: "vpi",
     10: "rocm", 11: "rocm_host", 12: "ext_dev", 13: "cuda_managed", 14: "oneapi", 15: "webgpu",
-    16: "hexagon", 17: "maia", 126: "expr", 127: "template"}
+    16: "hexagon", 17: "maia", 18: "trn", 126: "expr",
+    127: "template"}
 # Device::is_host_accessible()
 HOST_DEVICES = {"cpu", "cuda_host", "rocm_host", "cuda_managed"}
 
