@@ -6,9 +6,11 @@
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
+#include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 
 using tenon::Error;
+using tenon::EValue;
 using tenon::ScalarType;
 using tenon::Tensor;
 using tenon::TensorImpl;
@@ -270,4 +272,61 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
   tenon::ArenaBackend arena(buffer, sizeof buffer);
   check_count("scalar", 0, [&] { return tenon::scalar_tensor(3, arena); });
   CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE(
+    "allocations: an EValue of a tensor or a number takes 0, of a text "
+    "or a list 1, a copy 0") {
+  const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  check_count("tensor", 0, [&] { return EValue(x); });
+  check_count("number", 0, [] { return EValue(5); });
+  check_count("text", 1,
+              [] { return EValue("a text that is longer than what fits into a string"); });
+  const std::vector<int> numbers(100);
+  check_count("list", 1, [&] { return EValue(numbers); });
+  const EValue list(numbers);
+  check_count("copy of a list", 0, [&] { return EValue(list); });
+  check_count("wrong kind", 0, [&] { return list.kind() == tenon::ValueKind::Int; });
+}
+
+TEST_CASE("allocations: a forward takes the vector of its outputs, a run takes 0") {
+  tenon::FunctionModule module(
+      [](tenon::Span<const EValue> in, tenon::Span<EValue> out) { out[0] = in[0]; },
+      {tenon::ValueKind::Tensor}, {tenon::ValueKind::Tensor});
+  const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  CHECK(module.load_method() == Error::Ok);
+  CHECK(module.run("forward", x) == Error::Ok);
+  check_count("forward", 1, [&] { return module.forward(x); });
+  check_count("forward of braces", 1, [&] { return module.forward({x}); });
+  check_count("run", 0, [&] { return module.run("forward", x) == Error::Ok; });
+  check_count("get_output", 0, [&] { return module.get_output(); });
+}
+
+TEST_CASE(
+    "allocations: a FunctionModule in an arena takes 0, from its making "
+    "to its end") {
+  alignas(64) static unsigned char buffer[1 << 15];
+  bool done = false;
+  check_count("module", 0, [&] {
+    tenon::ArenaBackend arena(buffer, sizeof buffer);
+    const tenon::BackendScope scope(arena);
+    const tenon::ValueSpec pair("x", tenon::TensorSpec{{2}, ScalarType::Float, {"items"}});
+    tenon::FunctionModule module(
+        [](tenon::Span<const EValue> in, tenon::Span<EValue> out) {
+          const float* x = in[0].toTensor().const_data_ptr<float>();
+          const float* y = in[1].toTensor().const_data_ptr<float>();
+          float* sum = out[0].toTensor().mutable_data_ptr<float>();
+          for (int i = 0; i < 2; ++i) sum[i] = x[i] + y[i];
+        },
+        {pair, pair}, pair, arena);
+    const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+    const auto out = tenon::zeros({2});
+    done = module.run("forward", {x, x}) == Error::Ok && module.set_input(x, 1) == Error::Ok &&
+           module.run("forward", x) == Error::Ok &&
+           module.get_output()->toTensor().const_data_ptr<float>()[1] == 4.0f &&
+           module.set_output(out) == Error::Ok && module.run("forward", x) == Error::Ok &&
+           out->const_data_ptr<float>()[0] == 2.0f && module.method_meta().ok();
+    return 0;
+  });
+  if (tests::heap_is_counted()) CHECK(done);
 }

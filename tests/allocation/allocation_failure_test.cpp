@@ -14,12 +14,16 @@
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
+#include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using tenon::Dims;
 using tenon::Error;
+using tenon::EValue;
 using tenon::ScalarType;
+using tenon::TensorSpec;
+using tenon::ValueSpec;
 using tests::Calls;
 using tests::Vector;
 
@@ -628,4 +632,34 @@ TEST_CASE("out of memory: a result keeps its error when even the message has no 
   CHECK(result.error() == Error::InvalidArgument);
   CHECK(result.message() != nullptr);
   CHECK(failures <= 1);
+}
+
+TEST_CASE("out of memory: EValues of texts and lists") {
+  const std::vector<int> numbers(100);
+  const std::vector<tenon::Tensor> tensors(3);
+  const auto kind = [](const EValue& value) {
+    return value.isNone() ? Error::Internal : Error::Ok;
+  };
+  fail_each("text", [&] { return kind("a text"); });
+  fail_each("list", [&] { return kind(numbers); });
+  fail_each("list of tensors", [&] { return kind(tensors); });
+}
+
+TEST_CASE("out of memory: a FunctionModule is made, used and dropped") {
+  const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const std::string name(100, 'x');
+  fail_each("module", [&] {
+    const ValueSpec pair(
+        name,
+        TensorSpec{{2}, ScalarType::Float, {"a dimension with a long name, far beyond its place"}});
+    tenon::FunctionModule module([kept = *x](tenon::Span<const EValue>, tenon::Span<EValue>) {},
+                                 {pair, pair}, {pair, pair});
+    const auto twice = [](tenon::Span<const EValue>, tenon::Span<EValue>) {};
+    TENON_TRY(module.add_method("a method with a long name, too long for its place", twice));
+    TENON_TRY(module.set_input(x, 1));
+    TENON_TRY(module.run("forward", x));
+    const auto outputs = module.forward(x);
+    return outputs.error();
+  });
+  CHECK(x->use_count() == 1);
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// StoredArray: what a module keeps, on the heap or in the memory of a backend such as an arena.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/metadata.h"
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Where a module keeps what it has: the state of a backend that keeps metadata; null for the heap.
+inline BackendState* storage_of(Backend* backend) noexcept {
+  return backend == nullptr ? nullptr : metadata_of(known_state(*backend));
+}
+
+/// An array that grows, without exceptions.
+template <class T>
+class StoredArray {
+ public:
+  explicit StoredArray(BackendState* where = nullptr) noexcept : where_(where) {}
+  StoredArray(StoredArray&& other) noexcept
+      : where_(other.where_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  StoredArray& operator=(StoredArray&&) = delete;
+  ~StoredArray() {
+    shrink(0);
+    release_metadata(data_);
+  }
+
+  size_t size() const noexcept { return size_; }
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  T& operator[](size_t i) noexcept { return data_[i]; }
+  const T& operator[](size_t i) const noexcept { return data_[i]; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+
+  /// Room for `count` elements in all. What there is, is moved.
+  /// Errors: OutOfMemory; nothing is changed.
+  Error reserve(size_t count) noexcept {
+    static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
+    if (count <= capacity_) return Error::Ok;
+    void* const place = count > PTRDIFF_MAX / (2 * sizeof(T))
+                            ? nullptr
+                            : allocate_metadata(count * sizeof(T), where_);
+    if (TENON_UNLIKELY(place == nullptr)) {
+      return fail(Error::OutOfMemory,
+                  {"out of memory for ", count * sizeof(T), " bytes that a module keeps"});
+    }
+    T* const to = static_cast<T*>(place);
+    for (size_t i = 0; i < size_; ++i) {
+      ::new (static_cast<void*>(to + i)) T(std::move(data_[i]));
+      data_[i].~T();
+    }
+    release_metadata(data_);
+    data_ = to;
+    capacity_ = count;
+    return Error::Ok;
+  }
+  /// New elements are T().
+  Error resize(size_t count) noexcept {
+    TENON_TRY(reserve(count));
+    for (; size_ < count; ++size_) ::new (static_cast<void*>(data_ + size_)) T();
+    shrink(count);
+    return Error::Ok;
+  }
+  /// For one element more: room is doubled.
+  Error push_back(T&& value) noexcept {
+    if (size_ == capacity_) TENON_TRY(reserve(size_ == 0 ? 1 : 2 * size_));
+    ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
+    ++size_;
+    return Error::Ok;
+  }
+
+ private:
+  void shrink(size_t count) noexcept {
+    while (size_ > count) data_[--size_].~T();
+  }
+
+  BackendState* where_;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

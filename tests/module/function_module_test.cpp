@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/module/function_module.h"
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using tenon::ArenaBackend;
+using tenon::Error;
+using tenon::EValue;
+using tenon::FunctionModule;
+using tenon::ScalarType;
+using tenon::Span;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tenon::TensorSpec;
+using tenon::ValueKind;
+using tenon::ValueSpec;
+
+namespace {
+
+using Values = std::vector<EValue>;
+
+TensorPtr pair(float a, float b) { return tenon::make_tensor_ptr({a, b}); }
+const ValueSpec kPair("x", TensorSpec{{2}, ScalarType::Float, {"items"}});
+
+// Adds two pairs into outputs[0].
+Error add(Span<const EValue> inputs, Span<EValue> outputs) {
+  const auto x = inputs[0].toTensor().accessor<float, 1>();
+  const auto y = inputs[1].toTensor().accessor<float, 1>();
+  auto sum = outputs[0].toTensor().accessor<float, 1>();
+  for (int64_t i = 0; i < 2; ++i) sum[i] = x[i] + y[i];
+  return Error::Ok;
+}
+
+float item(const EValue& value, size_t i) { return value.toTensor().const_data_ptr<float>()[i]; }
+
+}  // namespace
+
+TEST_CASE("FunctionModule: a lambda is a module, forward gives what it returns") {
+  FunctionModule module([](Span<const EValue> in) { return Values{in[1], in[0]}; });
+  auto outputs = module.forward({pair(1, 2), 5});
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toInt() == 5);
+  CHECK(item((*outputs)[1], 1) == 2.0f);
+  CHECK(module.forward({1, 2}).ok());
+  CHECK(*module.method_names() == std::vector<std::string>{"forward"});
+  CHECK_FALSE(module.method_meta()->knows_inputs);
+}
+
+TEST_CASE("FunctionModule: inputs and outputs are checked by the specs") {
+  int calls = 0;
+  FunctionModule module(
+      [&](Span<const EValue> in) {
+        ++calls;
+        return Values{in[1].toInt() == 1 ? EValue(in[0]) : EValue(in[1])};
+      },
+      {kPair, {"which", ValueKind::Int}}, {{"y", TensorSpec{{2}}}});
+  CHECK(module.forward({pair(1, 2), 1}).ok());
+  const auto refused = module.forward({tenon::zeros({3}), 1});
+  CHECK(refused.message() ==
+        std::string("forward: input 0 (x): dimension 0 (items) is 3, expected 2"));
+  CHECK(calls == 1);
+  const auto wrong = module.forward({pair(1, 2), 2});
+  CHECK(wrong.error() == Error::InvalidType);
+  CHECK(wrong.message() ==
+        std::string("forward: output 0 (y): it is an Int, 2, expected a Tensor"));
+  CHECK(module.method_meta()->outputs.size() == 1);
+}
+
+TEST_CASE("FunctionModule: a wrong number of outputs is an error") {
+  FunctionModule module([](Span<const EValue> in) { return in.vec(); }, {}, kPair);
+  CHECK(module.forward().message() == std::string("forward: forward gave 0 outputs, expected 1"));
+  FunctionModule one([](Span<const EValue>) { return 1; }, {}, {kPair, kPair});
+  CHECK(one.forward().message() == std::string("forward: forward gave one output, expected 2"));
+}
+
+TEST_CASE("FunctionModule: methods are added by name, each name once") {
+  FunctionModule module;
+  CHECK(module.forward(1).error() == Error::NotFound);
+  REQUIRE(module.add_method("twice", [](Span<const EValue> in) { return 2 * in[0].toInt(); }) ==
+          Error::Ok);
+  const auto meta = module.method_meta("twice");
+  REQUIRE(module.add_method(std::string("half"),
+                            [](Span<const EValue> in) { return in[0].toInt() / 2; },
+                            {{"n", ValueKind::Int}}) == Error::Ok);
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(module.add_method("m" + std::to_string(i), [i](Span<const EValue>) { return i; }) ==
+            Error::Ok);
+  }
+  CHECK((*module.execute("twice", 21))[0].toInt() == 42);
+  CHECK((*module.execute("half", 42))[0].toInt() == 21);
+  CHECK((*module.execute("m19"))[0].toInt() == 19);
+  CHECK(meta->name == std::string("twice"));
+  CHECK(module.execute("half", 0.5).error() == Error::InvalidType);
+  CHECK_RETURNS(Error::InvalidArgument, "add_method: there is a method \"half\" already",
+                module.add_method("half", [](Span<const EValue>) { return 1; }));
+  CHECK(module.method_names()->size() == 22);
+}
+
+TEST_CASE("FunctionModule: a spec that cannot be met is an error, and the callable is dropped") {
+  const auto kept = std::make_shared<int>(0);
+  const auto f = [kept](Span<const EValue>) { return 1; };
+  const TensorSpec bad{{2, 3}, ScalarType::Float, {"rows"}};
+  CHECK_ERROR(Error::InvalidArgument, "FunctionModule: input 0 (x): the spec has 1 names",
+              FunctionModule(f, {{"x", bad}}));
+  FunctionModule module;
+  CHECK_RETURNS(Error::InvalidArgument, "add_method: output 0: the spec has 1 names",
+                module.add_method("f", f, {}, bad));
+  CHECK(module.method_names()->empty());
+  CHECK(kept.use_count() == 2);
+}
+
+TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
+  FunctionModule throwing([](Span<const EValue>) -> Values { throw std::runtime_error("broken"); });
+  CHECK(throwing.forward().error() == Error::Internal);
+  CHECK(throwing.forward().message() == std::string("forward: broken"));
+  FunctionModule wrong([](Span<const EValue> in) { return in[0].toTensor(); });
+  CHECK(wrong.forward(5).message() == std::string("forward: toTensor: the EValue is an Int, 5"));
+  FunctionModule result([](Span<const EValue>) { return tenon::try_zeros({-1}); });
+  CHECK(result.forward().error() == Error::InvalidArgument);
+  FunctionModule error([](Span<const EValue>, Span<EValue>) {
+    return tenon::detail::fail(Error::AccessFailed, {"no sensor"});
+  });
+  CHECK_RETURNS(Error::AccessFailed, "run: no sensor", error.run());
+}
+
+TEST_CASE("FunctionModule: a returned tensor is copied to the output that was set") {
+  FunctionModule module([](Span<const EValue> in) { return Values{in[0]}; });
+  float memory[2] = {};
+  REQUIRE(module.set_output(tenon::from_blob(memory, {2})) == Error::Ok);
+  auto outputs = module.forward(pair(3, 4));
+  REQUIRE(outputs.ok());
+  CHECK(memory[1] == 4.0f);
+  CHECK((*outputs)[0].toTensor().const_data_ptr() == memory);
+}
+
+TEST_CASE("FunctionModule: a writing callable gets the outputs that were set") {
+  FunctionModule module(add, {kPair, kPair}, kPair);
+  float memory[2] = {};
+  REQUIRE(module.set_output(tenon::from_blob(memory, {2})) == Error::Ok);
+  REQUIRE(module.run("forward", {pair(1, 2), pair(10, 20)}) == Error::Ok);
+  CHECK(memory[0] == 11.0f);
+  CHECK(memory[1] == 22.0f);
+}
+
+TEST_CASE("FunctionModule: without one it gets a tensor that the module makes by the spec") {
+  FunctionModule module(add, {kPair, kPair}, kPair);
+  REQUIRE(module.run("forward", {pair(1, 2), pair(10, 20)}) == Error::Ok);
+  const EValue first = *module.get_output();
+  CHECK(item(first, 1) == 22.0f);
+  // Somebody has the first one: the next run makes another.
+  REQUIRE(module.run("forward", {pair(0, 0), pair(1, 1)}) == Error::Ok);
+  CHECK(item(first, 1) == 22.0f);
+  const void* second = module.get_output()->toTensor().const_data_ptr();
+  CHECK(second != first.toTensor().const_data_ptr());
+  // Nobody has the second.
+  REQUIRE(module.run("forward", {pair(5, 5), pair(1, 1)}) == Error::Ok);
+  CHECK(module.get_output()->toTensor().const_data_ptr() == second);
+}
+
+TEST_CASE("FunctionModule: a made output is as large as max_sizes, and may be made smaller") {
+  const TensorSpec any{{-1}, ScalarType::Float, {}, {}, {}, {4}};
+  FunctionModule module(
+      [](Span<const EValue> in, Span<EValue> out) {
+        if (out[0].toTensor().numel() != 4) throw std::runtime_error("not the largest");
+        return tenon::resize_tensor(out[0].toTensor(), {in[0].toInt()});
+      },
+      {{"n", ValueKind::Int}}, any);
+  for (int n = 4; n >= 0; --n) {
+    REQUIRE(module.run("forward", n) == Error::Ok);
+    CHECK(module.get_output()->toTensor().numel() == n);
+  }
+  CHECK(module.run("forward", 5) == Error::InvalidArgument);
+}
+
+TEST_CASE(
+    "FunctionModule: a writing callable may assign outputs, which are copied where one was set") {
+  FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i];
+  });
+  float memory[2] = {};
+  REQUIRE(module.set_output(tenon::from_blob(memory, {2}), 1) == Error::Ok);
+  REQUIRE(module.run("forward", {"text", pair(7, 8)}) == Error::Ok);
+  CHECK(module.get_output(0)->toString() == "text");
+  CHECK(memory[1] == 8.0f);
+  CHECK_RETURNS(Error::InvalidType, "run: output 1: it is an Int, 5, and a tensor was set",
+                module.run("forward", {1, 5}));
+}
+
+TEST_CASE("FunctionModule: with an arena everything it keeps is there, and is given back") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  ArenaBackend arena(buffer, sizeof buffer);
+  {
+    FunctionModule module(add, {kPair, kPair}, kPair, arena);
+    REQUIRE(module.set_inputs({pair(1, 2), pair(3, 4)}) == Error::Ok);
+    REQUIRE(module.run() == Error::Ok);
+    const auto* at =
+        static_cast<const unsigned char*>(module.get_output()->toTensor().const_data_ptr());
+    CHECK((at >= buffer && at < buffer + sizeof buffer));
+    const size_t used = arena.used();
+    for (int i = 0; i < 100; ++i) REQUIRE(module.run() == Error::Ok);
+    CHECK(arena.used() == used);
+  }
+  CHECK(arena.reset() == Error::Ok);
+  CHECK(arena.used() == 0);
+}
+
+TEST_CASE("FunctionModule: an arena that is too small is an error") {
+  alignas(64) unsigned char tiny[512];
+  ArenaBackend small(tiny, sizeof tiny);
+  CHECK_ERROR(Error::OutOfMemory, "FunctionModule: out of memory",
+              FunctionModule(add, {kPair, kPair}, kPair, small));
+  alignas(64) static unsigned char buffer[1 << 14];
+  ArenaBackend arena(buffer, sizeof buffer);
+  const TensorSpec large{{100, 100}};
+  FunctionModule module([](Span<const EValue>, Span<EValue>) {}, {}, {{"large", large}}, arena);
+  CHECK_RETURNS(Error::OutOfMemory, "run: output 0 (large): empty: ", module.run());
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/module/function.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using tenon::Error;
+using tenon::EValue;
+using tenon::Outputs;
+using tenon::Span;
+using tenon::Tensor;
+using tenon::detail::Function;
+using tenon::detail::StoredArray;
+
+namespace {
+
+using Values = std::vector<EValue>;
+
+template <class F>
+constexpr bool kWrites = tenon::detail::writes_outputs_v<F>;
+template <class F>
+constexpr bool kReturns = tenon::detail::returns_outputs_v<F>;
+
+struct alignas(64) Aligned {
+  Values operator()(Span<const EValue>) const {
+    return {reinterpret_cast<uintptr_t>(this) % 64 == 0};
+  }
+};
+
+template <class F>
+EValue call(F f) {
+  Function* const function = Function::make(nullptr, nullptr, "f", std::move(f));
+  StoredArray<EValue> values;
+  StoredArray<Tensor> set;
+  Outputs outputs(values, set);
+  const EValue inputs[] = {3};
+  CHECK(function->call(inputs, outputs) == Error::Ok);
+  const EValue output = values[0];
+  Function::drop(function);
+  return output;
+}
+
+}  // namespace
+
+TEST_CASE("Function: a callable returns its outputs or writes them, by what it takes") {
+  STATIC_REQUIRE(kReturns<Values (*)(Span<const EValue>)>);
+  STATIC_REQUIRE(kReturns<Values (*)(tenon::ArrayRef<EValue>)>);
+  STATIC_REQUIRE(kReturns<Values (*)(const Values&)>);
+  STATIC_REQUIRE(kReturns<Values (*)(const tenon::EValues&)>);
+  STATIC_REQUIRE(kWrites<void (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE(kWrites<Error (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE_FALSE(kReturns<void (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE_FALSE(kReturns<Values (*)(int*)>);
+}
+
+TEST_CASE("Function: what is returned may be outputs, one output, or a Result of either") {
+  CHECK(call([](Span<const EValue> in) { return Values{in[0]}; }).toInt() == 3);
+  CHECK(call([](const Values& in) { return in; }).toInt() == 3);
+  CHECK(call([](Span<const EValue>) { return tenon::zeros({2}); }).toTensor().numel() == 2);
+  CHECK(call([](Span<const EValue>) { return 0.5; }).toDouble() == 0.5);
+  CHECK(call([](Span<const EValue>) { return tenon::try_zeros({2}); }).toTensor().numel() == 2);
+  CHECK(call([](Span<const EValue>) { return tenon::Result<Values>(Values{true}); }).toBool());
+  CHECK(call([](auto in) { return Values{in[0]}; }).toInt() == 3);
+}
+
+TEST_CASE("Function: a callable is moved in, aligned, and destroyed with it") {
+  const auto count = std::make_shared<int>(4);
+  CHECK(call([owned = std::make_unique<int>(5), count](Span<const EValue>) {
+          return *owned + *count;
+        }).toInt() == 9);
+  CHECK(count.use_count() == 1);
+  CHECK(call(Aligned()).toBool());
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/module/module.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using tenon::Error;
+using tenon::EValue;
+using tenon::MethodMeta;
+using tenon::Module;
+using tenon::Outputs;
+using tenon::ScalarType;
+using tenon::Span;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tenon::TensorSpec;
+using tenon::ValueKind;
+using tenon::ValueSpec;
+
+namespace {
+
+const std::vector<ValueSpec> kImage{
+    {"image", TensorSpec{{-1, 2}, ScalarType::Float, {"batch", "pixels"}}}};
+const std::vector<ValueSpec> kDoubled{{"doubled", TensorSpec{{-1, 2}}}, {"count", ValueKind::Int}};
+
+// forward: doubles an image and counts its rows. trouble: throws what its input says.
+class Doubler : public Module {
+ public:
+  int loads = 0;
+  int prepared = 0;
+  int runs = 0;
+  bool refuses = false;
+  bool is_missing = false;
+  const void* seen = nullptr;  // where the last input was
+  std::vector<bool> bound;
+
+ protected:
+  Error load() override {
+    ++loads;
+    if (is_missing) return tenon::detail::fail(Error::NotFound, {"no such file"});
+    return Error::Ok;
+  }
+  size_t count_methods() const noexcept override { return 2; }
+  const char* name_of(size_t method) const noexcept override {
+    return method == 0 ? "forward" : "trouble";
+  }
+  Error prepare(size_t method, MethodMeta& meta) override {
+    ++prepared;
+    if (method == 1) return Error::Ok;
+    meta.inputs = kImage;
+    meta.outputs = kDoubled;
+    meta.knows_inputs = meta.knows_outputs = true;
+    return Error::Ok;
+  }
+  Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
+    ++runs;
+    if (method == 1) return make_trouble(inputs[0].toInt());
+    const Tensor& image = inputs[0].toTensor();
+    seen = image.const_data_ptr();
+    Tensor doubled;
+    if (Tensor* target = outputs.target(0)) {
+      doubled = *target;
+      TENON_TRY(tenon::resize_tensor(doubled, image.sizes()));
+    } else {
+      doubled = *tenon::empty(image.sizes());
+    }
+    for (int64_t i = 0; i < image.numel(); ++i) {
+      doubled.mutable_data_ptr<float>()[i] = 2 * image.const_data_ptr<float>()[i];
+    }
+    TENON_TRY(outputs.put(0, std::move(doubled)));
+    return outputs.put(1, image.size(0));
+  }
+  Error bind_output(size_t, size_t, const Tensor& tensor) override {
+    if (refuses) return tenon::detail::fail(Error::NotSupported, {"its place is planned"});
+    bound.push_back(tensor.defined());
+    return Error::Ok;
+  }
+
+ private:
+  static Error make_trouble(int64_t which) {
+    if (which == 0) throw std::runtime_error("it broke");
+    if (which == 1) static_cast<void>(tenon::zeros({-1}));
+    if (which == 2) throw 5;
+    return tenon::detail::fail(Error::AccessFailed, {"which is ", which});
+  }
+};
+
+TensorPtr image() { return tenon::make_tensor_ptr({1, 2}, {1.0f, 2.0f}); }
+
+}  // namespace
+
+TEST_CASE("Module: forward takes a tensor as it is, one or in braces, and gives the outputs") {
+  Doubler module;
+  const TensorPtr x = image();
+  auto outputs = module.forward(x);
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 4.0f);
+  CHECK((*outputs)[1].toInt() == 1);
+  CHECK(module.seen == x->const_data_ptr());
+  CHECK(module.forward({x}).ok());
+  CHECK(module.forward(*x).ok());
+  CHECK(module.forward(image()).ok());
+  CHECK(module.forward(std::vector<EValue>{x}).ok());
+  CHECK(module.execute("forward", x).ok());
+  CHECK(module.execute(std::string("forward"), {x}).ok());
+  CHECK(module.run("forward", x) == Error::Ok);
+  CHECK(x->use_count() == 1);
+}
+
+TEST_CASE("Module: the model is loaded and a method prepared once, when it is first used") {
+  Doubler module;
+  CHECK(module.loads == 0);
+  CHECK(module.load_method() == Error::Ok);
+  CHECK(module.forward(image()).ok());
+  CHECK(module.method_meta("forward").ok());
+  CHECK(module.loads == 1);
+  CHECK(module.prepared == 1);
+  CHECK(module.method_meta("trouble").ok());
+  CHECK(module.prepared == 2);
+}
+
+TEST_CASE("Module: a model that cannot be loaded is an error, of each use until it can") {
+  Doubler module;
+  module.is_missing = true;
+  auto refused = module.forward(image());
+  CHECK(refused.error() == Error::NotFound);
+  CHECK(refused.message() == std::string("forward: no such file"));
+  CHECK(module.method_names().message() == std::string("method_names: no such file"));
+  CHECK(module.loads == 2);
+  module.is_missing = false;
+  CHECK(module.forward(image()).ok());
+}
+
+TEST_CASE("Module: an input that is not what the method takes never gets to the runtime") {
+  Doubler module;
+  const auto check = [&](Error error, const char* words, const tenon::EValues& inputs) {
+    const auto refused = module.forward(inputs);
+    CHECK(refused.error() == error);
+    CHECK(refused.message() == std::string(words));
+  };
+  check(Error::InvalidArgument, "forward: input 0 (image): dimension 1 (pixels) is 3, expected 2",
+        tenon::zeros({1, 3}));
+  check(Error::InvalidType, "forward: input 0 (image): it is Double, expected Float",
+        tenon::zeros({1, 2}, ScalarType::Double));
+  check(Error::InvalidType, "forward: input 0 (image): it is an Int, 5, expected a Tensor", 5);
+  check(Error::InvalidState, "forward: input 0 (image) is not given", {});
+  check(Error::InvalidArgument, "forward: 2 inputs are given, forward has 1", {image(), image()});
+  CHECK(module.runs == 0);
+}
+
+TEST_CASE("Module: an unknown method is an error that names it") {
+  Doubler module;
+  auto refused = module.execute("backward", image());
+  CHECK(refused.error() == Error::NotFound);
+  CHECK(refused.message() ==
+        std::string(
+            "execute: there is no method \"backward\"; the module has 2 methods, the first is "
+            "forward"));
+  CHECK(module.set_input("backward", 1, 0) == Error::NotFound);
+  CHECK(module.set_output("backward", image(), 0) == Error::NotFound);
+  CHECK(module.get_output("backward").error() == Error::NotFound);
+  CHECK(module.method_meta("backward").error() == Error::NotFound);
+}
+
+TEST_CASE("Module: inputs that are set stay, those of a call are for that call") {
+  Doubler module;
+  TensorPtr x = image();
+  CHECK(module.set_input(x, 0) == Error::Ok);
+  CHECK(x->use_count() == 2);
+  const void* data = x->const_data_ptr();
+  x = nullptr;
+  REQUIRE(module.forward().ok());
+  CHECK(module.seen == data);
+  const TensorPtr y = image();
+  REQUIRE(module.forward(y).ok());
+  CHECK(module.seen == y->const_data_ptr());
+  REQUIRE(module.forward().ok());
+  CHECK(module.seen == data);
+  CHECK(module.set_inputs({y}) == Error::Ok);
+  REQUIRE(module.forward(tenon::none).ok());
+  CHECK(module.seen == y->const_data_ptr());
+  CHECK(module.set_input(tenon::none, 0) == Error::Ok);
+  CHECK(module.forward().error() == Error::InvalidState);
+  CHECK(y->use_count() == 1);
+}
+
+TEST_CASE("Module: an input that does not fit is refused when it is set") {
+  Doubler module;
+  CHECK_RETURNS(Error::InvalidArgument,
+                "set_input: input 0 (image): dimension 1 (pixels) is 3, expected 2",
+                module.set_input(tenon::zeros({1, 3}), 0));
+  CHECK_RETURNS(Error::OutOfBounds, "set_input: input 1 is out of range: forward has 1 input",
+                module.set_input(image(), 1));
+  CHECK_RETURNS(Error::OutOfBounds, "set_inputs: input 1 is out of range",
+                module.set_inputs({image(), image()}));
+}
+
+TEST_CASE("Module: an output that is set is what the runtime writes to") {
+  Doubler module;
+  float memory[8] = {};
+  const TensorPtr out = tenon::from_blob(memory, {4, 2});
+  REQUIRE(module.set_output(out) == Error::Ok);
+  auto outputs = module.forward(image());
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toTensor().const_data_ptr() == memory);
+  CHECK(memory[1] == 4.0f);
+  CHECK(out->size(0) == 1);
+  CHECK(module.get_output()->toTensor().unsafeGetTensorImpl() == out->unsafeGetTensorImpl());
+  CHECK(module.set_output(tenon::none) == Error::Ok);
+  CHECK(module.bound == std::vector<bool>{true, false});
+  REQUIRE(module.forward(image()).ok());
+  CHECK(module.get_output()->toTensor().const_data_ptr() != memory);
+}
+
+TEST_CASE("Module: an output that cannot be written to is refused when it is set") {
+  Doubler module;
+  CHECK_RETURNS(Error::InvalidArgument,
+                "set_output: output 0 (doubled): dimension 1 is 3, expected 2",
+                module.set_output(tenon::zeros({1, 3})));
+  CHECK_RETURNS(Error::InvalidType, "set_output: output 1 (count): it is a Tensor",
+                module.set_output(image(), 1));
+  CHECK_RETURNS(Error::OutOfBounds, "set_output: output 2 is out of range: forward has 2 outputs",
+                module.set_output(image(), 2));
+  CHECK_RETURNS(Error::InvalidState, "set_output: the tensor is undefined",
+                module.set_output(TensorPtr()));
+  module.refuses = true;
+  CHECK_RETURNS(Error::NotSupported, "set_output: its place is planned",
+                module.set_output(image()));
+  REQUIRE(module.forward(image()).ok());
+}
+
+TEST_CASE("Module: a read-only tensor and a placeholder are no outputs", "[plain]") {
+  Doubler module;
+  const float memory[2] = {};
+  CHECK_RETURNS(Error::InvalidState, "set_output: the tensor is read-only",
+                module.set_output(tenon::from_blob(memory, {1, 2})));
+  CHECK_RETURNS(Error::InvalidState, "placeholder",
+                module.set_output(tenon::make_tensor_ptr({1, 2}, nullptr)));
+}
+
+TEST_CASE("Module: outputs of the last run can be got again, until one fails") {
+  Doubler module;
+  CHECK_RETURNS(Error::InvalidState, "get_output: forward has not run yet, or failed",
+                module.get_output().error());
+  REQUIRE(module.forward(image()).ok());
+  CHECK(module.get_output(1)->toInt() == 1);
+  CHECK(module.get_output("forward", 0)->isTensor());
+  CHECK(module.get_outputs()->size() == 2);
+  CHECK(module.get_output(2).message() ==
+        std::string("get_output: output 2 is out of range: forward has 2 outputs"));
+  CHECK(module.get_outputs("trouble").error() == Error::InvalidState);
+  CHECK_FALSE(module.execute("trouble", 3).ok());
+  CHECK(module.get_output("trouble").error() == Error::InvalidState);
+}
+
+TEST_CASE("Module: what a runtime reports or throws is the error") {
+  Doubler module;
+  const auto trouble = [&](int which) { return module.execute("trouble", which); };
+  CHECK(trouble(0).error() == Error::Internal);
+  CHECK(trouble(0).message() == std::string("execute: it broke"));
+  CHECK(trouble(1).error() == Error::InvalidArgument);
+  CHECK(tests::contains(trouble(1).message(), "execute: zeros: size -1"));
+  CHECK(trouble(2).error() == Error::Internal);
+  CHECK(trouble(3).error() == Error::AccessFailed);
+  CHECK(trouble(3).message() == std::string("execute: which is 3"));
+  CHECK_RETURNS(Error::AccessFailed, "run: which is 4", module.run("trouble", 4));
+}
+
+TEST_CASE("Module: it tells its methods, and what they take and give") {
+  Doubler module;
+  CHECK(*module.method_names() == std::vector<std::string>{"forward", "trouble"});
+  const auto meta = module.method_meta();
+  REQUIRE(meta.ok());
+  CHECK(meta->name == std::string("forward"));
+  REQUIRE(meta->inputs.size() == 1);
+  CHECK(meta->inputs[0].name() == std::string("image"));
+  CHECK(meta->inputs[0].tensor.sizes[0] == -1);
+  CHECK(meta->inputs[0].tensor.names[1] == std::string("pixels"));
+  CHECK(meta->outputs[1].kind == ValueKind::Int);
+  CHECK_FALSE(module.method_meta("trouble")->knows_inputs);
+}
