@@ -260,7 +260,7 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
     auto view = tenon::make_tensor_ptr(*cloned, {3, 2});
     auto slice = tenon::select(random, 0, 1);
     auto turned = tenon::contiguous(tenon::transpose(random, 0, 1));
-    auto blob = tenon::to_blob(random);
+    auto described = tenon::to_blob(random);
     auto moved = tenon::backend_copy(matrix, arena);
     done = tenon::copy_(t, random) == Error::Ok && tenon::fill_(slice, 2) == Error::Ok &&
            tenon::resize_tensor_ptr(t, {64, 3}) == Error::Ok &&
