@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// make_tensor_ptr, clone_tensor_ptr, resize_tensor_ptr, for_blob and from_blob as ExecuTorch has them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/compat/executorch_names.h"
+#include "tenon/tenon.h"
+
+namespace executorch {
+namespace extension {
+
+using TensorPtr = std::shared_ptr<aten::Tensor>;
+using tenon::TensorImplPtr;
+
+namespace internal {
+
+using aten::ScalarType;
+using aten::TensorShapeDynamism;
+using tenon::Dims;
+
+/// A pointer to anything. Without a type it takes that of what it points to, Float for void and for
+/// what is no element; a type given reinterprets the bytes, as ExecuTorch's void* parameters do.
+/// Null is a placeholder.
+class AnyPtr {
+ public:
+  template <class T, std::enable_if_t<!std::is_const_v<T>, int> = 0>
+  AnyPtr(T* pointer) noexcept : pointer_(pointer) {
+    if constexpr (tenon::detail::is_element_v<T>) type_ = tenon::CppTypeToScalarType<T>::value;
+  }
+  template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
+  AnyPtr(N) noexcept {}
+
+  tenon::DataPtr data() const noexcept {
+    return pointer_ != nullptr ? tenon::DataPtr(pointer_) : tenon::DataPtr(nullptr);
+  }
+  void* get() const noexcept { return pointer_; }
+  ScalarType type() const noexcept { return type_; }
+
+ private:
+  void* pointer_ = nullptr;
+  ScalarType type_ = ScalarType::Float;
+};
+
+inline TensorPtr share(aten::Tensor tensor) {
+  return std::make_shared<aten::Tensor>(std::move(tensor));
+}
+
+/// The arguments behind the shape: dtype, device, dynamism and deleter, any of them left out.
+template <class T>
+inline constexpr bool is_option_v =
+    std::is_same_v<T, ScalarType> || std::is_same_v<T, aten::Device> ||
+    std::is_same_v<T, aten::DeviceType> || std::is_same_v<T, TensorShapeDynamism> ||
+    tenon::detail::is_deleter_v<T>;
+
+struct Options {
+  explicit Options(AnyPtr d) noexcept : data(d), type(d.type()) {}
+
+  void set(ScalarType value) noexcept { type = value; }
+  void set(aten::Device value) noexcept { device = value; }
+  void set(aten::DeviceType value) { device = value; }
+  void set(TensorShapeDynamism value) noexcept { dynamism = value; }
+  template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
+  void set(F f) {
+    deleter = tenon::Deleter(data.get(), std::move(f));
+  }
+
+  AnyPtr data;
+  ScalarType type;
+  aten::Device device;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  tenon::Deleter deleter;
+};
+
+/// The one way a tensor over foreign memory is made here. ExecuTorch stores the dense stride for a
+/// size-1 dimension, whatever stride was given.
+inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
+                      Options& options) {
+  tenon::Layout layout;
+  if (!strides.empty() &&
+      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.type), layout) ==
+          tenon::Error::Ok &&
+      layout.is_dense()) {
+    dim_order = Dims(layout.dim_order);
+    strides = Dims();
+  }
+  tenon::detail::Made<aten::Tensor> made;
+  return share(made.finish(
+      function, tenon::detail::make_from_pointer(options.data.data(), sizes, dim_order, strides,
+                                                 options.type, options.dynamism, options.device,
+                                                 options.deleter, made.draft())));
+}
+template <class... Args>
+TensorPtr make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
+               const Dims& strides, Args&&... args) {
+  Options options(data);
+  (options.set(std::forward<Args>(args)), ...);
+  return make(function, sizes, dim_order, strides, options);
+}
+
+inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
+inline constexpr tenon::MakeTensor<aten::Tensor> make_tensor{"make_tensor_ptr"};
+
+/// Float bytes unless a type is given, as ExecuTorch's overload for raw memory.
+inline tenon::TypeArg bytes_type(const std::vector<uint8_t>&, tenon::TypeArg type) noexcept {
+  return type.value_or(ScalarType::Float);
+}
+
+}  // namespace internal
+
+// ---- make_tensor_ptr over foreign memory ----
+
+/// `(sizes, data, type, device, dynamism, deleter)`, and the same behind dim_order and strides.
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
+  return internal::make("make_tensor_ptr", data, sizes, {}, {}, std::move(args)...);
+}
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
+                          const tenon::Dims& dim_order, const tenon::Dims& strides, Args... args) {
+  return internal::make("make_tensor_ptr", data, sizes, dim_order, strides, std::move(args)...);
+}
+
+// ---- make_tensor_ptr of values ----
+
+inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, tenon::Values data,
+                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
+                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(sizes, std::move(data), type, dynamism));
+}
+inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, tenon::Values data,
+                                 const tenon::Dims& dim_order, const tenon::Dims& strides = {},
+                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
+                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(
+      internal::make_tensor(sizes, std::move(data), dim_order, strides, type, dynamism));
+}
+/// Raw memory: Float unless a type is given. A template, so that a brace list never becomes bytes.
+template <class Bytes,
+          std::enable_if_t<std::is_same_v<std::decay_t<Bytes>, std::vector<uint8_t>>, int> = 0>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, Bytes&& data,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  const tenon::TypeArg actual = internal::bytes_type(data, type);
+  return internal::share(internal::make_tensor(sizes, std::forward<Bytes>(data), actual, dynamism));
+}
+template <class Bytes,
+          std::enable_if_t<std::is_same_v<std::decay_t<Bytes>, std::vector<uint8_t>>, int> = 0>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, Bytes&& data, const tenon::Dims& dim_order,
+                          const tenon::Dims& strides,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  const tenon::TypeArg actual = internal::bytes_type(data, type);
+  return internal::share(internal::make_tensor(sizes, std::forward<Bytes>(data), dim_order, strides,
+                                               actual, dynamism));
+}
+inline TensorPtr make_tensor_ptr(tenon::Values data,
+                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
+                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(std::move(data), type, dynamism));
+}
+/// With the element type spelled out: `make_tensor_ptr<double>({1, 2})`.
+template <class T>
+TensorPtr make_tensor_ptr(std::initializer_list<T> list,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(list, type, dynamism));
+}
+template <class T>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, std::initializer_list<T> list,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(sizes, list, type, dynamism));
+}
+template <class T>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, std::initializer_list<T> list,
+                          const tenon::Dims& dim_order, const tenon::Dims& strides = {},
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(sizes, list, dim_order, strides, type, dynamism));
+}
+template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
+TensorPtr make_tensor_ptr(T value) {
+  return internal::share(internal::make_tensor(value));
+}
+template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
+TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
+  return internal::share(internal::make_tensor(value, type));
+}
+
+// ---- make_tensor_ptr of impls and tensors ----
+
+/// The older releases' shared impl.
+inline constexpr tenon::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
+
+template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
+TensorPtr make_tensor_ptr(P impl) {
+  return internal::share(internal::make_tensor(std::move(impl)));
+}
+/// A handle to the same impl.
+template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
+TensorPtr make_tensor_ptr(const P& tensor) {
+  return internal::share(
+      internal::make_tensor(tensor != nullptr ? tensor->impl() : TensorImplPtr()));
+}
+/// A view, which keeps the source's memory alive; with a deleter, that runs when the view is gone.
+template <
+    class F = std::nullptr_t, class S,
+    std::enable_if_t<std::is_same_v<S, aten::Tensor> && tenon::detail::is_deleter_v<F>, int> = 0>
+TensorPtr make_tensor_ptr(const S& tensor, const tenon::Dims& sizes = {},
+                          const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {},
+                          F deleter = nullptr) {
+  // Not mutable_data(): that refuses a read-only source, before the deleter has an owner.
+  void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
+  tenon::Deleter release(data, std::move(deleter));
+  TensorPtr view = internal::share(internal::make_tensor(tensor, sizes, dim_order, strides));
+  tenon::detail::fields(view->impl()).deleter = std::move(release);
+  return view;
+}
+template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
+TensorPtr make_tensor_ptr(const P& tensor, const tenon::Dims& sizes,
+                          const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {}) {
+  return internal::share(internal::make_tensor(tensor != nullptr ? *tensor : aten::Tensor(), sizes,
+                                               dim_order, strides));
+}
+
+inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
+  return tenon::clone_tensor_ptr(tensor);
+}
+inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, aten::ScalarType type) {
+  return tenon::clone_tensor_ptr(tensor, type);
+}
+inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
+  return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor());
+}
+inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
+  return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor(), type);
+}
+
+/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound, as
+/// ExecuTorch reports it.
+[[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
+  if (tensor != nullptr && tensor->defined() && sizes.error() == runtime::Error::Ok &&
+      tensor->sizes() == sizes) {
+    return runtime::Error::Ok;
+  }
+  aten::Tensor none;
+  const runtime::Error error = tenon::resize_tensor(tensor != nullptr ? *tensor : none, sizes);
+  return error == runtime::Error::InvalidArgument ? runtime::Error::NotSupported : error;
+}
+
+// ---- for_blob and from_blob ----
+
+class TensorPtrMaker {
+ public:
+  TensorPtrMaker(TensorPtrMaker&&) = default;
+  TensorPtrMaker& operator=(TensorPtrMaker&&) = default;
+
+  TensorPtrMaker&& type(aten::ScalarType type) { return set(type); }
+  TensorPtrMaker&& dynamism(aten::TensorShapeDynamism dynamism) { return set(dynamism); }
+  TensorPtrMaker&& device(aten::Device device) { return set(device); }
+  template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
+  TensorPtrMaker&& deleter(F deleter) {
+    return set(std::move(deleter));
+  }
+  TensorPtrMaker&& dim_order(tenon::Dims dim_order) {
+    dim_order_ = std::move(dim_order);
+    return std::move(*this);
+  }
+  TensorPtrMaker&& strides(tenon::Dims strides) {
+    strides_ = std::move(strides);
+    return std::move(*this);
+  }
+
+  TensorPtr make_tensor_ptr() && {
+    return internal::make("for_blob", sizes_, std::move(dim_order_), std::move(strides_), options_);
+  }
+  operator TensorPtr() && { return std::move(*this).make_tensor_ptr(); }
+
+ private:
+  friend TensorPtrMaker for_blob(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type);
+  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
+      : options_(data), sizes_(std::move(sizes)) {
+    options_.type = type.value_or(options_.type);
+  }
+  template <class T>
+  TensorPtrMaker&& set(T value) {
+    options_.set(std::move(value));
+    return std::move(*this);
+  }
+
+  internal::Options options_;
+  tenon::Dims sizes_;
+  tenon::Dims strides_;
+  tenon::Dims dim_order_;
+};
+
+inline TensorPtrMaker for_blob(internal::AnyPtr data, tenon::Dims sizes,
+                               tenon::TypeArg type = tenon::TypeArg::deduced()) {
+  return TensorPtrMaker(data, std::move(sizes), type);
+}
+
+/// `(data, sizes, type, device, deleter, dynamism)`, and the same behind strides.
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, Args... args) {
+  return internal::make("from_blob", data, sizes, {}, {}, std::move(args)...);
+}
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, const tenon::Dims& strides,
+                    Args... args) {
+  return internal::make("from_blob", data, sizes, {}, strides, std::move(args)...);
+}
+
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/compat/executorch_tensor.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+
+// As ExecuTorch programs do; none of the names below may be ambiguous.
+using namespace ::executorch::extension;
+using namespace ::executorch::runtime;
+using executorch::aten::ScalarType;
+using executorch::aten::TensorShapeDynamism;
+
+TEST_CASE(
+    "executorch: a brace list with a type and a dynamism is a list of elements, and resizes") {
+  auto tensor = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int,
+                                TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(tensor->numel() == 6);
+  CHECK(tensor->const_data_ptr<int32_t>()[5] == 6);
+  CHECK(resize_tensor_ptr(tensor, {2, 2}) == Error::Ok);
+  CHECK(resize_tensor_ptr(tensor, {1, 3}) == Error::Ok);
+  CHECK(resize_tensor_ptr(tensor, {3, 2}) == Error::Ok);
+  CHECK(resize_tensor_ptr(tensor, {6, 1}) == Error::Ok);
+  CHECK(resize_tensor_ptr(tensor, {7}) == Error::NotSupported);
+  CHECK(tensor->size(0) == 6);
+}
+
+TEST_CASE("executorch: a STATIC tensor accepts the sizes that it has and no others") {
+  auto tensor =
+      make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::STATIC);
+  CHECK(resize_tensor_ptr(tensor, {2, 3}) == Error::Ok);
+  CHECK(resize_tensor_ptr(tensor, {3, 2}) == Error::NotSupported);
+}
+
+TEST_CASE("executorch: deleters run once, in both orders of arguments that releases had") {
+  int count = 0;
+  double* given = nullptr;
+  const auto deleter = [&](void* p) {
+    ++count;
+    CHECK(p == given);
+    delete[] static_cast<double*>(p);
+  };
+  given = new double[6];
+  make_tensor_ptr({2, 3}, given, ScalarType::Double, TensorShapeDynamism::DYNAMIC_BOUND, deleter);
+  CHECK(count == 1);
+  given = new double[6];
+  make_tensor_ptr({2, 3}, given, {}, {}, ScalarType::Double, executorch::aten::DeviceType::CPU,
+                  TensorShapeDynamism::DYNAMIC_BOUND, std::function<void(void*)>(deleter));
+  CHECK(count == 2);
+  given = new double[3];
+  from_blob(given, {3}, ScalarType::Double, deleter);
+  CHECK(count == 3);
+  given = new double[3];
+  from_blob(given, {3}, {1}, ScalarType::Double, executorch::aten::Device("cpu"), deleter,
+            TensorShapeDynamism::STATIC);
+  CHECK(count == 4);
+  given = new double[3];
+  for_blob(given, {3}).deleter(deleter).make_tensor_ptr();
+  CHECK(count == 5);
+  given = new double[3];
+  CHECK_THROWS(for_blob(given, {-3}).deleter(deleter).make_tensor_ptr());
+  CHECK(count == 6);
+  given = nullptr;
+  make_tensor_ptr({2, 3}, given, ScalarType::Double, TensorShapeDynamism::STATIC, nullptr);
+  CHECK(count == 6);
+}
+
+TEST_CASE("executorch: makers build in one chain or step by step") {
+  double data[6] = {};
+  auto chained = for_blob(data, {2, 3}, ScalarType::Double)
+                     .strides({3, 1})
+                     .dynamism(TensorShapeDynamism::STATIC)
+                     .make_tensor_ptr();
+  CHECK(chained->shape_dynamism() == TensorShapeDynamism::STATIC);
+  auto maker = for_blob(data, {2, 3});
+  maker.dim_order({0, 1});
+  TensorPtr converted = std::move(maker);
+  CHECK(converted->scalar_type() == ScalarType::Double);
+}
+
+TEST_CASE("executorch: an explicit type reinterprets what the pointer is to") {
+  int8_t bytes[4] = {1, 2, 3, 4};
+  CHECK(from_blob(bytes, {2, 2})->scalar_type() == ScalarType::Char);
+  CHECK(from_blob(bytes, {1}, ScalarType::Int)->const_data_ptr<int32_t>()[0] == 0x04030201);
+  void* untyped = bytes;
+  CHECK(from_blob(untyped, {1})->scalar_type() == ScalarType::Float);
+}
+
+TEST_CASE("executorch: bytes without a type are taken as floats") {
+  const std::vector<float> values = {1.0f, 2.0f};
+  std::vector<uint8_t> bytes(8);
+  std::memcpy(bytes.data(), values.data(), 8);
+  auto tensor = make_tensor_ptr({2}, bytes);
+  CHECK(tensor->const_data_ptr<float>()[1] == 2.0f);
+  CHECK(make_tensor_ptr(bytes)->scalar_type() == ScalarType::Byte);
+  CHECK_ERROR(Error::InvalidArgument, "8 bytes were given, sizes {3} need 12",
+              make_tensor_ptr({3}, bytes));
+}
+
+TEST_CASE("executorch: strides of a size-1 dimension become the dense ones") {
+  float data[4] = {};
+  auto tensor = from_blob(data, {1, 2, 2}, {10, 2, 1});
+  CHECK(tensor->strides()[0] == 4);
+  CHECK(tensor->strides()[1] == 2);
+}
+
+TEST_CASE("executorch: TensorPtr can be copied, compared and reset") {
+  TensorPtr none;
+  CHECK(none == nullptr);
+  TensorPtr tensor = make_tensor_ptr({1}, nullptr, {}, {});
+  CHECK(tensor->dim() == 1);
+  CHECK(tensor->const_data_ptr() == nullptr);
+  TensorPtr copy = tensor;
+  CHECK(copy->unsafeGetTensorImpl() == tensor->unsafeGetTensorImpl());
+  tensor.reset();
+  CHECK(copy->numel() == 1);
+}
+
+TEST_CASE("executorch: an impl and a TensorPtr are shared, a Tensor is viewed and kept alive") {
+  auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  auto first = make_tensor_ptr(impl);
+  auto second = make_tensor_ptr(first);
+  CHECK(resize_tensor_ptr(first, {3, 2}) == Error::Ok);
+  CHECK(second->size(0) == 3);
+
+  int released = 0;
+  auto view = make_tensor_ptr(*first, {6}, {}, {}, [&released](void*) { ++released; });
+  impl.reset();
+  first.reset();
+  second.reset();
+  CHECK(view->const_data_ptr<float>()[5] == 6.0f);
+  view.reset();
+  CHECK(released == 1);
+}
+
+TEST_CASE("executorch: a view's deleter runs once for a read-only source and for a failed view") {
+  const float data[2] = {1, 2};
+  const tenon::Tensor source = tenon::make_tensor({2}, data);
+  int released = 0;
+  const auto deleter = [&released](void*) { ++released; };
+  {
+    auto view = make_tensor_ptr(source, {}, {}, {}, deleter);
+    CHECK(view->is_readonly());
+    CHECK(released == 0);
+  }
+  CHECK(released == 1);
+  CHECK_ERROR(Error::OutOfBounds, "make_tensor_ptr", make_tensor_ptr(source, {3}, {}, {}, deleter));
+  CHECK(released == 2);
+  CHECK_ERROR(Error::InvalidState, "undefined",
+              make_tensor_ptr(tenon::Tensor(), {}, {}, {}, deleter));
+  CHECK(released == 3);
+}
+
+TEST_CASE("executorch: clones copy, and cast where that is allowed") {
+  auto source = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  auto clone = clone_tensor_ptr(source);
+  CHECK(clone->const_data_ptr() != source->const_data_ptr());
+  CHECK(clone_tensor_ptr(*source, ScalarType::Half)->const_data_ptr<executorch::aten::Half>()[3] ==
+        4);
+  CHECK_ERROR(Error::InvalidType, "cannot be cast", clone_tensor_ptr(source, ScalarType::Int));
+  CHECK(clone_tensor_ptr(make_tensor_ptr({2, 2}, nullptr))->const_data_ptr() == nullptr);
+}
+
+TEST_CASE("executorch: element types may be spelled out") {
+  CHECK(make_tensor_ptr<double>({1.5, 2.7}, ScalarType::Half)->scalar_type() == ScalarType::Half);
+  CHECK(make_tensor_ptr<int8_t>({1, -2}, ScalarType::Long)->const_data_ptr<int64_t>()[1] == -2);
+  CHECK(make_tensor_ptr<float>({2}, {1, 2})->numel() == 2);
+}
