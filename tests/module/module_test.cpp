@@ -285,3 +285,35 @@ TEST_CASE("Module: it tells its methods, and what they take and give") {
   CHECK(meta->outputs[1].kind == ValueKind::Int);
   CHECK_FALSE(module.method_meta("trouble")->knows_inputs);
 }
+
+TEST_CASE("Module: what its user says of the inputs is checked and shown like its own") {
+  Doubler doubler;
+  REQUIRE(doubler.describe_inputs({{"photo", TensorSpec{{4, -1}, ScalarType::Float, {"n", ""}}}}) ==
+          Error::Ok);
+  CHECK(doubler.method_meta()->inputs[0].name() == std::string("photo"));
+  CHECK(doubler.method_meta()->inputs[0].tensor.sizes == tenon::Dims{4, 2});
+  CHECK(std::string(doubler.forward(tenon::ones({3, 2})).message()) ==
+        "forward: input 0 (photo): dimension 0 (n) is 3, expected 4");
+  CHECK(doubler.forward(tenon::ones({4, 2})).ok());
+}
+
+TEST_CASE("Module: a description that contradicts the module's changes nothing") {
+  Doubler doubler;
+  CHECK_RETURNS(
+      Error::InvalidArgument,
+      "describe_inputs: input 0 (photo): the spec's dimension 1 (pixels) is 3, the module's is 2",
+      doubler.describe_inputs({{"photo", TensorSpec{{-1, 3}}}}));
+  CHECK_RETURNS(Error::InvalidArgument, "describe_inputs: 2 specs are given, forward has 1 input",
+                doubler.describe_inputs({TensorSpec{{-1, 2}}, ValueKind::Int}));
+  CHECK_RETURNS(Error::NotFound, "describe_inputs: there is no method \"decode\"",
+                doubler.describe_inputs("decode", ValueKind::Int));
+  CHECK(doubler.method_meta()->inputs[0].name() == std::string("image"));
+}
+
+TEST_CASE("Module: where it knows nothing of its inputs, the description is what is known") {
+  Doubler doubler;
+  REQUIRE(doubler.describe_inputs("trouble", {{"text", ValueKind::String}}) == Error::Ok);
+  CHECK(doubler.method_meta("trouble")->knows_inputs);
+  CHECK(std::string(doubler.execute("trouble", 5).message()) ==
+        "execute: input 0 (text): it is an Int, 5, expected a String");
+}

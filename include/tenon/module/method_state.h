@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
@@ -10,6 +11,7 @@
 #include "tenon/core/error.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/list_arg.h"
+#include "tenon/module/narrow_spec.h"
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/module/tensor_spec.h"
@@ -20,11 +22,13 @@ namespace detail {
 
 struct MethodState {
   explicit MethodState(BackendState* where = nullptr) noexcept
-      : inputs(where), given(where), outputs(where), set(where) {}
+      : described(where), inputs(where), given(where), outputs(where), set(where) {}
 
   /// Errors: OutOfBounds unless index < count, or where the count is not known, within reason.
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept;
   Error check_input(const EValue& value, size_t index) const noexcept;
+  /// Adds to what is known of the inputs: to all of them or none.
+  Error describe(const ValueSpecs& specs) noexcept;
   /// Sets an input, or the first ones: all of them or none.
   Error put_input(const EValue& value, size_t index) noexcept;
   Error put_inputs(const EValues& values) noexcept;
@@ -35,10 +39,11 @@ struct MethodState {
   MethodMeta meta;
   bool ready = false;
   bool has_run = false;
-  StoredArray<EValue> inputs;   // those that were set
-  StoredArray<EValue> given;    // what a run gets, when that is put together
-  StoredArray<EValue> outputs;  // of the last run
-  StoredArray<Tensor> set;      // for the outputs
+  StoredArray<ValueSpec> described;  // the inputs, if that was added to
+  StoredArray<EValue> inputs;        // those that were set
+  StoredArray<EValue> given;         // what a run gets, when that is put together
+  StoredArray<EValue> outputs;       // of the last run
+  StoredArray<Tensor> set;           // for the outputs
 };
 
 inline Error MethodState::check_index(const char* role, size_t index, bool known,
@@ -62,6 +67,27 @@ inline Error MethodState::check_input(const EValue& value, size_t index) const n
   if (TENON_UNLIKELY(error != Error::Ok)) {
     return blame_value("input", index, spec.name(), error);
   }
+  return Error::Ok;
+}
+
+inline Error MethodState::describe(const ValueSpecs& specs) noexcept {
+  if (TENON_UNLIKELY(meta.knows_inputs && specs.size() != meta.inputs.size())) {
+    return fail(Error::InvalidArgument,
+                {specs.size(), " specs are given, ", meta.name, " has ", meta.inputs.size(),
+                 meta.inputs.size() == 1 ? " input" : " inputs"});
+  }
+  StoredArray<ValueSpec> made(described.where());
+  TENON_TRY(made.reserve(specs.size()));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    ValueSpec spec = specs[i];
+    const Error error =
+        meta.knows_inputs ? narrow_spec(meta.inputs[i], spec) : check_spec(spec.tensor);
+    if (TENON_UNLIKELY(error != Error::Ok)) return blame_value("input", i, spec.name(), error);
+    TENON_TRY(made.push_back(std::move(spec)));
+  }
+  described.swap(made);
+  meta.inputs = ArrayRef<ValueSpec>(described.data(), described.size());
+  meta.knows_inputs = true;
   return Error::Ok;
 }
 

@@ -117,6 +117,22 @@ class TENON_EXPORT Module {
     if (error != Error::Ok) return detail::blame("method_meta", error);
     return found->meta;
   }
+  /// Adds to what the module knows of a method's inputs: names for messages, sizes that it leaves
+  /// open, or all of it where it knows nothing. method_meta() and the checks take it in.
+  ///
+  /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
+  /// was, and so does is_optional.
+  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what is
+  /// known: nothing is changed then. Views of the old specs are invalid afterwards.
+  [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
+    return describe_inputs("forward", specs);
+  }
+  [[nodiscard]] Error describe_inputs(std::string_view method, const ValueSpecs& specs) {
+    Method* found = nullptr;
+    Error error = find(method, found);
+    if (error == Error::Ok) error = found->describe(specs);
+    return blamed("describe_inputs", error);
+  }
   /// Gets a method ready, which its first use does otherwise.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
     Method* found = nullptr;
@@ -174,6 +190,7 @@ class TENON_EXPORT Module {
     return outputs;
   }
 
+  Error open() noexcept;
   Error find(std::string_view name, Method*& found) noexcept;
   Error find_run(std::string_view name, Method*& found) noexcept;
   Error put_output(std::string_view name, const TensorArg& tensor, size_t index) noexcept;
@@ -186,11 +203,15 @@ class TENON_EXPORT Module {
   detail::StoredArray<Method> methods_;
 };
 
+inline Error Module::open() noexcept {
+  if (loaded_) return Error::Ok;
+  TENON_TRY(detail::call_safely([&] { return load(); }));
+  loaded_ = true;
+  return Error::Ok;
+}
+
 inline Error Module::find(std::string_view name, Method*& found) noexcept {
-  if (TENON_UNLIKELY(!loaded_)) {
-    TENON_TRY(detail::call_safely([&] { return load(); }));
-    loaded_ = true;
-  }
+  TENON_TRY(open());
   const size_t count = count_methods();
   size_t index = 0;
   while (index < count && name_of(index) != name) ++index;
@@ -234,12 +255,13 @@ inline Result<EValue> Module::get_output(std::string_view method, size_t index) 
 
 inline Result<std::vector<std::string>> Module::method_names() {
   std::vector<std::string> names;
-  const Error error = detail::call_safely([&] {
-    if (!loaded_) TENON_TRY(load());
-    loaded_ = true;
-    for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
-    return Error::Ok;
-  });
+  Error error = open();
+  if (error == Error::Ok) {
+    error = detail::call_safely([&] {
+      for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
+      return Error::Ok;
+    });
+  }
   if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_names", error);
   return names;
 }

@@ -37,6 +37,14 @@ class StoredArray {
     release_metadata(data_);
   }
 
+  void swap(StoredArray& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  BackendState* where() const noexcept { return where_; }
   size_t size() const noexcept { return size_; }
   T* data() noexcept { return data_; }
   const T* data() const noexcept { return data_; }
