@@ -37,10 +37,14 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
+/// What becomes of tensors that are read-only, which at::Tensors cannot be.
+enum class Readonly : uint8_t { Refused, Passed };
+
 #if TENON_ATEN_MODE
 
 // The tensors are at::Tensors: the same one goes through, as it is.
-inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor,
+                       Readonly = Readonly::Refused) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   tensor = source.tensor();
   return Error::Ok;
@@ -76,11 +80,6 @@ inline Error from_c10(c10::ScalarType from, ScalarType& to) noexcept {
 /// What the memory must be for libtorch to have it; `nbytes` is what the strides reach.
 inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device& device,
                             size_t& nbytes) noexcept {
-  if (TENON_UNLIKELY(blob.readonly)) {
-    return fail(Error::NotSupported,
-                {"the tensor is read-only, and ATen has no read-only tensors; clone_tensor_ptr() "
-                 "makes a writable copy"});
-  }
   Extent extent;
   TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
   if (TENON_UNLIKELY(extent.min < 0)) {
@@ -97,15 +96,28 @@ inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device
   return compute_nbytes(extent.max + 1, elementSize(blob.dtype), nbytes);
 }
 
+/// What a storage over a tensor's memory keeps.
+struct LentMemory {
+  std::shared_ptr<const void> owner;
+  bool readonly;
+  static void release(void* lent) { delete static_cast<LentMemory*>(lent); }
+};
+
+/// Whether a storage is over a read-only tensor's memory.
+inline bool is_lent_readonly(const c10::Storage& storage) {
+  const c10::DataPtr& data = storage.data_ptr();
+  return data.get_deleter() == &LentMemory::release &&
+         static_cast<const LentMemory*>(data.get_context())->readonly;
+}
+
 /// The blob's memory as at::from_blob makes it a tensor, but with any device's dispatch key and
 /// without asking the device. Takes the owner.
 /// Errors: what libtorch and operator new throw; the owner is dropped.
 inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10::Device device) {
-  using Owner = std::shared_ptr<const void>;
   c10::DataPtr data(blob.data, device);
-  if (blob.owner.use_count() != 0) {
-    const auto release = [](void* owner) { delete static_cast<Owner*>(owner); };
-    data = c10::DataPtr(blob.data, new Owner(std::move(blob.owner)), release, device);
+  if (blob.readonly || blob.owner.use_count() != 0) {
+    auto* const lent = new LentMemory{std::move(blob.owner), blob.readonly};
+    data = c10::DataPtr(blob.data, lent, &LentMemory::release, device);
   }
   const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
   // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.
@@ -119,9 +131,17 @@ inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10
   return tensor;
 }
 
-inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
+/// Readonly::Passed is for who only reads the at::Tensor, as models do their inputs. What from_aten()
+/// makes of its storage is read-only again.
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor,
+                       Readonly readonly = Readonly::Refused) noexcept {
   Blob blob;
   TENON_TRY(make_blob(source, blob));
+  if (TENON_UNLIKELY(blob.readonly && readonly == Readonly::Refused)) {
+    return fail(Error::NotSupported,
+                {"the tensor is read-only, and ATen has no read-only tensors; clone_tensor_ptr() "
+                 "makes a writable copy"});
+  }
   c10::ScalarType type = c10::ScalarType::Undefined;
   c10::Device device(c10::DeviceType::CPU);
   size_t nbytes = 0;
@@ -208,7 +228,9 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     }
     // The storage, not the at::Tensor, which may be given another storage while this one is in use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
-    TENON_TRY(make_from_pointer(data, Dims(source.sizes()), {}, Dims(source.strides()), type,
+    const DataPtr pointer =
+        is_lent_readonly(source.storage()) ? DataPtr(static_cast<const void*>(data)) : data;
+    TENON_TRY(make_from_pointer(pointer, Dims(source.sizes()), {}, Dims(source.strides()), type,
                                 dynamism, device, release, draft));
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();

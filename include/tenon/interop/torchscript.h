@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// TorchScriptModule: a .pt file as a module, run by libtorch.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/error.h"
+#include "tenon/interop/aten.h"
+#include "tenon/interop/file.h"
+#include "tenon/interop/torchscript_error.h"
+#include "tenon/interop/torchscript_value.h"
+#include "tenon/module/evalue.h"
+#include "tenon/module/module.h"
+#include "tenon/module/names.h"
+#include "tenon/module/outputs.h"
+#include "tenon/module/tensor_spec.h"
+
+#if defined(TENON_HAS_TORCHSCRIPT)
+// Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <c10/core/GradMode.h>
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+#if defined(TENON_HAS_TORCHSCRIPT)
+
+namespace detail {
+
+/// A method with what its schema says of it.
+class TorchScriptMethod {
+ public:
+  explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
+
+  const char* name() const noexcept { return method_.name().c_str(); }
+
+  Error describe(MethodMeta& meta) {
+    const c10::FunctionSchema& schema = method_.function().getSchema();
+    inputs_.clear();
+    for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
+      TENON_TRY(describe_input(schema.arguments()[i]));
+    }
+    TENON_TRY(describe_outputs(*schema.returns().at(0).real_type()));
+    meta.inputs = inputs_;
+    meta.outputs = outputs_;
+    meta.knows_inputs = true;
+    meta.knows_outputs = true;
+    return Error::Ok;
+  }
+
+  Error call(Span<const EValue> inputs, Outputs& outputs) {
+    std::vector<c10::IValue> stack;
+    stack.reserve(inputs.size() + 1);  // and self
+    for (size_t i = 0; i < inputs.size(); ++i) TENON_TRY(push_input(i, inputs[i], stack));
+    const c10::NoGradGuard without_gradients;
+    return put(method_(std::move(stack)), outputs);
+  }
+
+ private:
+  Error describe_input(const c10::Argument& argument) {
+    ValueSpec spec;
+    spec.tensor.name = Text(argument.name());
+    TENON_TRY(check_spec(spec.tensor));
+    const Error error = describe_type(*argument.real_type(), spec);
+    if (argument.default_value()) {
+      // One that no EValue can be has its default in every run.
+      if (error != Error::Ok) spec.kind = ValueKind::None;
+      spec.is_optional = true;
+    } else if (TENON_UNLIKELY(error != Error::Ok)) {
+      return blame_value("input", inputs_.size(), spec.name(), error);
+    }
+    inputs_.push_back(std::move(spec));
+    return Error::Ok;
+  }
+
+  Error describe_outputs(const c10::Type& type) {
+    outputs_.clear();
+    returns_tuple_ = type.kind() == c10::TypeKind::TupleType;
+    if (type.kind() == c10::TypeKind::NoneType) return Error::Ok;
+    if (!returns_tuple_) return describe_output("", type);
+    const auto& tuple = type.expectRef<c10::TupleType>();
+    for (size_t i = 0; i < tuple.elements().size(); ++i) {
+      TENON_TRY(describe_output(tuple.schema() ? tuple.schema()->arguments()[i].name() : "",
+                                *tuple.elements()[i]));
+    }
+    return Error::Ok;
+  }
+  Error describe_output(const std::string& name, const c10::Type& type) {
+    ValueSpec spec;
+    spec.tensor.name = Text(name);
+    TENON_TRY(check_spec(spec.tensor));
+    const Error error = describe_type(type, spec);
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return blame_value("output", outputs_.size(), spec.name(), error);
+    }
+    outputs_.push_back(std::move(spec));
+    return Error::Ok;
+  }
+
+  Error push_input(size_t i, const EValue& value, std::vector<c10::IValue>& stack) const {
+    const auto& otherwise = method_.function().getSchema().arguments()[i + 1].default_value();
+    if (value.isNone() && otherwise) {
+      stack.push_back(*otherwise);
+      return Error::Ok;
+    }
+    c10::IValue made;
+    const Error error = to_ivalue(value, made);
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return blame_value("input", i, inputs_[i].name(), error);
+    }
+    stack.push_back(std::move(made));
+    return Error::Ok;
+  }
+
+  Error put(const c10::IValue& result, Outputs& outputs) const {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      EValue made;
+      const Error error =
+          from_ivalue(returns_tuple_ ? result.toTupleRef().elements()[i] : result, made);
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return blame_value("output", i, outputs_[i].name(), error);
+      }
+      TENON_TRY(outputs.put(i, std::move(made)));
+    }
+    return Error::Ok;
+  }
+
+  torch::jit::Method method_;
+  std::vector<ValueSpec> inputs_;
+  std::vector<ValueSpec> outputs_;
+  bool returns_tuple_ = false;
+};
+
+}  // namespace detail
+
+/// A TorchScript file, scripted or traced, or a module that libtorch has loaded. The file is opened
+/// when it is first needed, and put into evaluation mode.
+///
+/// Inputs have the names and kinds of the script's arguments; nothing is known of a tensor's sizes
+/// and dtype. None, or no input, stands for an argument's default where it has one. An argument of
+/// another type, such as a dict, always has its default; a method whose argument has none, or one
+/// that gives such a type, is NotSupported. The elements of a tuple are one output each, with the
+/// names that it gives them; a method that gives None has none.
+///
+/// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
+/// outputs outlive the module, and one may be an input's memory or the module's, as the script has
+/// it. TorchScript does not write to memory that it is given: outputs are copied to tensors that
+/// were set. A read-only tensor may be an input, for a script that writes to none; outputs that
+/// share its memory are read-only. In ATen mode inputs and outputs are the at::Tensors themselves.
+/// Gradients: none are recorded. Outputs do not require them.
+/// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is no TorchScript;
+/// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot
+/// be multiplied (2x3 and 4x5)"), NotSupported (a method's types, as above; an operator that this
+/// libtorch or device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
+/// Source: torch::jit::Module.
+class TENON_EXPORT TorchScriptModule final : public Module {
+ public:
+  explicit TorchScriptModule(std::string path) noexcept : path_(std::move(path)) {}
+  /// Shares a module that is loaded, `torch::jit::load(path, at::kCPU)`, and leaves its mode as it
+  /// is.
+  explicit TorchScriptModule(torch::jit::Module module) noexcept
+      : module_(std::move(module)), is_loaded_(true) {}
+
+  /// The module itself: its parameters, its mode. Loads it if nothing has yet.
+  /// Errors: those of loading, which are raised.
+  torch::jit::Module& module() {
+    detail::raise_if("module", load());
+    return module_;
+  }
+
+ protected:
+  Error load() override {
+    if (!is_loaded_) {
+      const Error error = load_file();
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::FilePath(path_).blame(error);
+      is_loaded_ = true;
+    }
+    if (!methods_.empty()) return Error::Ok;
+    return detail::call_libtorch([&] {
+      std::vector<detail::TorchScriptMethod> methods;
+      for (const torch::jit::Method& method : module_.get_methods()) {
+        methods.emplace_back(method);
+      }
+      methods_.swap(methods);
+      return Error::Ok;
+    });
+  }
+  size_t count_methods() const noexcept override { return methods_.size(); }
+  const char* name_of(size_t method) const noexcept override { return methods_[method].name(); }
+  Error prepare(size_t method, MethodMeta& meta) override {
+    return detail::call_libtorch([&] { return methods_[method].describe(meta); });
+  }
+  Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
+    return detail::call_torchscript(Error::InvalidArgument,
+                                    [&] { return methods_[method].call(inputs, outputs); });
+  }
+
+ private:
+  Error load_file() {
+    detail::InputFile file;  // for its errors, which tell more than libtorch's
+    TENON_TRY(file.open(path_.c_str()));
+    return detail::call_torchscript(Error::InvalidArgument, [&] {
+      torch::jit::Module loaded = torch::jit::load(path_);
+      loaded.eval();
+      module_ = std::move(loaded);
+      return Error::Ok;
+    });
+  }
+
+  std::string path_;
+  torch::jit::Module module_;
+  bool is_loaded_ = false;
+  std::vector<detail::TorchScriptMethod> methods_;
+};
+
+#else
+
+struct TorchScriptModule {
+  template <class T>
+  explicit TorchScriptModule(const T&) {
+    static_assert(
+        sizeof(T) == 0,
+        "this needs exceptions and libtorch's headers of TorchScript in the include path");
+  }
+};
+
+#endif
+
+TENON_END_NAMESPACE

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+// Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt, in both modes.
+#include "tenon/interop/torchscript.h"
+
+#undef CHECK  // c10's; Catch2's is meant
+
+#include <ATen/Functions.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interop/files.h"
+#include "interop/models.h"
+#include "support/catch.h"
+#include "tenon/interop/npy.h"
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using tenon::const_data_ptr;
+using tenon::Error;
+using tenon::EValue;
+using tenon::from_blob;
+using tenon::make_tensor_ptr;
+using tenon::MethodMeta;
+using tenon::none;
+using tenon::Result;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tenon::TensorShapeDynamism;
+using tenon::TorchScriptModule;
+using tenon::ValueKind;
+using tests::Calls;
+using tests::digits_path;
+using tests::model_path;
+using tests::Vector;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+torch::jit::Module script(const char* source) {
+  torch::jit::Module module("m");
+  module.define(source);
+  return module;
+}
+
+TensorPtr row() { return make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f}); }
+
+/// The only output.
+EValue one(const Result<std::vector<EValue>>& outputs) {
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 1);
+  return (*outputs)[0];
+}
+Floats floats(const EValue& value) { return tests::values<float>(value.toTensor()); }
+
+std::string last_error() { return tenon::last_error_message(); }
+
+}  // namespace
+
+TEST_CASE("TorchScriptModule: forward runs a file on one input or several") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(floats(one(many.forward(row()))) == Floats{2, 4, 6});
+  TorchScriptModule add(model_path("add.pt"));
+  const TensorPtr x = row();
+  CHECK(floats(one(add.forward({x, x}))) == Floats{2, 4, 6});
+  CHECK(floats(one(add.execute("forward", {x, make_tensor_ptr(1.0f)}))) == Floats{2, 3, 4});
+}
+
+TEST_CASE("TorchScriptModule: the digits demo's network is right as often as there") {
+  TorchScriptModule network(digits_path("digits.pt"));
+  const TensorPtr images = tenon::read_npy(digits_path("images.npy"));
+  const TensorPtr labels = tenon::read_npy(digits_path("labels.npy"));
+  const TensorPtr test_index = tenon::read_npy(digits_path("test_index.npy"));
+  const Tensor scores = one(network.forward(images)).toTensor();
+  REQUIRE(tests::sizes(scores) == Vector{images->size(0), 10});
+  const auto score = tenon::accessor<float, 2>(scores);
+  int right = 0;
+  for (const int32_t n : tests::values<int32_t>(test_index)) {
+    int64_t best = 0;
+    for (int64_t digit = 1; digit < 10; ++digit) {
+      if (score[n][digit] > score[n][best]) best = digit;
+    }
+    right += best == const_data_ptr<uint8_t>(labels)[n] ? 1 : 0;
+  }
+  CHECK(test_index->numel() == 450);
+  CHECK(right == 440);
+}
+
+TEST_CASE("TorchScriptModule: the methods are the file's, in its order") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto names = many.method_names();
+  REQUIRE(names.ok());
+  REQUIRE(names->size() == many.module().get_methods().size());
+  REQUIRE(names->size() > 20);
+  for (size_t i = 0; i < names->size(); ++i) {
+    CHECK((*names)[i] == many.module().get_methods()[i].name());
+  }
+  CHECK(many.execute("no_such").error() == Error::NotFound);
+}
+
+TEST_CASE("TorchScriptModule: numbers, flags and texts go in and come out") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(floats(one(many.execute("scaled", {row(), 0.5, 4, false}))) == Floats{2, 4, 6});
+  CHECK(floats(one(many.execute("scaled", {row(), 0.5, 4, true}))) == Floats{-2, -4, -6});
+  CHECK(one(many.execute("greet", "you")).toString() == "hello you");
+}
+
+TEST_CASE("TorchScriptModule: lists go in and come out") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(floats(one(many.execute("total", EValue(std::vector<Tensor>{*row(), *row()})))) ==
+        Floats{2, 4, 6});
+  CHECK(one(many.execute("count_there",
+                         EValue(std::vector<std::optional<Tensor>>{std::nullopt, *row(), *row()})))
+            .toInt() == 2);
+  const EValue shaped = one(many.execute("shaped", {row(), std::vector<int>{3, 1}}));
+  CHECK(tests::sizes(shaped.toTensor()) == Vector{3, 1});
+  CHECK(one(many.execute("mean_of", EValue(std::vector<double>{1, 2}))).toDouble() == 1.5);
+  CHECK_FALSE(one(many.execute("all_of", EValue(std::vector<bool>{true, false}))).toBool());
+  const EValue rows = one(many.execute("rows", tenon::ones({2, 3})));
+  REQUIRE(rows.toTensorList().size() == 2);
+  CHECK(tests::sizes(rows.toTensorList()[1]) == Vector{3});
+  CHECK(one(many.execute("sizes", row())).toIntList().vec() == Vector{1, 3});
+
+  TorchScriptModule lists(script(R"(
+def numbers(self, x: List[float]) -> List[float]:
+    return x + [0.5]
+def flags(self, x: List[bool]) -> List[bool]:
+    return x + [True]
+def some(self, x: Tensor) -> List[Optional[Tensor]]:
+    return [x, None]
+)"));
+  CHECK(one(lists.execute("numbers", EValue(std::vector<float>{2}))).toDoubleList().vec() ==
+        std::vector<double>{2, 0.5});
+  CHECK(one(lists.execute("flags", EValue(std::vector<bool>{}))).toBoolList()[0]);
+  const EValue some = one(lists.execute("some", row()));
+  REQUIRE(some.toOptionalTensorList().size() == 2);
+  CHECK(some.toOptionalTensorList()[0].defined());
+  CHECK_FALSE(some.toOptionalTensorList()[1].defined());
+}
+
+TEST_CASE("TorchScriptModule: the elements of a tuple are one output each") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto pair = many.execute("pair", row());
+  REQUIRE(pair.ok());
+  REQUIRE(pair->size() == 2);
+  CHECK(floats((*pair)[0]) == Floats{2, 3, 4});
+  CHECK(floats((*pair)[1]) == Floats{0, 1, 2});
+  CHECK(floats(one(many.execute("single", row()))) == Floats{2, 3, 4});
+  CHECK(floats((*many.execute("bounds", row()))[1]) == Floats{2, 3, 4});
+  CHECK(many.method_meta("bounds")->outputs[0].name() == std::string("low"));
+  const auto mixed = many.execute("mixed", row());
+  REQUIRE(mixed.ok());
+  REQUIRE(mixed->size() == 5);
+  CHECK((*mixed)[1].toInt() == 2);
+  CHECK((*mixed)[2].toDouble() == 0.5);
+  CHECK((*mixed)[3].toBool());
+  CHECK((*mixed)[4].toString() == "text");
+}
+
+TEST_CASE("TorchScriptModule: a method that gives None has no outputs") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto nothing = many.execute("nothing", row());
+  REQUIRE(nothing.ok());
+  CHECK(nothing->empty());
+}
+
+TEST_CASE("TorchScriptModule: a default stands for an input that is None or left out") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(floats(one(many.execute("plus", row()))) == Floats{1.5, 2.5, 3.5});
+  CHECK(floats(one(many.execute("plus", {row(), 2.0}))) == Floats{3, 4, 5});
+  CHECK(floats(one(many.execute("plus", {row(), none, 4}))) == Floats{3, 4, 5});
+  CHECK(floats(one(many.execute("maybe", row()))) == Floats{1, 2, 3});
+  CHECK(floats(one(many.execute("maybe", {row(), none}))) == Floats{1, 2, 3});
+  CHECK(floats(one(many.execute("maybe", {row(), row()}))) == Floats{2, 4, 6});
+}
+
+TEST_CASE("TorchScriptModule: None is a value of an argument that is Optional without a default") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(floats(one(many.execute("maybe_times", {row(), none}))) == Floats{1, 2, 3});
+  CHECK(floats(one(many.execute("maybe_times", {row(), 2}))) == Floats{2, 4, 6});
+}
+
+TEST_CASE("TorchScriptModule: method_meta has the arguments' names and kinds, and the outputs'") {
+  TorchScriptModule many(model_path("many.pt"));
+  const MethodMeta meta = *many.method_meta("scaled");
+  CHECK(meta.name == std::string("scaled"));
+  CHECK(meta.knows_inputs);
+  CHECK(meta.knows_outputs);
+  const ValueKind kinds[] = {ValueKind::Tensor, ValueKind::Double, ValueKind::Int, ValueKind::Bool};
+  const char* const names[] = {"x", "by", "times", "negate"};
+  REQUIRE(meta.inputs.size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(meta.inputs[i].kind == kinds[i]);
+    CHECK(meta.inputs[i].name() == std::string(names[i]));
+    CHECK_FALSE(meta.inputs[i].is_optional);
+    CHECK_FALSE(meta.inputs[i].is_described);
+  }
+  REQUIRE(meta.outputs.size() == 1);
+  CHECK(meta.outputs[0].kind == ValueKind::Tensor);
+  CHECK(many.method_meta("mixed")->outputs.size() == 5);
+  CHECK(many.method_meta("mixed")->outputs[4].kind == ValueKind::String);
+  CHECK(many.method_meta("nothing")->outputs.empty());
+  CHECK(many.method_meta("nothing")->knows_outputs);
+  const MethodMeta maybe = *many.method_meta("maybe");
+  CHECK_FALSE(maybe.inputs[0].is_optional);
+  CHECK(maybe.inputs[1].kind == ValueKind::Tensor);
+  CHECK(maybe.inputs[1].is_optional);
+  CHECK(many.method_meta("plus")->inputs[1].is_optional);
+}
+
+TEST_CASE("TorchScriptModule: a method of a type that no EValue is of is refused when it is used") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK_RETURNS(Error::NotSupported,
+                "load_method: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be",
+                many.load_method("look_up"));
+  CHECK_RETURNS(Error::NotSupported, "output 0: it is Dict[str, Tensor], which",
+                many.load_method("table"));
+  CHECK_RETURNS(Error::NotSupported, "output 0: it is List[str], which", many.load_method("texts"));
+  CHECK_RETURNS(Error::NotSupported, "output 1: it is Tuple[Tensor, int], which",
+                many.load_method("nested"));
+  CHECK(many.load_method("pair") == Error::Ok);
+}
+
+TEST_CASE("TorchScriptModule: an argument of another type has its default") {
+  TorchScriptModule module(script(R"(
+def forward(self, x: Tensor, device: Optional[Device] = None, times: int = 2) -> Tensor:
+    return x.to(device) * times if device is not None else x * times
+)"));
+  const MethodMeta meta = *module.method_meta();
+  CHECK(meta.inputs[1].kind == ValueKind::None);
+  CHECK(floats(one(module.forward(row()))) == Floats{2, 4, 6});
+  CHECK(floats(one(module.forward({row(), none, 3}))) == Floats{3, 6, 9});
+  const auto refused = module.forward({row(), "cpu"});
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(refused.message() ==
+        std::string("forward: input 1 (device): it is a String, \"cpu\", expected None"));
+}
+
+TEST_CASE("TorchScriptModule: inputs are checked before libtorch sees them") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK_RETURNS(Error::InvalidType, "run: input 1 (by): it is an Int, 5, expected a Double",
+                many.run("scaled", {row(), 5, 4, false}));
+  CHECK_RETURNS(Error::InvalidState, "run: input 0 (x) is not given", many.run("forward"));
+  CHECK_RETURNS(Error::InvalidArgument, "2 inputs are given, forward has 1",
+                many.run("forward", {row(), row()}));
+  CHECK_RETURNS(Error::InvalidType, "input 0 (tensors): it is a TensorList of 1, expected an Opt",
+                many.run("count_there", EValue(std::vector<Tensor>{*row()})));
+  CHECK_RETURNS(Error::InvalidState, "input 0 (x)", many.run("forward", EValue(Tensor())));
+}
+
+TEST_CASE("TorchScriptModule: inputs that were set stand where a run gives none") {
+  TorchScriptModule add(model_path("add.pt"));
+  CHECK(add.set_input(row(), 1) == Error::Ok);
+  CHECK(floats(one(add.forward(row()))) == Floats{2, 4, 6});
+  CHECK(floats(one(add.forward(make_tensor_ptr(1.0f)))) == Floats{2, 3, 4});
+}
+
+TEST_CASE("TorchScriptModule: libtorch gets the input's own memory, with any strides") {
+  TorchScriptModule many(model_path("many.pt"));
+  const TensorPtr x = row();
+  CHECK(const_data_ptr(one(many.execute("same", x)).toTensor()) == const_data_ptr(x));
+  const TensorPtr matrix = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const Tensor transposed = tenon::transpose(matrix, 0, 1);
+  const Tensor back = one(many.execute("transposed", transposed)).toTensor();
+  CHECK(const_data_ptr(back) == const_data_ptr(matrix));
+  CHECK(tests::strides(back) == Vector{2, 1});
+  CHECK(tests::values<float>(back) == Floats{1, 2, 3, 4});
+}
+
+TEST_CASE("TorchScriptModule: a method that writes in place writes to the input") {
+  TorchScriptModule many(model_path("many.pt"));
+  const TensorPtr x = row();
+  CHECK(const_data_ptr(one(many.execute("add_in_place", x)).toTensor()) == const_data_ptr(x));
+  CHECK(tests::values<float>(x) == Floats{2, 3, 4});
+}
+
+TEST_CASE("TorchScriptModule: an input's memory is released when it and the outputs are gone") {
+  Calls calls;
+  float memory[3] = {1, 2, 3};
+  TorchScriptModule many(model_path("many.pt"));
+  {
+    const EValue same =
+        one(many.execute("same", from_blob(memory, {1, 3}, ScalarType::Float, calls.deleter())));
+    CHECK(const_data_ptr(same.toTensor()) == memory);
+    CHECK(many.run("same", row()) == Error::Ok);
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("TorchScriptModule: after a run an input that no output shares can grow again") {
+  TorchScriptModule many(model_path("many.pt"));
+  TensorPtr x = tenon::ones({2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  CHECK(floats(one(many.forward(x))) == Floats{2, 2});
+  CHECK(tenon::resize_tensor_ptr(x, {1000}) == Error::Ok);
+  CHECK(const_data_ptr<float>(x)[1] == 1);
+}
+
+TEST_CASE("TorchScriptModule: outputs are usable after the module is gone") {
+  EValue scaled;
+  EValue buffer;
+  {
+    torch::jit::Module holder("m");
+    holder.register_buffer("kept", at::arange(3, at::kFloat));
+    holder.define(
+        "def forward(self, x):\n    return x * 2\ndef table(self):\n    return self.kept\n");
+    TorchScriptModule module(std::move(holder));
+    scaled = one(module.forward(row()));
+    buffer = one(module.execute("table"));
+  }
+  CHECK(floats(scaled) == Floats{2, 4, 6});
+  CHECK(floats(buffer) == Floats{0, 1, 2});
+}
+
+TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for it") {
+  TorchScriptModule many(model_path("many.pt"));
+  float memory[4] = {9, 9, 9, 9};
+  const TensorPtr to = from_blob(memory, {2, 2});
+  CHECK(many.set_output(to) == Error::Ok);
+  const TensorPtr x = row();
+  CHECK(const_data_ptr(one(many.forward(x)).toTensor()) == memory);
+  CHECK(Floats(memory, memory + 4) == Floats{2, 4, 6, 9});
+  CHECK(tests::sizes(to) == Vector{1, 3});
+  CHECK_RETURNS(Error::InvalidArgument, "output 0",
+                many.run("forward", tenon::ones({5})));  // no room for five
+  CHECK(many.set_output(tenon::zeros({3}, ScalarType::Int)) == Error::Ok);
+  CHECK_RETURNS(Error::InvalidType, "output 0: it is Float, the tensor that was set for it is Int",
+                many.run("forward", x));
+  CHECK(many.set_output(none) == Error::Ok);
+  CHECK(floats(one(many.forward(x))) == Floats{2, 4, 6});
+}
+
+TEST_CASE("TorchScriptModule: outputs of a tuple are set one by one") {
+  TorchScriptModule many(model_path("many.pt"));
+  const TensorPtr second = tenon::zeros({1, 3});
+  CHECK(many.set_output("pair", second, 1) == Error::Ok);
+  CHECK(many.run("pair", row()) == Error::Ok);
+  CHECK(tests::values<float>(second) == Floats{0, 1, 2});
+  CHECK(floats(*many.get_output("pair", 0)) == Floats{2, 3, 4});
+  CHECK_RETURNS(Error::InvalidType, "output 1: it is a Tensor",
+                many.set_output("mixed", second, 1));
+  CHECK_RETURNS(Error::OutOfBounds, "output 2 is out of range", many.set_output("pair", second, 2));
+}
+
+TEST_CASE("TorchScriptModule: what the script raises is the error's text, on one line") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto refused = many.execute("refuse", row());
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK(refused.message() == std::string("execute: libtorch: the sensor is off"));
+  TorchScriptModule asserts(script(
+      "def forward(self, x: Tensor):\n    assert x.dim() == 1, \"one row\"\n    return x\n"));
+  CHECK_RETURNS(Error::InvalidArgument, "run: libtorch: AssertionError: one row",
+                asserts.run("forward", row()));
+  CHECK(floats(one(asserts.forward(make_tensor_ptr({1.0f})))) == Floats{1});
+}
+
+TEST_CASE("TorchScriptModule: what an operator refuses is the error's text, and runs go on") {
+  TorchScriptModule add(model_path("add.pt"));
+  CHECK(add.run("forward", {row(), row()}) == Error::Ok);
+  CHECK_RETURNS(Error::InvalidArgument,
+                "run: libtorch: The size of tensor a (3) must match the size of tensor b (2)",
+                add.run("forward", {row(), tenon::ones({2})}));
+  CHECK(last_error().find('\n') == std::string::npos);
+  CHECK(add.get_output().error() == Error::InvalidState);
+  CHECK(floats(one(add.forward({row(), row()}))) == Floats{2, 4, 6});
+}
+
+TEST_CASE("TorchScriptModule: an operator that finds no memory is OutOfMemory") {
+  TorchScriptModule huge(script("def forward(self):\n    return torch.empty([1 << 50])\n"));
+  CHECK_RETURNS(Error::OutOfMemory, "run: libtorch: ", huge.run());
+}
+
+TEST_CASE("TorchScriptModule: parameters that require grad leave no gradients on the outputs") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK((*many.module().parameters().begin()).requires_grad());
+  const Tensor output = one(many.forward(row())).toTensor();
+  CHECK(const_data_ptr<float>(output)[0] == 2);
+  torch::jit::Module module("m");
+  module.register_parameter("weight", at::ones({2}).set_requires_grad(true), false);
+  module.define("def forward(self):\n    return self.weight\n");
+  TorchScriptModule weights(module);
+  const Tensor weight = one(weights.forward()).toTensor();
+  CHECK(const_data_ptr(weight) == module.attr("weight").toTensor().data_ptr());
+#if TENON_ATEN_MODE
+  CHECK_FALSE(output.requires_grad());
+  CHECK_FALSE(weight.requires_grad());
+  CHECK_FALSE(output.is_inference());  // usable in autograd
+#endif
+}
+
+TEST_CASE("TorchScriptModule: a file is put into evaluation mode, a loaded module keeps its own") {
+  TorchScriptModule from_file(model_path("many.pt"));
+  CHECK_FALSE(from_file.module().is_training());
+  const TensorPtr ones = tenon::ones({1000});
+  CHECK(floats(one(from_file.execute("dropped", ones))) == Floats(1000, 1));
+  torch::jit::Module loaded = torch::jit::load(model_path("many.pt"));
+  loaded.train();
+  TorchScriptModule training(loaded);
+  CHECK(training.module().is_training());
+  CHECK(floats(one(training.execute("dropped", ones))) != Floats(1000, 1));
+  loaded.eval();  // shared
+  CHECK(floats(one(training.execute("dropped", ones))) == Floats(1000, 1));
+}
+
+TEST_CASE("TorchScriptModule: module() loads the file, and raises why it cannot") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK(many.module().find_method("forward").has_value());
+  TorchScriptModule missing(model_path("missing.pt"));
+  CHECK_ERROR(Error::NotFound, "module: ", missing.module());
+}
+
+TEST_CASE("TorchScriptModule: a missing file is NotFound until it is there") {
+  const tests::TempFolder folder;
+  const std::string path = folder / "late.pt";
+  TorchScriptModule module(path);
+  CHECK_RETURNS(Error::NotFound, "run: " + path + ": cannot open: No such file",
+                module.run("forward", row()));
+  CHECK(module.method_names().error() == Error::NotFound);
+  tests::put_file(path, tests::file_bytes(model_path("many.pt")));
+  CHECK(floats(one(module.forward(row()))) == Floats{2, 4, 6});
+}
+
+TEST_CASE("TorchScriptModule: a folder is AccessFailed, what is no TorchScript InvalidArgument") {
+  const tests::TempFolder folder;
+  TorchScriptModule is_folder(folder / "");
+  CHECK_RETURNS(Error::AccessFailed, "not a regular file", is_folder.load_method());
+  const std::string path = folder / "x.pt";
+  std::vector<uint8_t> bytes = tests::file_bytes(model_path("many.pt"));
+  bytes.resize(bytes.size() / 2);
+  const std::vector<uint8_t> contents[] = {{}, {'t', 'e', 'x', 't'}, bytes};
+  for (const std::vector<uint8_t>& content : contents) {
+    tests::put_file(path, content);
+    TorchScriptModule module(path);
+    CHECK_RETURNS(Error::InvalidArgument, path + ": libtorch: PytorchStreamReader failed",
+                  module.load_method());
+    CHECK(last_error().find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("TorchScriptModule: an operator with two results gives two outputs") {
+  TorchScriptModule module(script("def forward(self, x):\n    return torch.max(x, 1)\n"));
+  const auto outputs = module.forward(row());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK(floats((*outputs)[0]) == Floats{3});
+  CHECK(tests::values<int64_t>((*outputs)[1].toTensor()) == Vector{2});
+}
+
+#if TENON_ATEN_MODE
+
+TEST_CASE("TorchScriptModule: in ATen mode inputs and outputs are the at::Tensors themselves") {
+  TorchScriptModule many(model_path("many.pt"));
+  const at::Tensor x = at::ones({2});
+  CHECK(one(many.execute("same", x)).toTensor().is_same(x));
+  at::Tensor leaf = at::ones({2});
+  leaf.set_requires_grad(true);
+  const at::Tensor same = one(many.execute("same", leaf)).toTensor();
+  CHECK_FALSE(same.requires_grad());
+  CHECK(same.data_ptr() == leaf.data_ptr());
+}
+
+#else
+
+TEST_CASE("TorchScriptModule: a read-only tensor may be an input, and views of it are read-only") {
+  TorchScriptModule many(model_path("many.pt"));
+  const float constant[2] = {1, 2};
+  const TensorPtr x = from_blob(constant, {1, 2});
+  const Tensor scaled = one(many.forward(x)).toTensor();
+  CHECK(tests::values<float>(scaled) == Floats{2, 4});
+  CHECK_FALSE(scaled.is_readonly());
+  const Tensor same = one(many.execute("same", x)).toTensor();
+  CHECK(same.const_data_ptr<float>() == constant);
+  CHECK(same.is_readonly());
+}
+
+TEST_CASE("TorchScriptModule: what cannot be an at::Tensor is refused by the input's name") {
+  TorchScriptModule many(model_path("many.pt"));
+  CHECK_RETURNS(Error::NotSupported,
+                "run: input 0 (x): strides {3, -1} of sizes {1, 3} are negative",
+                many.run("forward", tenon::flip(*row(), {1})));
+  CHECK_RETURNS(Error::InvalidState, "input 0 (x): the tensor is a placeholder",
+                many.run("forward", from_blob(nullptr, {1, 3})));
+  CHECK_RETURNS(Error::NotSupported, "input 0 (tensors): element 1: strides",
+                many.run("total", EValue(std::vector<Tensor>{*row(), tenon::flip(*row(), {1})})));
+}
+
+#endif
