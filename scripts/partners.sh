@@ -11,6 +11,7 @@ usage: scripts/partners.sh [--dir DIR] NAME...
   --dir DIR   the folder (default: $TENON_PARTNERS, else build/partners in the repository)
 names:
   executorch  ExecuTorch 1.5.1: headers, shared libraries, CMake package (75 MB)
+  onnxruntime ONNX Runtime 1.31.1: the CPU library, and the C header of 1.21 (30 MB)
   libtorch    ATen and TorchScript 2.13.0: headers, CPU libraries (600 MB; a 500 MB download)
   catch2      Catch2 3, from Debian's backports (4 MB)
   cccl        CUDA's libcu++ 13.0, for its mdspan: headers that need no CUDA (9 MB)
@@ -98,32 +99,52 @@ partner_libtorch() {
   finish libtorch "$stamp"
 }
 
-# Catch2 3 beside the 2.x that Debian 12 installs: unpacked, not installed. The mirror is the one that this
-# machine has configured.
-partner_catch2() {
-  if current catch2 "catch2 3"; then return; fi
+# debian_package SUITE NAME FOLDER: a package of another suite than the machine's, unpacked there, not installed. The
+# mirror is the one that this machine has configured.
+debian_package() {
   codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
   site=$(apt-get indextargets --format '$(SITE) $(CODENAME) $(COMPONENT)' 2>/dev/null |
     awk -v codename="$codename" '$2 == codename && $3 == "main" { print $1; exit }')
   [ -n "$site" ] || die "no Debian mirror is configured"
-  echo "partners.sh: fetching libcatch2-dev"
+  echo "partners.sh: fetching $2 of $1"
   work=$(mktemp -d)
   mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $codename-backports main" \
-    >"$work/sources.list"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $1 main" >"$work/sources.list"
   # Its own lists and cache: the machine's are not touched.
-  backports="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
-  rm -rf "$partners/catch2.new"
+  suite="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
   # shellcheck disable=SC2086 # options
   (
-    cd "$work" && apt-get $backports update && apt-get $backports download libcatch2-dev &&
-      dpkg -x libcatch2-dev_*.deb "$partners/catch2.new"
+    cd "$work" && apt-get $suite update && apt-get $suite download "$2" && dpkg -x "$2"_*.deb "$3"
   ) >"$work/log" 2>&1 || {
     tail -n 5 "$work/log" >&2
-    die "could not fetch libcatch2-dev"
+    die "could not fetch $2"
   }
   rm -rf "$work"
+}
+
+# Catch2 3 beside the 2.x that Debian 12 installs.
+partner_catch2() {
+  if current catch2 "catch2 3"; then return; fi
+  rm -rf "$partners/catch2.new"
+  debian_package "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")-backports" libcatch2-dev "$partners/catch2.new"
   finish catch2 "catch2 3"
+}
+
+# The library of the Python package, which has no headers. A library serves the C API of every older version, so the
+# header of Debian 13's does; that Debian's own library wants a newer glibc.
+partner_onnxruntime() {
+  version=onnxruntime==1.31.1
+  if current onnxruntime "$version with the C API 21"; then return; fi
+  fetch onnxruntime "$version"
+  new=$partners/onnxruntime.new
+  mkdir "$new/lib" "$new/include"
+  mv "$new"/onnxruntime/capi/libonnxruntime.so.1.* "$new/lib/libonnxruntime.so.1"
+  debian_package trixie libonnxruntime-dev "$new/debian"
+  header=$new/debian/usr/include/onnxruntime/onnxruntime_c_api.h
+  grep -q '^#define ORT_API_VERSION 21$' "$header" || die "libonnxruntime-dev has another onnxruntime_c_api.h"
+  mv "$header" "$new/include"
+  find "$new" -mindepth 1 -maxdepth 1 ! -name lib ! -name include -exec rm -rf {} +
+  finish onnxruntime "$version with the C API 21"
 }
 
 partner_cccl() {
@@ -270,7 +291,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | numpy | torch | jax) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | numpy | torch | jax) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

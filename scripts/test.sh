@@ -92,7 +92,7 @@ options=()
 if [ -z "$all" ]; then
   run test
 else
-  "$root/scripts/partners.sh" executorch libtorch catch2 cccl dlpack pybind11 nanobind scikit_build numpy torch jax
+  "$root/scripts/partners.sh" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind scikit_build numpy torch jax
   partners=${TENON_PARTNERS:-$root/build/partners}
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// OnnxModule: a .onnx model on ONNX Runtime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/interop/file.h"
+#include "tenon/interop/onnxruntime_error.h"
+#include "tenon/interop/onnxruntime_value.h"
+#include "tenon/module/evalue.h"
+#include "tenon/module/module.h"
+#include "tenon/module/names.h"
+#include "tenon/module/outputs.h"
+#include "tenon/module/tensor_spec.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/fields.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+
+#if defined(TENON_HAS_ONNXRUNTIME)
+
+namespace detail {
+
+constexpr const char* onnx_kind(ONNXType kind) noexcept {
+  switch (kind) {
+    case ONNX_TYPE_SEQUENCE: return "a sequence";
+    case ONNX_TYPE_MAP: return "a map";
+    case ONNX_TYPE_SPARSETENSOR: return "a sparse tensor";
+    case ONNX_TYPE_OPTIONAL: return "an optional value";
+    default: return "opaque";
+  }
+}
+
+/// Describes an input or an output, whose name is in `spec`.
+inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec& spec) {
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+  TENON_TRY(check_onnx(api, api.GetOnnxTypeFromTypeInfo(&info, &kind)));
+  if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
+    return fail(Error::NotSupported,
+                {"it is ", onnx_kind(kind), ", OnnxModule takes tensors only"});
+  }
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
+  TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TENON_TRY(check_onnx(api, api.GetTensorElementType(tensor, &type)));
+  ScalarType own = ScalarType::Undefined;
+  TENON_TRY(from_onnx(type, own));
+  spec.tensor.type = public_type(own);
+  size_t rank = 0;
+  TENON_TRY(check_onnx(api, api.GetDimensionsCount(tensor, &rank)));
+  if (rank == 0) return Error::Ok;
+  std::vector<int64_t> sizes(rank);  // -1 for a symbol's
+  std::vector<const char*> symbols(rank);
+  TENON_TRY(check_onnx(api, api.GetDimensions(tensor, sizes.data(), rank)));
+  TENON_TRY(check_onnx(api, api.GetSymbolicDimensions(tensor, symbols.data(), rank)));
+  spec.tensor.sizes = Dims(sizes);
+  spec.tensor.names = NameList(symbols);
+  spec.is_described = true;
+  return check_spec(spec.tensor);
+}
+
+/// The inputs of a model, or its outputs.
+struct OnnxPorts {
+  /// What a session is asked for: the functions for inputs, or those for outputs.
+  struct Functions {
+    const char* role;
+    decltype(OrtApi::SessionGetInputCount) count;
+    decltype(OrtApi::SessionGetInputName) name;
+    decltype(OrtApi::SessionGetInputTypeInfo) type;
+  };
+
+  std::vector<ValueSpec> specs;
+  std::vector<const char*> names;  // in the specs
+
+  Error describe(const OrtApi& api, const OrtSession& session, const Functions& ask) {
+    OrtAllocator* allocator = nullptr;  // the library's
+    TENON_TRY(check_onnx(api, api.GetAllocatorWithDefaultOptions(&allocator)));
+    size_t count = 0;
+    TENON_TRY(check_onnx(api, ask.count(&session, &count)));
+    specs.assign(count, ValueKind::Tensor);
+    names.clear();
+    for (size_t i = 0; i < count; ++i) {
+      Text& name = specs[i].tensor.name;
+      char* text = nullptr;
+      TENON_TRY(check_onnx(api, ask.name(&session, i, allocator, &text)));
+      name = Text(text);
+      TENON_TRY(check_onnx(api, api.AllocatorFree(allocator, text)));
+      if (TENON_UNLIKELY(name.error() != Error::Ok)) {
+        return fail(name.error(), {"out of memory for a name"});
+      }
+      OnnxHandle<OrtTypeInfo> info;
+      TENON_TRY(make_onnx(api, api.ReleaseTypeInfo, info,
+                          [&](OrtTypeInfo** made) { return ask.type(&session, i, made); }));
+      const Error error = describe_onnx(api, *info, specs[i]);
+      if (TENON_UNLIKELY(error != Error::Ok)) return blame_value(ask.role, i, name.c_str(), error);
+      names.push_back(name.c_str());
+    }
+    return Error::Ok;
+  }
+};
+
+}  // namespace detail
+
+/// A model in ONNX's format, run by ONNX Runtime: one method, `forward`, with the inputs and the
+/// outputs of the model's graph.
+///
+/// Nothing is opened before the first use, which reports what is wrong with the file; a later use
+/// tries again. A dimension that the model leaves open is -1 in the specs, with its symbol as its
+/// name. A tensor of rank 0 or of unknown rank, which the library's C API does not tell apart, is
+/// not described but for its dtype, which the library checks.
+///
+/// Inputs: contiguous tensors, read where they are, read-only ones too.
+/// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
+/// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input; all
+/// others are copied there. Where none was set, it is a tensor over memory of the library's,
+/// Adopted. What is handed out is never memory that a later run writes to, but the tensors that
+/// were set.
+/// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
+/// memory is shared until then; with options, as long as the module. The options, null for the
+/// library's defaults, are the caller's to keep until the model is open. Outputs outlive the
+/// module.
+/// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no model, or a
+/// broken one); NotSupported (a tensor that is not contiguous; memory that is not the host's; an
+/// input or output of the model that is no tensor, or one of a dtype that tenon lacks; what the
+/// library has no kind of error for). The library's own text is in the message; it logs nothing,
+/// unless the program made an OrtEnv that does so before.
+/// Threads: as Module's; several modules, several threads. The library computes on threads of its
+/// own, by default as many as there are cores.
+/// Cost: a run allocates a few small objects for each input and output, and memory for the outputs
+/// that are not written in place.
+/// Source: OrtApi::Run.
+class TENON_EXPORT OnnxModule final : public Module {
+ public:
+  explicit OnnxModule(std::string path, const OrtSessionOptions* options = nullptr) noexcept
+      : path_(std::move(path)), options_(options) {}
+  /// A model in memory: a contiguous tensor of its bytes.
+  explicit OnnxModule(const TensorArg& model, const OrtSessionOptions* options = nullptr)
+      : model_(model.defined() ? model.tensor() : Tensor()),
+        is_in_memory_(true),
+        options_(options) {}
+
+ protected:
+  Error load() override {
+    api_ = detail::onnx_api();
+    if (TENON_UNLIKELY(api_ == nullptr)) {
+      return detail::fail(
+          Error::NotSupported,
+          {"ONNX Runtime ", OrtGetApiBase()->GetVersionString(), " is older than version ",
+           ORT_API_VERSION, " of its C API, whose header this program was built with"});
+    }
+    // There is one in the process, which counts how often it was made.
+    detail::OnnxHandle<OrtEnv> environment;
+    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseEnv, environment, [&](OrtEnv** made) {
+      return api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon", made);
+    }));
+    environment_ = std::move(environment);
+    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseMemoryInfo, host_, [&](OrtMemoryInfo** made) {
+      return api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, made);
+    }));
+    if (is_in_memory_) return open_bytes();
+    const Error error = open_file();
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+  }
+
+  size_t count_methods() const noexcept override { return 1; }
+  const char* name_of(size_t) const noexcept override { return "forward"; }
+
+  Error prepare(size_t, MethodMeta& meta) override {
+    TENON_TRY(inputs_.describe(*api_, *session_,
+                               {"input", api_->SessionGetInputCount, api_->SessionGetInputName,
+                                api_->SessionGetInputTypeInfo}));
+    TENON_TRY(outputs_.describe(*api_, *session_,
+                                {"output", api_->SessionGetOutputCount, api_->SessionGetOutputName,
+                                 api_->SessionGetOutputTypeInfo}));
+    meta.inputs = inputs_.specs;
+    meta.outputs = outputs_.specs;
+    meta.knows_inputs = meta.knows_outputs = true;
+    return Error::Ok;
+  }
+
+  Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
+    detail::OnnxValues given(*api_, inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Error error = given.lend(i, *host_, inputs[i].toTensor());
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return detail::blame_value("input", i, inputs_.names[i], error);
+      }
+    }
+    const size_t count = outputs_.specs.size();
+    detail::OnnxValues made(*api_, count);
+    for (size_t i = 0; i < count; ++i) {
+      const Tensor* const target = outputs.target(i);
+      if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
+      const Error error = made.lend(i, *host_, *target);
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return detail::blame_value("output", i, outputs_.names[i], error);
+      }
+    }
+    TENON_TRY(detail::check_onnx(
+        *api_, api_->Run(session_.get(), nullptr, inputs_.names.data(), given.data(), inputs.size(),
+                         outputs_.names.data(), count, made.data())));
+    for (size_t i = 0; i < count; ++i) {
+      if (made.is_lent(i)) continue;
+      Tensor tensor;
+      Error error = detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor);
+      if (error == Error::Ok) error = separate(tensor, inputs);
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return detail::blame_value("output", i, outputs_.names[i], error);
+      }
+      TENON_TRY(outputs.put(i, std::move(tensor)));
+    }
+    return Error::Ok;
+  }
+
+ private:
+  Error open_file() {
+    detail::InputFile file;  // for its errors, which tell more than the library's
+    TENON_TRY(file.open(path_.c_str()));
+    return detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
+      return api_->CreateSession(environment_.get(), path_.c_str(), options_, made);
+    });
+  }
+  Error open_bytes() {
+    const TensorArg arg(model_);
+    TENON_TRY(detail::check_defined(arg, "the model"));
+    const detail::TensorFields& bytes = detail::fields(arg);
+    TENON_TRY(detail::check_for_onnx(bytes));
+    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
+      return api_->CreateSessionFromArray(environment_.get(), bytes.data, bytes.nbytes(), options_,
+                                          made);
+    }));
+    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
+    return Error::Ok;
+  }
+  /// Whether the library may write an output to this tensor.
+  bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
+    const TensorArg arg(target);
+    const detail::TensorFields& to = detail::fields(arg);
+    const Dims& sizes = to.layout.sizes;
+    if (!spec.is_described || sizes.size() != spec.tensor.sizes.size() ||
+        !to.is_host_accessible() || !to.layout.is_contiguous()) {
+      return false;
+    }
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const int64_t size = spec.tensor.sizes[d];
+      if (sizes[d] != (size >= 0 ? size : size_of(spec.tensor.names[d], inputs))) return false;
+    }
+    return !overlaps_any(to, inputs);
+  }
+  /// How large a symbol is in the inputs; -1 where none has it.
+  int64_t size_of(std::string_view symbol, Span<const EValue> inputs) const {
+    for (size_t i = 0; i < inputs.size() && !symbol.empty(); ++i) {
+      const TensorSpec& spec = inputs_.specs[i].tensor;
+      for (size_t d = 0; d < spec.names.size(); ++d) {
+        if (symbol == spec.names[d]) return inputs[i].toTensor().size(static_cast<int64_t>(d));
+      }
+    }
+    return -1;
+  }
+  static bool overlaps_any(const detail::TensorFields& tensor, Span<const EValue> inputs) {
+    const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+    for (const EValue& input : inputs) {
+      const TensorArg arg(input.toTensor());
+      const detail::TensorFields& other = detail::fields(arg);
+      const auto start = reinterpret_cast<uintptr_t>(other.data);
+      if (begin < start + other.nbytes() && start < begin + tensor.nbytes()) return true;
+    }
+    return false;
+  }
+  /// Gives an output that is an input, as it is, memory of its own.
+  static Error separate(Tensor& output, Span<const EValue> inputs) {
+    const TensorArg arg(output);
+    if (!overlaps_any(detail::fields(arg), inputs)) return Error::Ok;
+    Result<TensorPtr> copy = try_clone_tensor_ptr(output);
+    if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), {copy.message()});
+    output = **copy;
+    return Error::Ok;
+  }
+
+  std::string path_;
+  Tensor model_;
+  bool is_in_memory_ = false;
+  const OrtSessionOptions* options_;
+  const OrtApi* api_ = nullptr;
+  std::shared_ptr<OrtEnv> environment_;  // goes last
+  detail::OnnxHandle<OrtMemoryInfo> host_;
+  detail::OnnxHandle<OrtSession> session_;
+  detail::OnnxPorts inputs_;
+  detail::OnnxPorts outputs_;
+};
+
+#else
+
+/// In its place where there is no ONNX Runtime.
+class OnnxModule {
+ public:
+  template <class T, class... More>
+  explicit OnnxModule(const T&, const More&...) {
+    static_assert(sizeof(T) == 0,
+                  "this needs ONNX Runtime's <onnxruntime_c_api.h> in the include path");
+  }
+};
+
+#endif
+
+TENON_END_NAMESPACE

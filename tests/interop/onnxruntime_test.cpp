@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/onnxruntime.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interop/files.h"
+#include "support/catch.h"
+#include "tenon/interop/npy.h"
+#include "tenon/tenon.h"
+
+using tenon::Error;
+using tenon::EValue;
+using tenon::OnnxModule;
+using tenon::Ownership;
+using tenon::ScalarType;
+using tenon::Tensor;
+using tenon::TensorPtr;
+using tests::contains;
+
+namespace {
+
+std::string model(const std::string& name) {
+  return tests::data_path("../models/" + name + ".onnx");
+}
+
+std::string digits(const std::string& name) {
+  return tests::data_path("../../../examples/digits/data/" + name + ".npy");
+}
+
+/// 0, 1, 2, ... in floats.
+TensorPtr ramp(int64_t rows) {
+  TensorPtr made = tenon::empty({rows, 8});
+  for (int64_t i = 0; i < rows * 8; ++i) {
+    made->mutable_data_ptr<float>()[i] = static_cast<float>(i);
+  }
+  return made;
+}
+
+/// Whether element i is 2 * i.
+bool is_doubled(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    if (tensor.const_data_ptr<float>()[i] != 2 * static_cast<float>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("OnnxModule: forward gives what the model computes") {
+  OnnxModule module(model("double"));
+  const auto outputs = module.forward(ramp(1));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 1);
+  const Tensor& doubled = (*outputs)[0].toTensor();
+  CHECK(doubled.sizes() == tenon::Dims{1, 8});
+  CHECK(doubled.scalar_type() == ScalarType::Float);
+  CHECK(is_doubled(doubled));
+}
+
+TEST_CASE("OnnxModule: several inputs and outputs keep the model's order") {
+  OnnxModule module(model("two"));
+  const auto outputs = module.forward(
+      {tenon::make_tensor_ptr({1, 2}, {5.0f, 7.0f}), tenon::make_tensor_ptr({1, 2}, {1.0f, 2.0f})});
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+}
+
+TEST_CASE("OnnxModule: the model says its inputs and outputs, symbols as names of dimensions") {
+  OnnxModule module(model("two"));
+  const auto names = module.method_names();
+  REQUIRE(names.ok());
+  CHECK(*names == std::vector<std::string>{"forward"});
+  const auto meta = module.method_meta();
+  REQUIRE(meta.ok());
+  REQUIRE(meta->inputs.size() == 2);
+  REQUIRE(meta->outputs.size() == 2);
+  CHECK(meta->knows_inputs);
+  CHECK(meta->knows_outputs);
+  CHECK(meta->inputs[1].name() == std::string("b"));
+  CHECK(meta->outputs[1].name() == std::string("difference"));
+  const tenon::TensorSpec& spec = meta->inputs[0].tensor;
+  CHECK(spec.type == ScalarType::Float);
+  CHECK(spec.sizes == tenon::Dims{-1, 2});
+  REQUIRE(spec.names.size() == 2);
+  CHECK(spec.names[0] == std::string("rows"));
+  CHECK(spec.names[1] == std::string());
+}
+
+TEST_CASE("OnnxModule: an input that does not fit is refused in the model's words") {
+  OnnxModule module(model("double_batch"));
+  const auto check = [&](Error error, const char* words, const EValue& input) {
+    const auto refused = module.forward(input);
+    CHECK(refused.error() == error);
+    CHECK(refused.message() == std::string(words));
+  };
+  check(Error::InvalidArgument, "forward: input 0 (image): dimension 1 is 9, expected 8",
+        tenon::zeros({1, 9}));
+  check(Error::InvalidArgument,
+        "forward: input 0 (image): it has 1 dimension, {8}, expected 2, {any, 8}",
+        tenon::zeros({8}));
+  check(Error::InvalidType, "forward: input 0 (image): it is Double, expected Float",
+        tenon::zeros({1, 8}, ScalarType::Double));
+  check(Error::InvalidType, "forward: input 0 (image): it is an Int, 3, expected a Tensor", 3);
+  check(Error::NotSupported,
+        "forward: input 0 (image): strides {1, 2} of sizes {2, 8} are not contiguous, as ONNX "
+        "Runtime's tensors are; contiguous() makes a copy",
+        tenon::transpose(tenon::zeros({8, 2}), 0, 1));
+  check(Error::InvalidState, "forward: input 0 (image): the tensor is a placeholder without data",
+        tenon::from_blob(nullptr, {1, 8}));
+  CHECK(module.forward().message() == std::string("forward: input 0 (image) is not given"));
+  CHECK(module.forward(tenon::zeros({1, 8})).ok());
+}
+
+TEST_CASE("OnnxModule: a batch may have any size, none too") {
+  OnnxModule module(model("double_batch"));
+  for (const int64_t rows : {3, 1, 7, 0}) {
+    const auto outputs = module.forward(ramp(rows));
+    INFO(outputs.message());
+    REQUIRE(outputs.ok());
+    const Tensor& doubled = (*outputs)[0].toTensor();
+    CHECK(doubled.sizes() == tenon::Dims{rows, 8});
+    CHECK(is_doubled(doubled));
+  }
+}
+
+TEST_CASE("OnnxModule: inputs are read where they are, read-only ones and slices too") {
+  std::vector<float> memory(32);
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i) - 8;
+  OnnxModule module(model("double_batch"));
+  const TensorPtr input = tenon::from_blob(static_cast<const float*>(memory.data()), {4, 8});
+  REQUIRE(input->is_readonly());
+  REQUIRE(module.set_input(tenon::slice(input, 0, 1, 3), 0) == Error::Ok);
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(is_doubled(module.get_output()->toTensor()));
+  for (float& value : memory) value += 1;  // which a copy would not see
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(module.get_output()->toTensor().const_data_ptr<float>()[0] == 2.0f);
+}
+
+TEST_CASE("OnnxModule: an output of static sizes is written to the tensor that was set") {
+  float memory[8] = {};
+  OnnxModule module(model("double"));
+  REQUIRE(module.set_output(tenon::from_blob(memory, {1, 8})) == Error::Ok);
+  const auto outputs = module.forward(ramp(1));
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toTensor().const_data_ptr() == memory);
+  CHECK(memory[7] == 14.0f);
+}
+
+TEST_CASE("OnnxModule: an output with a symbol is written in place, or copied and resized") {
+  float memory[32] = {};
+  OnnxModule module(model("double_batch"));
+  const TensorPtr target = tenon::from_blob(memory, {4, 8});
+  REQUIRE(module.set_output(target) == Error::Ok);
+  for (const int64_t rows : {4, 2, 2, 3}) {
+    std::fill(memory, memory + 32, -1.0f);
+    REQUIRE(module.run("forward", ramp(rows)) == Error::Ok);
+    CHECK(target->sizes() == tenon::Dims{rows, 8});
+    CHECK(target->const_data_ptr() == memory);
+    CHECK(is_doubled(*target));
+  }
+  const auto refused = module.forward(ramp(5));  // there is no room
+  CHECK(refused.error() != Error::Ok);
+  INFO(refused.message());
+  CHECK(contains(refused.message(), "forward: output 0"));
+  CHECK(module.forward(ramp(4)).ok());
+}
+
+TEST_CASE("OnnxModule: what is set for an output may be strided") {
+  OnnxModule module(model("double_batch"));
+  const TensorPtr columns = tenon::zeros({8, 2});
+  REQUIRE(module.set_output(tenon::transpose(columns, 0, 1)) == Error::Ok);
+  REQUIRE(module.run("forward", ramp(2)) == Error::Ok);
+  CHECK(columns->accessor<float, 2>()[1][0] == 2.0f);
+  CHECK(columns->accessor<float, 2>()[0][1] == 16.0f);
+}
+
+TEST_CASE("OnnxModule: an output that is set to an input does not change what others are made of") {
+  for (const size_t set : {size_t{0}, size_t{1}}) {  // whichever is computed first
+    OnnxModule module(model("two"));
+    const TensorPtr a = tenon::make_tensor_ptr({1, 2}, {5.0f, 7.0f});
+    REQUIRE(module.set_output(a, set) == Error::Ok);
+    const auto outputs = module.forward({a, tenon::make_tensor_ptr({1, 2}, {1.0f, 2.0f})});
+    REQUIRE(outputs.ok());
+    CHECK((*outputs)[set].toTensor().const_data_ptr() == a->const_data_ptr());
+    CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+    CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  }
+}
+
+TEST_CASE("OnnxModule: a tensor that cannot be an output is refused when it is set") {
+  OnnxModule module(model("double_batch"));
+  CHECK_RETURNS(Error::InvalidArgument,
+                "set_output: output 0 (doubled): dimension 1 is 9, expected 8",
+                module.set_output(tenon::zeros({1, 9})));
+  CHECK_RETURNS(Error::InvalidType, "set_output: output 0 (doubled): it is Int, expected Float",
+                module.set_output(tenon::zeros({1, 8}, ScalarType::Int)));
+  CHECK_RETURNS(Error::OutOfBounds, "output 1 is out of range",
+                module.set_output(tenon::zeros({1, 8}), 1));
+}
+
+TEST_CASE("OnnxModule: outputs are over the runtime's memory, each run's its own") {
+  OnnxModule module(model("double"));
+  const auto first = module.forward(ramp(1));
+  const auto second = module.forward(tenon::zeros({1, 8}));
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  CHECK((*first)[0].toTensor().ownership() == Ownership::Adopted);
+  CHECK((*first)[0].toTensor().const_data_ptr() != (*second)[0].toTensor().const_data_ptr());
+  CHECK(is_doubled((*first)[0].toTensor()));
+}
+
+TEST_CASE("OnnxModule: outputs outlive the module, and the inputs") {
+  Tensor kept;
+  {
+    OnnxModule module(model("double_batch"));
+    kept = module.forward(ramp(500))->at(0).toTensor();
+  }
+  CHECK(is_doubled(kept));
+  kept.mutable_data_ptr<float>()[4000 - 1] = 1;
+  CHECK(OnnxModule(model("double")).forward(ramp(1)).ok());  // after the last one is gone
+}
+
+TEST_CASE("OnnxModule: an output that is an input or a constant has memory of its own") {
+  Tensor same;
+  Tensor table;
+  {
+    OnnxModule module(model("given"));
+    const TensorPtr values = tenon::make_tensor_ptr({2}, {1.0f, 2.0f});
+    for (int run = 0; run < 2; ++run) {  // a constant that was written to would be another
+      const auto outputs = module.forward(values);
+      INFO(outputs.message());
+      REQUIRE(outputs.ok());
+      same = (*outputs)[0].toTensor();
+      table = (*outputs)[1].toTensor();
+      CHECK(same.const_data_ptr() != values->const_data_ptr());
+      CHECK(table.const_data_ptr<float>()[2] == 30.0f);
+      table.mutable_data_ptr<float>()[2] = 0;
+    }
+  }
+  CHECK(same.const_data_ptr<float>()[1] == 2.0f);
+  CHECK(table.const_data_ptr<float>()[0] == 10.0f);
+}
+
+TEST_CASE("OnnxModule: an output whose sizes only the run knows is taken as it comes") {
+  OnnxModule module(model("positive"));
+  const auto run = [&](std::vector<float> values) {
+    const auto count = static_cast<int64_t>(values.size());
+    return module.forward(tenon::make_tensor_ptr({count}, std::move(values)));
+  };
+  auto outputs = run({0, 5, 0, 7});
+  REQUIRE(outputs.ok());
+  const Tensor indices = (*outputs)[0].toTensor();
+  CHECK(indices.sizes() == tenon::Dims{1, 2});
+  CHECK(indices.const_data_ptr<int64_t>()[1] == 3);
+  outputs = run({0, 0});
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toTensor().sizes() == tenon::Dims{1, 0});
+  const TensorPtr target = tenon::zeros({1, 4}, ScalarType::Long);
+  REQUIRE(module.set_output(target) == Error::Ok);
+  REQUIRE(run({0, 5, 8, 7}).ok());
+  CHECK(target->sizes() == tenon::Dims{1, 3});
+  CHECK(target->const_data_ptr<int64_t>()[2] == 3);
+}
+
+TEST_CASE("OnnxModule: a model that is wrong about an output's size never writes beyond a tensor") {
+  OnnxModule module(model("wrong"));
+  const TensorPtr values = tenon::make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const auto outputs = module.forward(values);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toTensor().sizes() == tenon::Dims{4, 2});
+  const TensorPtr target = tenon::zeros({2, 2});
+  REQUIRE(module.set_output(target) == Error::Ok);
+  const auto refused = module.forward(values);
+  CHECK_FALSE(refused.ok());
+  CHECK(contains(refused.message(), "forward: ONNX Runtime: "));
+  const TensorPtr room = tenon::zeros({5, 2});
+  REQUIRE(module.set_output(room) == Error::Ok);
+  REQUIRE(module.run("forward", values) == Error::Ok);
+  CHECK(room->sizes() == tenon::Dims{4, 2});
+  CHECK(room->const_data_ptr<float>()[7] == 4.0f);
+}
+
+TEST_CASE("OnnxModule: an output of rank 0 is a tensor of rank 0") {
+  OnnxModule module(model("scalar"));
+  const TensorPtr target = tenon::scalar_tensor(0);
+  CHECK(module.forward(tenon::ones({5}))->at(0).toTensor().item<float>() == 5.0f);
+  REQUIRE(module.set_output(target) == Error::Ok);
+  REQUIRE(module.run("forward", tenon::ones({7})) == Error::Ok);
+  CHECK(target->item<float>() == 7.0f);
+}
+
+TEST_CASE("OnnxModule: every dtype that both have passes unchanged") {
+  OnnxModule module(model("dtypes"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  std::vector<EValue> inputs;
+  for (const tenon::ValueSpec& spec : meta->inputs) {
+    const TensorPtr input = tenon::empty({4}, spec.tensor.type);
+    auto* const bytes = static_cast<unsigned char*>(input->mutable_data_ptr());
+    for (size_t i = 0; i < input->nbytes(); ++i) bytes[i] = static_cast<unsigned char>(i % 2);
+    inputs.emplace_back(*input);
+  }
+  const auto outputs = module.forward(inputs);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 17);
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    const Tensor& output = (*outputs)[i].toTensor();
+    INFO(meta->outputs[i].name());
+    CHECK(output.scalar_type() == meta->inputs[i].tensor.type);
+    CHECK(tenon::to_binary(output) == tenon::to_binary(inputs[i].toTensor()));
+  }
+}
+
+TEST_CASE("OnnxModule: what goes wrong in a run is an error with the runtime's text") {
+  OnnxModule module(model("pick"));
+  const auto pick = [](int64_t index) { return tenon::make_tensor_ptr({1}, {index}); };
+  REQUIRE(module.forward(pick(2)).ok());
+  const auto refused = module.forward(pick(7));
+  CHECK(refused.error() == Error::InvalidArgument);
+  INFO(refused.message());
+  CHECK(contains(refused.message(), "forward: ONNX Runtime: "));
+  CHECK(contains(refused.message(), "idx=7 must be within the inclusive range [-3,2]"));
+  CHECK(module.get_output().error() == Error::InvalidState);
+  CHECK(module.forward(pick(0))->at(0).toTensor().item<float>() == 10.0f);
+
+  OnnxModule two(model("two"));
+  const auto uneven = two.forward({tenon::zeros({3, 2}), tenon::zeros({2, 2})});
+  CHECK(uneven.error() == Error::NotSupported);
+  CHECK(contains(uneven.message(), "forward: ONNX Runtime: "));
+}
+
+TEST_CASE("OnnxModule: a model in memory is shared until it is open") {
+  TensorPtr bytes = tenon::make_tensor_ptr(tests::file_bytes(model("double")));
+  const Tensor kept = *bytes;
+  OnnxModule module(bytes);
+  bytes.reset();
+  CHECK(kept.use_count() == 2);
+  const auto outputs = module.forward(ramp(1));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(is_doubled((*outputs)[0].toTensor()));
+  CHECK(kept.use_count() == 1);
+}
+
+TEST_CASE("OnnxModule: a file that is missing or no model is an error of its first use") {
+  const OnnxModule unused(model("missing"));
+  OnnxModule missing("missing.onnx");
+  auto refused = missing.forward(ramp(1));
+  CHECK(refused.error() == Error::NotFound);
+  CHECK(refused.message() ==
+        std::string("forward: missing.onnx: cannot open: No such file or directory"));
+  CHECK(missing.method_meta().error() == Error::NotFound);
+
+  const std::string script = tests::data_path("../models/make_onnx.py");
+  OnnxModule garbage(script);
+  refused = garbage.forward(ramp(1));
+  CHECK(refused.error() == Error::InvalidArgument);
+  INFO(refused.message());
+  CHECK(contains(refused.message(), "forward: " + script + ": ONNX Runtime: "));
+
+  OnnxModule folder(tests::data_path(""));
+  refused = folder.forward(ramp(1));
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK(contains(refused.message(), "not a regular file"));
+}
+
+TEST_CASE("OnnxModule: a file that was missing may be there at the next use") {
+  const tests::TempFolder folder;
+  const std::string path = folder / "late.onnx";
+  OnnxModule module(path);
+  CHECK(module.load_method() == Error::NotFound);
+  tests::put_file(path, tests::file_bytes(model("double")));
+  CHECK(module.forward(ramp(1)).ok());
+}
+
+TEST_CASE("OnnxModule: bytes that are no model are an error") {
+  const std::vector<uint8_t> whole = tests::file_bytes(model("digits"));
+  OnnxModule garbage(tenon::make_tensor_ptr({1, 2, 3, 4, 5, 6, 7, 8}, ScalarType::Byte));
+  CHECK(garbage.load_method() == Error::InvalidArgument);
+  OnnxModule half(
+      tenon::make_tensor_ptr(std::vector<uint8_t>(whole.data(), whole.data() + whole.size() / 2)));
+  CHECK(half.load_method() == Error::InvalidArgument);
+  OnnxModule nothing(tenon::empty({0}, ScalarType::Byte));
+  CHECK(nothing.load_method() == Error::InvalidArgument);
+  OnnxModule placeholder(tenon::from_blob(nullptr, {8}, ScalarType::Byte));
+  CHECK_RETURNS(Error::InvalidState, "load_method: the tensor is a placeholder",
+                placeholder.load_method());
+  OnnxModule undefined{Tensor()};
+  CHECK_RETURNS(Error::InvalidState, "load_method: the model is undefined",
+                undefined.load_method());
+}
+
+TEST_CASE("OnnxModule: inputs and outputs that are no tensors of tenon's are refused by name") {
+  OnnxModule strings(model("strings"));
+  CHECK_RETURNS(
+      Error::NotSupported,
+      "load_method: input 0 (words): its elements are texts, of which tenon has no tensors",
+      strings.load_method());
+  OnnxModule sequence(model("sequence"));
+  CHECK_RETURNS(Error::NotSupported,
+                "load_method: output 0 (images): it is a sequence, OnnxModule takes tensors only",
+                sequence.load_method());
+}
+
+TEST_CASE("OnnxModule: the options of a session are the caller's") {
+  const OrtApi* const api = tenon::detail::onnx_api();
+  OrtSessionOptions* options = nullptr;
+  REQUIRE(api->CreateSessionOptions(&options) == nullptr);
+  REQUIRE(api->SetIntraOpNumThreads(options, 1) == nullptr);
+  OnnxModule module(model("double"), options);
+  REQUIRE(module.load_method() == Error::Ok);
+  api->ReleaseSessionOptions(options);
+  CHECK(module.forward(ramp(1)).ok());
+}
+
+TEST_CASE("OnnxModule: the digits' network reads 440 of the 450 held-out images") {
+  OnnxModule network(model("digits"));
+  const TensorPtr images = tenon::read_npy(digits("images"));
+  const TensorPtr labels = tenon::read_npy(digits("labels"));
+  const TensorPtr index = tenon::read_npy(digits("test_index"));
+  const auto numbers = index->accessor<int32_t, 1>();
+  const TensorPtr batch = tenon::empty({numbers.size(0), 8, 8}, ScalarType::Byte);
+  for (int64_t n = 0; n < numbers.size(0); ++n) {
+    REQUIRE(tenon::copy_(tenon::select(batch, 0, n), tenon::select(images, 0, numbers[n])) ==
+            Error::Ok);
+  }
+  const auto outputs = network.forward(batch);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  const Tensor& scores = (*outputs)[0].toTensor();
+  REQUIRE(scores.sizes() == tenon::Dims{450, 10});
+  int right = 0;
+  for (int64_t n = 0; n < 450; ++n) {
+    const float* const of = scores.const_data_ptr<float>() + 10 * n;
+    const auto answer = std::max_element(of, of + 10) - of;
+    if (answer == labels->const_data_ptr<uint8_t>()[numbers[n]]) ++right;
+  }
+  CHECK(right == 440);
+}
