@@ -44,13 +44,13 @@ TEST_CASE("EValue: a tensor outlives the TensorPtr that it was made of") {
   const void* data = nullptr;
   {
     TensorPtr x = pair();
-    data = x->const_data_ptr();
+    data = tenon::const_data_ptr(*x);
     value = x;
     CHECK(x != nullptr);
   }
   REQUIRE(value.isTensor());
-  CHECK(value.toTensor().const_data_ptr() == data);
-  CHECK(value.toTensor().const_data_ptr<float>()[1] == 2.0f);
+  CHECK(tenon::const_data_ptr(value.toTensor()) == data);
+  CHECK(tenon::const_data_ptr<float>(value.toTensor())[1] == 2.0f);
 }
 
 TEST_CASE("EValue: a moved TensorPtr is null, and its tensor is in the EValue") {

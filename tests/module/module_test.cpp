@@ -61,7 +61,7 @@ class Doubler : public Module {
     ++runs;
     if (method == 1) return make_trouble(inputs[0].toInt());
     const Tensor& image = inputs[0].toTensor();
-    seen = image.const_data_ptr();
+    seen = tenon::const_data_ptr(image);
     Tensor doubled;
     if (Tensor* target = outputs.target(0)) {
       doubled = *target;
@@ -70,7 +70,7 @@ class Doubler : public Module {
       doubled = *tenon::empty(image.sizes());
     }
     for (int64_t i = 0; i < image.numel(); ++i) {
-      doubled.mutable_data_ptr<float>()[i] = 2 * image.const_data_ptr<float>()[i];
+      tenon::mutable_data_ptr<float>(doubled)[i] = 2 * tenon::const_data_ptr<float>(image)[i];
     }
     TENON_TRY(outputs.put(0, std::move(doubled)));
     return outputs.put(1, image.size(0));
@@ -100,9 +100,9 @@ TEST_CASE("Module: forward takes a tensor as it is, one or in braces, and gives 
   auto outputs = module.forward(x);
   REQUIRE(outputs.ok());
   REQUIRE(outputs->size() == 2);
-  CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 4.0f);
+  CHECK(tenon::const_data_ptr<float>((*outputs)[0].toTensor())[1] == 4.0f);
   CHECK((*outputs)[1].toInt() == 1);
-  CHECK(module.seen == x->const_data_ptr());
+  CHECK(module.seen == tenon::const_data_ptr(*x));
   CHECK(module.forward({x}).ok());
   CHECK(module.forward(*x).ok());
   CHECK(module.forward(image()).ok());
@@ -173,18 +173,18 @@ TEST_CASE("Module: inputs that are set stay, those of a call are for that call")
   TensorPtr x = image();
   CHECK(module.set_input(x, 0) == Error::Ok);
   CHECK(x->use_count() == 2);
-  const void* data = x->const_data_ptr();
+  const void* data = tenon::const_data_ptr(*x);
   x = nullptr;
   REQUIRE(module.forward().ok());
   CHECK(module.seen == data);
   const TensorPtr y = image();
   REQUIRE(module.forward(y).ok());
-  CHECK(module.seen == y->const_data_ptr());
+  CHECK(module.seen == tenon::const_data_ptr(*y));
   REQUIRE(module.forward().ok());
   CHECK(module.seen == data);
   CHECK(module.set_inputs({y}) == Error::Ok);
   REQUIRE(module.forward(tenon::none).ok());
-  CHECK(module.seen == y->const_data_ptr());
+  CHECK(module.seen == tenon::const_data_ptr(*y));
   CHECK(module.set_input(tenon::none, 0) == Error::Ok);
   CHECK(module.forward().error() == Error::InvalidState);
   CHECK(y->use_count() == 1);
@@ -208,14 +208,14 @@ TEST_CASE("Module: an output that is set is what the runtime writes to") {
   REQUIRE(module.set_output(out) == Error::Ok);
   auto outputs = module.forward(image());
   REQUIRE(outputs.ok());
-  CHECK((*outputs)[0].toTensor().const_data_ptr() == memory);
+  CHECK(tenon::const_data_ptr((*outputs)[0].toTensor()) == memory);
   CHECK(memory[1] == 4.0f);
   CHECK(out->size(0) == 1);
   CHECK(module.get_output()->toTensor().unsafeGetTensorImpl() == out->unsafeGetTensorImpl());
   CHECK(module.set_output(tenon::none) == Error::Ok);
   CHECK(module.bound == std::vector<bool>{true, false});
   REQUIRE(module.forward(image()).ok());
-  CHECK(module.get_output()->toTensor().const_data_ptr() != memory);
+  CHECK(tenon::const_data_ptr(module.get_output()->toTensor()) != memory);
 }
 
 TEST_CASE("Module: an output that cannot be written to is refused when it is set") {

@@ -16,12 +16,11 @@
 #include "tenon/core/error.h"
 #include "tenon/core/result.h"
 #include "tenon/module/evalue.h"
+#include "tenon/module/made_outputs.h"
 #include "tenon/module/names.h"
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/resize.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -92,7 +91,7 @@ class Function {
 
  private:
   Function(BackendState* where, Backend* memory, Text&& name) noexcept
-      : name_(std::move(name)), memory_(memory), inputs_(where), outputs_(where), made_(where) {}
+      : name_(std::move(name)), inputs_(where), outputs_(where), made_(where, memory) {}
 
   static Error store(StoredArray<ValueSpec>& to, const char* role,
                      const ValueSpecs& specs) noexcept {
@@ -156,51 +155,17 @@ class Function {
     return Error::Ok;
   }
 
-  /// Gives a callable a tensor to write to, where none was set and the spec says what to make: the
-  /// same in each run, unless somebody still has it from the last one.
+  /// Gives a callable a tensor to write to, where none was set and the spec says what to make.
   template <class = void>
   Error provide(size_t i, Outputs& outputs) noexcept {
     if (!knows_outputs_ || outputs.target(i) != nullptr) return Error::Ok;
-    const ValueSpec& spec = outputs_[i];
-    if (spec.kind != ValueKind::Tensor || !spec.is_described) return Error::Ok;
-    const TensorSpec& wanted = spec.tensor;
-    Dims sizes = wanted.sizes;
-    bool dynamic = false;
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      if (sizes[d] >= 0) continue;
-      if (wanted.max_sizes.empty() || wanted.max_sizes[d] < 0) return Error::Ok;
-      sizes[d] = wanted.max_sizes[d];
-      dynamic = true;
-    }
-    const Device device = memory_ == nullptr ? Device() : memory_->device();
-    if (device != wanted.device || wanted.type == tenon::ScalarType::Undefined) return Error::Ok;
-    Tensor& made = made_[i];
-    if (!made.defined() || made.use_count() > 1) {
-      made = Tensor();
-      TENON_TRY(make_output(i, sizes, dynamic, made));
-    } else if (dynamic) {
-      TENON_TRY(resize_tensor(made, sizes));
-    }
-    outputs.values()[i] = made;
-    return Error::Ok;
-  }
-  template <class = void>
-  Error make_output(size_t i, const Dims& sizes, bool dynamic, Tensor& made) noexcept {
-    constexpr Empty<Result<Tensor>> create{"empty"};
-    const auto dynamism =
-        dynamic ? TensorShapeDynamism::DYNAMIC_BOUND : TensorShapeDynamism::STATIC;
-    const auto type = outputs_[i].tensor.type;
-    Result<Tensor> result = memory_ == nullptr ? create(sizes, type, dynamism)
-                                               : create(sizes, type, dynamism, *memory_);
-    if (TENON_UNLIKELY(!result.ok())) {
-      return blame_value("output", i, outputs_[i].name(), fail(result.error(), {result.message()}));
-    }
-    made = std::move(*result);
+    Tensor made;
+    TENON_TRY(made_.provide(i, outputs_[i], made));
+    if (made.defined()) outputs.values()[i] = std::move(made);
     return Error::Ok;
   }
 
   Text name_;
-  Backend* memory_;  // for outputs; null for the thread's default
   void* callable_ = nullptr;
   Error (*call_)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
   void (*destroy_)(void* callable) noexcept = nullptr;
@@ -208,7 +173,7 @@ class Function {
   bool knows_outputs_ = false;
   StoredArray<ValueSpec> inputs_;
   StoredArray<ValueSpec> outputs_;
-  StoredArray<Tensor> made_;
+  MadeOutputs made_;
 };
 
 }  // namespace detail
