@@ -23,7 +23,8 @@ configure_package_config_file(
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
-              "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake" cmake/tenonLibtorch.cmake
+              "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
+              cmake/tenonExecutorch.cmake cmake/tenonLibtorch.cmake
         DESTINATION "${tenon_package_dir}")
 
 # pkg-config. The folder of the headers is given relative to the file's own.

@@ -3,6 +3,7 @@
 # Tests against a partner (a library or program that tenon does not need) are registered whether it
 # is there or not, so that a list of tests shows what did not run and why.
 
+include("${CMAKE_CURRENT_LIST_DIR}/tenonExecutorch.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/tenonLibtorch.cmake")
 
 # Registers `test` in place of one whose partner is missing: skipped with the reason, or failing
@@ -25,25 +26,23 @@ function(tenon_skippable_test test)
   endif()
 endfunction()
 
-# Makes the target tenon_partner_executorch when scripts/partners.sh has fetched ExecuTorch. Its package
-# has imported targets from CMake 3.28 on, its variables always.
+# Makes the target tenon_partner_executorch when scripts/partners.sh has fetched ExecuTorch.
 function(tenon_find_executorch)
-  set(folder "${TENON_PARTNERS_DIR}/executorch/executorch")
-  if(TARGET tenon_partner_executorch OR NOT EXISTS "${folder}")
+  if(NOT TARGET tenon_partner_executorch AND EXISTS "${TENON_PARTNERS_DIR}/executorch")
+    tenon_make_executorch(tenon_partner_executorch "" "${TENON_PARTNERS_DIR}/executorch")
+  endif()
+endfunction()
+
+# Makes the target tenon_partner_onnxruntime when scripts/partners.sh has fetched ONNX Runtime.
+function(tenon_find_onnxruntime)
+  set(folder "${TENON_PARTNERS_DIR}/onnxruntime")
+  if(TARGET tenon_partner_onnxruntime OR NOT EXISTS "${folder}/include/onnxruntime_c_api.h")
     return()
   endif()
-  set(CMAKE_MESSAGE_LOG_LEVEL WARNING)  # it announces what else it could have found
-  find_package(executorch CONFIG QUIET PATHS "${folder}" NO_DEFAULT_PATH)
-  if(NOT executorch_FOUND)
-    return()
-  endif()
-  add_library(tenon_partner_executorch INTERFACE)
-  target_include_directories(tenon_partner_executorch SYSTEM INTERFACE ${EXECUTORCH_INCLUDE_DIRS})
-  target_compile_definitions(tenon_partner_executorch INTERFACE ${EXECUTORCH_COMPILE_DEFINITIONS})
-  target_link_libraries(tenon_partner_executorch INTERFACE ${EXECUTORCH_LIBRARIES})
-  target_link_options(tenon_partner_executorch INTERFACE
-                      "-Wl,-rpath,${EXECUTORCH_RUNTIME_LIBRARY_DIR}")
-  set_target_properties(tenon_partner_executorch PROPERTIES TENON_VERSION "${EXECUTORCH_BUILD_VERSION}")
+  add_library(tenon_partner_onnxruntime INTERFACE)
+  target_include_directories(tenon_partner_onnxruntime SYSTEM INTERFACE "${folder}/include")
+  target_link_libraries(tenon_partner_onnxruntime INTERFACE "${folder}/lib/libonnxruntime.so.1")
+  target_link_options(tenon_partner_onnxruntime INTERFACE "-Wl,-rpath,${folder}/lib")
 endfunction()
 
 # Makes the target tenon_partner_cccl when scripts/partners.sh has fetched CUDA's C++ libraries, of which the

@@ -2,14 +2,25 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs what is missing (Debian, Ubuntu), builds the digits demo and runs it. Arguments go to the
-# demo: a folder with other .npy files.
+# demo: --runtime=executorch or --runtime=torchscript, whose libraries are fetched then; a folder with
+# other files.
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
 need "${CXX:-g++}" g++
 need cmake cmake
 have make || need ninja ninja-build
+partner=
+case " $* " in
+  *" --runtime=executorch "*) partner=executorch ;;
+  *" --runtime=torchscript "*) partner=libtorch ;;
+esac
+if [ -n "$partner" ]; then
+  need python3 python3
+  need_pip
+fi
 install_missing
+if [ -n "$partner" ]; then "$root/scripts/partners.sh" "$partner" >&2; fi
 
 build=$root/build/demo
 step "building in build/demo"

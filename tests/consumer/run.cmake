@@ -67,7 +67,7 @@ function(mode_install)
   expect("the installed headers" "${installed}" "${headers}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon.natvis;share/tenon/debug/tenon_gdb.py"
+         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonExecutorch.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon.natvis;share/tenon/debug/tenon_gdb.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")
@@ -117,11 +117,11 @@ function(mode_version)
   endforeach()
 endfunction()
 
-# Configures the consumer of ATen mode, which must fail with the words.
-function(expect_no_aten words)
+# Configures the consumer of a partner, which must fail with the words.
+function(expect_none_of partner words)
   set(build "${SCRATCH}/${MODE}/refused")
   file(REMOVE_RECURSE "${build}")
-  execute_process(COMMAND ${configure} "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN} -S "${here}/aten" -B
+  execute_process(COMMAND ${configure} "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN} -S "${here}/${partner}" -B
                           "${build}"
                   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " text "${output}")
@@ -140,8 +140,8 @@ endfunction()
 
 function(mode_aten)
   set(ENV{CMAKE_PREFIX_PATH} "")
-  expect_no_aten("TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" "-DTENON_LIBTORCH_DIR=${SCRATCH}")
-  expect_no_aten("libtorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
+  expect_none_of(aten "TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" "-DTENON_LIBTORCH_DIR=${SCRATCH}")
+  expect_none_of(aten "libtorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
   set(ENV{CMAKE_PREFIX_PATH} "${LIBTORCH_DIR}/torch/share/cmake")  # as torch.utils.cmake_prefix_path has it
   configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
   build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
@@ -150,6 +150,14 @@ endfunction()
 function(mode_aten_debian)
   configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCONSUMER_FINDS_TORCH=ON)
   build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}")
+endfunction()
+
+function(mode_executorch)
+  set(ENV{CMAKE_PREFIX_PATH} "")
+  expect_none_of(executorch "TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"" "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
+  expect_none_of(executorch "ExecuTorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON)
+  build_consumer("${here}/executorch" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
+                 "-DDIGITS_PTE=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
 endfunction()
 
 function(mode_pkg_config)
