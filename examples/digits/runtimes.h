@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The same network on three runtimes, each a tenon::Module: `forward` takes images × 8 × 8 floats from
+// 0 to 16 and gives images × 10 scores.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tenon/module/module.h"
+
+constexpr int64_t kSide = 8;
+constexpr int64_t kDigits = 10;
+constexpr int64_t kBatch = 32;  // images at once, at most
+
+/// Loops of this program's own over the weights in folder/*.npy.
+std::unique_ptr<tenon::Module> open_plain(const std::string& folder);
+/// folder/digits.pte on ExecuTorch.
+std::unique_ptr<tenon::Module> open_executorch(const std::string& folder);
+/// folder/digits.pt on libtorch.
+std::unique_ptr<tenon::Module> open_torchscript(const std::string& folder);
