@@ -11,9 +11,10 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- not compiled: reason -->          the block is left out
   <!-- continues -->                     the block goes on in the function of the one above
   <!-- namespace scope -->               the block is declarations, visible to the blocks below it
-  <!-- libtorch -->, <!-- ATen mode -->  the program, which has a main(), needs libtorch, or is one
-                                         of ATen mode: it is <name>_libtorch_<line>.cpp or
-                                         <name>_aten_<line>.cpp
+  <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->
+                                         the program, which has a main(), needs that: it is
+                                         <name>_libtorch_<line>.cpp
+  <!-- ATen mode -->                     it is one of ATen mode, <name>_aten_<line>.cpp
   <!-- Python module: NAME -->           the block is a whole source, of a module for Python:
                                          <name>_module_NAME.cpp
 """
@@ -26,6 +27,8 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^\s`]*)")
 COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
+KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime",
+         "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
 PRELUDE = [LICENCE, "// Generated from the Markdown file that the lines below name.",
@@ -84,7 +87,7 @@ def translate(text, name, path):
             sources[f"module_{module.group(1)}"] = "\n".join(
                 [LICENCE, line_directive(start, path), *code, ""])
             continue
-        kind = {"libtorch": "libtorch", "ATen mode": "aten"}.get(directive)
+        kind = KINDS.get(directive)
         if MAIN.search("\n".join(code)):
             sources[f"{kind or 'program'}_{start}"] = "\n".join(
                 [LICENCE, "#undef NDEBUG", line_directive(start, path), *code, ""])
