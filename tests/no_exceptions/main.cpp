@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
 using tenon::Error;
@@ -170,6 +171,35 @@ static void check_undefined_tensor() {
   CHECK(!death_of([] {}).aborted);
 }
 
+static Error double_it(tenon::Span<const tenon::EValue> inputs,
+                       tenon::Span<tenon::EValue> outputs) {
+  const auto from = inputs[0].toTensor().accessor<float, 1>();
+  const auto to = outputs[0].toTensor().accessor<float, 1>();
+  for (int64_t i = 0; i < from.size(0); ++i) to[i] = 2 * from[i];
+  return from[0] < 0 ? Error::OutOfBounds : Error::Ok;
+}
+
+static void check_module() {
+  alignas(64) static unsigned char room[16384];
+  tenon::ArenaBackend arena(room, sizeof room);
+  {
+    const tenon::TensorSpec pair{{2}, tenon::ScalarType::Float, {"side"}};
+    tenon::FunctionModule module(&double_it, pair, pair, arena);
+    CHECK(module.run("forward", tenon::make_tensor_ptr({1.5f, 2.0f}, arena)) == Error::Ok);
+    CHECK(module.get_output()->toTensor().const_data_ptr<float>()[0] == 3.0f);
+    CHECK(module.run("forward", tenon::zeros({3}, arena)) == Error::InvalidArgument);
+    CHECK_TEXT(tenon::last_error_message(), "run: input 0: dimension 0 (side) is 3, expected 2");
+    CHECK(module.run("forward", tenon::full({2}, -1, arena)) == Error::OutOfBounds);
+    CHECK(module.run("backward") == Error::NotFound);
+  }
+  const tenon::EValue value = 5;
+  CHECK(value.toInt() == 5);
+  CHECK(!value.tryToDouble().ok());
+  const Death death = death_of([&] { static_cast<void>(value.toDouble()); });
+  CHECK(death.aborted);
+  CHECK_TEXT(death.text, "toDouble: the EValue is an Int, 5\n");
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
@@ -180,6 +210,7 @@ int main(int argc, char** argv) {
       {"handler", &check_handler},
       {"default_handler", &check_default_handler},
       {"undefined_tensor", &check_undefined_tensor},
+      {"module", &check_module},
   };
   for (const auto& part : parts) {
     if (argc == 2 && std::strcmp(argv[1], part.name) == 0) {
