@@ -27,6 +27,7 @@ using tenon::TensorPtr;
 using tenon::TensorSpec;
 
 constexpr int64_t kPixels = kSide * kSide;
+constexpr int64_t kBatch = 32;
 constexpr int kPasses = 20;  // over all images, for a steady time per image
 constexpr double kLowestAccuracy = 0.95;
 
@@ -88,7 +89,8 @@ class Reader {
   }
 
   TensorPtr images_ = tenon::empty({kBatch, kSide, kSide});
-  TensorPtr scores_ = tenon::empty({kBatch, kDigits});
+  // Room for the most that the model may give: so it can be written to without knowing how much that is.
+  TensorPtr scores_ = tenon::empty({kMostImages, kDigits});
   std::unique_ptr<tenon::Module> model_;
 };
 

@@ -78,7 +78,7 @@ class Network {
 
 std::unique_ptr<tenon::Module> open_plain(const std::string& folder) {
   TensorSpec scores{{-1, kDigits}};
-  scores.max_sizes = {kBatch, -1};
+  scores.max_sizes = {kMostImages, -1};
   return std::make_unique<tenon::FunctionModule>(Network(folder), TensorSpec{{-1, kSide, kSide}},
                                                  scores);
 }

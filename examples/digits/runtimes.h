@@ -3,6 +3,7 @@
 // 0 to 16 and gives images × 10 scores.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,7 +11,7 @@
 
 constexpr int64_t kSide = 8;
 constexpr int64_t kDigits = 10;
-constexpr int64_t kBatch = 32;  // images at once, at most
+constexpr int64_t kMostImages = 64;  // at once; digits.pte was exported for no more
 
 /// Loops of this program's own over the weights in folder/*.npy.
 std::unique_ptr<tenon::Module> open_plain(const std::string& folder);

@@ -6,7 +6,7 @@ usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
           exchange, module, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
-  tests   every header but tenon.h has a test file at the same path, those of interop/python in Python
+  tests   every header but tenon.h has a test file at the same path, in C++ or in Python
   form    every header begins with the licence line and has #pragma once before any code
 Prints one line for each fault and exits with 1 if there is one.
 """
@@ -105,20 +105,20 @@ def find_cycles(graph):
 
 
 def test_path(header):
-    """The test file of a header: at the same path, but config.h is tested with the core, and what
-    Python sees is tested from Python, through one module."""
+    """The test file of a header, without .cpp or .py: at the same path, but config.h is tested with
+    the core."""
     parts = pathlib.PurePosixPath(header).parts[1:]
-    if parts[0] == "interop" and re.match(r"python(_|\.)", parts[-1]):
-        return pathlib.PurePosixPath("tests/interop/python/module.cpp")
     folder = ("core",) if parts == ("config.h",) else parts[:-1]
-    return pathlib.PurePosixPath("tests", *folder, parts[-1][:-len(".h")] + "_test.cpp")
+    return pathlib.PurePosixPath("tests", *folder, parts[-1][:-len(".h")] + "_test")
 
 
 def check_tests(headers, repository):
     """Yields headers without a test file. tenon.h is only a list of the others."""
     for header in headers:
-        if header != "tenon/tenon.h" and not (pathlib.Path(repository) / test_path(header)).exists():
-            yield f"{header}: there is no {test_path(header)}"
+        path = test_path(header)
+        files = (pathlib.Path(repository, f"{path}{suffix}") for suffix in (".cpp", ".py"))
+        if header != "tenon/tenon.h" and not any(file.exists() for file in files):
+            yield f"{header}: there is no {path}.cpp or .py"
 
 
 def check_form(headers):

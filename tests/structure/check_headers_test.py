@@ -70,13 +70,16 @@ class Layers(unittest.TestCase):
 class Tests(unittest.TestCase):
     def test_a_header_without_a_test_is_a_fault(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("core/config_test.cpp", "core/dims_test.cpp"):
+            for name in ("core/config_test.cpp", "core/dims_test.cpp", "interop/python_test.py"):
                 path = pathlib.Path(folder, "tests", name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
-            headers = ["tenon/config.h", "tenon/tenon.h", "tenon/core/dims.h", "tenon/core/half.h"]
+            headers = ["tenon/config.h", "tenon/tenon.h", "tenon/core/dims.h", "tenon/core/half.h",
+                       "tenon/interop/python.h", "tenon/interop/python_gil.h"]
             self.assertEqual(list(check_headers.check_tests(headers, folder)),
-                             ["tenon/core/half.h: there is no tests/core/half_test.cpp"])
+                             ["tenon/core/half.h: there is no tests/core/half_test.cpp or .py",
+                              "tenon/interop/python_gil.h: there is no "
+                              "tests/interop/python_gil_test.cpp or .py"])
 
 
 class Form(unittest.TestCase):

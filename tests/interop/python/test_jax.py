@@ -13,15 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import tenon_test_module as m
 
+from support import resident_bytes
+
 # tenon's types, by the name that both have for them. JAX has the 64-bit ones when it is asked to.
 INTEGRAL = "bool uint8 int8 int16 int32 uint16 uint32".split()
 FLOATING = ("float16 float32 bfloat16 "
             "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz").split()
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def aligned(shape, dtype=np.float32):

@@ -13,6 +13,8 @@ import weakref
 import numpy as np
 import tenon_test_module as m
 
+from support import Case
+
 TYPES = ("float32", "uint8", "int8", "int16", "int32", "int64", "float16", "float64", "complex64",
          "complex128", "bool", "uint16", "uint32", "uint64")
 LACKING = ("bfloat16", "float8_e4m3fn", "complex32")
@@ -20,18 +22,6 @@ LACKING = ("bfloat16", "float8_e4m3fn", "complex32")
 
 def address(array):
     return array.__array_interface__["data"][0]
-
-
-class Case(unittest.TestCase):
-    """Fails a test that leaves memory of the module's alive."""
-
-    def setUp(self):
-        gc.collect()
-        self.live_before = m.live()
-
-    def tearDown(self):
-        gc.collect()
-        self.assertEqual(m.live(), self.live_before, "memory is left")
 
 
 class FromNumpy(Case):

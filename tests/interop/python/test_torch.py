@@ -14,16 +14,13 @@ import tenon_test_module as m
 import torch
 from torch.utils import dlpack
 
+from support import resident_bytes
+
 # tenon's types, by the name that both have for them.
 INTEGRAL = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64".split()
 FLOATING = ("float16 float32 float64 bfloat16 "
             "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz").split()
 COMPLEX = "complex32 complex64 complex128".split()
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def refuses(test, kind, pattern, tensor):
