@@ -48,14 +48,14 @@ TEST_CASE("MadeOutputs: the same tensor again once nobody else has it") {
   const ValueSpec spec(TensorSpec{{4}});
   Tensor first;
   REQUIRE(made.provide(0, spec, first) == Error::Ok);
-  const void* const memory = first.const_data_ptr();
+  const void* const memory = tenon::const_data_ptr(first);
   Tensor second;
   REQUIRE(made.provide(0, spec, second) == Error::Ok);
-  CHECK(second.const_data_ptr() != memory);
-  const void* const other = second.const_data_ptr();
+  CHECK(tenon::const_data_ptr(second) != memory);
+  const void* const other = tenon::const_data_ptr(second);
   second = Tensor();
   REQUIRE(made.provide(0, spec, second) == Error::Ok);
-  CHECK(second.const_data_ptr() == other);
+  CHECK(tenon::const_data_ptr(second) == other);
 }
 
 TEST_CASE("MadeOutputs: a view of the last one counts as somebody who has it") {
@@ -64,10 +64,10 @@ TEST_CASE("MadeOutputs: a view of the last one counts as somebody who has it") {
   Tensor tensor;
   REQUIRE(made.provide(0, spec, tensor) == Error::Ok);
   const Tensor part = tenon::slice(tensor, 0, 1, 3);
-  const void* const memory = tensor.const_data_ptr();
+  const void* const memory = tenon::const_data_ptr(tensor);
   tensor = Tensor();
   REQUIRE(made.provide(0, spec, tensor) == Error::Ok);
-  CHECK(tensor.const_data_ptr() != memory);
+  CHECK(tenon::const_data_ptr(tensor) != memory);
 }
 
 TEST_CASE("MadeOutputs: sizes that may vary are the largest, again in each run") {
@@ -76,12 +76,12 @@ TEST_CASE("MadeOutputs: sizes that may vary are the largest, again in each run")
   Tensor tensor;
   REQUIRE(made.provide(0, spec, tensor) == Error::Ok);
   CHECK(tensor.sizes() == Dims{4, 3});
-  const void* const memory = tensor.const_data_ptr();
+  const void* const memory = tenon::const_data_ptr(tensor);
   REQUIRE(tenon::resize_tensor(tensor, {1, 3}) == Error::Ok);
   tensor = Tensor();
   REQUIRE(made.provide(0, spec, tensor) == Error::Ok);
   CHECK(tensor.sizes() == Dims{4, 3});
-  CHECK(tensor.const_data_ptr() == memory);
+  CHECK(tenon::const_data_ptr(tensor) == memory);
 }
 
 TEST_CASE("MadeOutputs: elements lie in the dim order asked for, resized ones too") {
@@ -114,7 +114,7 @@ TEST_CASE("MadeOutputs: tensors are in the memory that was given, and its errors
     MadeOutputs made = outputs(2, &arena);
     Tensor tensor;
     REQUIRE(made.provide(0, TensorSpec{{4}}, tensor) == Error::Ok);
-    const auto* const at = static_cast<const unsigned char*>(tensor.const_data_ptr());
+    const auto* const at = static_cast<const unsigned char*>(tenon::const_data_ptr(tensor));
     CHECK((at >= buffer && at < buffer + sizeof buffer));
     CHECK_RETURNS(Error::OutOfMemory, "output 1 (scores): ",
                   made.provide(1, ValueSpec("scores", TensorSpec{{4096}}), tensor));
@@ -131,6 +131,6 @@ TEST_CASE("MadeOutputs: one that was deallocated since is made anew") {
   REQUIRE(tenon::backend_deallocate(tensor) == tenon::Deallocation::Ok);
   tensor = Tensor();
   REQUIRE(made.provide(0, spec, tensor) == Error::Ok);
-  CHECK_NOTHROW(tensor.mutable_data_ptr<float>()[3] = 1);
+  CHECK_NOTHROW(tenon::mutable_data_ptr<float>(tensor)[3] = 1);
 }
 #endif
