@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""interop/python_memory.h: memory from the buffer protocol and from __array_interface__."""
+
+import array
+import ctypes
+import gc
+import sys
+import unittest
+import weakref
+
+import tenon_test_module as m
+
+from support import Case, Interface
+
+
+class Buffers(Case):
+    def test_the_memory_of_a_bytearray_is_shared_and_locked(self):
+        memory = bytearray(b"abc")
+        tensor = m.take(memory)
+        self.assertEqual((tensor.dtype, tensor.shape, tensor.readonly), ("uint8", (3,), False))
+        m.fill(tensor, 65)
+        self.assertEqual(memory, b"AAA")
+        with self.assertRaises(BufferError):
+            memory.append(1)
+        del tensor
+        memory.append(1)
+        self.assertEqual(memory, b"AAA\x01")
+
+    def test_bytes_are_read_only(self):
+        tensor = m.take(b"abc")
+        self.assertTrue(tensor.readonly)
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            m.fill(tensor, 1)
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            m.fill(b"abc", 1)
+
+    def test_memoryviews_keep_their_shape(self):
+        memory = bytearray(range(24))
+        view = memoryview(memory).cast("B", (2, 3, 4))
+        self.assertEqual(m.take(view).shape, (2, 3, 4))
+        every_second = memoryview(memory)[::2]
+        tensor = m.take(every_second)
+        self.assertEqual((tensor.shape, tensor.strides), ((12,), (2,)))
+        backwards = m.take(memoryview(memory)[::-1])
+        self.assertEqual((backwards.strides, memoryview(backwards).tolist()[:2]), ((-1,), [23, 22]))
+        scalar = m.take(memoryview(array.array("f", [2.5])).cast("B").cast("f", ()))
+        self.assertEqual((scalar.shape, scalar.size), ((), 1))
+
+    def test_ctypes_arrays_are_taken(self):
+        values = ((ctypes.c_double * 3) * 2)((1, 2, 3), (4, 5, 6))
+        tensor = m.take(values)
+        self.assertEqual((tensor.dtype, tensor.shape), ("float64", (2, 3)))
+        m.fill(tensor, 8)
+        self.assertEqual(values[1][2], 8)
+
+    def test_misaligned_memory_is_copied_unless_that_is_forbidden(self):
+        memory = memoryview(bytearray(20))
+        view = memory[1:17].cast("f")
+        tensor = m.take(view)
+        self.assertEqual(m.data_pointer(tensor) % 4, 0)
+        m.fill(tensor, 1)
+        self.assertEqual(bytes(memory), bytes(20))
+        with self.assertRaisesRegex(BufferError, "aligned"):
+            m.take(view, copy=False)
+
+    def test_a_copy_lets_go_of_the_memory(self):
+        memory = bytearray(4)
+        tensor = m.take(memory, copy=True)
+        memory.append(1)
+        self.assertEqual(tensor.shape, (4,))
+        tensor = m.take(bytes(4), copy=True)
+        self.assertFalse(tensor.readonly)
+
+    def test_another_device_is_a_buffer_error(self):
+        with self.assertRaisesRegex(BufferError, "cuda"):
+            m.take(bytearray(4), device="cuda")
+        self.assertEqual(m.take(bytearray(4), device="cpu").shape, (4,))
+
+    def test_a_released_memoryview_is_an_error(self):
+        view = memoryview(bytearray(4))
+        view.release()
+        with self.assertRaises(ValueError):
+            m.take(view)
+
+
+class ArrayInterface(Case):
+    def test_the_memory_is_shared_and_its_owner_kept(self):
+        source = Interface()
+        memory = source.memory
+        gone = weakref.ref(source)
+        tensor = m.take(source)
+        del source
+        gc.collect()
+        self.assertIsNotNone(gone())
+        self.assertEqual(memoryview(tensor).tolist(), [[1, 2, 3], [4, 5, 6]])
+        m.fill(tensor, 9)
+        self.assertEqual(list(memory), [9] * 6)
+        del tensor
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_strides_are_bytes_and_none_is_row_major(self):
+        address = Interface().entries["data"][0]
+        self.assertEqual(m.take(Interface(strides=None)).strides, (3, 1))
+        self.assertEqual(m.take(Interface(shape=(3, 2), strides=(4, 12))).strides, (1, 3))
+        last = Interface(shape=(6,), strides=(-4,))
+        address = ctypes.addressof(last.memory)
+        last.entries["data"] = (address + 20, False)
+        self.assertEqual(memoryview(m.take(last)).tolist(), [6, 5, 4, 3, 2, 1])
+
+    def test_read_only_is_honoured(self):
+        source = Interface()
+        source.entries["data"] = (source.entries["data"][0], True)
+        self.assertTrue(m.take(source).readonly)
+
+    def test_errors_say_what_is_wrong(self):
+        for entries, error, text in (({"typestr": "<V4"}, BufferError, "<V4"),
+                                     ({"typestr": ">f4" if sys.byteorder == "little" else "<f4"},
+                                      BufferError, "f4"),
+                                     ({"typestr": 5}, TypeError, "typestr"),
+                                     ({"shape": None}, TypeError, "shape"),
+                                     ({"shape": [2, 3]}, TypeError, "shape"),
+                                     ({"shape": (2, "a")}, TypeError, "int"),
+                                     ({"shape": (2, -3)}, ValueError, "negative"),
+                                     ({"strides": (4,)}, ValueError, "length"),
+                                     ({"strides": (6, 4)}, BufferError, "multiple"),
+                                     ({"data": None}, BufferError, "data"),
+                                     ({"data": (0, False)}, ValueError, "null"),
+                                     ({"data": ("a", False)}, TypeError, ""),
+                                     ({"mask": 1}, BufferError, "mask")):
+            with self.subTest(entries):
+                source = Interface(**entries)
+                with self.assertRaisesRegex(error, text):
+                    m.take(source)
+        class NoDict:
+            __array_interface__ = 5
+        with self.assertRaisesRegex(TypeError, "int, expected a dict"):
+            m.take(NoDict())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""interop/python_state.h: what is known of each type, and what is left at the interpreter's end."""
+
+import subprocess
+import sys
+import unittest
+
+import tenon_test_module as m
+
+from support import Case, Producer
+
+
+class KnownTypes(Case):
+    def test_a_type_whose_attribute_is_something_else_is_asked_in_other_ways(self):
+        class Odd(Producer):
+            __dlpack_c_exchange_api__ = 12
+
+        class Named(Producer):
+            __dlpack_c_exchange_api__ = m.named_capsule("dlpack_exchange")
+
+        for kind in (Odd, Named):
+            self.assertEqual(m.take(kind(m.make((2,)))).shape, (2,))
+
+    def test_asking_again_and_again_keeps_types_apart(self):
+        # More types than are remembered at a time, so that they take each other's places.
+        for number in range(200):
+            kind = type(f"Kind{number}", (Producer,), {})
+            self.assertEqual(m.take(kind(m.make((number,)))).shape, (number,))
+
+
+class InterpretersEnd(Case):
+    def run_script(self, script):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_what_outlives_the_interpreter_ends_quietly(self):
+        self.run_script("import sys\n"
+                        f"sys.path[:0] = {sys.path!r}\n"
+                        "import tenon_test_module as m\n"
+                        "m.hold(bytearray(3))\n"
+                        "m.hold(m.make((2,)))\n"
+                        "kept = m.take(bytearray(3))\n"
+                        "class Cycle: pass\n"
+                        "c = Cycle(); c.me = c; c.tensor = m.take(bytearray(5))\n"
+                        "c.capsule = m.capsule(bytearray(5))\n"
+                        "sys.kept = m.take(bytearray(4))\n")
+
+    def test_objects_are_released_while_the_interpreter_shuts_down(self):
+        out = self.run_script("import os, sys\n"
+                              f"sys.path[:0] = {sys.path!r}\n"
+                              "import tenon_test_module as m\n"
+                              "class Owner(bytearray):\n"
+                              "    def __del__(self, write=os.write): write(1, b'gone\\n')\n"
+                              "sys.kept = m.take(Owner(3))\n"
+                              "sys.kept_too = m.capsule(Owner(4))\n")
+        self.assertEqual(out, "gone\n" * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
