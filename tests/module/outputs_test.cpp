@@ -50,19 +50,19 @@ TEST_CASE("Outputs: what is put where nothing was set is the output itself") {
 
 TEST_CASE("Outputs: what is put where a tensor was set is copied there, and gives it its shape") {
   Fixture f;
-  const void* data = f.tensor.const_data_ptr();
+  const void* data = tenon::const_data_ptr(f.tensor);
   CHECK(f.outputs.put(1, tenon::make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f})) == Error::Ok);
   CHECK(f.values[1].toTensor().unsafeGetTensorImpl() == f.tensor.unsafeGetTensorImpl());
-  CHECK(f.tensor.const_data_ptr() == data);
+  CHECK(tenon::const_data_ptr(f.tensor) == data);
   CHECK(f.tensor.dim() == 2);
-  CHECK(f.tensor.const_data_ptr<float>()[2] == 3.0f);
+  CHECK(tenon::const_data_ptr<float>(f.tensor)[2] == 3.0f);
 }
 
 TEST_CASE("Outputs: the tensor that was set, put itself, is not copied") {
   Fixture f;
-  f.tensor.mutable_data_ptr<float>()[0] = 9;
+  tenon::mutable_data_ptr<float>(f.tensor)[0] = 9;
   CHECK(f.outputs.put(1, f.tensor) == Error::Ok);
-  CHECK(f.tensor.const_data_ptr<float>()[0] == 9);
+  CHECK(tenon::const_data_ptr<float>(f.tensor)[0] == 9);
 }
 
 TEST_CASE("Outputs: what does not fit a tensor that was set is an error") {
