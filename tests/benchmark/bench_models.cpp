@@ -7,6 +7,7 @@
 #include <executorch/extension/tensor/tensor.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "harness.h"
@@ -42,12 +43,12 @@ int main(int argc, char** argv) {
   suite.add("models/forward", [&] {
     auto outputs = module.forward(tenon::from_blob(images.data(), {kBatch, 8, 8}));
     bench::require(outputs.ok());
-    return outputs;
+    return std::move(*outputs);
   });
   suite.add("models/forward@executorch", [&] {
     auto outputs = their_module.forward(theirs::from_blob(images.data(), {kBatch, 8, 8}));
     bench::require(outputs.ok());
-    return outputs;
+    return std::move(*outputs);
   });
 
   // The input stays, too.
