@@ -124,9 +124,9 @@ TEST_CASE("arena: a buffer too small for the arena itself makes nothing, and say
   CHECK(nowhere.allocate(1, 1) == nullptr);
   CHECK(nowhere.live_blocks() == 0);
 
-  ArenaBackend empty(buffer.bytes, kState);
-  CHECK(empty.capacity() == 0);
-  CHECK(empty.allocate(1, 1) == nullptr);
+  ArenaBackend small(buffer.bytes, kState);
+  CHECK(small.capacity() == 0);
+  CHECK(small.allocate(1, 1) == nullptr);
   CHECK(contains(last_error_message(), "0 of 0 bytes are free"));
 }
 
