@@ -57,6 +57,13 @@
 #define TENON_HAS_ATOMIC_BUILTINS 0
 #endif
 
+// For calls of functions whose parameter is another type of the same layout, as C interfaces have it.
+#if defined(__clang__)
+#define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
+#else
+#define TENON_CALLS_ALIKE
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))

@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <new>
 #include <stdexcept>
+#include <vector>
 
 #include "support/catch.h"
 #include "tenon/core/error.h"
@@ -79,16 +80,29 @@ TEST_CASE("pmr: the resource gets back the bytes and the alignment that it was a
     void* const p = backend.allocate(100, alignment);
     REQUIRE(p != nullptr);
     CHECK(reinterpret_cast<uintptr_t>(p) % 64 == 0);
-    CHECK(recorder.nbytes == 100);
+    CHECK(recorder.nbytes == 128);
     CHECK(recorder.alignment == 64);
     recorder.nbytes = recorder.alignment = 0;
     backend.deallocate(p, 100);
     CHECK(recorder.released == p);
-    CHECK(recorder.nbytes == 100);
+    CHECK(recorder.nbytes == 128);
     CHECK(recorder.alignment == 64);
   }
   CHECK(recorder.allocations == 3);
   CHECK(recorder.deallocations == 3);
+}
+
+TEST_CASE("pmr: memory of a pool resource is aligned, whatever its size") {
+  std::pmr::unsynchronized_pool_resource resource;
+  PmrBackend backend(&resource);
+  int misaligned = 0;
+  std::vector<void*> blocks;
+  for (size_t nbytes = 1; nbytes <= 600; ++nbytes) {
+    blocks.push_back(backend.allocate(nbytes, 64));
+    misaligned += reinterpret_cast<uintptr_t>(blocks.back()) % 64 != 0;
+  }
+  CHECK(misaligned == 0);
+  for (size_t i = 0; i < blocks.size(); ++i) backend.deallocate(blocks[i], i + 1);
 }
 
 TEST_CASE("pmr: an alignment above 64 is refused without asking the resource") {

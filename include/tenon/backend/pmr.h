@@ -41,32 +41,38 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   const char* name() const noexcept override { return "pmr"; }
 
   // A resource has to be given back the alignment that it was asked for, which deallocate() does not
-  // know: so it is always the same.
+  // know: so it is always the same. And the size is a multiple of it: from libstdc++'s pools an odd
+  // one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (TENON_UNLIKELY(alignment > detail::kDataAlignment)) {
       return refuse({"alignment ", alignment, " was asked for; a PmrBackend gives up to ",
                      detail::kDataAlignment});
     }
-    if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) return refuse({"no object is that large"});
+    if (TENON_UNLIKELY(nbytes > kLargest)) return refuse({"no object is that large"});
 #if TENON_HAS_EXCEPTIONS
     try {
-      return resource_->allocate(nbytes, detail::kDataAlignment);
+      return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
     } catch (const std::exception& e) {
       return refuse({"the memory resource threw ", e.what()});
     } catch (...) {
       return refuse({"the memory resource threw something that is no std::exception"});
     }
 #else
-    return resource_->allocate(nbytes, detail::kDataAlignment);
+    return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
 #endif
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
-    resource_->deallocate(p, nbytes, detail::kDataAlignment);
+    resource_->deallocate(p, rounded(nbytes), detail::kDataAlignment);
   }
 
   std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
  private:
+  static constexpr size_t kLargest = PTRDIFF_MAX - detail::kDataAlignment;
+  static constexpr size_t rounded(size_t nbytes) noexcept {
+    return (nbytes + detail::kDataAlignment - 1) / detail::kDataAlignment * detail::kDataAlignment;
+  }
+
   TENON_COLD static void* refuse(std::initializer_list<detail::Part> parts) noexcept {
     static_cast<void>(detail::fail(Error::OutOfMemory, parts));
     return nullptr;

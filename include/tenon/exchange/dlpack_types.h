@@ -150,7 +150,7 @@ inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(OwnManaged<M>) &&
 /// Releases anybody's struct.
 struct DLPackDeleter {
   template <class Managed, detail::IfManaged<Managed> = 0>
-  void operator()(Managed* managed) const noexcept {
+  TENON_CALLS_ALIKE void operator()(Managed* managed) const noexcept {
     if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
   }
 };

@@ -82,8 +82,9 @@ inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& 
   const auto src_size = static_cast<int64_t>(elementSize(src.type));
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);
-  auto* to = static_cast<char*>(dst.data);
-  auto* from = static_cast<const char*>(src.data);
+  // Bytes to the first elements. Added as integers: a plan may be made before there is memory.
+  int64_t dst_begin = 0;
+  int64_t src_begin = 0;
   // First of all: without elements, strides may be too large to multiply, and data may be null.
   for (int64_t n : dst.sizes) {
     if (n == 0) return false;
@@ -94,8 +95,8 @@ inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& 
     if (n == 1) continue;
     CopyPlan::Dim dim{n, dst.strides[d] * dst_size, src.strides[d] * src_size};
     if (dim.dst_stride < 0) {
-      to += (n - 1) * dim.dst_stride;
-      from += (n - 1) * dim.src_stride;
+      dst_begin += (n - 1) * dim.dst_stride;
+      src_begin += (n - 1) * dim.src_stride;
       dim.dst_stride = -dim.dst_stride;
       dim.src_stride = -dim.src_stride;
     }
@@ -106,8 +107,10 @@ inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& 
     plan.dims[at] = dim;
     numel *= n;
   }
-  plan.dst = to;
-  plan.src = from;
+  plan.dst = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dst.data) +
+                                     static_cast<uintptr_t>(dst_begin));
+  plan.src = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(src.data) +
+                                           static_cast<uintptr_t>(src_begin));
   plan.unit = static_cast<size_t>(dst_size);
   plan.nbytes = static_cast<size_t>(numel * dst_size);
   return true;
