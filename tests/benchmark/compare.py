@@ -211,6 +211,8 @@ FEWER = {"executorch": 1.05, "more_allocs": -1, "table": "Models"}
 ROWS += [
     Row("models/forward", "digits forward, 32 images", **FEWER),
     Row("models/run", "digits run, input and output set", allocs=0, **FEWER),
+    Row("models/forward/one", "digits forward, one image", **FEWER),
+    Row("models/run/one", "digits run, one image, both set", allocs=0, **FEWER),
     Row("models/to_executorch", "to_executorch, beside from_blob", **{**FEWER, "executorch": 1.0}),
     Row("models/from_executorch", "from_executorch, beside make_tensor_ptr", **FEWER),
 ]
