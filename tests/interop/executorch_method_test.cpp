@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT What memory a method reads and writes: where nothing is copied, and
-// where it is. Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+// SPDX-License-Identifier: MIT
+//
+// What memory a method reads and writes: where nothing is copied, and where it is.
 #include "tenon/interop/executorch_method.h"
 
 #include <cstdint>
@@ -393,4 +394,38 @@ TEST_CASE("ExecuTorch memory: an arena that is too small is an error, of any siz
     REQUIRE(arena.reset() == Error::Ok);
   }
   CHECK((failures > 0 && failures < 100));
+}
+
+TEST_CASE("ExecuTorch outputs: one of a branch is where it was set, whichever branch gives it") {
+  ExecuTorchModule module(model_path("branch.pte"));
+  const TensorPtr to = tenon::zeros({2, 3});
+  const void* const memory = to->const_data_ptr();
+  REQUIRE(module.set_output(to) == Error::Ok);
+  REQUIRE(module.run("forward", six()) == Error::Ok);
+  CHECK(floats(*to) == Floats{2, 3, 4, 5, 6, 7});
+  REQUIRE(module.run("forward", full({2, 3}, -1)) == Error::Ok);
+  CHECK(floats(*to) == Floats(6, -2));
+  REQUIRE(module.run("forward", six()) == Error::Ok);
+  CHECK(floats(*to) == Floats{2, 3, 4, 5, 6, 7});
+  CHECK(to->const_data_ptr() == memory);
+}
+
+TEST_CASE("ExecuTorch outputs: one of a branch is never memory that the next run writes to") {
+  ExecuTorchModule module(model_path("branch.pte"));
+  const Tensor first = module.forward(six())->at(0).toTensor();
+  const Tensor second = module.forward(full({2, 3}, -1))->at(0).toTensor();
+  REQUIRE(module.run("forward", full({2, 3}, 5)) == Error::Ok);
+  CHECK(floats(first) == Floats{2, 3, 4, 5, 6, 7});
+  CHECK(floats(second) == Floats(6, -2));
+}
+
+TEST_CASE(
+    "ExecuTorch method: an operator that is not linked is an error with the runtime's name for "
+    "it") {
+  ExecuTorchModule module(model_path("missing.pte"));
+  const auto refused = module.forward(six());
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK(refused.message() ==
+        std::string(
+            "forward: method forward cannot be loaded: ExecuTorch says OperatorMissing (0x14)"));
 }

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
+import executorch.kernels.quantized  # registers its operators
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
@@ -88,6 +89,11 @@ class Counter(torch.nn.Module):
     def forward(self):
         self.runs.add_(1)
         return self.runs.clone()
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
 
 
 class Linear(torch.nn.Module):
@@ -288,6 +294,10 @@ def main():
             "embed": export(lambda i, t: torch.nn.functional.embedding(i, t), torch.tensor([0, 1]), rows),
         },
     )
+
+    save("branch.pte", export(Branch(), x), planned=False)
+    quantize = torch.ops.quantized_decomposed.quantize_per_tensor
+    save("missing.pte", export(lambda x: quantize(x, 0.5, 0, -128, 127, torch.int8), x))
 
     save_script("add.pt", Add())
     save_script("many.pt", Many())
