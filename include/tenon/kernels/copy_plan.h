@@ -82,7 +82,7 @@ inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& 
   const auto src_size = static_cast<int64_t>(elementSize(src.type));
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);
-  // Bytes to the first elements. Added as integers: a plan may be made before there is memory.
+  // Bytes to the first elements.
   int64_t dst_begin = 0;
   int64_t src_begin = 0;
   // First of all: without elements, strides may be too large to multiply, and data may be null.
@@ -107,10 +107,9 @@ inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& 
     plan.dims[at] = dim;
     numel *= n;
   }
-  plan.dst = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dst.data) +
-                                     static_cast<uintptr_t>(dst_begin));
-  plan.src = reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(src.data) +
-                                           static_cast<uintptr_t>(src_begin));
+  // A plan may be made before there is memory.
+  if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
+  if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
   plan.unit = static_cast<size_t>(dst_size);
   plan.nbytes = static_cast<size_t>(numel * dst_size);
   return true;
