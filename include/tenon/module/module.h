@@ -110,7 +110,7 @@ class TENON_EXPORT Module {
 
   /// The methods' names, in the module's order.
   Result<std::vector<std::string>> method_names();
-  /// What a method takes and gives; valid as long as the module.
+  /// What a method takes and gives.
   Result<MethodMeta> method_meta(std::string_view method = "forward") {
     Method* found = nullptr;
     const Error error = find(method, found);
@@ -123,7 +123,7 @@ class TENON_EXPORT Module {
   /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
   /// was, and so does is_optional.
   /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what is
-  /// known: nothing is changed then. Views of the old specs are invalid afterwards.
+  /// known: nothing is changed then.
   [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
     return describe_inputs("forward", specs);
   }

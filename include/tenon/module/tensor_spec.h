@@ -72,7 +72,8 @@ struct ValueSpec {
 
 using ValueSpecs = ListArg<ValueSpec>;
 
-/// A method of a module: a view of what the module knows, valid as long as the module.
+/// A method of a module: a view of what the module knows, valid as long as the module, its inputs
+/// until describe_inputs() adds to them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
   const char* name = "";
