@@ -72,6 +72,20 @@ TEST_CASE("OnnxModule: several inputs and outputs keep the model's order") {
   CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
 }
 
+TEST_CASE("OnnxModule: of outputs that are set to the same memory the last one is there") {
+  OnnxModule module(model("two"));
+  const TensorPtr memory = tenon::zeros({3});
+  const TensorPtr total = tenon::make_tensor_ptr(*memory, {1, 2});
+  const TensorPtr difference = tenon::make_tensor_ptr(*memory, {1, 2}, {}, {}, 1);
+  REQUIRE(module.set_output(total, 0) == Error::Ok);
+  REQUIRE(module.set_output(difference, 1) == Error::Ok);
+  REQUIRE(module.run("forward", {tenon::make_tensor_ptr({1, 2}, {5.0f, 7.0f}),
+                                 tenon::make_tensor_ptr({1, 2}, {1.0f, 2.0f})}) == Error::Ok);
+  CHECK(memory->const_data_ptr<float>()[0] == 6.0f);
+  CHECK(memory->const_data_ptr<float>()[1] == 4.0f);
+  CHECK(memory->const_data_ptr<float>()[2] == 5.0f);
+}
+
 TEST_CASE("OnnxModule: the model says its inputs and outputs, symbols as names of dimensions") {
   OnnxModule module(model("two"));
   const auto names = module.method_names();

@@ -124,10 +124,10 @@ struct OnnxPorts {
 ///
 /// Inputs: contiguous tensors, read where they are, read-only ones too.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
-/// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input; all
-/// others are copied there. Where none was set, it is a tensor over memory of the library's,
-/// Adopted. What is handed out is never memory that a later run writes to, but the tensors that
-/// were set.
+/// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
+/// an earlier output; all others are copied there. Where none was set, it is a tensor over memory
+/// of the library's, Adopted. What is handed out is never memory that a later run writes to, but
+/// the tensors that were set.
 /// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
 /// memory is shared until then; with options, as long as the module. The options, null for the
 /// library's defaults, are the caller's to keep until the model is open. Outputs outlive the
@@ -204,6 +204,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t i = 0; i < count; ++i) {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
+      if (overlaps_earlier(i, *target, outputs)) continue;
       const Error error = made.lend(i, *host_, *target);
       if (TENON_UNLIKELY(error != Error::Ok)) {
         return detail::blame_value("output", i, outputs_.names[i], error);
@@ -270,13 +271,26 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return -1;
   }
-  static bool overlaps_any(const detail::TensorFields& tensor, Span<const EValue> inputs) {
+  static bool overlaps(const detail::TensorFields& tensor, const Tensor& another) {
+    const TensorArg arg(another);
+    const detail::TensorFields& other = detail::fields(arg);
     const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+    const auto start = reinterpret_cast<uintptr_t>(other.data);
+    return begin < start + other.nbytes() && start < begin + tensor.nbytes();
+  }
+  static bool overlaps_any(const detail::TensorFields& tensor, Span<const EValue> inputs) {
     for (const EValue& input : inputs) {
-      const TensorArg arg(input.toTensor());
-      const detail::TensorFields& other = detail::fields(arg);
-      const auto start = reinterpret_cast<uintptr_t>(other.data);
-      if (begin < start + other.nbytes() && start < begin + tensor.nbytes()) return true;
+      if (overlaps(tensor, input.toTensor())) return true;
+    }
+    return false;
+  }
+  /// Whether an output before output i was set to some of its memory, which the library would write
+  /// at the same time.
+  static bool overlaps_earlier(size_t i, const Tensor& target, Outputs& outputs) {
+    const TensorArg arg(target);
+    for (size_t k = 0; k < i; ++k) {
+      const Tensor* const other = outputs.target(k);
+      if (other != nullptr && overlaps(detail::fields(arg), *other)) return true;
     }
     return false;
   }
