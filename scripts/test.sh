@@ -4,9 +4,10 @@
 # Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
 #
 #   scripts/test.sh         the tests, built with the default compiler
-#   scripts/test.sh --all   what CI runs: g++ with optimisation and the benchmark programs; clang++
-#                           without, with AddressSanitizer, UBSan and the other major version of Catch2;
-#                           clang-tidy, formatting. Warnings are errors, and a missing partner is one too
+#   scripts/test.sh --all   what CI runs, on Debian 12: everything with g++, benchmark programs and ThreadSanitizer
+#                           included; clang++ with AddressSanitizer, UBSan and the other major version of Catch2;
+#                           core and kernels once more with clang++ -O3 -march=native; clang-tidy, formatting.
+#                           Warnings are errors, and a missing partner is one too
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -54,17 +55,23 @@ install_missing
 passed=0
 failed=0
 skipped=0
+started=$SECONDS
+
+# took WHAT: says how long it took since the last time this was said.
+took() {
+  step "$1: $((SECONDS - started)) s"
+  started=$SECONDS
+}
 
 # run NAME CMAKE_OPTION...: configures, builds and tests in build/NAME, and adds up the results.
 run() {
-  local build=$root/build/$1 output=$root/build/$1/test.log
+  local name=$1 build=$root/build/$1 output=$root/build/$1/test.log
   shift
-  step "building in ${build#"$root/"}"
   mkdir -p "$build"
   : >"$build/build.log"
   logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "${options[@]}" "$@"
   logged "$build/build.log" cmake --build "$build"
-  step "testing in ${build#"$root/"}"
+  took "built build/$name"
   local rc=0
   ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error >"$output" 2>&1 || rc=$?
   # "100% tests passed, 0 tests failed out of 350"; skipped ones count as passed there.
@@ -76,9 +83,9 @@ run() {
   total=${summary##* }
   bad=$(echo "$summary" | sed -E 's/.*, ([0-9]+) tests? failed.*/\1/')
   left=$(grep -cE '\*\*\*Skipped' "$output" || true)
-  step "$summary, $left skipped"
   grep -E '\*\*\*Skipped' "$output" >&2 || true
   if [ "$rc" != 0 ]; then grep -vE ' Passed ' "$output" | tail -n 200 >&2; fi
+  took "tested build/$name: $summary, $left skipped"
   passed=$((passed + total - bad - left))
   failed=$((failed + bad))
   skipped=$((skipped + left))
@@ -88,25 +95,42 @@ run() {
 check() {
   local what=$1
   shift
-  step "$what"
   if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  took "$what"
 }
 
 options=()
 if [ -z "$all" ]; then
   run test
 else
-  "$root/scripts/partners.sh" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind scikit_build numpy torch jax
+  cd "$root"
   partners=${TENON_PARTNERS:-$root/build/partners}
+  log=$root/build/partners.log
+  mkdir -p "$root/build"
+  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
+    scikit_build numpy torch jax >"$log" 2>&1 &
+  fetching=$!
+  check "formatting" sh -c "git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror"
+  check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
+  wait "$fetching" || {
+    tail -n 20 "$log" >&2
+    fail "the partners could not be fetched; all of it is in $log"
+  }
+  took "partners"
+  # What the compilers must be told for ccache to take precompiled headers, in a clone wherever it lies.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
+    CCACHE_NOHASHDIR=1
   options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  check "formatting" sh -c "cd '$root' && git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror"
-  run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_BENCHMARKS=ON
-  check "benchmark programs run" python3 "$root/tests/benchmark/compare.py" \
-    "$root/build/ci/gcc/tests/benchmark" --rounds 1 --min-time 0.01 --compile-runs 1
-  run ci/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DTENON_SANITIZE=address,undefined \
-    -DTENON_ATEN_SUITE= -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
-  check "clang-tidy" sh -c "cd '$root' && clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude"
+  clang=(-DCMAKE_CXX_COMPILER=clang++ -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2")
+  run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS=-fpch-preprocess -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -DTENON_BUILD_BENCHMARKS=ON
+  check "benchmark programs" python3 tests/benchmark/compare.py build/ci/gcc/tests/benchmark \
+    --rounds 1 --min-time 0.01 --compile-runs 1
+  run ci/sanitizers "${clang[@]}" -DCMAKE_CXX_FLAGS="-Xclang -fno-pch-timestamp" -DCMAKE_BUILD_TYPE=Debug \
+    -DTENON_SANITIZE=address,undefined
+  run ci/native "${clang[@]}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="-Xclang -fno-pch-timestamp -march=native" \
+    -DTENON_TESTS="core;kernels" -DTENON_BUILD_EXAMPLES=OFF
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
