@@ -4,7 +4,7 @@
 # Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
 #
 #   scripts/test.sh         the tests, built with the default compiler
-#   scripts/test.sh --all   what CI runs: g++ with optimisation and the benchmark programs; clang++
+#   scripts/test.sh --all   what CI runs, on Debian 12: g++ with optimisation and the benchmark programs; clang++
 #                           without, with AddressSanitizer, UBSan and the other major version of Catch2;
 #                           clang-tidy, formatting. Warnings are errors, and a missing partner is one too
 set -eu
