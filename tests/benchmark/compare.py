@@ -343,7 +343,7 @@ def footer(config, rounds):
     version = subprocess.run(
         [config["compiler"], "--version"], capture_output=True, text=True, check=True)
     libraries = [f"{TITLES[p]} {c['version']}" for p, c in config["programs"].items()
-                 if "version" in c and p not in ("aten_mode", "models")]
+                 if "version" in c and p not in ("aten_mode", "models", "libc")]
     return (f"{cpu_model()}, {os.cpu_count()} cores; {version.stdout.splitlines()[0]}; "
             f"-std=c++17 {config['flags']}; one thread; {', '.join(libraries)}; CPU time, "
             f"median of {rounds} interleaved rounds; allocations counted at malloc; {datetime.date.today()}.")
