@@ -21,7 +21,7 @@ names:
   scikit_build  scikit-build-core 1.1.2, which builds modules for pip (2 MB)
 these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
-  torch       PyTorch 2.15.0 without its CUDA part (550 MB; a 500 MB download; wants a C++ compiler)
+  torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
 END
 }
@@ -68,30 +68,25 @@ partner_executorch() {
   finish executorch "$version"
 }
 
-# libtorch_cpu.so needs two libraries of CUDA 13 to load, GPU or not.
-have_cuda13() {
-  libraries=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null) || return 1
-  for library in libcudart.so.13 libcupti.so.13; do
-    case $libraries in
-      *"$library"*) ;;
-      *) return 1 ;;
+# cuda_packages SONAME=PACKAGE...: the packages whose library is not installed. PyPI has no torch without CUDA, and its
+# libraries name those of CUDA 13 that the machine must have to load them, GPU or not.
+cuda_packages() {
+  installed=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null) || installed=
+  for needed in "$@"; do
+    case $installed in
+      *"${needed%%=*}"*) ;;
+      *) printf ' %s' "${needed#*=}" ;;
     esac
   done
 }
 
 partner_libtorch() {
   version=torch==2.13.0 # the last whose headers accept C++17
-  complete="$version with its CUDA libraries"
-  if current libtorch "$complete"; then return; fi
-  if have_cuda13; then
-    if current libtorch "$version"; then return; fi
-    fetch libtorch "$version"
-    stamp=$version
-  else
-    # Found through libtorch_cpu.so's own run path, which is relative to where it lies.
-    fetch libtorch "$version" nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
-    stamp=$complete
-  fi
+  cuda=$(cuda_packages libcudart.so.13=nvidia-cuda-runtime==13.0.96 libcupti.so.13=nvidia-cuda-cupti==13.0.85)
+  stamp=$version$cuda
+  if current libtorch "$stamp"; then return; fi
+  # shellcheck disable=SC2086 # packages
+  fetch libtorch "$version" $cuda
   # Half of the package, and none of it can be loaded without much more.
   for library in cuda cuda_linalg nvshmem python; do
     rm -f "$partners/libtorch.new/torch/lib/libtorch_$library.so"
@@ -216,61 +211,18 @@ partner_jax() {
   finish jax "$version for $python"
 }
 
-# symbols FILE --defined-only|--undefined-only: the names that a library has for others, or wants from them.
-symbols() {
-  nm -D "$2" "$1" | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u
-}
-
-# stand_in SONAME [VERSIONED]: a library of empty functions, from the names in $work/names. What some return is
-# written to while torch is loaded, so all return the same idle memory.
-stand_in() {
-  awk 'BEGIN {
-      print "static char idle[4096];"
-      print "extern const char class_type[] __asm__(\"_ZTVN10__cxxabiv117__class_type_infoE\");"
-    }
-    /^_ZTI/ { print "const void *const " $1 "[] = {class_type + 16, \"" substr($1, 5) "\"};"; next }
-    /^_ZTV/ { print "const void *const " $1 "[64];"; next }
-    { print "void* " $1 "(void) { return idle; }" }' "$work/names" >"$work/names.c"
-  echo "$1 { global: *; };" >"$work/version"
-  "${CXX:-g++}" -x c -w -O1 -shared -fPIC "-Wl,-soname,$1" ${2:+"-Wl,--version-script=$work/version"} \
-    -o "$torch/lib/$1" "$work/names.c" -lstdc++ || die "could not compile a stand-in for $1"
-}
-
-# From PyPI it comes with CUDA, and loads only with gigabytes of CUDA's libraries. Tests on the host need none of
-# that: the libraries behind the CUDA part are replaced by empty ones, and what loads that part at import is left
-# out, which is torch.distributed too. What remains needs the same two libraries of CUDA 13 as libtorch does.
+# The whole of it, since its Python module is linked to its CUDA part.
 partner_torch() {
   version=torch==2.15.0
-  python=$(python_version)
-  complete="$version with its CUDA libraries for $python"
-  if current torch "$complete"; then return; fi
-  stamp="$version for $python"
-  if have_cuda13; then
-    if current torch "$stamp"; then return; fi
-    fetch torch "$version" typing-extensions==4.16.0
-  else
-    stamp=$complete
-    fetch torch "$version" typing-extensions==4.16.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
-  fi
-  torch=$partners/torch.new/torch
-  work=$(mktemp -d)
-  symbols "$torch/lib/libtorch_python.so" --undefined-only >"$work/wanted"
-  for library in cuda nvshmem; do
-    symbols "$torch/lib/libtorch_$library.so" --defined-only
-  done | sort -u >"$work/there"
-  rm -f "$torch/lib/libtorch_cuda.so" "$torch/lib/libtorch_cuda_linalg.so" "$torch/lib/libtorch_nvshmem.so"
-  comm -12 "$work/wanted" "$work/there" >"$work/names"
-  stand_in libtorch_cuda.so
-  grep '^cudnn' "$work/wanted" >"$work/names"
-  stand_in libcudnn.so.9 versioned
-  grep '^cuFile' "$work/wanted" >"$work/names"
-  stand_in libcufile.so.0
-  rm -rf "$work"
-  sed -i 's/^\( *\)from torch\._C import \*.*/&\
-\1for _part in ("_c10d_init", "_rpc_init"): vars(sys.modules["torch._C"]).pop(_part)/' "$torch/__init__.py"
-  sed -i 's/^    registry\._register_all_overrides()/    pass/' "$torch/_native/__init__.py"
-  # Headers and programs for builds with it.
-  rm -rf "$torch/include" "$torch/share" "$torch/bin/protoc"* "$torch/lib/libgfortran"*
+  cuda=$(cuda_packages libcudart.so.13=nvidia-cuda-runtime==13.2.86 libcupti.so.13=nvidia-cuda-cupti==13.2.86 \
+    libnvrtc.so.13=nvidia-cuda-nvrtc==13.2.86 libcublas.so.13=nvidia-cublas==13.4.1.3 libcufft.so.12=nvidia-cufft==12.2.0.57 \
+    libcusparse.so.12=nvidia-cusparse==12.7.10.12 libcufile.so.0=nvidia-cufile==1.17.1.22 \
+    libcudnn.so.9=nvidia-cudnn-cu13==9.26.0.51 libcusparseLt.so.0=nvidia-cusparselt-cu13==0.8.1 \
+    libnvshmem_host.so.3=nvidia-nvshmem-cu13==3.7.2)
+  stamp="$version$cuda for $(python_version)"
+  if current torch "$stamp"; then return; fi
+  # shellcheck disable=SC2086 # packages
+  fetch torch "$version" typing-extensions==4.16.0 nvidia-nccl-cu13==2.30.7 $cuda
   # Also leaves the bytecode, without which each import takes seconds longer.
   PYTHONDONTWRITEBYTECODE='' PYTHONPATH=$partners/torch.new python3 -W ignore -c 'import torch; torch.ones(2).sum()' ||
     die "$version cannot be imported"

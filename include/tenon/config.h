@@ -4,12 +4,16 @@
 
 #include <cstddef>  // names the standard library, for the thread check below
 
+#if !defined(__GNUC__)  // Clang defines it too
+#error "tenon: this compiler is neither GCC nor Clang"
+#endif
+
 // The one place that states the version: CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1
 #define TENON_VERSION_PATCH 0
 
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define TENON_HAS_EXCEPTIONS 1
 #else
 #define TENON_HAS_EXCEPTIONS 0
@@ -50,13 +54,6 @@
 #define TENON_IS_CHECKED 0
 #endif
 
-// The builtins spare including <atomic>, a twentieth of the compile time of the whole library.
-#if defined(__GNUC__) || defined(__clang__)
-#define TENON_HAS_ATOMIC_BUILTINS 1
-#else
-#define TENON_HAS_ATOMIC_BUILTINS 0
-#endif
-
 // For calls of functions whose parameter is another type of the same layout, as C interfaces have it.
 #if defined(__clang__)
 #define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
@@ -64,30 +61,13 @@
 #define TENON_CALLS_ALIKE
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TENON_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
-#elif defined(_MSC_VER)
-#define TENON_COLD __declspec(noinline)
-#define TENON_NOINLINE __declspec(noinline)
-#define TENON_ALWAYS_INLINE __forceinline
-#define TENON_UNLIKELY(condition) (condition)
-#else
-#define TENON_COLD
-#define TENON_NOINLINE
-#define TENON_ALWAYS_INLINE inline
-#define TENON_UNLIKELY(condition) (condition)
-#endif
 
-// Kernels are written with the vector extensions that GCC and Clang share; other compilers use the
-// plain loops beside them. On x86-64 the AVX2 variants are compiled too and chosen at run time.
-#if defined(__GNUC__) || defined(__clang__)
-#define TENON_HAS_VECTORS 1
-#else
-#define TENON_HAS_VECTORS 0
-#endif
+// Kernels are written with the vector extensions that GCC and Clang share. On x86-64 the AVX2
+// variants are compiled too and chosen at run time.
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define TENON_HAS_SHUFFLEVECTOR 1
@@ -98,13 +78,12 @@
 #endif
 // Products of 32-bit lanes in 64 bits: Clang sees what is meant, GCC has a builtin for x86. Which
 // half of a long lane is the first word is the byte order's.
-#if TENON_HAS_VECTORS && (defined(__SSE2__) || defined(__clang__)) && \
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if (defined(__SSE2__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TENON_HAS_WIDE_PRODUCTS 1
 #else
 #define TENON_HAS_WIDE_PRODUCTS 0
 #endif
-#if TENON_HAS_VECTORS && defined(__x86_64__)
+#if defined(__x86_64__)
 #define TENON_HAS_AVX2 1
 #define TENON_TARGET_AVX2 __attribute__((target("avx2,f16c")))
 #define TENON_TARGET_AVX512 __attribute__((target("avx512f")))
@@ -132,11 +111,7 @@
 #else
 #define TENON_NO_CONTRACTION
 #endif
-#if defined(__GNUC__) || defined(__clang__) || defined(_MSC_VER)
 #define TENON_RESTRICT __restrict
-#else
-#define TENON_RESTRICT
-#endif
 
 // A function that most files including it do not call: as a template it is compiled where it is
 // used, instead of in every file. What it calls over all element types would else dominate the
@@ -150,11 +125,7 @@
 #define TENON_LAZY_KERNEL template <class = void>
 
 // What must be one object in a program of several shared libraries, however they hide their symbols.
-#if defined(__GNUC__) || defined(__clang__)
 #define TENON_EXPORT __attribute__((visibility("default")))
-#else
-#define TENON_EXPORT
-#endif
 
 // The system's random bits, by the one function that Linux, macOS and the BSDs have for it.
 #if defined(__has_include)

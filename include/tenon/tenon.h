@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The core of tenon: everything but interop/ and compat/.
+// Tensors in memory: making, copying, viewing, resizing and exchanging them, and three backends. The
+// other backends, expressions, module/, interop/, testing/, compat/ and ostream.h are included by name.
 #pragma once
 
 #include "tenon/config.h"

@@ -67,7 +67,7 @@ function(mode_install)
   expect("the installed headers" "${installed}" "${headers}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonExecutorch.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon.natvis;share/tenon/debug/tenon_gdb.py"
+         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonExecutorch.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")

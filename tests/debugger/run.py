@@ -9,10 +9,7 @@ A SESSION is any text file. After these words at the beginning of a line come co
 below, up to an empty one, a ``` or the next command, are what they should show:
   (gdb) print ..., (gdb) set print ...   as in gdb; other commands are left out
   (children) EXPRESSION [/ CHILD]        what a variable window lists when it opens that, or a child
-  (natvis) EXPRESSION                    what tenon.natvis says; natvis_in_gdb.py interprets it
-  (natvis-open) EXPRESSION               what opens below that
-FOLDER has tenon_gdb.py and tenon.natvis. Addresses, the numbers of results and the ABI namespace
-are not compared.
+FOLDER has tenon_gdb.py. Addresses, the numbers of results and the ABI namespace are not compared.
 Exits with 77 and says so where gdb lacks Python or may not run programs.
 """
 
@@ -23,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMAND = re.compile(r"\s*\((gdb|children|natvis|natvis-open)\) (.*\S)")
+COMMAND = re.compile(r"\s*\((gdb|children)\) (.*\S)")
 CHILD = re.compile(r'exp="([^"]*)",numchild="(\d+)",value="((?:[^"\\]|\\.)*)"')
 START = ["set disable-randomization off", "break shown::stop_here", "run"]
 
@@ -37,8 +34,6 @@ class Case:
     def gdb_commands(self, name):
         if self.kind == "gdb":
             return [self.command]
-        if self.kind != "children":
-            return [f"{self.kind} {self.command}"]
         # A variable's children exist once they were listed.
         expression, *opened = self.command.split(" / ")
         listed = [name] + [f"{name}.{child}" for child in opened]
@@ -49,7 +44,7 @@ class Case:
         return commands
 
     def shown(self, output):
-        if self.kind != "children":
+        if self.kind == "gdb":
             return [line.strip() for line in output.strip().splitlines()]
         children = CHILD.findall(output.split("children=")[-1])
         return [f"{name} = {value if count == '0' else 'array of ' + count}"
@@ -132,9 +127,7 @@ def main(arguments):
         print("a session without a case, or a case without what it should show")
         return 1
 
-    here = pathlib.Path(__file__).parent
-    commands = [f"source {folder}/tenon_gdb.py", f"source {here / 'natvis_in_gdb.py'}",
-                f"natvis-file {folder}/tenon.natvis"]
+    commands = [f"source {folder}/tenon_gdb.py"]
     if mode == "live":
         commands += START
     commands.append('interpreter-exec mi "-enable-pretty-printing"')

@@ -203,7 +203,6 @@ TEST_CASE("box_muller: a double's cosine and sine are within 4 ulp") {
   CHECK(largest <= kBound);
 }
 
-#if TENON_HAS_VECTORS
 namespace {
 
 // What differs between four lanes of a vector and four numbers.
@@ -251,7 +250,6 @@ TEST_CASE("box_muller: vectors and numbers have the same bits") {
   }
   CHECK(differing == 0);
 }
-#endif
 
 TEST_CASE("box_muller: word 0 gives the largest radius, all ones the smallest") {
   float first;

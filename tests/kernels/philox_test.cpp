@@ -36,7 +36,6 @@ struct LeastWordSink {
       least = words[i] < least ? words[i] : least;
     }
   }
-#if TENON_HAS_VECTORS
   template <size_t kBytes>
   TENON_ALWAYS_INLINE void put(char* out, const tenon::detail::Vector<uint32_t, kBytes>& words,
                                tenon::detail::Vector<uint32_t, kBytes>& least) const noexcept {
@@ -46,7 +45,6 @@ struct LeastWordSink {
       least[even] = words[i] < least[even] ? words[i] : least[even];
     }
   }
-#endif
 };
 
 // How many ways of making [first, first + count) are wrong: a word, a byte beside them, the least.

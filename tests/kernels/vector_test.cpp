@@ -9,8 +9,6 @@
 
 #include "kernels/helpers.h"
 
-#if TENON_HAS_VECTORS
-
 using tenon::detail::load;
 using tenon::detail::shuffle;
 using tenon::detail::store;
@@ -129,5 +127,3 @@ TEST_CASE("vector: what is streamed is there after end_streaming") {
     CHECK(out[i] == (i < 16 || i >= 32 ? 0 : i - 15));
   }
 }
-
-#endif

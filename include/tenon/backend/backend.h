@@ -200,11 +200,7 @@ struct BackendAccess {
 /// The state of a backend, with what never changes filled in; null where there is none.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-#if TENON_HAS_ATOMIC_BUILTINS
   if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE)) return state;
-#else
-  if (state == nullptr) return state;
-#endif
   const LockGuard<SpinLock> guard(state->lock);
   if (state->is_known) return state;
   state->device = backend.device();
@@ -213,11 +209,7 @@ inline BackendState* known_state(Backend& backend) noexcept {
   if (metadata != nullptr) state->metadata = metadata == &backend ? state : known_state(*metadata);
   Message name(state->name, sizeof state->name);
   name.put(backend.name());
-#if TENON_HAS_ATOMIC_BUILTINS
   __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
-#else
-  state->is_known = true;
-#endif
   return state;
 }
 

@@ -19,10 +19,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // Empty beside tenon::Empty, by intention
-#endif
 
 /// What a node of an expression does.
 enum class ExpressionKind : uint8_t {
@@ -37,9 +35,7 @@ enum class ExpressionKind : uint8_t {
   Update,  ///< operand 0, of which a part was overwritten with operand 1
 };
 
-#if defined(__GNUC__)
 #pragma GCC diagnostic pop
-#endif
 
 /// "Uniform".
 constexpr const char* toString(ExpressionKind kind) noexcept {

@@ -38,13 +38,7 @@ struct PoolClass {
 
  private:
   static unsigned floor_log2(size_t n) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
     return 63u - static_cast<unsigned>(__builtin_clzll(n));
-#else
-    unsigned log = 0;
-    while (n >>= 1) ++log;
-    return log;
-#endif
   }
 };
 

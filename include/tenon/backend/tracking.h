@@ -31,15 +31,6 @@
 #define TENON_HAS_BACKTRACE 0
 #endif
 
-// As default arguments, the file and line of the call.
-#if defined(__GNUC__) || defined(__clang__) || (defined(_MSC_VER) && _MSC_VER >= 1926)
-#define TENON_CALLER_FILE __builtin_FILE()
-#define TENON_CALLER_LINE __builtin_LINE()
-#else
-#define TENON_CALLER_FILE nullptr
-#define TENON_CALLER_LINE 0
-#endif
-
 TENON_BEGIN_NAMESPACE
 
 /// A block of memory in use.
@@ -156,8 +147,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
-                         const char* file = TENON_CALLER_FILE,
-                         int line = TENON_CALLER_LINE) noexcept
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
       : backend_(backend),
         site_(backend.log_.site(tag == nullptr ? "" : tag, file, line)),
         outer_(detail::tracking_thread().scope) {
@@ -184,8 +174,8 @@ class TrackingScope {
 /// Ownership: as for TrackingScope.
 class NoAllocationScope {
  public:
-  explicit NoAllocationScope(TrackingBackend& backend, const char* file = TENON_CALLER_FILE,
-                             int line = TENON_CALLER_LINE) noexcept
+  explicit NoAllocationScope(TrackingBackend& backend, const char* file = __builtin_FILE(),
+                             int line = __builtin_LINE()) noexcept
       : backend_(backend), file_(file), line_(line), outer_(detail::tracking_thread().guard) {
     detail::tracking_thread().guard = this;
   }

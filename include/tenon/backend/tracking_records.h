@@ -16,7 +16,7 @@
 #include "tenon/core/scalar_type.h"
 
 // The processor's clock: a third of what std::chrono's costs.
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__)
 #define TENON_HAS_TICKS 1
 #else
 #define TENON_HAS_TICKS 0
@@ -310,9 +310,7 @@ class TrackingChunks {
       return nullptr;
     }
     TrackingRecord* const place = last_->records + last_->used++;
-#if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(place + 4, 1);  // to have a later one in the cache when its turn comes
-#endif
     return ::new (static_cast<void*>(place)) TrackingRecord;
   }
   template <class Visit>

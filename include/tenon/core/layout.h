@@ -24,14 +24,7 @@ namespace detail {
 
 /// a * b into `product`; false when it does not fit.
 inline bool multiply(int64_t a, int64_t b, int64_t& product) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
   return !__builtin_mul_overflow(a, b, &product);
-#else
-  if (a != 0 && (b > INT64_MAX / (a < 0 ? -a : a) || b < -(INT64_MAX / (a < 0 ? -a : a))))
-    return false;
-  product = a * b;
-  return true;
-#endif
 }
 inline bool add(int64_t a, int64_t b, int64_t& sum) noexcept {
   if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;

@@ -19,10 +19,8 @@
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN
 
-#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, by intention
-#endif
 
 /// The type of a tensor's elements. Names and numbers are c10's, so that a value crosses to
 /// ExecuTorch, ATen and their files by a cast; the gaps are c10's quantised and bit types.
@@ -50,9 +48,7 @@ enum class ScalarType : int8_t {
   Undefined = 46,  // as in ExecuTorch 1.5 and torch 2.13; never stored in a tensor
 };
 
-#if defined(__GNUC__)
 #pragma GCC diagnostic pop
-#endif
 
 TENON_END_OWN
 namespace detail {

@@ -46,18 +46,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing past set_input()
-#endif
 /// What the runtime has for an input.
 inline const ::executorch::runtime::EValue& input_of(const ::executorch::runtime::Method& method,
                                                      size_t i) noexcept {
   return method.get_input(i);
 }
-#if defined(__GNUC__)
 #pragma GCC diagnostic pop
-#endif
 
 /// A run binds every input to the caller's memory, and every output that has none by plan to the
 /// caller's or to memory made here: so the runtime never uses a pointer from an earlier run.

@@ -15,10 +15,6 @@
 #include "tenon/config.h"
 #include "tenon/kernels/vector.h"
 
-#if !TENON_HAS_VECTORS
-#include <cmath>  // for sqrt, where no builtin spares its tenth of a second
-#endif
-
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
@@ -109,16 +105,11 @@ struct Single {
     out -= 2251799813685248.0;
   }
   static TENON_ALWAYS_INLINE void square_root(R& out, R x) noexcept {
-#if TENON_HAS_VECTORS
     out = static_cast<R>(sizeof(R) == sizeof(float) ? __builtin_sqrtf(static_cast<float>(x))
                                                     : __builtin_sqrt(static_cast<double>(x)));
-#else
-    out = std::sqrt(x);
-#endif
   }
 };
 
-#if TENON_HAS_VECTORS
 /// A vector of floats.
 template <size_t kBytes>
 struct Several {
@@ -139,7 +130,6 @@ struct Several {
     detail::square_root<kBytes>(out, x);
   }
 };
-#endif
 
 /// c[0] + c[1] x + c[2] x^2 + …
 template <class R, class Real, size_t kCount>

@@ -34,7 +34,6 @@ void with_element_size(size_t element_size, Body&& body) {
 /// Memory larger than this is written past the caches, which it would only flush.
 inline constexpr size_t kStreamingBytes = size_t{32} << 20;
 
-#if TENON_HAS_VECTORS
 /// Repeats a pattern over memory of at least one vector. `pattern` holds 48 bytes, which repeat
 /// every `period` bytes, a divisor of 16. `past_caches` says how it is written.
 struct FillKernel {
@@ -78,7 +77,6 @@ struct FillKernel {
   }
 #endif
 };
-#endif
 
 /// Fills `nbytes` of whole elements in the caller's thread.
 template <class = void>
@@ -91,16 +89,12 @@ TENON_ALWAYS_INLINE void fill_piece(unsigned char* out, size_t nbytes, const uns
     std::memset(out, element[0], nbytes);
     return;
   }
-#if TENON_HAS_VECTORS
   if (nbytes >= 32) {
     unsigned char pattern[48];
     for (size_t i = 0; i < sizeof pattern; ++i) pattern[i] = element[i % element_size];
     return dispatch<FillKernel>(out, nbytes, static_cast<const unsigned char*>(pattern),
                                 element_size, past_caches);
   }
-#else
-  static_cast<void>(past_caches);
-#endif
   for (size_t i = 0; i < nbytes; i += element_size) std::memcpy(out + i, element, element_size);
 }
 

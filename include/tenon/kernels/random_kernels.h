@@ -26,13 +26,11 @@ struct WordSink {
                                  uint32_t&) const noexcept {
     std::memcpy(values, words, sizeof values);
   }
-#if TENON_HAS_VECTORS
   template <size_t kBytes>
   TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& words,
                                Vector<uint32_t, kBytes>&) const noexcept {
     store(out, words);
   }
-#endif
 };
 
 /// offset + u * scale, at most limit, where u is the upper 24 bits of the word over 2^24; `unit` is
@@ -51,7 +49,6 @@ struct UniformSink {
       values[i] = value < limit ? value : limit;
     }
   }
-#if TENON_HAS_VECTORS
   template <size_t kBytes>
   TENON_ALWAYS_INLINE void put(char* out, const Vector<uint32_t, kBytes>& words,
                                Vector<uint32_t, kBytes>&) const noexcept {
@@ -62,7 +59,6 @@ struct UniformSink {
     const Floats most = Floats{} + limit;
     store(out, value < most ? value : most);
   }
-#endif
 };
 
 /// low + the upper half of word * range; the least of the products' lower halves is kept, since
@@ -118,7 +114,6 @@ uint32_t run_philox(const WordStream& stream, uint64_t first, int64_t count, voi
 /// angle. A loop of its own, because what it does takes longer to finish than Philox to go on.
 template <class = void>
 struct NormalKernel {
-#if TENON_HAS_VECTORS
   template <size_t kBytes>
   static TENON_ALWAYS_INLINE void pairs(char* data, float mean, float stddev) noexcept {
     constexpr auto lanes = std::make_index_sequence<kBytes / sizeof(float)>();
@@ -138,18 +133,15 @@ struct NormalKernel {
     zip_high<float, kBytes>(values, first, second, lanes);
     store(data + kBytes, values);
   }
-#endif
   /// `count` words, an even number.
   template <class Level>
   static TENON_ALWAYS_INLINE void body(char* data, int64_t count, float mean,
                                        float stddev) noexcept {
     int64_t i = 0;
-#if TENON_HAS_VECTORS
     constexpr auto kStep = static_cast<int64_t>(2 * Level::vector_bytes / sizeof(float));
     for (; i + kStep <= count; i += kStep) {
       pairs<Level::vector_bytes>(data + i * 4, mean, stddev);
     }
-#endif
     for (; i < count; i += 2) {
       uint32_t words[2];
       float values[2];

@@ -47,8 +47,6 @@ void transpose_by_element(const Plane& p) noexcept {
   }
 }
 
-#if TENON_HAS_VECTORS
-
 /// Perfect shuffles of kCount vectors, taken as one array: log2(lanes) of them bring element
 /// lanes * p + q of the array to where kCount * q + p was, which both transposes a square of
 /// elements and parts pixels into channels. For an odd count the array's halves meet within a
@@ -329,11 +327,8 @@ void transpose_elements(const Plane& p) noexcept {
   transpose_by_element<sizeof(E)>(p);
 }
 
-#endif
-
 /// Copies the plane; `size` is that of its elements, 1, 2, 4, 8 or 16 bytes.
 TENON_LAZY_KERNEL void transpose_plane(const Plane& p, size_t size) noexcept {
-#if TENON_HAS_VECTORS
   switch (size) {
     case 1: return transpose_elements<uint8_t>(p);
     case 2: return transpose_elements<uint16_t>(p);
@@ -341,9 +336,6 @@ TENON_LAZY_KERNEL void transpose_plane(const Plane& p, size_t size) noexcept {
     case 8: return transpose_elements<uint64_t>(p);
     default: return transpose_by_element<16>(p);
   }
-#else
-  with_element_size(size, [&](auto bits) { transpose_by_element<sizeof bits>(p); });
-#endif
 }
 
 }  // namespace detail

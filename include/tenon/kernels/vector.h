@@ -12,7 +12,6 @@
 
 #include "tenon/config.h"
 
-#if TENON_HAS_VECTORS
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
@@ -207,4 +206,3 @@ inline void end_streaming() noexcept {
 
 }  // namespace detail
 TENON_END_NAMESPACE
-#endif
