@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Tensors in a PoolBackend.
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "support/catch.h"
@@ -30,20 +28,6 @@ TEST_CASE("pool: the next tensor of about that size takes the memory of one that
   CHECK(tests::values<float>(t) == std::vector<float>(1024, 0.0f));
   CHECK(pool.statistics().hits == 1);
   CHECK(pool.live_blocks() == 1);
-}
-
-TEST_CASE("pool: tensors may be dropped on other threads than they were made on") {
-  CpuBackend cpu;
-  PoolBackend pool(cpu);
-  for (int i = 0; i < 20; ++i) {
-    std::vector<TensorPtr> tensors;
-    for (int k = 0; k < 30; ++k) tensors.push_back(ones({300}, pool));
-    std::thread([moved = std::move(tensors)]() mutable { moved.clear(); }).join();
-  }
-  const PoolStatistics is = pool.statistics();
-  CHECK(is.hits + is.misses == 600);
-  CHECK(is.live_blocks == 0);
-  CHECK(pool.live_blocks() == 0);
 }
 
 TEST_CASE("pool: over an arena, tensors dropped in any order leave room for more") {

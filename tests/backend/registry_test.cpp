@@ -2,7 +2,6 @@
 #include "tenon/backend/registry.h"
 
 #include <thread>
-#include <vector>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
@@ -104,22 +103,6 @@ TEST_CASE("registry: the CPU's backend is always there, and cannot be replaced")
               (register_backend(other), 0));
   CHECK_ERROR(Error::NotFound, "unregister_backend: backend cpu is not registered",
               (unregister_backend(cpu), 0));
-}
-
-TEST_CASE("registry: threads may register and look up at once") {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([i] {
-      for (int n = 0; n < 50; ++n) {
-        MinimalBackend backend("x", Device(DeviceType::ExtDev, 10 + i));
-        register_backend(backend);
-        if (&backend_for(backend.device()) != &backend) std::abort();
-        if (n % 2 == 0) unregister_backend(backend);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK_ERROR(Error::NotFound, "ext_dev:10", backend_for(Device(DeviceType::ExtDev, 10)));
 }
 
 TEST_CASE("BackendScope: it is the default while it lives, the innermost of several") {

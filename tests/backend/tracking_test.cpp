@@ -258,33 +258,6 @@ TEST_CASE("tracking: with stack_depth leaks have return addresses, shown below t
 }
 #endif
 
-TEST_CASE("tracking: threads lose no count") {
-  CpuBackend cpu;
-  TrackingBackend tracking(cpu);
-  constexpr int kThreads = 4;
-  constexpr int kRounds = 500;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      const TrackingScope scope(tracking, t % 2 == 0 ? "even" : "odd");
-      for (int i = 0; i < kRounds; ++i) {
-        const TensorPtr a = zeros({8}, tracking);
-        if (i % 100 == 0) static_cast<void>(tracking.leak_report());
-        const TensorPtr b = empty({1, 2, 1, 2, 1, 2}, tracking);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(tracking.live_bytes() == 0);
-  CHECK(tracking.total_count() == 2 * kThreads * kRounds);
-  const std::vector<TagCounts> tags = tracking.tags();
-  REQUIRE(tags.size() == 2);
-  CHECK(tags[0].total_count == kThreads * kRounds);
-  CHECK(tags[1].total_count == kThreads * kRounds);
-  CHECK(tracking.peak_bytes() >= 64);
-  CHECK(tracking.peak_bytes() <= kThreads * 64);
-}
-
 TEST_CASE("tracking: where its own memory is out, blocks are counted and their records missed") {
   TrackedBackend tracked;
   void* const known = tracked.make({3});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who keeps the memory of DLPack structs, and of tensors made from them, and for how long.
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -190,53 +189,6 @@ TEST_CASE("to_dlpack: after an error nothing is borrowed") {
   CHECK(t->use_count() == 1);
   CHECK_FALSE(tenon::detail::fields(t).borrows.any());
 #endif
-}
-
-TEST_CASE("to_dlpack: structs released on other threads, at once, release the memory once") {
-  constexpr int kThreads = 8;
-  constexpr int kRounds = 50;
-  for (int round = 0; round < kRounds; ++round) {
-    std::atomic<int> releases{0};
-    TensorPtr t =
-        from_blob(memory, {4}, ScalarType::Int, [&](void*) noexcept { releases.fetch_add(1); });
-    std::vector<DLPackPtr> structs;
-    for (int i = 0; i < kThreads; ++i) structs.emplace_back(to_dlpack(t));
-    std::atomic<int> sum{0};
-    std::atomic<bool> go{false};
-    std::vector<std::thread> threads;
-    for (DLPackPtr& p : structs) {
-      threads.emplace_back([&go, &sum, mine = std::move(p)]() mutable {
-        while (!go.load()) std::this_thread::yield();
-        sum.fetch_add(static_cast<const int32_t*>(mine->dl_tensor.data)[1]);
-        mine.reset();
-      });
-    }
-    go.store(true);
-    t.reset();
-    for (std::thread& thread : threads) thread.join();
-    REQUIRE(releases.load() == 1);
-    REQUIRE(sum.load() == 2 * kThreads);
-  }
-}
-
-TEST_CASE("to_dlpack: one tensor is exported and imported on several threads") {
-  Calls calls;
-  TensorPtr t = tracked(calls);
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (int n = 0; n < 100; ++n) {
-        const TensorPtr other = from_dlpack(to_dlpack(t));
-        if (tenon::const_data_ptr<int32_t>(other)[2] != 3) wrong.fetch_add(1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(wrong.load() == 0);
-  CHECK(calls.count == 0);
-  t.reset();
-  CHECK(calls.count == 1);
 }
 
 #if !TENON_ATEN_MODE

@@ -2,7 +2,6 @@
 // Backends that go before their tensors, that have no memory, and whose tensors grow.
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backend/helpers.h"
@@ -120,23 +119,6 @@ TEST_CASE("lifetime: a blob keeps the memory in use") {
   blob = tenon::Blob();
   CHECK(backend.live_blocks() == 0);
   CHECK(backend.used() == 0);
-}
-
-TEST_CASE("lifetime: tensors may be dropped on any thread") {
-  MinimalBackend backend;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&backend] {
-      for (int n = 0; n < 50; ++n) {
-        const TensorPtr t = tenon::ones({4}, backend);
-        const Tensor view = tenon::select(t, 0, 1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(backend.live_blocks() == 0);
-  CHECK(backend.used() == 0);
-  CHECK(backend.faults == 0);
 }
 
 TEST_CASE("no memory: the message has the backend's name, the bytes and its own text") {

@@ -78,8 +78,13 @@ class MadeOutputs {
  private:
   /// Whether there is one that nobody else has, no view of it either.
   static bool is_ours(const Tensor& made) noexcept {
-    return made.defined() && made.use_count() == 1 && !is_borrowed(resizable(made)) &&
-           !fields(TensorArg(made)).deallocated;
+    if (!made.defined() || made.use_count() != 1 || is_borrowed(resizable(made)) ||
+        fields(TensorArg(made)).deallocated) {
+      return false;
+    }
+    // Reading the count orders nothing; dropping a copy does, after all that other threads read.
+    static_cast<void>(Tensor(made));
+    return true;
   }
   template <class = void>
   Error make(tenon::ScalarType type, const Dims& sizes, ArrayRef<DimOrderType> dim_order,

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Backends that threads share, and what of tenon each thread has for itself.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/helpers.h"
+#include "support/catch.h"
+#include "tenon/backend/cpu.h"
+#include "tenon/backend/pool.h"
+#include "tenon/backend/registry.h"
+#include "tenon/backend/tracking.h"
+#include "tenon/backend/wrapper.h"
+#include "tenon/core/error.h"
+#include "tenon/core/generator.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/view.h"
+#include "threads/threads.h"
+
+using namespace tenon;
+using tests::MinimalBackend;
+using tests::on_threads;
+
+namespace {
+
+constexpr int kThreads = 4;
+using Counts = std::vector<int>;
+
+/// Takes no lock, which would order what the threads do.
+class Lockless : public WrapperBackend {
+ public:
+  explicit Lockless(Backend& inner) noexcept : WrapperBackend(inner) {}
+  const char* name() const noexcept override { return "lockless"; }
+};
+
+}  // namespace
+
+TEST_CASE("lifetime: a backend's first tensors may be made on several threads at once") {
+  CpuBackend cpu;
+  for (int round = 0; round < 100; ++round) {
+    Lockless backend(cpu);
+    Counts wrong(kThreads, 0);
+    on_threads(kThreads, [&](int i) {
+      const TensorPtr t = empty({300}, backend);
+      wrong[static_cast<size_t>(i)] = !t->device().is_cpu() || backend.live_blocks() == 0;
+    });
+    REQUIRE(wrong == Counts(kThreads, 0));
+    REQUIRE(backend.live_blocks() == 0);
+  }
+}
+
+TEST_CASE("lifetime: tensors may be dropped on any thread") {
+  MinimalBackend backend;
+  Counts wrong(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    for (int n = 0; n < 50; ++n) {
+      const TensorPtr t = empty({4}, backend);
+      const Tensor view = select(t, 0, 1);
+      wrong[static_cast<size_t>(i)] += view.device() != backend.device();
+    }
+  });
+  CHECK(wrong == Counts(kThreads, 0));
+  CHECK(backend.live_blocks() == 0);
+  CHECK(backend.used() == 0);
+  CHECK(backend.faults == 0);
+}
+
+TEST_CASE("pool: tensors may be dropped on other threads than they were made on") {
+  CpuBackend cpu;
+  PoolBackend pool(cpu);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::vector<TensorPtr>> tensors(kThreads);
+    for (std::vector<TensorPtr>& some : tensors) {
+      for (int k = 0; k < 10; ++k) some.push_back(zeros({300}, pool));
+    }
+    on_threads(kThreads, [&](int i) {
+      tensors[static_cast<size_t>(i)].clear();
+      for (int k = 0; k < 10; ++k) static_cast<void>(zeros({300}, pool));
+    });
+  }
+  const PoolStatistics is = pool.statistics();
+  CHECK(is.hits + is.misses == 20 * 2 * 10 * kThreads);
+  CHECK(is.live_blocks == 0);
+  CHECK(pool.live_blocks() == 0);
+}
+
+TEST_CASE("tracking: threads lose no count") {
+  CpuBackend cpu;
+  TrackingBackend tracking(cpu);
+  constexpr int kRounds = 300;
+  int64_t most = 0;
+  on_threads(kThreads + 1, [&](int i) {
+    if (i == kThreads) {  // this one only counts
+      for (int n = 0; n < kRounds; ++n) most = std::max(most, tracking.live_count());
+      return;
+    }
+    const TrackingScope scope(tracking, i % 2 == 0 ? "even" : "odd");
+    for (int n = 0; n < kRounds; ++n) {
+      const TensorPtr a = zeros({8}, tracking);
+      if (n % 100 == 0) static_cast<void>(tracking.leak_report());
+      const TensorPtr b = empty({1, 2, 1, 2, 1, 2}, tracking);
+    }
+  });
+  CHECK(most <= 2 * kThreads);
+  CHECK(tracking.live_bytes() == 0);
+  CHECK(tracking.total_count() == 2 * kThreads * kRounds);
+  const std::vector<TagCounts> tags = tracking.tags();
+  REQUIRE(tags.size() == 2);
+  CHECK(tags[0].total_count == kThreads * kRounds);
+  CHECK(tags[1].total_count == kThreads * kRounds);
+  CHECK(tracking.peak_bytes() >= 64);
+  CHECK(tracking.peak_bytes() <= kThreads * 64);
+}
+
+TEST_CASE("registry: threads may register and look up at once") {
+  const auto number = [](int i) { return Device(DeviceType::ExtDev, 10 + i); };
+  MinimalBackend stays("stays", number(kThreads));
+  register_backend(stays);
+  Counts wrong(kThreads + 1, 0);
+  on_threads(kThreads + 1, [&](int i) {
+    int& count = wrong[static_cast<size_t>(i)];
+    for (int n = 0; n < 50; ++n) {
+      count += &backend_for(stays.device()) != &stays;
+      if (i == kThreads) continue;  // this one only looks up
+      MinimalBackend backend("x", number(i));
+      register_backend(backend);
+      count += &backend_for(number(i)) != &backend;
+      if (n % 2 == 0) unregister_backend(backend);
+    }
+  });
+  CHECK(wrong == Counts(kThreads + 1, 0));
+  CHECK_ERROR(Error::NotFound, "ext_dev:10", backend_for(number(0)));
+}
+
+TEST_CASE("each thread has its own default backend, generator and message") {
+  Counts wrong(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    const auto seed = static_cast<uint64_t>(i);
+    const std::string sizes = "size -" + std::to_string(i + 1);
+    manual_seed(seed);
+    for (uint64_t n = 0; n < 100; ++n) {
+      MinimalBackend backend;
+      const BackendScope scope(backend);
+      const TensorPtr t = empty({2});
+      const Result<TensorPtr> refused = try_empty({-i - 1});
+      int& count = wrong[static_cast<size_t>(i)];
+      count += &default_backend() != &backend || backend.live_blocks() != 1;
+      count += default_generator().advance(1) != n || default_generator().seed() != seed;
+      count += refused.ok() || !tests::contains(last_error_message(), sizes);
+    }
+  });
+  CHECK(wrong == Counts(kThreads, 0));
+}
