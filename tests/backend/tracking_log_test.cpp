@@ -94,6 +94,64 @@ TEST_CASE("tracking log: with no events there is no timeline, and records are us
   CHECK(log.log.counts().total_count == 1999);
 }
 
+TEST_CASE("tracking log: the timeline ends where memory is out, and does not go on later") {
+  for (const bool stay : {false, true}) {  // records run out, or their table does
+    INFO("blocks stay: " << stay);
+    Log log;
+    log.add(1, 8);
+    tests::nanoseconds() += 100;
+    tests::memory_left() = 0;
+    uintptr_t i = 1;
+    while (log.log.untracked() == 0 && i < 1000) {
+      log.add(++i, 8);
+      if (!stay && log.log.untracked() == 0) log.remove(i, 8);
+    }
+    REQUIRE(log.log.untracked() == 1);
+    CHECK(log.log.dropped() == 1);
+    const size_t known = log.log.timeline().records.size();
+    CHECK(known == i - 1);
+    log.remove(i, 8);
+    CHECK(log.log.dropped() == 2);  // nothing shows when it went either
+    tests::nanoseconds() += 1000;
+    tests::memory_left() = 1000;
+    log.add(1000, 8);  // known again, but out of place on the timeline
+    const TrackingTimeline timeline = log.log.timeline();
+    CHECK(timeline.records.size() == known);
+    CHECK(timeline.dropped == 3);
+    CHECK(timeline.untracked == 1);
+    CHECK(timeline.nanoseconds(timeline.end()) < 1000);
+    CHECK(timeline.nanoseconds(timeline.end()) >= 100);
+    uint64_t live = 0;
+    log.log.for_each_live([&](const TrackingRecord&, const TrackingStack*) { ++live; });
+    CHECK(live == log.log.counts().live_count());
+    CHECK(live == (stay ? known + 1 : 2));
+  }
+}
+
+TEST_CASE("tracking log: the stack of a block that there was no memory to track is used again") {
+  Log log;
+  TrackingStack* const stack = log.log.make_stack();
+  REQUIRE(stack != nullptr);
+  tests::memory_left() = 0;
+  CHECK(log.log.make_stack() == nullptr);
+  log.log.add(log.thread, Log::at(1), 8, log.log.no_site(), stack);
+  REQUIRE(log.log.untracked() == 1);
+  TrackingStack* const again = log.log.make_stack();
+  CHECK(again == stack);
+  tests::memory_left() = 1000;
+  log.log.add(log.thread, Log::at(2), 8, log.log.no_site(), again);
+}
+
+TEST_CASE("tracking log: a tag without memory for its site is made when there is some") {
+  Log log;
+  tests::memory_left() = 1;
+  CHECK(log.log.site("a", "x.cpp", 1) == log.log.no_site());
+  tests::memory_left() = 1;
+  const TrackingSite* const site = log.log.site("a", "x.cpp", 1);
+  CHECK(site != log.log.no_site());
+  CHECK(std::strcmp(site->tag->text, "a") == 0);
+}
+
 TEST_CASE("tracking log: sites are one for a tag, a file and a line") {
   Log log;
   const TrackingSite* const site = log.log.site("a", "x.cpp", 1);

@@ -40,6 +40,13 @@ void check_limits_of_small_integer() {
   CHECK_FALSE(Scalar(static_cast<double>(low) - 0.5).fits<T>());
 }
 
+// With everything inlined, the compiler converts the constant itself, and g++ then saturates: what is
+// beyond the range would look like the largest integer.
+[[gnu::flatten]] bool two63_fits_int64() { return Scalar(9223372036854775808.0).fits<int64_t>(); }
+[[gnu::flatten]] bool two64_fits_uint64() {
+  return Scalar(18446744073709551616.0).fits<uint64_t>();
+}
+
 std::string text_of(const Scalar& value) {
   char buffer[64];
   tenon::detail::Message message(buffer, sizeof buffer);
@@ -113,6 +120,22 @@ TEST_CASE("scalar: the limits of the 64-bit types are exact") {
   CHECK_FALSE(Scalar(kTwo64).fits<uint64_t>());
   CHECK(Scalar(std::nextafter(kTwo64, 0.0)).to<uint64_t>() == UINT64_MAX - 2047);
   CHECK_FALSE(Scalar(-1.0).fits<uint64_t>());
+}
+
+TEST_CASE("scalar: the power of two above a 64-bit type does not fit as a constant either") {
+  CHECK_FALSE(two63_fits_int64());
+  CHECK_FALSE(two64_fits_uint64());
+}
+
+TEST_CASE("scalar: up to half a step above the largest float, a number rounds to it and fits") {
+  const float largest = std::numeric_limits<float>::max();
+  const double half_above = 0x1.ffffffp127;  // halfway to 2^128: rounds to even, infinity
+  for (const float sign : {1.0f, -1.0f}) {
+    CHECK(Scalar(sign * largest).to<float>() == sign * largest);
+    CHECK(Scalar(sign * std::nextafter(half_above, 0.0)).to<float>() == sign * largest);
+    CHECK_FALSE(Scalar(sign * half_above).fits<float>());
+    CHECK(Scalar(sign * half_above).to<double>() == sign * half_above);
+  }
 }
 
 TEST_CASE("scalar: a fraction, NaN or infinity is no integer") {

@@ -108,6 +108,25 @@ TEST_CASE("deleter: assignment runs the old one, self-assignment does nothing") 
   CHECK(second.count == 1);
 }
 
+TEST_CASE("deleter: emplace calls and destroys what it held, and later the new one") {
+  Calls first;
+  Calls second;
+  int live = 0;
+  int objects[2] = {};
+  {
+    Deleter d(&objects[0], Callable<5>(first, live));  // on the heap
+    d.emplace(&objects[1], Callable<4>(second, live));
+    CHECK(first.count == 1);
+    CHECK(first.argument == &objects[0]);
+    CHECK(live == 1);
+    CHECK(second.count == 0);
+  }
+  CHECK(first.count == 1);
+  CHECK(second.count == 1);
+  CHECK(second.argument == &objects[1]);
+  CHECK(live == 0);
+}
+
 TEST_CASE("deleter: owns move-only captures until it has run") {
   auto watched = std::make_shared<int>(1);
   bool alive_in_call = false;

@@ -296,6 +296,20 @@ TEST_CASE("resize: a moved vector that grows is released, its elements kept") {
   CHECK(std::vector<float>(data, data + 4) == std::vector<float>{0, 1, 2, 3});
 }
 
+TEST_CASE("resize: an adopted placeholder that grows gets memory, and its deleter runs") {
+  Calls calls;
+  auto resized = from_blob(nullptr, {3}, ScalarType::Int, calls.deleter(), kDynamic);
+  auto reserved = from_blob(nullptr, {3}, ScalarType::Int, calls.deleter(), kDynamic);
+  REQUIRE(resize_tensor_ptr(resized, {6}) == Error::Ok);
+  CHECK(calls.count == 1);
+  REQUIRE(reserve_tensor_ptr(reserved, 24) == Error::Ok);
+  CHECK(calls.count == 2);
+  for (TensorPtr* t : {&resized, &reserved}) {
+    CHECK(tenon::const_data_ptr(*t) != nullptr);
+    CHECK(tenon::ownership(*t) == Ownership::Owned);
+  }
+}
+
 TEST_CASE("resize: device memory does not grow from the host") {
   Calls calls;
   int32_t data[4] = {};
@@ -470,4 +484,32 @@ TEST_CASE("reserve: a tensor with gaps keeps its strides and values") {
   REQUIRE(reserve_tensor_ptr(t, 400) == Error::Ok);
   CHECK(strides(t) == Vector{3, 1});
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
+}
+
+TEST_CASE("reserve: adopted rows with a gap of more than is asked for move as a whole") {
+  Ints data(1004);
+  std::iota(data.begin(), data.end(), 0);
+  Calls calls;
+  auto t = from_blob(data.data(), {2, 4}, {1000, 1}, ScalarType::Int, calls.deleter(), kDynamic);
+  REQUIRE(reserve_tensor_ptr(t, 36) == Error::Ok);  // one element more than the 8 it has room for
+  CHECK(calls.count == 1);
+  CHECK(strides(t) == Vector{1000, 1});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 1000, 1001, 1002, 1003});
+  const void* const moved = tenon::const_data_ptr(t);
+  CHECK(moved != data.data());
+  REQUIRE(resize_tensor_ptr(t, {1004}) == Error::Ok);  // all that was copied is room
+  CHECK(tenon::const_data_ptr(t) == moved);
+  CHECK((values<int32_t>(t) == data));
+}
+
+TEST_CASE("reserve: what has elements below element 0 stays where it is", "[plain]") {
+  Ints data = {0, 1, 2, 3, 4, 5};
+  Calls calls;
+  auto t = from_blob(data.data() + 5, {6}, {-1}, ScalarType::Int, calls.deleter(), kDynamic);
+  const State before(*t);
+  CHECK_RETURNS(Error::NotSupported, "reserve_tensor_ptr: strides {-1} reach below element 0",
+                reserve_tensor_ptr(t, 400));
+  CHECK((State(*t) == before));
+  CHECK(calls.count == 0);
+  CHECK(values<int32_t>(t) == Ints{5, 4, 3, 2, 1, 0});
 }

@@ -148,7 +148,10 @@ class TrackingLog {
     const LockGuard<SpinLock> guard(lock_);
     counts_.remove(nbytes);
     TrackingTable::Entry* const entry = table_.find(reinterpret_cast<uintptr_t>(p));
-    if (TENON_UNLIKELY(entry == nullptr)) return;
+    if (TENON_UNLIKELY(entry == nullptr)) {  // memory was out when it was allocated
+      ++dropped_;
+      return;
+    }
     TrackingRecord* const record = entry->record;
     if (TENON_UNLIKELY(entry->stack != nullptr)) recycle(entry->stack);
     table_.erase(entry);

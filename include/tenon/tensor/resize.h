@@ -69,7 +69,7 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
 TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_t kept,
                                void* data) noexcept {
   const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
-  if (nbytes == 0 || tensor.is_template()) return Error::Ok;
+  if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a template
   if (tensor.is_host_accessible()) {
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
@@ -145,6 +145,10 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
     return fail(Error::NotSupported, {nbytes, " bytes are beyond the ", room, " of this ",
                                       toString(tensor.dynamism), " tensor, which cannot grow"});
   }
+  if (TENON_UNLIKELY(tensor.layout.extent.min < 0)) {
+    return fail(Error::NotSupported, {"strides ", tensor.layout.strides,
+                                      " reach below element 0, where new memory has no room"});
+  }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = tensor.layout.reach();
   int64_t capacity = asked < reach ? reach : asked;
@@ -185,7 +189,7 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// memory. Sizes stay; never shrinks.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
-/// less room.
+/// less room, and when elements lie below element 0.
 [[nodiscard]] inline Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
   const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;
