@@ -107,9 +107,10 @@ def main():
     except ValueError as error:
         parser.error(str(error))
     licence = (INCLUDE_DIR / "tenon/LICENSE").read_text(encoding="utf-8")
-    text = "\n".join([SPDX, f"// tenon {version()} in one file, made by scripts/single_header.py from include/tenon: "
-                      "change that.", "//",
-                      *(f"// {line}".rstrip() for line in licence.splitlines()), BEGIN, *writer.lines, END])
+    text = "\n".join([SPDX,
+                      f"// tenon {version()} in one file, made by scripts/single_header.py from",
+                      "// include/tenon: change that.",
+                      "/*", licence + "*/", BEGIN, *writer.lines, END])
     text = re.sub(r"\n{3,}", "\n\n", text)
     if arguments.output == "-":
         sys.stdout.write(text)
