@@ -6,8 +6,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING
-        PATTERN "*.h")
+install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES debug/tenon_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/debug")
 
@@ -23,7 +22,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
-              cmake/tenonExecutorch.cmake cmake/tenonLibtorch.cmake
+              cmake/tenonComponents.cmake
         DESTINATION "${tenon_package_dir}")
 
 # pkg-config. The folder of the headers is given relative to the file's own.
@@ -33,8 +32,8 @@ configure_file(cmake/tenon.pc.in tenon.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenon.pc"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
 
-# A project that contains tenon may have an uninstall target of its own.
-if(NOT TARGET uninstall)
+# A project that contains tenon has its own.
+if(PROJECT_IS_TOP_LEVEL)
   add_custom_target(
     uninstall COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" -P
                       "${CMAKE_CURRENT_SOURCE_DIR}/cmake/uninstall.cmake" VERBATIM)

@@ -3,8 +3,7 @@
 # Tests against a partner (a library or program that tenon does not need) are registered whether it
 # is there or not, so that a list of tests shows what did not run and why.
 
-include("${CMAKE_CURRENT_LIST_DIR}/tenonExecutorch.cmake")
-include("${CMAKE_CURRENT_LIST_DIR}/tenonLibtorch.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/tenonComponents.cmake")
 
 # Registers `test` in place of one whose partner is missing: skipped with the reason, or failing
 # with it when TENON_REQUIRE_PARTNERS is on.
@@ -28,8 +27,8 @@ endfunction()
 
 # Makes the target tenon_partner_executorch when scripts/partners.sh has fetched ExecuTorch.
 function(tenon_find_executorch)
-  if(NOT TARGET tenon_partner_executorch AND EXISTS "${TENON_PARTNERS_DIR}/executorch")
-    tenon_make_executorch(tenon_partner_executorch "" "${TENON_PARTNERS_DIR}/executorch")
+  if(NOT TARGET tenon_partner_executorch)
+    tenon_add_executorch(tenon_partner_executorch NO_DEFAULT_PATH HINTS "${TENON_PARTNERS_DIR}/executorch")
   endif()
 endfunction()
 
@@ -172,13 +171,13 @@ endfunction()
 # Makes the target tenon_partner_libtorch when scripts/partners.sh has fetched libtorch.
 function(tenon_find_libtorch)
   if(NOT TARGET tenon_partner_libtorch)
-    tenon_add_libtorch(tenon_partner_libtorch "" "${TENON_PARTNERS_DIR}/libtorch")
+    tenon_add_libtorch(tenon_partner_libtorch NO_DEFAULT_PATH HINTS "${TENON_PARTNERS_DIR}/libtorch")
   endif()
 endfunction()
 
 # Makes the target tenon_partner_libtorch_debian when Debian's libtorch-dev is installed, which is an older one.
 function(tenon_find_libtorch_debian)
   if(NOT TARGET tenon_partner_libtorch_debian AND NOT CMAKE_CROSSCOMPILING)
-    tenon_add_libtorch(tenon_partner_libtorch_debian "" /usr)
+    tenon_add_libtorch(tenon_partner_libtorch_debian NO_DEFAULT_PATH HINTS /usr)
   endif()
 endfunction()

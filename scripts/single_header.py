@@ -1,26 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes tenon as a single file: what include/tenon/tenon.h includes, in one header, for plain mode:
-libtorch's users have a build system.
-
-usage: single_header.py [OUTPUT]
-  OUTPUT  the file to write, tenon.hpp by default; - for standard output
+"""Writes tenon as a single file: what include/tenon/tenon.h includes, and the headers named beside it, in
+one header, for plain mode: libtorch's users have a build system.
 """
 
+import argparse
 import pathlib
 import re
 import sys
 
 INCLUDE_DIR = pathlib.Path(__file__).resolve().parent.parent / "include"
-LICENCE = "// SPDX-License-Identifier: MIT"
+SPDX = "// SPDX-License-Identifier: MIT"
+# Those of aten/ are ATen mode's, or are included by others.
+NAMES = sorted(path.relative_to(INCLUDE_DIR / "tenon").with_suffix("").as_posix()
+               for path in (INCLUDE_DIR / "tenon").rglob("*.h") if path.parent.name != "aten")
+DIRECTIVE = re.compile(r"\s*#\s*(if|else|endif)")
+MODE = re.compile(r"#if (!?)TENON_ATEN_MODE\b(?!\s*&&)")
 OWN = re.compile(r'\s*#\s*include\s+"(tenon/[^"]+)"')
 OTHER = re.compile(r"\s*#\s*include\s+(<[^>]+>)")
-IF = re.compile(r"\s*#\s*if")
-ELSE = re.compile(r"\s*#\s*else")
-ENDIF = re.compile(r"\s*#\s*endif")
-MODE = re.compile(r"#if (!?)TENON_ATEN_MODE\b(?!\s*&&)")
-NO_ATEN_MODE = ["#if defined(USE_ATEN_LIB)",
-                '#error "tenon.hpp has no ATen mode: use the folder include/tenon"', "#endif"]
+
+BEGIN = """\
+#pragma once
+#if defined(USE_ATEN_LIB)
+#error "tenon.hpp has no ATen mode: use the folder include/tenon"
+#elif defined(TENON_VERSION_MAJOR)
+#error "tenon.hpp and headers of the folder include/tenon are both included: use one of them"
+#else
+"""
+END = """
+#define TENON_IS_SINGLE_HEADER 1
+#endif
+"""
 
 
 def version():
@@ -41,59 +51,72 @@ class Writer:
             return
         self.headers.add(header)
         self.lines += ["", f"// ---- {header} ----", ""]
-        depth = 0
-        # Within `#if TENON_ATEN_MODE`: the depth there, and whether the lines are plain mode's.
-        mode_depth, is_plain = None, True
+        # For each #if around the line: whether plain mode has it, or None if that is not its question.
+        conditions = []
         for number, line in enumerate(
                 (INCLUDE_DIR / header).read_text(encoding="utf-8").splitlines(), 1):
-            if line.strip() == "#pragma once" or line == LICENCE:
+            directive, own, other = DIRECTIVE.match(line), OWN.match(line), OTHER.match(line)
+            word = directive.group(1) if directive else None
+            if word == "if":
+                mode = MODE.match(line)
+                conditions.append(mode.group(1) == "!" if mode else None)
+            asks_for_mode = word and conditions[-1] is not None
+            if asks_for_mode and word == "else":
+                conditions[-1] = not conditions[-1]
+            is_left_out = asks_for_mode or False in conditions
+            if word == "endif":
+                conditions.pop()
+            if is_left_out or line in ("#pragma once", SPDX):
                 continue
-            mode = MODE.match(line)
-            if mode:
-                mode_depth, is_plain = depth, bool(mode.group(1))
-                continue
-            if mode_depth == depth and ELSE.match(line):
-                is_plain = not is_plain
-                continue
-            if mode_depth == depth and ENDIF.match(line):
-                mode_depth, is_plain = None, True
-                continue
-            if not is_plain:
-                depth += bool(IF.match(line)) - bool(ENDIF.match(line))
-                continue
-            own, other = OWN.match(line), OTHER.match(line)
             if own:
-                if depth:
+                if conditions.count(None):
                     # Its text would be under this condition for everybody else too.
                     sys.exit(f"{header}:{number}: a conditional include cannot be inlined")
                 self.insert(own.group(1))
                 continue
-            if other and depth == 0:
+            if other and not conditions.count(None):
                 if other.group(1) in self.included:
                     continue
                 self.included.add(other.group(1))
-            depth += bool(IF.match(line)) - bool(ENDIF.match(line))
             self.lines.append(line)
 
 
-def main(arguments):
-    if len(arguments) > 1 or "--help" in arguments or "-h" in arguments:
-        print(__doc__)
-        return 0 if len(arguments) == 1 else 2
+def find(name):
+    """The header of that name; ValueError says which there are."""
+    found = [name] if name in NAMES else [full for full in NAMES if full.endswith(f"/{name}")]
+    if not found:
+        raise ValueError(f"there is no header {name}, but these: {' '.join(NAMES)}")
+    if len(found) > 1:
+        raise ValueError(f"{name} may be any of these: {' '.join(found)}")
+    return f"tenon/{found[0]}.h"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", nargs="?", default="tenon.hpp",
+                        help="the file to write, tenon.hpp by default; - for standard output")
+    parser.add_argument("--with", dest="names", metavar="NAME,...", default="",
+                        help="further headers: ostream for <tenon/ostream.h>, interop/npy or just npy for "
+                             "<tenon/interop/npy.h>")
+    arguments = parser.parse_args()
     writer = Writer()
     writer.insert("tenon/tenon.h")
-    text = "\n".join([LICENCE,
+    try:
+        for name in filter(None, arguments.names.split(",")):
+            writer.insert(find(name))
+    except ValueError as error:
+        parser.error(str(error))
+    licence = (INCLUDE_DIR / "tenon/LICENSE").read_text(encoding="utf-8")
+    text = "\n".join([SPDX,
                       f"// tenon {version()} in one file, made by scripts/single_header.py from",
                       "// include/tenon: change that.",
-                      "#pragma once", *NO_ATEN_MODE, *writer.lines, ""])
+                      "/*", licence + "*/", BEGIN, *writer.lines, END])
     text = re.sub(r"\n{3,}", "\n\n", text)
-    output = arguments[0] if arguments else "tenon.hpp"
-    if output == "-":
+    if arguments.output == "-":
         sys.stdout.write(text)
     else:
-        pathlib.Path(output).write_text(text, encoding="utf-8")
-    return 0
+        pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

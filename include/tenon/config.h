@@ -2,6 +2,11 @@
 // Version, ABI namespace and compiler features: the only file with feature macros.
 #pragma once
 
+#if defined(TENON_IS_SINGLE_HEADER)
+#error "tenon.hpp is included too: make it with this header (--with), or use the folder alone"
+#include <the folder include/tenon beside tenon.hpp>  // not there, which ends the compilation
+#endif
+
 #include <cstddef>  // names the standard library, for the thread check below
 
 #if !defined(__GNUC__)  // Clang defines it too

@@ -16,20 +16,62 @@ macro(run)
   endif()
 endmacro()
 
+# Runs a command that must fail, and whose output must have each of the words.
+function(expect_failure words)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  expect_words("${words}")
+  if(result EQUAL 0)
+    message(FATAL_ERROR "Expected a failure with \"${words}\", got:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Looks for each of the words in `output`, in which CMake breaks lines.
+function(expect_words words)
+  string(REGEX REPLACE "[ \n]+" " " text "${output}")
+  foreach(sentence IN LISTS words)
+    string(FIND "${text}" "${sentence}" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "Expected \"${sentence}\", got:\n${output}")
+    endif()
+  endforeach()
+endfunction()
+
 function(expect condition_text actual expected)
   if(NOT actual STREQUAL expected)
     message(FATAL_ERROR "${condition_text}: got \"${actual}\", expected \"${expected}\"")
   endif()
 endfunction()
 
+# Nothing that lies about on this machine is found.
+set(ENV{TENON_PARTNERS} "${SCRATCH}/no_partners")
+set(ENV{CMAKE_PREFIX_PATH} "")
+
 set(configure "${CMAKE_COMMAND}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX}"
               "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}" --no-warn-unused-cli)
+
+# Sets `command` to one that configures a project with the further options. What an earlier run found out about
+# the compiler is kept, which is most of the time.
+macro(configure_command source)
+  set(build "${SCRATCH}/${MODE}/build")
+  file(REMOVE "${build}/CMakeCache.txt")
+  set(command ${configure} ${ARGN} -S "${source}" -B "${build}")
+endmacro()
+function(configure_only source)
+  configure_command("${source}" ${ARGN})
+  run(${command})
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+function(expect_refusal words source)
+  configure_command("${source}" ${ARGN})
+  expect_failure("${words}" ${command})
+endfunction()
 
 # Configures, builds and runs a consumer project from scratch.
 function(build_consumer source)
   set(build "${SCRATCH}/${MODE}/build")
   file(REMOVE_RECURSE "${build}")
-  run(${configure} ${ARGN} -S "${source}" -B "${build}")
+  configure_only("${source}" ${ARGN})
   run("${CMAKE_COMMAND}" --build "${build}")
   run("${CTEST}" --test-dir "${build}" --output-on-failure --no-tests=error -R "^consumer$")
 endfunction()
@@ -47,10 +89,12 @@ endfunction()
 # Installs tenon from a build folder of its own, so that the developer's install manifest stays.
 function(install_tenon build to)
   file(REMOVE_RECURSE "${build}" "${to}")
-  run(${configure} -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF -S "${TENON_SOURCE_DIR}" -B
-      "${build}")
+  run(${configure} ${ARGN} -S "${TENON_SOURCE_DIR}" -B "${build}")
+  set(output "${output}" PARENT_SCOPE)
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${to}")
 endfunction()
+
+set(no_catch -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON)
 
 # All files below a folder, but for the ones whose names match `but_for`.
 function(list_files result folder but_for)
@@ -61,13 +105,18 @@ function(list_files result folder but_for)
 endfunction()
 
 function(mode_install)
-  install_tenon("${SCRATCH}/install/build" "${SCRATCH}/install/prefix")
+  # As README has it, on a machine without Catch2.
+  install_tenon("${SCRATCH}/install/build" "${SCRATCH}/install/prefix" ${no_catch})
+  expect_words("tenon: Catch2 was not found, so there are no tests: Debian and Ubuntu have it in the package catch2.")
   list_files(installed "${SCRATCH}/install/prefix/include" "^$")
   list_files(headers "${TENON_SOURCE_DIR}/include" "^$")
   expect("the installed headers" "${installed}" "${headers}")
+  file(READ "${TENON_SOURCE_DIR}/LICENSE" licence)
+  file(READ "${SCRATCH}/install/prefix/include/tenon/LICENSE" own_licence)
+  expect("the licence beside the headers" "${own_licence}" "${licence}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonExecutorch.cmake;share/cmake/tenon/tenonLibtorch.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py"
+         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")
@@ -117,45 +166,51 @@ function(mode_version)
   endforeach()
 endfunction()
 
-# Configures the consumer of a partner, which must fail with the words.
-function(expect_none_of partner words)
-  set(build "${SCRATCH}/${MODE}/refused")
-  file(REMOVE_RECURSE "${build}")
-  execute_process(COMMAND ${configure} "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN} -S "${here}/${partner}" -B
-                          "${build}"
-                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " text "${output}")
-  string(FIND "${text}" "${words}" at)
-  if(result EQUAL 0 OR at EQUAL -1)
-    message(FATAL_ERROR "Expected a failure with \"${words}\", got (${result}):\n${output}")
-  endif()
+function(mode_components)
+  set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
+              -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON)
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch)
+  set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
+  set(absent "nonsense: tenon has no such component, only aten and executorch."
+             "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
+             "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set.")
+  set(misnamed "aten: TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"."
+               "executorch: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\".")
+  expect_refusal("${absent}" "${here}/version" ${options} ${all})
+  expect_refusal("${misnamed}" "${here}/version" ${options} ${all} ${wrong})
+  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch)
+  configure_only("${here}/version" ${options} ${optional})
+  expect_refusal("${misnamed}" "${here}/version" ${options} ${optional} ${wrong})
 endfunction()
 
-# Configures it only; building it takes most of the time.
-function(configure_aten)
-  set(build "${SCRATCH}/${MODE}/configured")
-  file(REMOVE_RECURSE "${build}")
-  run(${configure} ${ARGN} -S "${here}/aten" -B "${build}")
+function(mode_options)
+  set(tenon "${TENON_SOURCE_DIR}" -DTENON_BUILD_EXAMPLES=OFF)
+  foreach(option TENON_ATEN TENON_EXECUTORCH TENON_BUILD_TESTS)
+    expect_refusal("${option} is \"MAYBE\": it may be AUTO, ON or OFF." ${tenon} -D${option}=MAYBE)
+  endforeach()
+  expect_refusal("tenon: Catch2 was not found" ${tenon} ${no_catch} -DTENON_BUILD_TESTS=ON)
+  expect_refusal("tenon: Catch2 was not found" ${tenon} ${no_catch} -DTENON_REQUIRE_PARTNERS=ON)
+  set(inside "${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+  foreach(project tenon inside)
+    expect_refusal("TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" ${${project}} "-DTENON_LIBTORCH_DIR=${SCRATCH}")
+    expect_refusal("TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"" ${${project}} "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
+  endforeach()
 endfunction()
 
 function(mode_aten)
-  set(ENV{CMAKE_PREFIX_PATH} "")
-  expect_none_of(aten "TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" "-DTENON_LIBTORCH_DIR=${SCRATCH}")
-  expect_none_of(aten "libtorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
-  set(ENV{CMAKE_PREFIX_PATH} "${LIBTORCH_DIR}/torch/share/cmake")  # as torch.utils.cmake_prefix_path has it
-  configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
   build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
+  configure_only("${here}/aten" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
+  set(ENV{CMAKE_PREFIX_PATH} "${LIBTORCH_DIR}/torch/share/cmake")  # as torch.utils.cmake_prefix_path has it
+  configure_only("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
 endfunction()
 
 function(mode_aten_debian)
-  configure_aten("-DCMAKE_PREFIX_PATH=${prefix}" -DCONSUMER_FINDS_TORCH=ON)
   build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}")
+  configure_only("${here}/aten" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_ATEN=ON)
+  configure_only("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" -DCONSUMER_FINDS_TORCH=ON)
 endfunction()
 
 function(mode_executorch)
-  set(ENV{CMAKE_PREFIX_PATH} "")
-  expect_none_of(executorch "TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"" "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
-  expect_none_of(executorch "ExecuTorch was not found" -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON)
   build_consumer("${here}/executorch" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
                  "-DDIGITS_PTE=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
 endfunction()
@@ -175,13 +230,25 @@ function(mode_pkg_config)
   compile_consumer("${here}/main.cpp" ${flags})
 endfunction()
 
+# Partners that must not be looked at.
+function(plant_partners)
+  set(partners "${SCRATCH}/${MODE}/partners")
+  foreach(file libtorch/share/cmake/Torch/TorchConfig executorch/executorch-config)
+    file(WRITE "${partners}/${file}.cmake" "message(FATAL_ERROR \"was looked for\")\n")
+  endforeach()
+  set(ENV{TENON_PARTNERS} "${partners}")
+  set(ENV{CMAKE_PREFIX_PATH} "${partners}/libtorch:${partners}/executorch")
+endfunction()
+
 function(mode_add_subdirectory)
+  plant_partners()
   build_consumer("${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+  expect_refusal("was looked for" "${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_ATEN=ON)
 endfunction()
 
 function(mode_fetch_content)
-  build_consumer("${here}/fetch_content" "-DFETCHCONTENT_SOURCE_DIR_TENON=${TENON_SOURCE_DIR}"
-                 "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+  configure_only("${here}/fetch_content" "-DFETCHCONTENT_SOURCE_DIR_TENON=${TENON_SOURCE_DIR}"
+                 "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_INSTALL=ON)
 endfunction()
 
 function(mode_vendored)
@@ -196,19 +263,52 @@ function(mode_single_header)
   set(folder "${SCRATCH}/single_header")
   file(REMOVE_RECURSE "${folder}")
   file(MAKE_DIRECTORY "${folder}")
-  run("${PYTHON}" -B "${TENON_SOURCE_DIR}/scripts/single_header.py" "${folder}/tenon.hpp")
+  set(script "${PYTHON}" -B "${TENON_SOURCE_DIR}/scripts/single_header.py")
+  expect_failure("there is no header nonsense, but these: backend/arena " ${script} --with nonsense "${folder}/tenon.hpp")
+  expect_failure("executorch may be any of these: compat/executorch interop/executorch" ${script} --with executorch
+                 "${folder}/tenon.hpp")
   # The same program with the other include, alone in a folder: nothing else of tenon can be found.
+  run(${script} "${folder}/tenon.hpp")
   file(READ "${here}/main.cpp" program)
   string(REPLACE "<tenon/tenon.h>" "\"tenon.hpp\"" program "${program}")
   file(WRITE "${folder}/main.cpp" "${program}")
+  compile_consumer("${folder}/main.cpp" -Wall -Wextra)
+
+  file(READ "${TENON_SOURCE_DIR}/LICENSE" licence)
+  file(READ "${folder}/tenon.hpp" text)
+  string(FIND "${text}" "${licence}" at)
+  if(at EQUAL -1 OR at GREATER 200)
+    message(FATAL_ERROR "tenon.hpp does not begin with the licence")
+  endif()
+
+  # Beside the folder it is one clear error.
+  file(WRITE "${folder}/before.cpp" "#include \"tenon.hpp\"\n#include <tenon/ostream.h>\n")
+  file(WRITE "${folder}/after.cpp" "#include <tenon/ostream.h>\n#include \"tenon.hpp\"\n")
+  set(before_words "tenon.hpp is included too: make it with this header (--with), or use the folder alone")
+  set(after_words "tenon.hpp and headers of the folder include/tenon are both included: use one of them")
+  foreach(order before after)
+    expect_failure("${${order}_words}" "${CXX}" -std=c++17 -fsyntax-only "-I${TENON_SOURCE_DIR}/include" "${folder}/${order}.cpp")
+    string(REGEX MATCHALL "error: " errors "${output}")
+    list(LENGTH errors count)
+    if(count GREATER 2)  # #error, and the end of the compilation
+      message(FATAL_ERROR "Too many errors:\n${output}")
+    endif()
+  endforeach()
+
+  # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
+  # compiler finds would want to be linked.
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^interop/(python|pybind11|nanobind)|^LICENSE$")
+  list(TRANSFORM headers REPLACE "\\.h$" "")
+  list(JOIN headers "," headers)
+  run(${script} --with "${headers}" "${folder}/tenon.hpp")
   file(WRITE "${folder}/other.cpp" "#include \"tenon.hpp\"\n#include \"tenon.hpp\"\n")
-  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -Wall -Wextra)
+  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -fno-exceptions -DTENON_INSTANTIATE_KERNELS -Wall -Wextra)
 endfunction()
 
 function(mode_uninstall)
   set(build "${SCRATCH}/uninstall/build")
   set(to "${SCRATCH}/uninstall/prefix")
-  install_tenon("${build}" "${to}")
+  install_tenon("${build}" "${to}" -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF)
   # Somebody else's file in one of our folders, which must survive.
   file(WRITE "${to}/share/doc/tenon/notes.txt" "mine\n")
   run("${CMAKE_COMMAND}" --build "${build}" --target uninstall)

@@ -2,13 +2,15 @@
 // What libtorch throws, as tenon's errors.
 #pragma once
 
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+
+#if defined(__has_include)
+#if __has_include(<c10/util/Exception.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #include <c10/util/Exception.h>
 
 #include <exception>
 #include <new>
-
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -29,3 +31,6 @@ Error call_libtorch(F&& f) noexcept {
 
 }  // namespace detail
 TENON_END_NAMESPACE
+
+#endif
+#endif

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenon/aten/device.h"
+#include "tenon/aten/errors.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
@@ -26,8 +27,6 @@
 #if __has_include(<ATen/core/Tensor.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #define TENON_HAS_LIBTORCH 1
 #include <ATen/core/Tensor.h>
-
-#include "tenon/aten/errors.h"
 #endif
 #endif
 

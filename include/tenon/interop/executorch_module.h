@@ -2,16 +2,6 @@
 // ExecuTorchModule: a .pte as a module, run by ExecuTorch's runtime.
 #pragma once
 
-#include "tenon/config.h"
-#include "tenon/interop/executorch_error.h"
-
-#if defined(TENON_HAS_EXECUTORCH)
-
-#include <executorch/extension/data_loader/buffer_data_loader.h>
-#include <executorch/extension/data_loader/file_data_loader.h>
-#include <executorch/runtime/executor/program.h>
-#include <executorch/runtime/platform/runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,9 +10,11 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"
+#include "tenon/interop/executorch_error.h"
 #include "tenon/interop/executorch_method.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/evalue.h"
@@ -33,6 +25,13 @@
 #include "tenon/tensor/fields.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
+
+#if defined(TENON_HAS_EXECUTORCH)
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/platform/runtime.h>
 
 TENON_BEGIN_NAMESPACE
 
