@@ -69,7 +69,7 @@ run() {
   shift
   mkdir -p "$build"
   : >"$build/build.log"
-  logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "${options[@]}" "$@"
+  logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "$@"
   logged "$build/build.log" cmake --build "$build"
   took "built build/$name"
   local rc=0
@@ -99,7 +99,6 @@ check() {
   took "$what"
 }
 
-options=()
 if [ -z "$all" ]; then
   run test
 else
@@ -117,20 +116,16 @@ else
     fail "the partners could not be fetched; all of it is in $log"
   }
   took "partners"
-  # What the compilers must be told for ccache to take precompiled headers, in a clone wherever it lies.
+  # So that ccache takes precompiled headers, and serves clones wherever they lie.
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
     CCACHE_NOHASHDIR=1
-  options=(-DTENON_WERROR=ON -DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners"
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  clang=(-DCMAKE_CXX_COMPILER=clang++ -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2")
-  run ci/gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS=-fpch-preprocess -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
-    -DTENON_BUILD_BENCHMARKS=ON
-  check "benchmark programs" python3 tests/benchmark/compare.py build/ci/gcc/tests/benchmark \
+  options=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  run gcc --preset gcc "${options[@]}"
+  check "benchmark programs" python3 tests/benchmark/compare.py build/gcc/tests/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
-  run ci/sanitizers "${clang[@]}" -DCMAKE_CXX_FLAGS="-Xclang -fno-pch-timestamp" -DCMAKE_BUILD_TYPE=Debug \
-    -DTENON_SANITIZE=address,undefined
-  run ci/native "${clang[@]}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="-Xclang -fno-pch-timestamp -march=native" \
-    -DTENON_TESTS="core;kernels" -DTENON_BUILD_EXAMPLES=OFF
+  options+=(-DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2")
+  run sanitizers --preset sanitizers "${options[@]}"
+  run native --preset native "${options[@]}"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
