@@ -68,7 +68,7 @@
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
-#define TENON_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #elif defined(_MSC_VER)
 #define TENON_COLD __declspec(noinline)
 #define TENON_NOINLINE __declspec(noinline)
