@@ -69,7 +69,7 @@
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
-#define TENON_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 // Kernels are written with the vector extensions that GCC and Clang share. On x86-64 the AVX2
 // variants are compiled too and chosen at run time.

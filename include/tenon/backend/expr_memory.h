@@ -27,10 +27,8 @@ namespace detail {
 /// The range of addresses that no memory has, as far as there is one: 64-bit processors fault on
 /// these, because they are beyond what they translate.
 inline constexpr bool kWideAddresses = sizeof(void*) == 8;
-inline constexpr uintptr_t kFirstMadeUp =
-    static_cast<uintptr_t>(kWideAddresses ? 0x7e7e000000000000u : 0x00010000u);
-inline constexpr uintptr_t kEndOfMadeUp =
-    static_cast<uintptr_t>(kWideAddresses ? 0x7eff000000000000u : 0xffff0000u);
+inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
+inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0xffff0000u;
 
 /// The memory of an ExprBackend. Views are in it or InvalidArgument; those without elements need
 /// none. Any thread may call anything: it locks.

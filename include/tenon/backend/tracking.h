@@ -50,8 +50,8 @@ struct MemoryLeak {
 /// What was allocated under one tag.
 struct TagCounts {
   std::string tag;  ///< "" for what was under none
-  size_t live_bytes = 0;
-  size_t peak_bytes = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_bytes = 0;
   int64_t live_count = 0;
   int64_t total_count = 0;
 };
@@ -92,8 +92,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
     inner().on_made(tensor);
   }
 
-  size_t live_bytes() const noexcept { return log_.counts().live_bytes(); }
-  size_t peak_bytes() const noexcept { return log_.counts().peak_bytes(); }
+  uint64_t live_bytes() const noexcept { return log_.counts().live_bytes(); }
+  uint64_t peak_bytes() const noexcept { return log_.counts().peak_bytes(); }
   uint64_t total_bytes() const noexcept { return log_.counts().total_bytes; }
   int64_t live_count() const noexcept { return static_cast<int64_t>(log_.counts().live_count()); }
   int64_t total_count() const noexcept { return static_cast<int64_t>(log_.counts().total_count); }

@@ -163,7 +163,7 @@ class TrackingLog {
     } else {
       ++dropped_;
       record->forget_tensor();
-      record->born = reinterpret_cast<uintptr_t>(free_records_);
+      record->next = free_records_;
       free_records_ = record;
     }
   }
@@ -298,7 +298,7 @@ class TrackingLog {
       has_room = has_room && record != nullptr;
     } else {
       record = free_records_;
-      free_records_ = reinterpret_cast<TrackingRecord*>(static_cast<uintptr_t>(record->born));
+      free_records_ = record->next;
     }
     if (!has_room && dropped_++ == 0) first_dropped_ = next_tick();
     if (TENON_UNLIKELY(record == nullptr)) return nullptr;
@@ -328,7 +328,7 @@ class TrackingLog {
   uint64_t untracked_ = 0;
   TrackingTable table_;
   TrackingChunks chunks_;
-  TrackingRecord* free_records_ = nullptr;  // linked through `born`
+  TrackingRecord* free_records_ = nullptr;
   TrackingStack* free_stacks_ = nullptr;
   TrackingTag no_tag_;
   TrackingSite no_site_;

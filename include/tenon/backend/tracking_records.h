@@ -45,8 +45,8 @@ struct MemoryCounts {
     gone_bytes += nbytes;
     ++gone_count;
   }
-  size_t live_bytes() const noexcept { return static_cast<size_t>(total_bytes - gone_bytes); }
-  size_t peak_bytes() const noexcept { return static_cast<size_t>(most_bytes); }
+  uint64_t live_bytes() const noexcept { return total_bytes - gone_bytes; }
+  uint64_t peak_bytes() const noexcept { return most_bytes; }
   uint64_t live_count() const noexcept { return total_count - gone_count; }
 };
 
@@ -87,7 +87,8 @@ struct alignas(64) TrackingRecord {
   const char* function = "";
   union {
     uint32_t sizes[kInlineDims];
-    int64_t* block;  // of sizes that do not fit
+    int64_t* block;        // of sizes that do not fit
+    TrackingRecord* next;  // of those that wait to be used again
   };
   uint16_t made_on = 0;  // threads
   uint16_t dropped_on = 0;
@@ -260,12 +261,12 @@ class TrackingTable {
 
  private:
   size_t home(uintptr_t address) const noexcept {
-    const uint64_t mixed = static_cast<uint64_t>(address) * UINT64_C(0x9e3779b97f4a7c15);
-    return static_cast<size_t>(mixed >> shift_);
+    constexpr uintptr_t kMix = 0x9e3779b97f4a7c15u & UINTPTR_MAX;
+    return address * kMix >> shift_;
   }
   TENON_COLD bool grow(const TrackingSources& sources) noexcept {
     constexpr size_t kFirst = 256;
-    constexpr unsigned kFirstShift = 64 - 8;
+    constexpr unsigned kFirstShift = 8 * sizeof(uintptr_t) - 8;
     const size_t old_capacity = capacity_;
     const size_t wanted = old_capacity == 0 ? kFirst : 2 * old_capacity;
     auto* const fresh = static_cast<Entry*>(sources.memory(wanted * sizeof(Entry)));
@@ -286,7 +287,7 @@ class TrackingTable {
   Entry* entries_ = nullptr;
   size_t capacity_ = 0;
   size_t count_ = 0;
-  unsigned shift_ = 63;
+  unsigned shift_ = 0;
 };
 
 /// Memory for records, in blocks of up to 16 MiB. In the order of their making.

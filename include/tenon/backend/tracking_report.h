@@ -100,7 +100,7 @@ inline ReportUnit unit_of_time(double nanoseconds) noexcept {
 inline std::string in_unit(double value, const ReportUnit& unit) {
   return decimal_text(value / unit.size, 2) + " " + unit.name;
 }
-inline std::string bytes_text(size_t nbytes) {
+inline std::string bytes_text(uint64_t nbytes) {
   const auto value = static_cast<double>(nbytes);
   return in_unit(value, unit_of_bytes(value));
 }

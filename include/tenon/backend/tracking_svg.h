@@ -98,12 +98,12 @@ class TrackingPicture {
     static constexpr const char* kColours[kMaxColours] = {"#8fbbe3", "#f5bd80", "#a2d39a",
                                                           "#ee9f9c", "#c5acdf", "#84d0c8",
                                                           "#f2b3d3", "#d0b495", "#d9d884"};
-    std::vector<size_t> sizes;
+    std::vector<uint64_t> sizes;
     for (const TrackingTagCounts& tag : timeline_.tags) {
       if (tag.tag->text[0] != '\0') sizes.push_back(tag.counts.peak_bytes());
     }
-    std::sort(sizes.begin(), sizes.end(), [](size_t a, size_t b) { return a > b; });
-    const size_t least = sizes.size() > kMaxColours ? sizes[kMaxColours - 1] : 0;
+    std::sort(sizes.begin(), sizes.end(), [](uint64_t a, uint64_t b) { return a > b; });
+    const uint64_t least = sizes.size() > kMaxColours ? sizes[kMaxColours - 1] : 0;
     size_t used = 0;
     for (const TrackingTagCounts& tag : timeline_.tags) {
       const bool has_colour = used < kMaxColours && tag.counts.peak_bytes() >= least;
@@ -236,7 +236,7 @@ class TrackingPicture {
   void draw_peak() {
     const double x = x_of(layout_.peak.tick);
     const double y = y_of(layout_.peak.bytes);
-    const std::string label = "peak " + bytes_text(static_cast<size_t>(layout_.peak.bytes)) +
+    const std::string label = "peak " + bytes_text(static_cast<uint64_t>(layout_.peak.bytes)) +
                               " at " + time_since_first(layout_.peak.tick);
     const double width = width_of(label, 12);
     put("<path d=\"M" + number(x) + " " + number(y) + "V" + number(kTop - 12) +

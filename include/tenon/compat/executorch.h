@@ -29,9 +29,9 @@ runtime::Result<TensorAccessor<T, static_cast<size_t>(N)>> make_tensor_accessor(
   using tenon::detail::blame;
   using tenon::detail::fail;
   if (tensor.dim() != N) {
-    return blame("make_tensor_accessor", fail(runtime::Error::InvalidArgument,
-                                              {"expected ", static_cast<int64_t>(N),
-                                               " dimensions, the tensor has ", tensor.dim()}));
+    return blame("make_tensor_accessor",
+                 fail(runtime::Error::InvalidArgument,
+                      {"expected ", N, " dimensions, the tensor has ", tensor.dim()}));
   }
   if (tensor.element_size() != sizeof(T)) {
     return blame("make_tensor_accessor",

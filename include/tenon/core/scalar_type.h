@@ -56,14 +56,16 @@ namespace detail {
 using own::ScalarType;
 
 /// The same type in the library's own enumeration, and back. c10's numbers differ for Undefined
-/// alone, from version to version.
+/// alone, from version to version. Through int8_t, because a cast to the same type is a warning.
 constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
-  return type == tenon::ScalarType::Undefined ? own::ScalarType::Undefined
-                                              : static_cast<own::ScalarType>(type);
+  return type == tenon::ScalarType::Undefined
+             ? own::ScalarType::Undefined
+             : static_cast<own::ScalarType>(static_cast<int8_t>(type));
 }
 constexpr tenon::ScalarType public_type(own::ScalarType type) noexcept {
-  return type == own::ScalarType::Undefined ? tenon::ScalarType::Undefined
-                                            : static_cast<tenon::ScalarType>(type);
+  return type == own::ScalarType::Undefined
+             ? tenon::ScalarType::Undefined
+             : static_cast<tenon::ScalarType>(static_cast<int8_t>(type));
 }
 
 /// Whether T is the public ScalarType and not the library's own.

@@ -71,7 +71,8 @@ inline Error read_npy_file(const char* path, Draft& draft) noexcept {
   InputFile file;
   TENON_TRY(file.open(path));
   unsigned char preamble[kNpyPreamble];
-  const size_t count = file.size() < kNpyPreamble ? static_cast<size_t>(file.size()) : kNpyPreamble;
+  const size_t count =
+      file.size() < kNpyPreamble ? static_cast<uint32_t>(file.size()) : kNpyPreamble;
   NpyRange text;
   TENON_TRY(file.read(0, preamble, count));
   TENON_TRY(parse_npy_preamble(preamble, count, file.size(), text));

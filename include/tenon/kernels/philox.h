@@ -191,7 +191,7 @@ struct PhiloxKernel {
     Value values[4];
     stream.block(index, words);
     sink.block(words, values, least);
-    std::memcpy(out, values + begin, static_cast<size_t>(end - begin) * sizeof(Value));
+    std::memcpy(out, values + begin, static_cast<uint32_t>(end - begin) * sizeof(Value));
   }
 
   template <class Level>

@@ -27,7 +27,7 @@ TENON_LAZY void random_normals(const WordStream& stream, uint64_t first, int64_t
   constexpr int64_t kSize = sizeof(float);
   constexpr int64_t kInCache = 1536;
   const auto one_of_a_pair = [&](uint64_t element) {
-    alignas(4) char pair[2 * kSize];
+    alignas(4) char pair[2 * sizeof(float)];
     run_philox(stream, element / 2 * 2, 2, pair, WordSink());
     dispatch<NormalKernel<>>(static_cast<char*>(pair), int64_t{2}, mean, stddev);
     std::memcpy(out, pair + element % 2 * kSize, kSize);

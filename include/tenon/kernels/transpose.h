@@ -220,7 +220,7 @@ struct PartKernel {
   TENON_VECTORIZE static void run(Baseline, char* out, int64_t channel_stride, int64_t channels,
                                   const char* in, int64_t count) noexcept {
     const int64_t end = whole(channels, count);
-    for (int64_t i = 0; i < end; i += kLanes) {
+    for (int64_t i = 0; i < end; i += int64_t{kLanes}) {
       Vector<E, 16> v[kCount];
       for (size_t k = 0; k < kCount; ++k) {
         load(v[k], in + i * int64_t{kCount * sizeof(E)} + static_cast<int64_t>(16 * k));
@@ -239,7 +239,7 @@ struct PartKernel {
                                                     int64_t channels, const char* in,
                                                     int64_t count) noexcept {
     const int64_t end = whole(channels, count);
-    for (int64_t i = 0; i < end; i += kLanes) {
+    for (int64_t i = 0; i < end; i += int64_t{kLanes}) {
       Vector<char, 16> v[kCount];
       Vector<char, 16> w[kCount];
       for (size_t k = 0; k < kCount; ++k) {
@@ -281,7 +281,7 @@ struct JoinKernel {
                                                     int64_t channel_stride,
                                                     int64_t count) noexcept {
     const int64_t end = count - count % int64_t{kLanes};
-    for (int64_t i = 0; i < end; i += kLanes) {
+    for (int64_t i = 0; i < end; i += int64_t{kLanes}) {
       Vector<char, 16> v[kCount];
       Vector<char, 16> w[kCount];
       for (size_t k = 0; k < kCount; ++k) {

@@ -89,8 +89,7 @@ class Outputs {
     if (from.unsafeGetTensorImpl() != to.unsafeGetTensorImpl()) {
       const Error error = detail::deliver(from, to);
       if (TENON_UNLIKELY(error != Error::Ok)) {
-        return detail::fail(error,
-                            {"output ", i, ": ", static_cast<const char*>(last_error_message())});
+        return detail::fail(error, {"output ", i, ": ", last_error_message()});
       }
     }
     values_[i] = std::move(to);

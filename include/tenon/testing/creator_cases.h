@@ -178,7 +178,7 @@ inline void from_binary_is_read(Trial& trial) {
   const Dims sizes{3, 5};
   for (ScalarType type : kAllTypes) {
     std::vector<uint8_t> bytes(15 * elementSize(type));
-    Dice dice{static_cast<uint64_t>(elementSize(type))};
+    Dice dice{elementSize(type)};
     for (uint8_t& byte : bytes) {
       byte = static_cast<uint8_t>(dice.between(0, type == ScalarType::Bool ? 1 : 255));
     }
