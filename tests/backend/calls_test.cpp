@@ -143,6 +143,16 @@ TEST_CASE("allocate_from: without memory it says whose, how much, and what the b
   CHECK(backend.live_blocks() == 0);
 }
 
+TEST_CASE("allocate_from: without a state what the backend gave goes back") {
+  MinimalBackend backend("gpu");
+  void* p = &backend;
+  CHECK_RETURNS(Error::OutOfMemory, "backend gpu has no memory for 64 bytes",
+                tenon::detail::allocate_from(backend, nullptr, 64, p));
+  CHECK(p == nullptr);
+  CHECK(backend.calls["allocate"] == 1);
+  CHECK(backend.used() == 0);
+}
+
 TEST_CASE("release_to: once the backend is gone, nothing is given back and nothing breaks") {
   const tests::Reports told;
   tenon::detail::BackendState* state = nullptr;

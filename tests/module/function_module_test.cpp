@@ -196,6 +196,15 @@ TEST_CASE(
                 module.run("forward", {1, 5}));
 }
 
+TEST_CASE("FunctionModule: what is given beside an input that was set is for that run alone") {
+  FunctionModule module([](Span<const EValue> in) { return std::vector<EValue>{in[1]}; });
+  REQUIRE(module.set_input(5, 1) == Error::Ok);
+  const TensorPtr x = pair(1, 2);
+  REQUIRE(module.run("forward", x) == Error::Ok);
+  CHECK(module.get_output()->toInt() == 5);
+  CHECK(x->use_count() == 1);
+}
+
 TEST_CASE("FunctionModule: with an arena everything it keeps is there, and is given back") {
   alignas(64) static unsigned char buffer[1 << 14];
   ArenaBackend arena(buffer, sizeof buffer);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <limits>
 #include <list>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,16 @@ struct SmallBuffer {
   const int32_t* end() const { return elements + count; }
   int32_t elements[8];
   size_t count;
+};
+
+// Gives memory at odd addresses, for bytes.
+template <class T>
+struct OddAllocator {
+  using value_type = T;
+  T* allocate(size_t n) { return std::allocator<T>().allocate(n + 1) + 1; }
+  void deallocate(T* p, size_t n) { std::allocator<T>().deallocate(p - 1, n + 1); }
+  friend bool operator==(OddAllocator, OddAllocator) { return true; }
+  friend bool operator!=(OddAllocator, OddAllocator) { return false; }
 };
 
 }  // namespace
@@ -175,6 +186,14 @@ TEST_CASE("bytes: without a type a vector of bytes is Byte elements") {
 
 TEST_CASE("bytes: one dimension with a type casts element by element") {
   CHECK(values<int32_t>(make_tensor_ptr(Bytes{1, 2, 255}, ScalarType::Int)) == Ints{1, 2, 255});
+}
+
+TEST_CASE("bytes: those that are not aligned for the type are copied, not adopted") {
+  std::vector<uint8_t, OddAllocator<uint8_t>> bytes(8, 1);
+  const auto t = make_tensor_ptr({2}, std::move(bytes), ScalarType::Int);
+  CHECK(tenon::ownership(t) == Ownership::Owned);
+  CHECK(tenon::is_aligned(t, alignof(int32_t)));
+  CHECK(values<int32_t>(t) == Ints{0x01010101, 0x01010101});
 }
 
 TEST_CASE("bytes: with a shape and a type they are reinterpreted, an lvalue through a copy") {

@@ -338,6 +338,12 @@ TEST_CASE("unsqueeze: inserts a dimension of size 1 anywhere, with ATen's stride
   CHECK(dim_order(tenon::unsqueeze(tenon::transpose(t, 0, 1), 1)) == Vector{1, 2, 0});
 }
 
+TEST_CASE("unsqueeze: without elements the strides are those of a dense tensor") {
+  const Tensor t = tenon::unsqueeze(counted({0, 4}), 0);
+  CHECK(sizes(t) == Vector{1, 0, 4});
+  CHECK(strides(t) == Vector{4, 4, 1});
+}
+
 TEST_CASE("unsqueeze: a place out of range is refused, and so is a dimension too many") {
   const Tensor t = counted({2, 3});
   CHECK_ERROR(Error::OutOfBounds,
