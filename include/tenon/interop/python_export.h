@@ -251,8 +251,7 @@ inline PyObject* dlpack_device_method(PyObject* self, PyObject*) noexcept {
     PyErr_Format(PyExc_BufferError, "DLPack has no device %s", toString(device.type()));
     return nullptr;
   }
-  return Py_BuildValue("(ii)", type,
-                       device.is_host_accessible() ? 0 : static_cast<int>(device.index()));
+  return Py_BuildValue("(ii)", type, device.is_host_accessible() ? 0 : device.index());
 }
 
 }  // namespace detail

@@ -206,9 +206,9 @@ class PythonRequest {
     bool complete = add(PythonName::MaxVersion, new_reference(state_.our_version));
     if (TENON_UNLIKELY(device_.has_value())) {
       const Device device = device_.value_or(Device());
-      complete = complete &&
-                 add(PythonName::DlDevice, Py_BuildValue("(ii)", static_cast<int>(device.type()),
-                                                         static_cast<int>(device.index())));
+      complete =
+          complete && add(PythonName::DlDevice,
+                          Py_BuildValue("(ii)", static_cast<int>(device.type()), device.index()));
     }
     if (copy_.has_value()) {
       complete = complete && add(PythonName::Copy, PyBool_FromLong(copy_.value_or(false)));
