@@ -486,7 +486,8 @@ TEST_CASE("reserve: a tensor with gaps keeps its strides and values") {
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
 }
 
-TEST_CASE("reserve: adopted rows with a gap of more than is asked for move as a whole") {
+// In ATen mode the gap is room already.
+TEST_CASE("reserve: adopted rows with a gap of more than is asked for move as a whole", "[plain]") {
   Ints data(1004);
   std::iota(data.begin(), data.end(), 0);
   Calls calls;
