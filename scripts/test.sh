@@ -65,27 +65,31 @@ took() {
 
 # run NAME CMAKE_OPTION...: configures, builds and tests in build/NAME, and adds up the results.
 run() {
-  local name=$1 build=$root/build/$1 output=$root/build/$1/test.log
+  local build=$root/build/$1 what=build/$1 output=$root/build/$1/test.log rc=0
   shift
+  step "building in $what"
   mkdir -p "$build"
   : >"$build/build.log"
   logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "$@"
   logged "$build/build.log" cmake --build "$build"
-  took "built build/$name"
-  local rc=0
+  took "built $what"
   ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error >"$output" 2>&1 || rc=$?
-  # "100% tests passed, 0 tests failed out of 350"; skipped ones count as passed there.
-  local summary total bad left
-  summary=$(grep -E '^[0-9]+% tests passed' "$output") || {
+  # "100% tests passed, 0 tests failed out of 350", the last such line: what a failed test printed may have its own.
+  # Skipped tests count as passed there.
+  local summary bad total left
+  summary=$(grep -E '^[0-9]+% tests passed' "$output" | tail -n 1)
+  if [[ ! $summary =~ ,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+)$ ]]; then
     tail -n 40 "$output" >&2
     fail "ctest did not finish; all of it is in $output"
-  }
-  total=${summary##* }
-  bad=$(echo "$summary" | sed -E 's/.*, ([0-9]+) tests? failed.*/\1/')
-  left=$(grep -cE '\*\*\*Skipped' "$output" || true)
+  fi
+  bad=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+  left=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$output" || true)
   grep -E '\*\*\*Skipped' "$output" >&2 || true
-  if [ "$rc" != 0 ]; then grep -vE ' Passed ' "$output" | tail -n 200 >&2; fi
-  took "tested build/$name: $summary, $left skipped"
+  if [ "$rc" != 0 ]; then
+    grep -vE ' Passed ' "$output" | tail -n 200 >&2
+    [ "$bad" != 0 ] || fail "ctest ended with $rc; all of it is in $output"
+  fi
+  took "tested $what: $summary, $left skipped"
   passed=$((passed + total - bad - left))
   failed=$((failed + bad))
   skipped=$((skipped + left))
@@ -104,17 +108,21 @@ if [ -z "$all" ]; then
 else
   cd "$root"
   partners=${TENON_PARTNERS:-$root/build/partners}
-  log=$root/build/partners.log
+  fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build numpy torch jax >"$log" 2>&1 &
+    scikit_build numpy torch jax >"$fetched" 2>&1 &
   fetching=$!
-  check "formatting" sh -c "git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror"
+  trap 'kill "$fetching" 2>/dev/null' EXIT
+  files=$(git ls-files '*.h' '*.cpp')
+  # shellcheck disable=SC2086 # a list of files
+  check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
   wait "$fetching" || {
-    tail -n 20 "$log" >&2
-    fail "the partners could not be fetched; all of it is in $log"
+    tail -n 20 "$fetched" >&2
+    fail "the partners could not be fetched; all of it is in $fetched"
   }
+  trap - EXIT
   took "partners"
   # So that ccache takes precompiled headers, and serves clones wherever they lie.
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
