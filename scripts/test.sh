@@ -56,11 +56,15 @@ passed=0
 failed=0
 skipped=0
 started=$SECONDS
+spent=0
 
-# took WHAT: says how long it took since the last time this was said.
+# took WHAT: says how long it took since the last time this was said, and in processor time.
 took() {
-  step "$1: $((SECONDS - started)) s"
-  started=$SECONDS
+  local fields now
+  read -r -a fields <"/proc/$$/stat"
+  now=$(((fields[15] + fields[16]) / $(getconf CLK_TCK))) # of the children that ended, system time included
+  step "$1: $((SECONDS - started)) s, $((now - spent)) s of processor time"
+  started=$SECONDS spent=$now
 }
 
 # run NAME CMAKE_OPTION...: configures, builds and tests in build/NAME, and adds up the results.
@@ -124,9 +128,9 @@ else
   }
   trap - EXIT
   took "partners"
-  # So that ccache takes precompiled headers, and serves clones wherever they lie.
+  # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
-    CCACHE_NOHASHDIR=1
+    CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
   options=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   run gcc --preset gcc "${options[@]}"
   check "benchmark programs" python3 tests/benchmark/compare.py build/gcc/tests/benchmark \
