@@ -35,6 +35,5 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenon.pc"
 # A project that contains tenon has its own.
 if(PROJECT_IS_TOP_LEVEL)
   add_custom_target(
-    uninstall COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" -P
-                      "${CMAKE_CURRENT_SOURCE_DIR}/cmake/uninstall.cmake" VERBATIM)
+    uninstall COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/cmake/uninstall.sh" "${CMAKE_BINARY_DIR}" VERBATIM)
 endif()

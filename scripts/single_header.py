@@ -95,14 +95,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", nargs="?", default="tenon.hpp",
                         help="the file to write, tenon.hpp by default; - for standard output")
-    parser.add_argument("--with", dest="names", metavar="NAME,...", default="",
+    parser.add_argument("--with", dest="names", metavar="NAME,...", action="append", default=[],
                         help="further headers: ostream for <tenon/ostream.h>, interop/npy or just npy for "
                              "<tenon/interop/npy.h>")
     arguments = parser.parse_args()
     writer = Writer()
     writer.insert("tenon/tenon.h")
     try:
-        for name in filter(None, arguments.names.split(",")):
+        for name in filter(None, ",".join(arguments.names).replace(" ", "").split(",")):
             writer.insert(find(name))
     except ValueError as error:
         parser.error(str(error))
@@ -115,7 +115,10 @@ def main():
     if arguments.output == "-":
         sys.stdout.write(text)
     else:
-        pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
+        try:
+            pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            parser.error(str(error))
 
 
 if __name__ == "__main__":

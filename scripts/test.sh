@@ -118,26 +118,27 @@ else
     scikit_build numpy torch jax >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
+  # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
+    CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  # Meanwhile, what needs no partner.
   files=$(git ls-files '*.h' '*.cpp')
   # shellcheck disable=SC2086 # a list of files
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
+  run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
   wait "$fetching" || {
     tail -n 20 "$fetched" >&2
     fail "the partners could not be fetched; all of it is in $fetched"
   }
   trap - EXIT
   took "partners"
-  # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
-  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
-    CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-  options=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
   run gcc --preset gcc "${options[@]}"
   check "benchmark programs" python3 tests/benchmark/compare.py build/gcc/tests/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
-  options+=(-DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2")
-  run sanitizers --preset sanitizers "${options[@]}"
-  run native --preset native "${options[@]}"
+  run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"

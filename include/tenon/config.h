@@ -11,6 +11,8 @@
 
 #if !defined(__GNUC__)  // Clang defines it too
 #error "tenon: this compiler is neither GCC nor Clang"
+#elif __cplusplus < 201703L
+#error "tenon: needs C++17 or later, such as -std=c++17"
 #endif
 
 // The one place that states the version: CMake, pkg-config and the docs read these lines.

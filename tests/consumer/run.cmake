@@ -321,6 +321,14 @@ function(mode_uninstall)
   endforeach()
   # A second time there is nothing to do, which is no error.
   run("${CMAKE_COMMAND}" --build "${build}" --target uninstall)
+  # A prefix with what globs, lists and encodings may stumble over; and a foreign file in a folder called tenon.
+  set(to "${SCRATCH}/uninstall/é [1]/tenon/prefix")
+  file(WRITE "${SCRATCH}/uninstall/é [1]/tenon/notes.txt" "mine\n")
+  run("${CMAKE_COMMAND}" --install "${build}" --prefix "${to}")
+  run("${CMAKE_COMMAND}" --build "${build}" --target uninstall)
+  if(EXISTS "${to}/include/tenon" OR NOT EXISTS "${SCRATCH}/uninstall/é [1]/tenon/notes.txt")
+    message(FATAL_ERROR "uninstall from \"${to}\" left tenon's files, or removed another:\n${output}")
+  endif()
 endfunction()
 
 cmake_language(CALL "mode_${MODE}")

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# uninstall.sh BUILD_DIR
+# Removes the files that the last installation from BUILD_DIR wrote, and tenon's folders if that leaves them empty.
+# Honours DESTDIR, as the installation does. In sh, since CMake's lists and globs trip over some characters of paths.
+set -eu
+
+for manifest in "$1"/install_manifest*.txt; do # one for everything, or one for each component
+  [ -e "$manifest" ] || {
+    echo "Nothing to uninstall: $1 has no install_manifest.txt." >&2
+    exit 1
+  }
+  while IFS= read -r file || [ -n "$file" ]; do
+    case $file in
+      /*) ;;
+      *) # CMake splits paths at semicolons
+        echo "$manifest does not list whole paths: $file" >&2
+        exit 1
+        ;;
+    esac
+    path=${DESTDIR:-}$file
+    if [ -e "$path" ] || [ -L "$path" ]; then
+      echo "Removing: $path"
+      rm -f -- "$path"
+    else
+      echo "Not there: $path"
+    fi
+    # Folders on the installed path that are called tenon, or lie in one, are ours. rmdir takes empty ones alone.
+    folder=${file%/*}
+    while case $folder/ in */tenon/*) true ;; *) false ;; esac && rmdir -- "${DESTDIR:-}$folder" 2>/dev/null; do
+      folder=${folder%/*}
+    done
+  done <"$manifest"
+done
