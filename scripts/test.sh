@@ -75,7 +75,7 @@ run() {
   mkdir -p "$build"
   : >"$build/build.log"
   logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "$@"
-  logged "$build/build.log" cmake --build "$build"
+  logged "$build/build.log" cmake --build "$build" --parallel "$(nproc)"
   took "built $what"
   ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error >"$output" 2>&1 || rc=$?
   # "100% tests passed, 0 tests failed out of 350", the last such line: what a failed test printed may have its own.
