@@ -49,13 +49,30 @@ inline Isa& isa() noexcept {
   return level;
 }
 
+/// GCC's AVX code may return with the upper halves of vector registers in use. Until they are
+/// zeroed, SSE code such as exp() runs up to 25 times slower on Intel's processors.
+TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
+#if defined(__x86_64__)
+  asm volatile("vzeroupper" ::
+                   : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__AVX__)
+  asm volatile("vzeroupper" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+#endif
+}
+
 template <class Kernel, class... Args>
 void dispatch(Args... args) noexcept {
 #if TENON_HAS_AVX2
-  if (isa() >= Isa::Avx512) return Kernel::run(Avx512(), args...);
-  if (isa() >= Isa::Avx2) return Kernel::run(Avx2(), args...);
+  if (isa() >= Isa::Avx2) {
+    isa() == Isa::Avx512 ? Kernel::run(Avx512(), args...) : Kernel::run(Avx2(), args...);
+    return clear_upper_halves();
+  }
 #endif
   Kernel::run(Baseline(), args...);
+#if defined(__AVX__)  // as with -march=native
+  clear_upper_halves();
+#endif
 }
 
 }  // namespace detail
