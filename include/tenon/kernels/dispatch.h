@@ -8,7 +8,10 @@
 // memory, which AVX2 saturates.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include "tenon/config.h"
 
@@ -43,19 +46,49 @@ inline Isa detect_isa() noexcept {
   return Isa::Baseline;
 }
 
+/// The best set that the processor has and TENON_ISA in the environment allows: "baseline", "avx2" or
+/// "avx512"; any other value allows all.
+inline Isa choose_isa() noexcept {
+  const Isa best = detect_isa();
+#if TENON_HAS_AVX2
+  const char* const limit = std::getenv("TENON_ISA");
+  if (limit == nullptr) return best;
+  if (std::strcmp(limit, "baseline") == 0) return Isa::Baseline;
+  if (std::strcmp(limit, "avx2") == 0 && best > Isa::Avx2) return Isa::Avx2;
+#endif
+  return best;
+}
+
 /// The set in use. Tests lower it, before they start threads.
 inline Isa& isa() noexcept {
-  static Isa level = detect_isa();
+  static Isa level = choose_isa();
   return level;
+}
+
+/// GCC's AVX code may return with the upper halves of vector registers in use. Until they are
+/// zeroed, SSE code such as exp() is many times slower on some processors.
+TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
+#if defined(__x86_64__)
+  asm volatile("vzeroupper" ::
+                   : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__AVX__)
+  asm volatile("vzeroupper" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+#endif
 }
 
 template <class Kernel, class... Args>
 void dispatch(Args... args) noexcept {
 #if TENON_HAS_AVX2
-  if (isa() >= Isa::Avx512) return Kernel::run(Avx512(), args...);
-  if (isa() >= Isa::Avx2) return Kernel::run(Avx2(), args...);
+  if (isa() >= Isa::Avx2) {
+    isa() == Isa::Avx512 ? Kernel::run(Avx512(), args...) : Kernel::run(Avx2(), args...);
+    return clear_upper_halves();
+  }
 #endif
   Kernel::run(Baseline(), args...);
+#if defined(__AVX__)  // as with -march=native
+  clear_upper_halves();
+#endif
 }
 
 }  // namespace detail

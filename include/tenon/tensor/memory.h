@@ -28,8 +28,9 @@ struct NewMemory {
   Deleter release;
 };
 
+/// For a tensor that grows, which leaves room for more.
 inline Error allocate_on_host(size_t nbytes, NewMemory& memory) noexcept {
-  const Allocation block = allocate(nbytes);
+  const Allocation block = allocate(nbytes, true);
   if (TENON_UNLIKELY(block.base == nullptr)) {
     return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
   }
