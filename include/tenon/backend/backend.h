@@ -172,6 +172,7 @@ class TENON_EXPORT Backend {
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   bool is_registered_ = false;
   bool is_host_heap_ = false;
+  bool is_expr_ = false;  // of the class ExprBackend
 };
 
 namespace detail {
@@ -195,6 +196,7 @@ struct BackendAccess {
   static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
   /// Whether its memory is what tensors have anyway.
   static bool& is_host_heap(Backend& backend) noexcept { return backend.is_host_heap_; }
+  static bool& is_expr(Backend& backend) noexcept { return backend.is_expr_; }
 };
 
 /// The state of a backend, with what never changes filled in; null where there is none.
