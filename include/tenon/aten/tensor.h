@@ -156,7 +156,8 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
     made.data = memory == nullptr ? nullptr : memory + offset;
     made.backend = backend_of_storage(storage);
     if (TENON_UNLIKELY(made.backend != nullptr)) {
-      made.opaque = made.backend->backend == nullptr || made.backend->backend->is_opaque();
+      Backend* const backend = made.backend->find();
+      made.opaque = backend == nullptr || backend->is_opaque();
     }
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;
