@@ -39,13 +39,21 @@
 #endif
 
 // The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
-// version), library modes, and code built with and without exceptions, whose functions differ.
-#define TENON_DETAIL_JOIN_(a, b, c) v##a##b##c
-#define TENON_DETAIL_JOIN(a, b, c) TENON_DETAIL_JOIN_(a, b, c)
+// version; before 1.0 the minor one too), library modes, and code built with and without exceptions,
+// whose functions differ.
 #if TENON_HAS_EXCEPTIONS
-#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, TENON_MODE_NAME, )
+#define TENON_EXCEPTIONS_NAME
 #else
-#define TENON_ABI_NAMESPACE TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, TENON_MODE_NAME, _noexcept)
+#define TENON_EXCEPTIONS_NAME _noexcept
+#endif
+#define TENON_DETAIL_JOIN_(a, b, c, d) v##a##b##c##d
+#define TENON_DETAIL_JOIN(a, b, c, d) TENON_DETAIL_JOIN_(a, b, c, d)
+#if TENON_VERSION_MAJOR == 0
+#define TENON_ABI_NAMESPACE \
+  TENON_DETAIL_JOIN(0_, TENON_VERSION_MINOR, TENON_MODE_NAME, TENON_EXCEPTIONS_NAME)
+#else
+#define TENON_ABI_NAMESPACE \
+  TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, , TENON_MODE_NAME, TENON_EXCEPTIONS_NAME)
 #endif
 #define TENON_BEGIN_NAMESPACE \
   namespace tenon {           \
@@ -131,7 +139,14 @@
 // compiled in one file.
 #define TENON_LAZY_KERNEL template <class = void>
 
-// What must be one object in a program of several shared libraries, however they hide their symbols.
+// Identity in a process of several shared libraries. A library that hides its symbols has its own copy
+// of every function, constant and static variable here. Hence:
+// - What has to be one object is a static variable of a TENON_EXPORT function: the registry, the host's
+//   backend, the default backend and generator, error texts, the failure handler. (Clang makes one for
+//   each library that is opened with RTLD_LOCAL; GCC one in all.)
+// - Types are told apart by a value or a name, never by the address of a constant or a function.
+// - Everything else may be there several times. tests/structure/check_headers.py lists which static
+//   variables are.
 #define TENON_EXPORT __attribute__((visibility("default")))
 
 // The system's random bits, by the one function that Linux, macOS and the BSDs have for it.

@@ -3,16 +3,61 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include "backend/helpers.h"
 #include "backend/pool_helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 
 using namespace tenon;
+using tenon::detail::PoolClass;
 using tests::contains;
 using tests::Source;
+
+TEST_CASE("pool classes: four to each doubling, from 64 bytes") {
+  const size_t expected[] = {64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640};
+  for (size_t i = 0; i < 14; ++i) {
+    CHECK(PoolClass::nbytes_of(i) == expected[i]);
+    CHECK(PoolClass::of(expected[i]).index == i);
+    CHECK(PoolClass::of(expected[i]).nbytes == expected[i]);
+    CHECK(PoolClass::of(expected[i] + 1).index == i + 1);
+  }
+  CHECK(PoolClass::of(1).nbytes == 64);
+  CHECK(PoolClass::of(330).nbytes == 384);
+  CHECK(PoolClass::of(4096).nbytes == 4096);
+  CHECK(PoolClass::of(4097).nbytes == 5120);
+  CHECK(PoolClass::of(1000000).nbytes == 1048576);
+}
+
+TEST_CASE("pool classes: each number of bytes is in the smallest class that holds it") {
+  for (size_t n = 1; n <= 5000; ++n) {
+    size_t i = 0;
+    while (PoolClass::nbytes_of(i) < n) ++i;
+    const PoolClass size = PoolClass::of(n);
+    REQUIRE(size.index == i);
+    REQUIRE(size.nbytes == PoolClass::nbytes_of(i));
+  }
+}
+
+TEST_CASE("pool classes: above 64 bytes less than a quarter is added") {
+  for (size_t n = 65; n < 200000; n += 7) {
+    const size_t nbytes = PoolClass::of(n).nbytes;
+    REQUIRE(nbytes >= n);
+    REQUIRE(nbytes * 4 < n * 5);
+  }
+}
+
+TEST_CASE("pool classes: the largest number of bytes is in the last class, and none overflows") {
+  CHECK(PoolClass::of(PoolClass::kLargest).index == PoolClass::kCount - 1);
+  CHECK(PoolClass::of(PoolClass::kLargest).nbytes == size_t{PTRDIFF_MAX} + 1);
+  for (size_t i = 1; i < PoolClass::kCount; ++i) {
+    REQUIRE(PoolClass::nbytes_of(i) > PoolClass::nbytes_of(i - 1));
+    REQUIRE(PoolClass::of(PoolClass::nbytes_of(i - 1)).index == i - 1);
+  }
+}
 
 TEST_CASE("pool: it is the backend behind it, under the name pool") {
   Source source, device(true);
@@ -68,7 +113,7 @@ TEST_CASE("pool: the statistics count blocks and rounded bytes") {
   Source source;
   PoolBackend pool(source);
   void* const a = pool.allocate(1000, 64);    // 1024
-  void* const b = pool.allocate(100000, 64);  // 114688, more than a thread keeps for itself
+  void* const b = pool.allocate(100000, 64);  // 114688
   PoolStatistics is = pool.statistics();
   CHECK(is.misses == 2);
   CHECK(is.hits == 0);
@@ -326,4 +371,18 @@ TEST_CASE("pool: over the heap, metadata stays there") {
   CpuBackend cpu;
   PoolBackend pool(cpu);
   CHECK(pool.metadata_backend() == nullptr);
+}
+
+TEST_CASE("pool: its end does not touch the memory of a backend that is gone") {
+  const tests::Reports told;
+  auto bytes = std::make_unique<char[]>(8192);
+  auto arena = std::make_unique<ArenaBackend>(bytes.get(), 8192);
+  {
+    PoolBackend pool(*arena);
+    pool.deallocate(pool.allocate(400, 64), 400);
+    arena.reset();
+    bytes.reset();  // AddressSanitizer would tell
+    CHECK(told.count() == 1);
+  }
+  CHECK(told.count() == 1);
 }

@@ -2,6 +2,7 @@
 #include "tenon/backend/wrapper.h"
 
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "backend/helpers.h"
@@ -90,4 +91,34 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it") {
   tenon::detail::release_to(tenon::detail::BackendAccess::state(wrapper), p, 8);
   CHECK(wrapper.live_blocks() == 0);
   CHECK(inner.used() == 0);
+}
+
+TEST_CASE("WrapperBackend: it does not count as a block of the inner one's") {
+  const tests::Reports told;
+  {
+    CountingBackend inner;
+    Wrapper wrapper(inner);
+    CHECK(inner.live_blocks() == 0);
+  }
+  CHECK(told.count() == 0);
+}
+
+TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not called again") {
+  const tests::Reports told;
+  auto inner = std::make_unique<CountingBackend>();
+  Wrapper middle(*inner);
+  Wrapper outer(static_cast<tenon::Backend&>(middle));
+  void* p = nullptr;
+  tenon::detail::BackendState* const state = tenon::detail::known_state(outer);
+  REQUIRE(tenon::detail::allocate_from(outer, state, 8, p) == Error::Ok);
+  CHECK(state->find() == &outer);
+  inner.reset();
+  CHECK(told.count() == 1);
+  CHECK(told.last() ==
+        "InUse: backend counting was destroyed before one that wraps it; what that one has stays "
+        "allocated");
+  CHECK(state->find() == nullptr);
+  tenon::detail::release_to(state, p, 8);  // AddressSanitizer would tell
+  CHECK(outer.live_blocks() == 0);
+  CHECK(told.count() == 1);
 }

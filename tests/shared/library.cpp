@@ -2,6 +2,7 @@
 // Either library: LIBRARY is its name.
 #include "library.h"
 
+#include <tenon/backend/expr.h>
 #include <tenon/tenon.h>
 
 #include <cstdlib>
@@ -69,5 +70,17 @@ const void* current() { return &tenon::default_backend(); }
 const char* message() { return tenon::last_error_message(); }
 
 void keep_tensor() { kept = tenon::zeros({4}, *held.backend); }
+
+void make_template(void* tensor) {
+  *static_cast<tenon::TensorPtr*>(tensor) =
+      tenon::make_template({2, 3}, tenon::ScalarType::Float, {"n", "c"});
+}
+
+void make_expression(void* tensor) {
+  static tenon::ExprBackend backend;
+  *static_cast<tenon::TensorPtr*>(tensor) = tenon::ones({2, 3}, backend);
+}
+
+void fail() { tenon::zeros({-1}); }
 
 }  // namespace LIBRARY

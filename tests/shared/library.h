@@ -24,6 +24,12 @@
   SHARED_EXPORT const char* message();                                            \
   /* Makes a tensor of that library's that is dropped with its static objects. */ \
   SHARED_EXPORT void keep_tensor();                                               \
+  /* Each puts a tensor made there into a tenon::TensorPtr. */                    \
+  SHARED_EXPORT void make_template(void* tensor);                                 \
+  SHARED_EXPORT void make_expression(void* tensor);                               \
+  /* Throws that library's tenon::Exception. */                                   \
+  SHARED_EXPORT void fail();                                                      \
   }
 SHARED_DECLARE(first)
 SHARED_DECLARE(second)
+SHARED_DECLARE(newer)

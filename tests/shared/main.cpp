@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The program: a thread's generator, its last error, its default backend and the registry of backends
-// are one object each, from wherever they are asked for.
+// are one object each, from wherever they are asked for; what a library has made is known for what it
+// is; and a library with a tenon of another version keeps to itself.
 #include <cstring>
 #include <thread>
 
+#include <tenon/backend/expr.h>
 #include <tenon/tenon.h>
+#include <tenon/tensor/expression.h>
 
 #include "../odr/check.h"
 #include "library.h"
@@ -58,12 +61,41 @@ static void check_registry() {
   second::keep_tensor();
 }
 
+static void check_types() {
+  tenon::TensorPtr t;
+  first::make_template(&t);
+  ODR_CHECK(tenon::dim_names(t).size() == 2);
+  second::make_expression(&t);
+  ODR_CHECK(tenon::to_string(*tenon::expression(t)) == "Constant(1) Float {2, 3}");
+  t = nullptr;
+  bool caught = false;
+  try {
+    second::fail();
+  } catch (const tenon::Exception& e) {
+    caught = e.error() == tenon::Error::InvalidArgument;
+  }
+  ODR_CHECK(caught);
+}
+
+static void check_other_version() {
+  tenon::manual_seed(3);
+  newer::seed(4);
+  ODR_CHECK(newer::generator() != &tenon::default_generator());
+  ODR_CHECK(tenon::default_generator().seed() == 3);
+  newer::register_device(1);
+  ODR_CHECK(first::find(1) == nullptr);
+  newer::unregister_device();
+  ODR_CHECK(newer::current() != &tenon::default_backend());
+}
+
 static int reports = 0;
 static tenon::TensorPtr late_tensor;  // dropped after main(), maybe after the backend
 
 int main() {
   tenon::set_failure_handler([](tenon::Error, const char*) noexcept { ++reports; });
   check_registry();
+  check_types();
+  check_other_version();
   late_tensor = tenon::zeros({3}, tenon::backend_for(tenon::Device(tenon::DeviceType::ExtDev, 2)));
   const void* const here = generator();
   check_sequence();

@@ -8,6 +8,8 @@ usage: check_headers.py CHECK REPOSITORY
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python
   form    every header begins with the licence line and has #pragma once before any code
+  statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
+          DUPLICATES, because it may be there once for each shared library
 Prints one line for each fault and exits with 1 if there is one.
 """
 
@@ -21,8 +23,25 @@ LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "modul
 
 ATEN_LAYERS = {"tensor.h": "tensor", "draft.h": "tensor", "random.h": "tensor"}  # the others: core
 
+# By the header and the variable's name, with what makes several of them right; see config.h.
+DUPLICATES = {
+    ("tenon/aten/draft.h", "cpu"): "a constant",
+    ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
+    ("tenon/interop/python_gil.h", "depth"): "of calls into this library",
+    ("tenon/interop/python_state.h", "last"): "each library has a Python type of its own",
+    ("tenon/interop/python_type.h", "api"): "a table of that type",
+    ("tenon/interop/python_type.h", "attributes"): "a table of that type",
+    ("tenon/interop/python_type.h", "doc"): "a text of that type",
+    ("tenon/interop/python_type.h", "members"): "a table of that type",
+    ("tenon/interop/python_type.h", "methods"): "a table of that type",
+    ("tenon/kernels/dispatch.h", "level"): "the processor has the same in all",
+}
+
 LICENCE = "// SPDX-License-Identifier: MIT"
 INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
+# What "static" or "inline" and a type without a parenthesis lead up to: a variable's name.
+VARIABLE = re.compile(r"(?:\bstatic|^\s*(?:TENON_EXPORT )?inline)\s+(?!constexpr\b|namespace\b)"
+                      r"(?:[\w:<>,*&]+\s+)+[*&]*(\w+)\s*[=;{\[]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -133,8 +152,26 @@ def check_form(headers):
             yield f"{header}: #pragma once does not come before the code"
 
 
+def check_statics(headers):
+    """Yields variables that each shared library may have its own of, and duplicates that are gone."""
+    left = {key for key in DUPLICATES if key[0] in headers}
+    for header, text in headers.items():
+        function = ""
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if re.match(r"\w", line):
+                function = line
+            match = VARIABLE.search(line)
+            key = (header, match.group(1)) if match else None
+            if match and key not in DUPLICATES and not function.startswith("TENON_EXPORT"):
+                yield (f"{header}:{number}: each shared library has its own {match.group(1)}: have it "
+                       "in a TENON_EXPORT function, or list it in DUPLICATES and say why it may be")
+            left.discard(key)
+    for header, name in sorted(left):
+        yield f"{header}: there is no {name}, which DUPLICATES lists"
+
+
 def main(arguments):
-    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form"):
+    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics"):
         print(__doc__, file=sys.stderr)
         return 2
     check, repository = arguments
@@ -144,7 +181,8 @@ def main(arguments):
         return 1
     faults = list({"layers": lambda: check_layers(headers),
                    "tests": lambda: check_tests(headers, repository),
-                   "form": lambda: check_form(headers)}[check]())
+                   "form": lambda: check_form(headers),
+                   "statics": lambda: check_statics(headers)}[check]())
     for fault in faults:
         print(fault)
     print(f"{len(headers)} headers, {len(faults)} faults")

@@ -95,5 +95,33 @@ class Form(unittest.TestCase):
             self.assertEqual(len(list(check_headers.check_form({"tenon/core/a.h": text}))), 1, text)
 
 
+class Statics(unittest.TestCase):
+    def faults(self, text, header="tenon/core/a.h"):
+        return list(check_headers.check_statics({header: text}))
+
+    def test_exported_ones_functions_and_constants_pass(self):
+        self.assertEqual(self.faults("TENON_EXPORT inline int& count() noexcept {\n"
+                                     "  static TENON_THREAD_LOCAL int count = 0;\n"
+                                     "  return count;\n}\n"
+                                     "inline int twice(int x) {\n  static constexpr int kTwo = 2;\n}\n"
+                                     "struct S {\n  static int f(int x) noexcept { return x; }\n};\n"
+                                     "inline constexpr int kOne = 1;\n"
+                                     "// static int x = 0;\n"), [])
+
+    def test_others_are_faults(self):
+        for variable in ("static int x = 0;", "static std::atomic<int> x{0};", "inline int x = 0;",
+                         "alignas(8) static unsigned char x[8];", "static A* const x = f();",
+                         "static thread_local A x;", "static const A x{1};"):
+            with self.subTest(variable):
+                faults = self.faults("inline int f() {\n}\n" + variable)
+                self.assertEqual(len(faults), 1)
+                self.assertIn("a.h:3: each shared library has its own x", faults[0])
+
+    def test_a_listed_one_passes_and_has_to_be_there(self):
+        header = "tenon/kernels/dispatch.h"
+        self.assertEqual(self.faults("  static Isa level = detect_isa();\n", header), [])
+        self.assertEqual(self.faults("", header), [f"{header}: there is no level, which DUPLICATES lists"])
+
+
 if __name__ == "__main__":
     unittest.main()

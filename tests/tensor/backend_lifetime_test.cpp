@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Backends that go before their tensors, that have no memory, and whose tensors grow.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/pool.h"
+#include "tenon/backend/tracking.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/backend.h"
@@ -57,6 +60,23 @@ TEST_CASE("lifetime: a backend that goes before its tensors says so once, with t
   a.reset();
   view = Tensor();
   b.reset();
+  CHECK(told.count() == 1);
+}
+
+TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so, and no more") {
+  const Reports told;
+  auto backend = std::make_unique<MinimalBackend>("gpu");
+  tenon::PoolBackend pool(*backend);
+  tenon::TrackingBackend tracking(pool);
+  TensorPtr t = tenon::zeros({2, 3}, tracking);
+  tenon::zeros({400}, tracking);  // kept by the pool
+  backend.reset();
+  CHECK(told.count() == 1);
+  CHECK(tests::contains(told.last(), "backend gpu was destroyed before one that wraps it"));
+  CHECK_RETURNS(Error::InvalidState,
+                "the tensor is in memory of backend tracking, whose own backend was destroyed",
+                tenon::fill_(t, 1));
+  t.reset();
   CHECK(told.count() == 1);
 }
 

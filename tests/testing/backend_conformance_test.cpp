@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/testing/backend_conformance.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <functional>
 #include <memory_resource>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -108,7 +112,9 @@ TEST_CASE("conformance: TemplateBackend") {
 
 TEST_CASE("conformance: ExprBackend") {
   ExprBackend backend;
-  run_all(backend);
+  BackendTraits traits;
+  traits.reuses_addresses = false;
+  run_all(backend, traits);
 }
 
 TEST_CASE("conformance: memory that faults when the host touches it") {
@@ -153,8 +159,10 @@ TEST_CASE("conformance: memory of another device that the host reaches") {
 
 TEST_CASE("conformance: a backend that copies later") {
   struct Later final : HonestBackend {
+    std::mutex mutex;
     std::vector<std::function<void()>> begun;
     void finish() {
+      const std::lock_guard<std::mutex> lock(mutex);
       for (const auto& work : begun) work();
       begun.clear();
     }
@@ -171,6 +179,7 @@ TEST_CASE("conformance: a backend that copies later") {
       return HonestBackend::copy_to_host(dst, src, nbytes);
     }
     Error copy_within(void* dst, const void* src, size_t nbytes) override {
+      const std::lock_guard<std::mutex> lock(mutex);
       begun.push_back([=] { std::memcpy(dst, src, nbytes); });
       return Error::Ok;
     }
@@ -218,6 +227,35 @@ TEST_CASE("conformance: check_backend runs all cases") {
   const Report report = tenon::testing::check_backend(backend);
   CHECK(report.ok());
   CHECK(report.text().empty());
+}
+
+TEST_CASE("conformance: check_backend names a case before it runs") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    struct Ends final : HonestBackend {
+      Error copy_within(void*, const void*, size_t) override { ::_exit(3); }
+    } backend;
+    ::dup2(ends[1], 2);
+    static_cast<void>(tenon::testing::check_backend(backend));
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char piece[512];
+  for (ssize_t n = 0; (n = ::read(ends[0], piece, sizeof piece)) > 0;) {
+    text.append(piece, static_cast<size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 3);
+  const std::string last = "backend honest: copy_within copies bytes\n";
+  INFO(text);
+  REQUIRE(text.size() > last.size());
+  CHECK(text.substr(text.size() - last.size()) == last);
 }
 
 TEST_CASE("conformance: a backend of the device template has cases of its own") {

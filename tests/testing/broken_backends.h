@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "support/catch.h"
@@ -34,6 +35,7 @@ class HonestBackend : public tenon::Backend {
   bool is_opaque() const noexcept override { return true; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (nbytes > kLimit - used_ || alignment > kLimit) return nullptr;
     const size_t room = nbytes + alignment + 2 * kMargin;
     void* const base = std::malloc(room);
@@ -46,6 +48,7 @@ class HonestBackend : public tenon::Backend {
     return reinterpret_cast<void*>(address);
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = blocks_.find(reinterpret_cast<uintptr_t>(p));
     used_ -= nbytes;
     std::free(found->second);
@@ -116,6 +119,7 @@ class HonestBackend : public tenon::Backend {
  private:
   static constexpr size_t kLimit = size_t{64} << 20;
   static constexpr size_t kMargin = 4096;  // on both sides, for those that miss a block
+  std::mutex mutex_;
   size_t used_ = 0;
   std::map<uintptr_t, void*> blocks_;
 };

@@ -2,8 +2,12 @@
 // Each backend here is wrong in one place; the case that is there for it says so.
 #include "tenon/testing/memory_cases.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "support/catch.h"
 #include "testing/broken_backends.h"
@@ -18,6 +22,7 @@ TEST_CASE("memory_cases: a backend that is right passes") {
   CHECK_PASSES(HonestBackend, blocks_are_apart);
   CHECK_PASSES(HonestBackend, too_much_is_refused);
   CHECK_PASSES(HonestBackend, memory_comes_back);
+  CHECK_PASSES(HonestBackend, threads_are_apart);
   CHECK_PASSES(HonestBackend, bytes_go_there_and_back);
   CHECK_PASSES(HonestBackend, host_memory_is_respected);
   CHECK_PASSES(HonestBackend, bytes_move_within);
@@ -38,6 +43,18 @@ TEST_CASE("memory_cases: found: an alignment that is forgotten") {
     void* allocate(size_t nbytes, size_t) noexcept override {
       return HonestBackend::allocate(nbytes, 16);
     }
+  };
+  CHECK_FOUND("expected a multiple of ", Broken, alignments_are_kept);
+}
+
+TEST_CASE("memory_cases: found: an alignment that only the first block has") {
+  struct Broken final : HonestBackend {
+    unsigned char memory[1 << 20];
+    size_t at = (uintptr_t{0} - reinterpret_cast<uintptr_t>(memory)) % 4096;
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      return memory + std::exchange(at, at + nbytes);
+    }
+    void deallocate(void*, size_t nbytes) noexcept override { at -= nbytes; }
   };
   CHECK_FOUND("expected a multiple of ", Broken, alignments_are_kept);
 }
@@ -83,6 +100,58 @@ TEST_CASE("memory_cases: found: memory that is never released") {
     void deallocate(void*, size_t) noexcept override {}
   };
   CHECK_FOUND("found no memory, after 8 times", Broken, memory_comes_back);
+}
+
+TEST_CASE("memory_cases: found: memory that is never released, though there is much of it") {
+  struct Broken : HonestBackend {
+    char* next = reinterpret_cast<char*>(size_t{1} << 40);
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      return std::exchange(next, next + nbytes);
+    }
+    void deallocate(void*, size_t) noexcept override {}
+  };
+  CHECK_FOUND("expected memory that was released to be given again", Broken, memory_comes_back);
+  Broken backend;
+  BackendTraits traits;
+  traits.reuses_addresses = false;
+  Report report;
+  Trial trial(backend, traits, report);
+  memory_comes_back(trial);
+  CHECK(report.ok());
+}
+
+namespace {
+/// Hands out the blocks of a list, one after another, without a lock. It waits where the race is, since
+/// a test cannot wait for the race.
+struct Unlocked final : HonestBackend {
+  std::vector<unsigned char> memory = std::vector<unsigned char>(8192 * 1024 + 64);
+  std::atomic<size_t> next{0};
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    if (nbytes > 1024 || alignment > 64) return nullptr;
+    const size_t taken = next;
+    std::this_thread::yield();
+    next = taken + 1;
+    const uintptr_t first = (reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64;
+    return reinterpret_cast<void*>(first + taken % 8192 * 1024);
+  }
+  void deallocate(void*, size_t) noexcept override {}
+};
+}  // namespace
+
+TEST_CASE("memory_cases: found: a backend without a lock") {
+  CHECK_FOUND("two threads at once: expected in a block what its thread wrote", Unlocked,
+              threads_are_apart);
+}
+
+TEST_CASE("memory_cases: a backend for one thread is not asked by two") {
+  alignas(64) static unsigned char buffer[1 << 16];
+  static ArenaBackend arena(buffer, sizeof buffer);
+  struct Wrapper final : WrapperBackend {
+    Wrapper() : WrapperBackend(arena) {}
+    const char* name() const noexcept override { return "wrapper"; }
+  };
+  CHECK_PASSES(Wrapper, threads_are_apart);
+  CHECK(arena.high_water() == 0);
 }
 
 TEST_CASE("memory_cases: found: a copy that is a byte short") {

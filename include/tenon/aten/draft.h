@@ -103,7 +103,7 @@ class Draft {
     if (fields_.block != nullptr) {
       return {data, std::exchange(fields_.block, nullptr), &release_block, device};
     }
-    if (deleter != nullptr) return {data, deleter, &release_deleter, device};
+    if (deleter != nullptr) return {data, deleter, release_deleter(), device};
     return {data, device};
   }
 
@@ -144,7 +144,7 @@ class Draft {
   }
 
   Error make_impl() {
-    static const c10::Device cpu(c10::DeviceType::CPU);
+    static const c10::Device cpu{c10::DeviceType::CPU};
     c10::Device device = cpu;
     c10::DispatchKey key = c10::DispatchKey::CPU;
     if (TENON_UNLIKELY(!fields_.device.is_cpu())) {
@@ -327,7 +327,7 @@ inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) n
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
   const c10::Storage& storage = tensor.impl->unsafe_storage();
   storage.set_data_ptr_noswap(
-      c10::DataPtr(memory.data, memory.release.release(), &release_deleter, storage.device()));
+      c10::DataPtr(memory.data, memory.release.release(), release_deleter(), storage.device()));
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
   if (ManagedImpl* const managed = as_managed(tensor.impl)) {
@@ -355,8 +355,8 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   if (fields(tensor).ownership == Ownership::View) return nullptr;
   const c10::DataPtr& data = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage().data_ptr();
-  return data.get_deleter() == &release_deleter ? static_cast<Deleter*>(data.get_context())
-                                                : nullptr;
+  return data.get_deleter() == release_deleter() ? static_cast<Deleter*>(data.get_context())
+                                                 : nullptr;
 }
 
 /// Whether others would lose memory that the tensor lets go of: who shares the storage.

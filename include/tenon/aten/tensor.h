@@ -65,14 +65,18 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   bool deallocated = false;
 };
 
-/// Releases what make_storage() has put into a DataPtr.
-inline void release_deleter(void* deleter) { delete static_cast<Deleter*>(deleter); }
+/// Releases what make_storage() has put into a DataPtr, which is known by it: the same function for
+/// all shared libraries.
+TENON_EXPORT inline c10::DeleterFnPtr& release_deleter() noexcept {
+  static c10::DeleterFnPtr function = [](void* deleter) { delete static_cast<Deleter*>(deleter); };
+  return function;
+}
 
 /// The backend whose memory a storage holds, as far as it holds a deleter of tenon's that says so:
 /// thus views of ATen's own know it too.
 inline BackendState* backend_of_storage(const c10::Storage& storage) noexcept {
   const c10::DataPtr& data = storage.data_ptr();
-  if (data.get_deleter() != &release_deleter) return nullptr;
+  if (data.get_deleter() != release_deleter()) return nullptr;
   auto* const deleter = static_cast<Deleter*>(data.get_context());
   DeleterChain* const chain = deleter->target<DeleterChain>();
   const ReleaseToBackend* const release =
@@ -152,7 +156,8 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
     made.data = memory == nullptr ? nullptr : memory + offset;
     made.backend = backend_of_storage(storage);
     if (TENON_UNLIKELY(made.backend != nullptr)) {
-      made.opaque = made.backend->backend == nullptr || made.backend->backend->is_opaque();
+      Backend* const backend = made.backend->find();
+      made.opaque = backend == nullptr || backend->is_opaque();
     }
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tenon/backend/options.h"
 #include "tenon/config.h"
@@ -28,7 +29,7 @@ namespace detail {
 /// destroyed later than its backend finds out.
 struct BackendState {
   Backend* backend;         // null once it is gone
-  AtomicCount users;        // the backend itself, and each block of memory that it gave
+  AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
   bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
@@ -38,11 +39,20 @@ struct BackendState {
   SpinLock lock;  // for who asks
   Device device;
   BackendState* metadata = nullptr;  // of metadata_backend()
+  BackendState* inner = nullptr;     // of the backend that this one wraps
+  AtomicCount wrappers;              // backends that wrap this one
   char name[28] = {};                // of a backend that is gone
 
   void add() noexcept { one_thread ? static_cast<void>(++count) : users.add(); }
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
   int32_t get() const noexcept { return one_thread ? count : users.get(); }
+
+  /// The backend; null once it is gone, or one that it wraps.
+  Backend* find() const noexcept {
+    const BackendState* at = this;
+    while (at->backend != nullptr && at->inner != nullptr) at = at->inner;
+    return at->backend == nullptr ? nullptr : backend;
+  }
 };
 
 struct BackendAccess;
@@ -147,7 +157,7 @@ class TENON_EXPORT Backend {
 
   /// Memory blocks of this backend that tensors hold, those of their metadata included.
   int64_t live_blocks() const noexcept {
-    return state_ == nullptr ? 0 : static_cast<int64_t>(state_->get()) - 1;
+    return state_ == nullptr ? 0 : int64_t{state_->get()} - 1 - state_->wrappers.get();
   }
 
  protected:
@@ -172,6 +182,7 @@ class TENON_EXPORT Backend {
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   bool is_registered_ = false;
   bool is_host_heap_ = false;
+  bool is_expr_ = false;  // of the class ExprBackend
 };
 
 namespace detail {
@@ -195,6 +206,7 @@ struct BackendAccess {
   static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
   /// Whether its memory is what tensors have anyway.
   static bool& is_host_heap(Backend& backend) noexcept { return backend.is_host_heap_; }
+  static bool& is_expr(Backend& backend) noexcept { return backend.is_expr_; }
 };
 
 /// The state of a backend, with what never changes filled in; null where there is none.
@@ -229,6 +241,16 @@ inline void drop_state(BackendState* state) noexcept {
   if (state->remove() == 0 && state->on_heap) std::free(state);
 }
 
+/// Has the state of a wrapper know the backend that it wraps.
+inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
+  BackendState* const state = BackendAccess::state(wrapper);
+  if (state == nullptr) return;
+  state->inner = known_state(inner);
+  if (state->inner == nullptr) return;
+  state->inner->add();
+  state->inner->wrappers.add();
+}
+
 }  // namespace detail
 
 inline Backend::Backend(void* place, bool one_thread) noexcept {
@@ -248,6 +270,15 @@ inline Backend::~Backend() {
                    {"backend ", static_cast<const char*>(state_->name), " was destroyed while ",
                     left, left == 1 ? " block of its memory is" : " blocks of its memory are",
                     " in use; what is left stays allocated"});
+  }
+  if (state_->wrappers.any()) {
+    detail::report(Error::InUse,
+                   {"backend ", static_cast<const char*>(state_->name),
+                    " was destroyed before one that wraps it; what that one has stays allocated"});
+  }
+  if (detail::BackendState* const inner = std::exchange(state_->inner, nullptr)) {
+    inner->wrappers.remove();
+    detail::drop_state(inner);
   }
   detail::drop_state(state_);
 }

@@ -115,9 +115,11 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
   return Error::Ok;
 }
 
-/// Gives it back. When the backend is gone, so is the way to do that: then it stays allocated.
+/// Gives it back. When the backend is gone, or one that it wraps, so is the way to do that: then it
+/// stays allocated.
 inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept {
-  if (data != nullptr && state->backend != nullptr) state->backend->deallocate(data, nbytes);
+  Backend* const backend = data == nullptr ? nullptr : state->find();
+  if (backend != nullptr) backend->deallocate(data, nbytes);
   drop_state(state);
 }
 

@@ -40,12 +40,9 @@ TENON_BEGIN_NAMESPACE
 /// Source: Nx.Defn.Expr; memory that is a list of writes is tenon's own.
 class TENON_EXPORT ExprBackend final : public Backend {
  public:
-  /// What name() returns, at the one address by which as_expr_backend() knows the class.
-  static constexpr char kName[] = "expr";
+  ExprBackend() noexcept { detail::BackendAccess::is_expr(*this) = true; }
 
-  ExprBackend() noexcept = default;
-
-  const char* name() const noexcept override { return kName; }
+  const char* name() const noexcept override { return "expr"; }
   Device device() const noexcept override { return Device(DeviceType::Expr); }
   bool is_opaque() const noexcept override { return false; }
 
@@ -87,7 +84,7 @@ namespace detail {
 
 /// The backend as what it is; null when it is another.
 inline ExprBackend* as_expr_backend(Backend& backend) noexcept {
-  return backend.name() == ExprBackend::kName ? static_cast<ExprBackend*>(&backend) : nullptr;
+  return BackendAccess::is_expr(backend) ? static_cast<ExprBackend*>(&backend) : nullptr;
 }
 
 /// A Data of bytes, copied.

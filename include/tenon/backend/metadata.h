@@ -22,7 +22,7 @@ static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHea
 
 /// Where a backend's tensors keep theirs; null for the heap, and where the backend is gone.
 inline BackendState* metadata_of(const BackendState* state) noexcept {
-  return state == nullptr || state->backend == nullptr ? nullptr : state->metadata;
+  return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
 }
 
 /// Memory for metadata, from the heap if `origin` is null; null when there is none: the thread's text

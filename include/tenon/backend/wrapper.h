@@ -11,7 +11,8 @@ TENON_BEGIN_NAMESPACE
 
 /// Passes everything on to the backend that it wraps; what it is for, a class derived from it
 /// overrides: name(), and allocate() and deallocate(), which come in pairs.
-/// Ownership: borrows the backend, which outlives it.
+/// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure handler
+/// is told; dropping tensors of the wrapper is safe then, but their memory is not released anymore.
 class TENON_EXPORT WrapperBackend : public Backend {
  public:
   Device device() const noexcept override { return inner_.device(); }
@@ -37,7 +38,14 @@ class TENON_EXPORT WrapperBackend : public Backend {
   Backend& inner() const noexcept { return inner_; }
 
  protected:
-  explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {}
+  explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {
+    detail::set_inner(*this, inner);
+  }
+  /// Whether the backend that it wraps is there, for a destructor that gives memory back.
+  bool has_inner() const noexcept {
+    const detail::BackendState* const state = detail::BackendAccess::state(*this);
+    return state == nullptr || state->find() != nullptr;
+  }
 
  private:
   Backend& inner_;

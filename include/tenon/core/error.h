@@ -56,7 +56,7 @@ constexpr const char* toString(Error error) noexcept {
 
 #if TENON_HAS_EXCEPTIONS
 /// What tenon throws. what() is the full message, "zeros: size -1 of dimension 0 is negative".
-class Exception : public std::runtime_error {
+class TENON_EXPORT Exception : public std::runtime_error {
  public:
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
   Error error() const noexcept { return error_; }

@@ -99,13 +99,17 @@ inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device
 struct LentMemory {
   std::shared_ptr<const void> owner;
   bool readonly;
-  static void release(void* lent) { delete static_cast<LentMemory*>(lent); }
 };
+/// Releases it. The same function for all shared libraries, since a storage is known by it.
+TENON_EXPORT inline c10::DeleterFnPtr& release_lent() noexcept {
+  static c10::DeleterFnPtr function = [](void* lent) { delete static_cast<LentMemory*>(lent); };
+  return function;
+}
 
 /// Whether a storage is over a read-only tensor's memory.
 inline bool is_lent_readonly(const c10::Storage& storage) {
   const c10::DataPtr& data = storage.data_ptr();
-  return data.get_deleter() == &LentMemory::release &&
+  return data.get_deleter() == release_lent() &&
          static_cast<const LentMemory*>(data.get_context())->readonly;
 }
 
@@ -116,7 +120,7 @@ inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10
   c10::DataPtr data(blob.data, device);
   if (blob.readonly || blob.owner.use_count() != 0) {
     auto* const lent = new LentMemory{std::move(blob.owner), blob.readonly};
-    data = c10::DataPtr(blob.data, lent, &LentMemory::release, device);
+    data = c10::DataPtr(blob.data, lent, release_lent(), device);
   }
   const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
   // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.

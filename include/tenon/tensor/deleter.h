@@ -33,6 +33,18 @@ bool is_empty_callable(const F& f) noexcept {
   return false;
 }
 
+struct DimNames;
+struct DeleterChain;
+struct ReleaseToBackend;
+
+/// The callables that target() can tell, by a number: in another shared library the same type's table
+/// has another address.
+template <class F>
+inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
+                                      : std::is_same_v<F, DeleterChain>     ? 2
+                                      : std::is_same_v<F, ReleaseToBackend> ? 3
+                                                                            : 0;
+
 }  // namespace detail
 
 /// Owns the duty to release memory: calls `f(argument)` exactly once, when it is destroyed.
@@ -54,7 +66,7 @@ class Deleter {
   template <class F, std::enable_if_t<std::is_invocable_v<F&, void*>, int> = 0>
   Deleter(void* argument, F f) noexcept : argument_(argument) {
     if (detail::is_empty_callable(f)) return;
-    if constexpr (sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*)) {
+    if constexpr (fits_inline<F>()) {
       ::new (static_cast<void*>(storage_)) F(std::move(f));
       ops_ = &Inline<F>::ops;
     } else if (void* block = std::malloc(sizeof(F))) {
@@ -79,7 +91,7 @@ class Deleter {
   /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
   template <class F>
   void emplace(void* argument, F f) noexcept {
-    static_assert(sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*));
+    static_assert(fits_inline<F>());
     reset();
     argument_ = argument;
     ::new (static_cast<void*>(storage_)) F(std::move(f));
@@ -90,13 +102,14 @@ class Deleter {
   explicit operator bool() const noexcept { return ops_ != nullptr; }
   Error error() const noexcept { return error_; }
 
-  /// The callable, where it is an F, else null.
+  /// The callable, where it is an F, one of those with a number; else null.
   /// Source: std::get_deleter.
   template <class F>
   F* target() noexcept {
+    static_assert(detail::deleter_kind_v<F> != 0);
+    if (ops_ == nullptr || ops_->kind != detail::deleter_kind_v<F>) return nullptr;
     void* const stored = storage_;
-    if (ops_ == &Inline<F>::ops) return static_cast<F*>(stored);
-    return ops_ == &OnHeap<F>::ops ? static_cast<F*>(*static_cast<void**>(stored)) : nullptr;
+    return static_cast<F*>(fits_inline<F>() ? stored : *static_cast<void**>(stored));
   }
 
   /// Calls it now; empty afterwards.
@@ -108,7 +121,13 @@ class Deleter {
   struct Ops {
     void (*run_and_destroy)(void* storage, void* argument) noexcept;
     void (*relocate)(void* to, void* from) noexcept;
+    int kind;
   };
+
+  template <class F>
+  static constexpr bool fits_inline() noexcept {
+    return sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*);
+  }
 
   template <class F>
   struct Inline {
@@ -122,7 +141,7 @@ class Deleter {
       ::new (to) F(std::move(f));
       f.~F();  // NOLINT(bugprone-use-after-move): what is left of it has to go
     }
-    static constexpr Ops ops{run_and_destroy, relocate};
+    static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
   };
 
   template <class F>
@@ -136,7 +155,7 @@ class Deleter {
     static void relocate(void* to, void* from) noexcept {
       ::new (to) void*(*static_cast<void**>(from));
     }
-    static constexpr Ops ops{run_and_destroy, relocate};
+    static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
   };
 
   void take(Deleter& other) noexcept {

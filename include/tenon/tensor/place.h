@@ -19,11 +19,12 @@ namespace detail {
 inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
   backend = nullptr;
   if (tensor.backend == nullptr) return Error::Ok;
-  backend = tensor.backend->backend;
+  backend = tensor.backend->find();
   if (TENON_UNLIKELY(backend == nullptr)) {
     return fail(Error::InvalidState,
                 {role, " is in memory of backend ", static_cast<const char*>(tensor.backend->name),
-                 ", which was destroyed"});
+                 tensor.backend->backend == nullptr ? ", which was destroyed"
+                                                    : ", whose own backend was destroyed"});
   }
   return Error::Ok;
 }

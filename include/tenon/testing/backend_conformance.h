@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "tenon/backend/backend.h"
@@ -53,6 +54,7 @@ inline constexpr BackendCase kDataCases[] = {
     {"allocate gives blocks apart", blocks_are_apart},
     {"allocate refuses too much", too_much_is_refused},
     {"deallocate gives memory back", memory_comes_back},
+    {"threads do not share blocks", threads_are_apart},
     {"bytes go there and back", bytes_go_there_and_back},
     {"copy_to_host writes what was asked for", host_memory_is_respected},
     {"copy_within copies bytes", bytes_move_within},
@@ -147,10 +149,14 @@ inline Report run_case(const BackendCase& test, Backend& backend,
   return report;
 }
 
-/// Runs all of them.
+/// Runs all of them. Each case's name goes to stderr before it runs: a broken backend may end the
+/// program there.
 inline Report check_backend(Backend& backend, const BackendTraits& traits = BackendTraits()) {
   Report report;
-  for (const BackendCase& test : backend_cases(backend)) run_case(test, backend, traits, report);
+  for (const BackendCase& test : backend_cases(backend)) {
+    std::fprintf(stderr, "backend %s: %s\n", backend.name(), test.name);
+    run_case(test, backend, traits, report);
+  }
   return report;
 }
 

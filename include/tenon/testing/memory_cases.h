@@ -5,15 +5,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/memory.h"
 #include "tenon/testing/trial.h"
 #include "tenon/testing/twin.h"
+
+#if TENON_HAS_THREADS
+#include <atomic>
+#include <chrono>
+#include <thread>
+#endif
 
 TENON_BEGIN_NAMESPACE
 namespace testing {
@@ -90,11 +98,14 @@ inline void names_stay(Trial& trial) {
               {"base(): expected device ", device, ", found ", backend.base().device()});
 }
 
-/// An alignment is kept or refused; that of tensors is kept.
+/// An alignment is kept or refused; that of tensors is kept. By every block: the first ones stay, so
+/// that the others do not come out aligned by being the first.
 inline void alignments_are_kept(Trial& trial) {
+  std::vector<TrialBlock> blocks;
   for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     for (size_t nbytes : {size_t{1}, size_t{24}, size_t{1000}, size_t{5000}}) {
-      const TrialBlock block(trial.backend(), nbytes, alignment);
+      blocks.emplace_back(trial.backend(), nbytes, alignment);
+      const TrialBlock& block = blocks.back();
       if (block.data() == nullptr) {
         trial.check(alignment > detail::kDataAlignment,
                     {"allocate(", nbytes, ", ", alignment, "): expected memory, found none"});
@@ -156,10 +167,13 @@ inline void too_much_is_refused(Trial& trial) {
   trial.check_refused("empty of 2^59 bytes", Error::OutOfMemory, "memory for", made);
 }
 
-/// A bounded memory is used up unless it comes back.
+/// A bounded memory is used up unless it comes back; where there is much of it, its addresses come
+/// again. That can take as long as sanitizers keep what is freed, some 256 MiB.
 inline void memory_comes_back(Trial& trial) {
   const size_t nbytes = trial.traits().largest / 2;
-  for (int i = 0; i < 32; ++i) {
+  bool again = !trial.traits().reuses_addresses;
+  std::set<uintptr_t> seen;
+  for (size_t i = 0; i < 32 || (!again && i * nbytes < size_t{1} << 30); ++i) {
     const TrialBlock block(trial.backend(), nbytes);
     const TrialBlock another(trial.backend(), nbytes);
     if (!trial.check(block.data() != nullptr && another.data() != nullptr,
@@ -167,7 +181,62 @@ inline void memory_comes_back(Trial& trial) {
                       " times two blocks that were released"})) {
       return;
     }
+    again = !seen.insert(block.begin()).second || !seen.insert(another.begin()).second || again;
   }
+  trial.check(again, {"deallocate(): expected memory that was released to be given again, found ",
+                      seen.size(), " blocks at addresses of their own; if those are made up, set ",
+                      "BackendTraits::reuses_addresses to false"});
+}
+
+/// Two threads that allocate, write, read and release at once do not get each other's memory.
+inline void threads_are_apart(Trial& trial) {
+#if TENON_HAS_THREADS
+  const detail::BackendState* const state = detail::BackendAccess::state(trial.base());
+  if (state == nullptr || state->one_thread) return;
+  constexpr size_t kBlocks = 64;
+  std::atomic<int> started{0};
+  std::atomic<bool> failed{false};
+  std::string faults[2];
+  const auto work = [&](uint64_t thread) {
+    Backend& backend = trial.backend();
+    std::string& fault = faults[thread];
+    std::vector<TrialBlock> blocks;
+    blocks.reserve(kBlocks);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    ++started;
+    while (started < 2) std::this_thread::yield();
+    for (uint64_t round = 0; !failed && round < 5000 && std::chrono::steady_clock::now() < end;
+         ++round) {
+      for (size_t i = 0; i < kBlocks; ++i) blocks.emplace_back(backend, i % 3 == 0 ? 1000 : 64);
+      Error error = Error::Ok;
+      bool same = true;
+      const auto mark_of = [&](size_t i) { return (round * kBlocks + i) << 1 | thread; };
+      for (size_t i = 0; i < kBlocks && error == Error::Ok; ++i) {
+        const uint64_t mark = mark_of(i);
+        error = blocks[i].data() == nullptr
+                    ? detail::fail(Error::OutOfMemory, {"allocate() found no memory"})
+                    : detail::upload(backend, blocks[i].data(), &mark, sizeof mark);
+      }
+      for (size_t i = 0; i < kBlocks && error == Error::Ok; ++i) {
+        uint64_t found = 0;
+        error = detail::download(backend, &found, blocks[i].data(), sizeof found);
+        same = same && found == mark_of(i);
+      }
+      if (error != Error::Ok) fault = last_error_message();
+      if (!same) fault = "expected in a block what its thread wrote, found something else";
+      if (!fault.empty()) failed = true;
+      blocks.clear();
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  for (const std::string& fault : faults) {
+    if (!fault.empty()) trial.fail("two threads at once: " + fault);
+  }
+#else
+  static_cast<void>(trial);
+#endif
 }
 
 inline void bytes_go_there_and_back(Trial& trial) {
