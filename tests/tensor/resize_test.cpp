@@ -634,15 +634,17 @@ TEST_CASE("resize: a deleter that runs at growth may drop the tensor") {
 
 namespace {
 
-// Calls `use` once, in the allocation of memory to grow into.
+// The host's memory, labelled `label`. Calls `use` once, in the next allocation.
 struct CallingBackend final : tenon::HostMemoryBackend {
   const char* name() const noexcept override { return "calling"; }
+  tenon::Device device() const noexcept override { return label; }
   void* allocate(size_t nbytes, size_t) noexcept override {
     if (const auto once = std::exchange(use, nullptr)) once();
     return std::malloc(nbytes);
   }
   void deallocate(void* p, size_t) noexcept override { std::free(p); }
   std::function<void()> use;
+  tenon::Device label;
 };
 
 }  // namespace
@@ -654,4 +656,18 @@ TEST_CASE("resize: a view that a backend makes while it allocates stops the grow
   backend.use = [&] { view = tenon::make_tensor(*t, {400}); };
   check_refused(t, {1000}, Error::InUse, "alive");
   CHECK(values<int32_t>(view) == Ints(400, 7));
+}
+
+TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
+  CallingBackend backend;
+  backend.label = "cuda_managed:1";
+  auto t = tenon::full({400}, 3, ScalarType::Int, kDynamic, backend);
+  const void* const before = tenon::const_data_ptr(t);
+  bool asked = false;
+  backend.use = [&] { asked = true; };
+  REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
+  CHECK(asked);
+  CHECK(tenon::const_data_ptr(t) != before);
+  CHECK(tenon::device(t) == tenon::Device("cuda_managed:1"));
+  CHECK(memory(t, 400) == Ints(400, 3));
 }
