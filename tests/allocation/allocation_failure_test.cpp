@@ -335,6 +335,50 @@ TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once ea
       &calls, 2);
 }
 
+TEST_CASE("out of memory: for_blob drops no owner before a deleter that was given before it") {
+  struct Owner {
+    explicit Owner(bool& a) : alive(&a) { *alive = true; }
+    Owner(Owner&& other) noexcept : alive(std::exchange(other.alive, nullptr)) {}
+    ~Owner() {
+      if (alive != nullptr) *alive = false;
+    }
+    bool* alive;
+    std::array<char, 100> padding{};
+  };
+  bool alive = false;
+  bool in_order = true;
+  Calls calls;
+  std::array<void*, 8> padding{};
+  const auto deleter = [&, padding](void* p) {
+    static_cast<void>(padding);
+    in_order = in_order && alive;
+    calls.deleter()(p);
+  };
+  fail_each(
+      "deleter, owners",
+      [&] {
+        Owner owner(alive);
+        return tenon::for_blob(blob, {2, 3})
+            .deleter(deleter)
+            .owner(std::move(owner))
+            .owner(1)
+            .make_tensor_ptr();
+      },
+      &calls, 1);
+  CHECK(in_order);
+  fail_each(
+      "owners, deleter",
+      [&] {
+        Owner owner(alive);
+        return tenon::for_blob(blob, {2, 3})
+            .owner(1)
+            .owner(std::move(owner))
+            .deleter(deleter)
+            .make_tensor_ptr();
+      },
+      &calls, 1);
+}
+
 TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
   const auto source = tenon::make_tensor_ptr({1, 2, 3, 4});
   fail_each("share", [&] { return tenon::make_tensor_ptr(source); });

@@ -12,6 +12,12 @@ using tenon::Error;
 
 namespace {
 
+// An index alone is no device, and 0 no text.
+static_assert(!std::is_constructible_v<Device, int>);
+static_assert(!std::is_constructible_v<Device, int64_t>);
+static_assert(!std::is_constructible_v<Device, std::nullptr_t>);
+static_assert(std::is_convertible_v<const char*, Device>);
+
 struct Row {
   DeviceType type;
   int number;
@@ -140,6 +146,8 @@ TEST_CASE("device: any other text is an error that quotes it") {
                 Device(text));
   }
   CHECK_ERROR(Error::InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
+  const char* const none = nullptr;
+  CHECK_ERROR(Error::InvalidArgument, "\"\" is not a device", Device(none));
 }
 
 TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {

@@ -328,3 +328,9 @@ TEST_CASE("accessor: of a blob checks dtype, rank, device, data and read-only by
   CHECK_ERROR(Error::InvalidArgument, "accessor: size -3", (tenon::accessor<int32_t, 2>(bad)));
   CHECK(tenon::accessor<float, 1>(Blob{nullptr, {0}}).size(0) == 0);
 }
+
+TEST_CASE("accessor: of a blob refuses data that is not aligned for its dtype") {
+  alignas(8) unsigned char memory[16] = {};
+  CHECK_ERROR(Error::InvalidArgument, "accessor: the data lies 2 bytes after a multiple of 4",
+              (tenon::accessor<int32_t, 1>(Blob{memory + 2, {2}, {}, ScalarType::Int})));
+}

@@ -2,10 +2,14 @@
 #include "tenon/tensor/access.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
+#include "tenon/tensor/format.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
@@ -110,4 +114,47 @@ TEST_CASE("access: a read-only tensor gives const elements only", "[plain]") {
   CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
               tenon::mutable_data_ptr(t));
   CHECK_ERROR(Error::InvalidState, "data: the tensor is read-only", tenon::data<int32_t>(t));
+}
+
+TEST_CASE("access: data that is not aligned for the dtype has no typed pointer") {
+  alignas(16) unsigned char memory[40];
+  for (unsigned char& byte : memory) byte = 0;
+  const auto over = [&memory](size_t at, ScalarType type) {
+    return tenon::from_blob(static_cast<void*>(memory + at), {2}, type);
+  };
+  const std::string words =
+      "the data lies 1 bytes after a multiple of 4, at which elements of Float";
+  const TensorPtr t = over(1, ScalarType::Float);
+  CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: " + words, tenon::const_data_ptr<float>(t));
+  CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: " + words,
+              tenon::mutable_data_ptr<float>(t));
+  CHECK_ERROR(Error::InvalidArgument, "data: " + words, tenon::data<float>(t));
+  CHECK_ERROR(Error::InvalidArgument, "accessor: " + words, (tenon::accessor<float, 1>(t)));
+  CHECK_ERROR(Error::InvalidArgument, "accessor: " + words,
+              (tenon::accessor<float, 1>(tenon::as_view(t))));
+  // What does not need it works on: the bytes, whole tensors, single values.
+  CHECK(tenon::const_data_ptr(t) == memory + 1);
+  REQUIRE(tenon::fill_(t, 1.5) == Error::Ok);
+  CHECK(tenon::item<float>(tenon::select(t, 0, 1)) == 1.5f);
+  CHECK(tests::values<float>(tenon::clone_tensor_ptr(t)) == std::vector<float>{1.5f, 1.5f});
+  CHECK(tests::contains(tenon::to_string(t), "[1.5 1.5]"));
+  // The parts of a complex number are what is aligned, and a byte lies anywhere.
+  CHECK(tenon::const_data_ptr<tenon::complex<float>>(over(4, ScalarType::ComplexFloat)) != nullptr);
+  CHECK_ERROR(Error::InvalidArgument, "after a multiple of 8",
+              tenon::const_data_ptr<double>(over(4, ScalarType::Double)));
+  CHECK(tenon::const_data_ptr<uint8_t>(over(1, ScalarType::Byte)) == memory + 1);
+  // Without elements there is nothing to be read.
+  const TensorPtr none = tenon::from_blob(static_cast<void*>(memory + 1), {0}, ScalarType::Float);
+  CHECK(tenon::data<float>(none).empty());
+}
+
+TEST_CASE("access: the members refuse data that is not aligned too", "[plain]") {
+  alignas(16) unsigned char memory[16] = {};
+  const TensorPtr t = tenon::from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
+  CHECK_ERROR(Error::InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "data: ", t->data<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "accessor: ", (t->accessor<int32_t, 1>()));
+  CHECK_ERROR(Error::InvalidArgument, "data: ", t->impl()->data<int32_t>());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // backend_deallocate: whose memory goes, and what every function says of a tensor without it.
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -335,4 +336,66 @@ TEST_CASE("deallocated: its text says so") {
   Gone gone;
   CHECK(tenon::to_string(gone.host) == "Float {2, 3}, deallocated");
   CHECK(tenon::to_string(gone.device) == "Float {2, 3} on ext_dev:0, deallocated");
+}
+
+TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or drop it") {
+  TensorPtr t;
+  int released = 0;
+  const auto adopt = [&](auto use) {
+    void* const memory = std::malloc(8);
+    REQUIRE(memory != nullptr);
+    t = tenon::from_blob(
+        memory, {2}, ScalarType::Float,
+        [&t, &released, use](void* p) {
+          ++released;
+          use();
+          std::free(p);
+        },
+        tenon::TensorShapeDynamism::DYNAMIC);
+  };
+  adopt([&] {
+    CHECK(tests::sizes(t) == tests::Vector{2});
+    CHECK_ERROR(Error::InvalidState, "was deallocated", tenon::const_data_ptr<float>(t));
+    CHECK(tenon::resize_tensor_ptr(t, {1000}) == Error::InvalidState);
+    CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
+  });
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
+  CHECK(released == 1);
+  t.reset();
+  CHECK(released == 1);
+  adopt([&] { t.reset(); });
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
+  CHECK(t == nullptr);
+  CHECK(released == 2);
+}
+
+TEST_CASE("backend_deallocate: of a view, the deleter of what it views may use the view") {
+  TensorPtr view;
+  int released = 0;
+  float data[2] = {1, 2};
+  {
+    const TensorPtr base = tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) {
+      ++released;
+      CHECK(backend_deallocate(view) == Deallocation::AlreadyDeallocated);
+    });
+    view = tenon::make_tensor_ptr(*base, {1});
+  }
+  CHECK(backend_deallocate(view) == Deallocation::Ok);
+  CHECK(released == 1);
+}
+
+TEST_CASE("backend_transfer: a deleter of the source that runs in it may drop the source") {
+  MinimalBackend backend;
+  TensorPtr source;
+  float data[2] = {1, 2};
+  int released = 0;
+  source = tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) {
+    ++released;
+    source.reset();
+  });
+  const TensorPtr moved = tenon::backend_transfer(source, backend);
+  CHECK(source == nullptr);
+  CHECK(released == 1);
+  CHECK(tests::values<float>(tenon::backend_copy(moved, tenon::host_backend())) ==
+        std::vector<float>{1, 2});
 }

@@ -3,9 +3,13 @@
 #include "tenon/tensor/access.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/tensor/backend.h"
+#include "tenon/tensor/copy.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
@@ -137,4 +141,53 @@ TEST_CASE("clone_tensor_ptr: the clone of a Template tensor is one, with element
     CHECK(clone->size(0) == size);
     CHECK(tenon::const_data_ptr(clone) == nullptr);
   }
+}
+
+namespace {
+
+// Host memory under another label, counted.
+struct Managed final : tenon::HostMemoryBackend {
+  const char* name() const noexcept override { return "managed"; }
+  tenon::Device device() const noexcept override { return "cuda_managed:1"; }
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    ++live;
+    return std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment);
+  }
+  void deallocate(void* p, size_t) noexcept override {
+    --live;
+    std::free(p);
+  }
+  int live = 0;
+};
+
+}  // namespace
+
+TEST_CASE("clone: of pinned or managed memory needs a backend that has some", "[plain]") {
+  int32_t data[2] = {1, 2};
+  const auto source = tenon::for_blob(data, {2}).device("cuda_managed:1").make_tensor_ptr();
+  CHECK_ERROR(Error::NotSupported, "clone_tensor_ptr: the source tensor is on cuda_managed:1",
+              clone_tensor_ptr(source));
+  CHECK(tenon::try_clone_tensor_ptr(source, ScalarType::Float).error() == Error::NotSupported);
+  const auto on_cpu = clone_tensor_ptr(source, tenon::host_backend());
+  CHECK(tenon::device(on_cpu) == tenon::Device());
+  CHECK(values<int32_t>(on_cpu) == Ints{1, 2});
+  // What is made like it, but does not promise its device, is on the heap.
+  CHECK(tenon::device(tenon::zeros_like(source)) == tenon::Device());
+  CHECK(values<double>(tenon::to(source, ScalarType::Double)) == Doubles{1, 2});
+
+  Managed backend;
+  tenon::register_backend(backend);
+  {
+    const auto clone = clone_tensor_ptr(source);
+    CHECK(tenon::device(clone) == tenon::Device("cuda_managed:1"));
+    CHECK(&tenon::backend_of(clone) == &backend);
+    CHECK(values<int32_t>(clone) == Ints{1, 2});
+    const auto again = clone_tensor_ptr(clone, ScalarType::Double);
+    CHECK(tenon::device(again) == tenon::Device("cuda_managed:1"));
+    CHECK(values<double>(again) == Doubles{1, 2});
+    CHECK(tenon::device(tenon::zeros_like(source)) == tenon::Device("cuda_managed:1"));
+    CHECK(backend.live == 2);
+  }
+  tenon::unregister_backend(backend);
+  CHECK(backend.live == 0);
 }

@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
 using tenon::DataPtr;
@@ -109,9 +112,60 @@ TEST_CASE("data: Values hold a moved container, and release it when nobody takes
   CHECK(calls.count == 1);
 }
 
-TEST_CASE("data: only vectors of uint8_t are bytes") {
+TEST_CASE("data: containers of uint8_t are bytes, lists are not") {
   CHECK(Values(std::vector<uint8_t>{1}).is_bytes());
+  CHECK(Values(std::array<uint8_t, 1>{{1}}).is_bytes());
+  CHECK(Values(std::list<uint8_t>{1}).is_bytes());
   CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
-  CHECK_FALSE(Values(std::array<uint8_t, 1>{{1}}).is_bytes());
   CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
+}
+
+namespace {
+
+// A container from before there were moves, whose copies may throw or not. The elements of a dead one
+// are -1.
+template <bool kThrows>
+class CopyOnly {
+ public:
+  explicit CopyOnly(size_t size) : buffer_(size) {
+    for (size_t i = 0; i < size; ++i) buffer_[i] = static_cast<float>(i);
+  }
+  CopyOnly(const CopyOnly& other) noexcept(!kThrows) : buffer_(other.buffer_) {
+    if constexpr (kThrows) throw std::runtime_error("copied");
+  }
+  ~CopyOnly() {
+    for (float& value : buffer_) value = -1;
+  }
+  float* data() noexcept { return buffer_.data(); }
+  const float* data() const noexcept { return buffer_.data(); }
+  size_t size() const noexcept { return buffer_.size(); }
+  const float* begin() const noexcept { return buffer_.data(); }
+  const float* end() const noexcept { return buffer_.data() + buffer_.size(); }
+
+ private:
+  std::vector<float> buffer_;
+};
+
+}  // namespace
+
+TEST_CASE("data: a container whose move may throw is neither moved nor copied, but read") {
+  CopyOnly<true> container(3);
+  const float* const memory = container.data();
+  const Values values(std::move(container));
+  CHECK_FALSE(values.is_adoptable());
+  CHECK(values.data() == memory);
+  const auto t = tenon::make_tensor_ptr({3}, CopyOnly<true>(3));
+  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
+}
+
+TEST_CASE("data: a container whose elements move with it is copied") {
+  const auto t = tenon::make_tensor_ptr({400}, CopyOnly<false>(400));
+  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  CHECK(tenon::const_data_ptr<float>(t)[399] == 399);
+  Values values{CopyOnly<false>(3)};
+  const Values moved(std::move(values));
+  CHECK_FALSE(moved.is_adoptable());
+  REQUIRE(moved.count() == 3);
+  CHECK(static_cast<const float*>(moved.data())[2] == 2);
 }

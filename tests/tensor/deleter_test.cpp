@@ -3,9 +3,11 @@
 #include "tenon/tensor/access.h"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -219,5 +221,80 @@ TEST_CASE("deleter: runs with nullptr for a null pointer and zero elements") {
 TEST_CASE("deleter: runs for a placeholder too") {
   Calls calls;
   tenon::from_blob(nullptr, {3}, tenon::ScalarType::Float, calls.deleter());
+  CHECK(calls.count == 1);
+}
+
+namespace {
+
+// A callable whose moves throw once `moves_left` of them are used up.
+struct Reluctant {
+  Reluctant(Calls& c, int& l, int m) : calls(&c), live(&l), moves_left(m) { ++*live; }
+  Reluctant(Reluctant&& other)
+      : calls(other.calls), live(other.live), moves_left(other.moves_left - 1) {
+    if (moves_left < 0) throw std::runtime_error("moved too often");
+    ++*live;
+  }
+  ~Reluctant() { --*live; }
+  void operator()(void* p) noexcept { calls->deleter()(p); }
+  Calls* calls;
+  int* live;
+  int moves_left;
+};
+
+}  // namespace
+
+TEST_CASE("deleter: a callable whose move throws is moved once, or nobody has taken over") {
+  Calls calls;
+  int live = 0;
+  {
+    Deleter a(nullptr, Reluctant(calls, live, 1));
+    Deleter b(std::move(a));
+    Deleter c;
+    c = std::move(b);
+    CHECK(live == 1);
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 1);
+  CHECK_THROWS_AS(Deleter(nullptr, Reluctant(calls, live, 0)), std::runtime_error);
+  CHECK(calls.count == 1);
+  CHECK(live == 0);
+}
+
+TEST_CASE("deleter: a callable of more than the heap's alignment keeps it") {
+  struct alignas(64) Aligned {
+    bool* ok;
+    void operator()(void*) noexcept { *ok = reinterpret_cast<uintptr_t>(this) % 64 == 0; }
+  };
+  bool ok = false;
+  { Deleter d(nullptr, Aligned{&ok}); }
+  CHECK(ok);
+}
+
+TEST_CASE("deleter: what it calls sees a deleter that holds what was assigned") {
+  Calls calls;
+  bool held = false;
+  Deleter d;
+  d = Deleter(nullptr, [&](void*) { held = static_cast<bool>(d); });
+  d = Deleter(nullptr, calls.deleter());
+  CHECK(held);
+  held = true;
+  d = Deleter(nullptr, [&](void*) { held = static_cast<bool>(d); });
+  CHECK(calls.count == 1);
+  d.reset();
+  CHECK_FALSE(held);
+}
+
+TEST_CASE("deleter: what it calls may destroy what the deleter is a part of") {
+  struct Holder {
+    Deleter deleter;
+  };
+  Calls calls;
+  auto holder = std::make_unique<Holder>();
+  holder->deleter = Deleter(nullptr, [&calls, &holder](void* p) {
+    holder.reset();
+    calls.deleter()(p);
+  });
+  holder->deleter.reset();
+  CHECK(holder == nullptr);
   CHECK(calls.count == 1);
 }

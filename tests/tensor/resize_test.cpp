@@ -3,12 +3,16 @@
 #include "tenon/tensor/access.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/tensor/backend.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
@@ -151,7 +155,7 @@ TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
 TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the same memory") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const void* const data = tenon::const_data_ptr(t);
-  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2}, {1}, {0, 9}, {2, 1, 3}, {6, 1}, {}, {2, 3}};
+  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2}, {1}, {0, 9}, {2, 1, 3}, {6, 1}, {2, 3}};
   for (const Vector& shape : shapes) {
     REQUIRE(resize_tensor_ptr(t, shape) == Error::Ok);
     CHECK(sizes(t) == shape);
@@ -513,4 +517,157 @@ TEST_CASE("reserve: what has elements below element 0 stays where it is", "[plai
   CHECK((State(*t) == before));
   CHECK(calls.count == 0);
   CHECK(values<int32_t>(t) == Ints{5, 4, 3, 2, 1, 0});
+}
+
+TEST_CASE("resize: what has elements below element 0 does not grow, and loses none", "[plain]") {
+  Ints data = {0, 1, 2, 3, 4, 5};
+  Calls calls;
+  auto t = from_blob(data.data() + 5, {6}, {-1}, ScalarType::Int, calls.deleter(), kDynamic);
+  check_refused(t, {10}, Error::NotSupported, "strides {-1} reach below element 0");
+  check_refused(t, {2}, Error::NotSupported, "strides {-1} reach below element 0");
+  CHECK(calls.count == 0);
+  CHECK(values<int32_t>(t) == Ints{5, 4, 3, 2, 1, 0});
+  auto rows =
+      from_blob(data.data() + 3, {2, 3}, {-3, 1}, ScalarType::Int, calls.deleter(), kDynamic);
+  check_refused(rows, {3, 3}, Error::NotSupported, "strides {-3, 1} reach below element 0");
+  CHECK(values<int32_t>(rows) == Ints{3, 4, 5, 0, 1, 2});
+}
+
+TEST_CASE("resize: memory labelled other than cpu does not grow from the heap", "[plain]") {
+  for (const char* device : {"cuda_managed:1", "cuda_host", "rocm_host"}) {
+    Calls calls;
+    int32_t data[4] = {1, 2, 3, 4};
+    auto t = for_blob(data, {4})
+                 .device(device)
+                 .dynamism(kDynamic)
+                 .deleter(calls.deleter())
+                 .make_tensor_ptr();
+    check_refused(t, {5}, Error::NotSupported, device);
+    CHECK_RETURNS(Error::NotSupported, device, reserve_tensor_ptr(t, 400));
+    CHECK(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
+    CHECK(calls.count == 0);
+  }
+}
+
+TEST_CASE("resize: to rank 0 a tensor becomes STATIC, as all of rank 0 are") {
+  for (auto dynamism : {kBound, kDynamic}) {
+    auto t = counting(4, dynamism);
+    REQUIRE(resize_tensor_ptr(t, {}) == Error::Ok);
+    CHECK(tenon::shape_dynamism(t) == kStatic);
+    CHECK(tenon::item<int32_t>(t) == 0);
+    check_refused(t, {2}, Error::NotSupported, "STATIC");
+  }
+}
+
+namespace {
+
+// A tensor of 0 and 1 in memory of its own. Its deleter calls `use` with the handle, then frees.
+template <class Use>
+void adopt(TensorPtr& t, int& released, Use use) {
+  auto* const memory = static_cast<int32_t*>(std::malloc(2 * sizeof(int32_t)));
+  REQUIRE(memory != nullptr);
+  memory[0] = 0;
+  memory[1] = 1;
+  t = from_blob(
+      memory, {2}, ScalarType::Int,
+      [&t, &released, use](void* p) {
+        ++released;
+        if (t != nullptr) use(t);
+        std::free(p);
+      },
+      kDynamic);
+}
+
+}  // namespace
+
+TEST_CASE("resize: a deleter that runs at growth sees the tensor as it will be") {
+  TensorPtr t;
+  int released = 0;
+  const auto look = [](TensorPtr& seen) {
+    CHECK(tenon::ownership(seen) == Ownership::Owned);
+    CHECK(memory(seen, 2) == Ints{0, 1});
+    for (int64_t i = 0; i < seen->numel(); ++i) {
+      tenon::mutable_data_ptr<int32_t>(seen)[i] = static_cast<int32_t>(i);
+    }
+  };
+  adopt(t, released, look);
+  REQUIRE(resize_tensor_ptr(t, {400}) == Error::Ok);
+  CHECK(released == 1);
+  CHECK(memory(t, 400)[399] == 399);
+  adopt(t, released, look);
+  REQUIRE(reserve_tensor_ptr(t, 4000) == Error::Ok);
+  CHECK(released == 2);
+  CHECK(sizes(t) == Vector{2});
+}
+
+TEST_CASE("resize: a deleter that runs at growth may resize the tensor") {
+  TensorPtr t;
+  int released = 0;
+  adopt(t, released, [](TensorPtr& seen) { CHECK(resize_tensor_ptr(seen, {1000}) == Error::Ok); });
+  REQUIRE(resize_tensor_ptr(t, {400}) == Error::Ok);
+  CHECK(released == 1);
+  REQUIRE(sizes(t) == Vector{1000});
+  for (int64_t i = 2; i < 1000; ++i) tenon::mutable_data_ptr<int32_t>(t)[i] = 7;
+  CHECK(memory(t, 2) == Ints{0, 1});
+}
+
+TEST_CASE("resize: a deleter that runs at growth may deallocate the tensor") {
+  TensorPtr t;
+  int released = 0;
+  adopt(t, released,
+        [](TensorPtr& seen) { CHECK(tenon::backend_deallocate(seen) == tenon::Deallocation::Ok); });
+  REQUIRE(resize_tensor_ptr(t, {400}) == Error::Ok);
+  CHECK(released == 1);
+  CHECK_ERROR(Error::InvalidState, "was deallocated", tenon::const_data_ptr<int32_t>(t));
+}
+
+TEST_CASE("resize: a deleter that runs at growth may drop the tensor") {
+  for (const bool reserve : {false, true}) {
+    TensorPtr t;
+    int released = 0;
+    adopt(t, released, [](TensorPtr& seen) { seen.reset(); });
+    CHECK((reserve ? reserve_tensor_ptr(t, 4000) : resize_tensor_ptr(t, {400})) == Error::Ok);
+    CHECK(t == nullptr);
+    CHECK(released == 1);
+  }
+}
+
+namespace {
+
+// The host's memory, labelled `label`. Calls `use` once, in the next allocation.
+struct CallingBackend final : tenon::HostMemoryBackend {
+  const char* name() const noexcept override { return "calling"; }
+  tenon::Device device() const noexcept override { return label; }
+  void* allocate(size_t nbytes, size_t) noexcept override {
+    if (const auto once = std::exchange(use, nullptr)) once();
+    return std::malloc(nbytes);
+  }
+  void deallocate(void* p, size_t) noexcept override { std::free(p); }
+  std::function<void()> use;
+  tenon::Device label;
+};
+
+}  // namespace
+
+TEST_CASE("resize: a view that a backend makes while it allocates stops the growth") {
+  CallingBackend backend;
+  auto t = tenon::full({400}, 7, ScalarType::Int, kDynamic, backend);
+  Tensor view;
+  backend.use = [&] { view = tenon::make_tensor(*t, {400}); };
+  check_refused(t, {1000}, Error::InUse, "alive");
+  CHECK(values<int32_t>(view) == Ints(400, 7));
+}
+
+TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
+  CallingBackend backend;
+  backend.label = "cuda_managed:1";
+  auto t = tenon::full({400}, 3, ScalarType::Int, kDynamic, backend);
+  const void* const before = tenon::const_data_ptr(t);
+  bool asked = false;
+  backend.use = [&] { asked = true; };
+  REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
+  CHECK(asked);
+  CHECK(tenon::const_data_ptr(t) != before);
+  CHECK(tenon::device(t) == tenon::Device("cuda_managed:1"));
+  CHECK(memory(t, 400) == Ints(400, 3));
 }

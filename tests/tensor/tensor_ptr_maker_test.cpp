@@ -324,3 +324,49 @@ TEST_CASE("try_from_blob: gives the value, or the error by its own name") {
   CHECK(tests::contains(failed.message(), "try_from_blob: strides {1, 1}"));
   CHECK(calls.count == 1);
 }
+
+TEST_CASE("for_blob: several owners are all kept, and dropped after the deleter in their order") {
+  struct Owner {
+    std::string* log;
+    const char* name;
+    Owner(std::string& l, const char* n) : log(&l), name(n) {}
+    Owner(Owner&& other) noexcept : log(std::exchange(other.log, nullptr)), name(other.name) {}
+    ~Owner() {
+      if (log != nullptr) *log += name;
+    }
+  };
+  float data[1] = {};
+  std::string log;
+  const auto deleter = [&log](void*) { log += "deleter "; };
+  {
+    TensorPtr t = for_blob(data, {1})
+                      .owner(Owner(log, "first "))
+                      .owner(Owner(log, "second "))
+                      .deleter(deleter)
+                      .owner(Owner(log, "third "));
+    CHECK(log.empty());
+  }
+  CHECK(log == "deleter first second third ");
+  log.clear();
+  CHECK_ERROR(Error::InvalidArgument, "for_blob: ",
+              for_blob(data, {-1})
+                  .owner(Owner(log, "first "))
+                  .owner(Owner(log, "second "))
+                  .make_tensor_ptr());
+  CHECK(log == "first second ");
+}
+
+TEST_CASE("for_blob: a second deleter is an error, the first runs once, the second never") {
+  float data[1] = {};
+  Calls first;
+  Calls second;
+  {
+    auto maker = for_blob(data, {1}).deleter(first.deleter()).deleter(second.deleter());
+    CHECK(first.count == 0);
+    CHECK_ERROR(Error::InvalidArgument, "for_blob: deleter() was called 2 times",
+                std::move(maker).make_tensor_ptr());
+  }
+  CHECK(first.count == 1);
+  CHECK(first.argument == data);
+  CHECK(second.count == 0);
+}

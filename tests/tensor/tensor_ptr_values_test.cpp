@@ -217,6 +217,32 @@ TEST_CASE("bytes: of another length than the shape needs, the error names both l
   }
 }
 
+TEST_CASE("bytes: with a shape and a type any container of them is memory of that type") {
+  const std::array<uint8_t, 8> array = {{1, 0, 0, 0, 0, 1, 0, 0}};
+  const auto check = [&](const auto& t) {
+    CHECK(t->scalar_type() == ScalarType::Int);
+    CHECK(std::memcmp(tenon::const_data_ptr(t), array.data(), 8) == 0);
+  };
+  check(make_tensor_ptr({2}, array, ScalarType::Int));
+  check(make_tensor_ptr({2}, std::array<uint8_t, 8>(array), ScalarType::Int));
+  check(make_tensor_ptr({2}, tenon::Span<const uint8_t>(array.data(), 8), ScalarType::Int));
+  check(make_tensor_ptr({2}, std::deque<uint8_t>(array.begin(), array.end()), ScalarType::Int));
+  check(make_tensor_ptr({2}, std::list<uint8_t>(array.begin(), array.end()), ScalarType::Int));
+  // Lists and one dimension are values.
+  CHECK(values<int32_t>(make_tensor_ptr({2}, {uint8_t{1}, uint8_t{2}}, ScalarType::Int)) ==
+        Ints{1, 2});
+  CHECK(make_tensor_ptr(array, ScalarType::Int)->numel() == 8);
+  CHECK(make_tensor_ptr({8}, array)->scalar_type() == ScalarType::Byte);
+}
+
+TEST_CASE("bytes: as many as elements are refused, and the error says how they are cast") {
+  CHECK_ERROR(
+      Error::InvalidArgument,
+      "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; uint8_t with sizes and a type "
+      "are memory of that type",
+      make_tensor_ptr({2}, std::array<uint8_t, 2>{{1, 2}}, ScalarType::Int));
+}
+
 TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
   Bytes bytes = {1, 0, 0, 0, 0, 1, 0, 0};
   auto copied = from_bytes({2}, bytes, ScalarType::Int);

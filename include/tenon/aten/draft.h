@@ -323,10 +323,10 @@ inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) n
   }
   return Error::Ok;
 }
-/// Takes it; the old memory is released. Cannot fail.
+/// Takes it; the old memory is released, last, since its deleter may use the tensor. Cannot fail.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
   const c10::Storage& storage = tensor.impl->unsafe_storage();
-  storage.set_data_ptr_noswap(
+  const c10::DataPtr old = storage.set_data_ptr(
       c10::DataPtr(memory.data, memory.release.release(), release_deleter(), storage.device()));
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
@@ -336,12 +336,12 @@ inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capa
   }
 }
 
-/// Releases the memory; the metadata stays.
+/// Releases the memory, last; the metadata stays.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const c10::Storage& storage = impl->unsafe_storage();
-    storage.set_data_ptr_noswap(c10::DataPtr(nullptr, storage.device()));
+    const c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, storage.device()));
     storage.set_nbytes(0);
     if (ManagedImpl* const managed = as_managed(impl)) {
       managed->capacity = 0;

@@ -161,7 +161,7 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
     }
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;
-      made.dynamism = managed->dynamism;
+      made.dynamism = sizes.empty() ? TensorShapeDynamism::STATIC : managed->dynamism;
       made.ownership = managed->ownership;
       made.deallocated = managed->deallocated;
       // ATen may have given it another storage, or another length: set_(), set_data(), resize_().

@@ -98,6 +98,7 @@ class Device {
   /// From "cpu", "cuda" or "cuda:1".
   /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
+    if (text == nullptr) text = "";
     for (DeviceType type : detail::kDeviceTypes) {
       const size_t n = detail::match_prefix(text, toString(type));
       if (n == 0 || (text[n] != '\0' && text[n] != ':')) continue;
@@ -121,6 +122,12 @@ class Device {
                    "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
   }
   Device(const std::string& text) : Device(text.c_str()) {}
+  /// No index alone: 0 would become a null `text`. Write Device("cuda:0"), Device(DeviceType::CUDA, 0).
+  template <class IndexWithoutDeviceType,
+            std::enable_if_t<std::is_integral_v<IndexWithoutDeviceType> ||
+                                 std::is_null_pointer<IndexWithoutDeviceType>::value,
+                             int> = 0>
+  Device(IndexWithoutDeviceType) = delete;
   /// From c10's, once tenon/aten/device.h is included.
   /// Errors: NotSupported when there is no such kind here.
   template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>

@@ -163,13 +163,9 @@ template <class Owner,
           std::enable_if_t<
               !detail::is_deleter_v<Owner> && !std::is_same_v<Owner, TensorShapeDynamism>, int>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynamism) const {
-  using Kept = detail::Keepable<Owner>;
   detail::Made<Out> made;
-  Kept kept(std::move(owner));
-  Error error = detail::check_kept<Owner>(kept);
-  Deleter release(blob.data, detail::KeepBoth<Kept>{std::move(blob.owner), std::move(kept)});
-  if (error == Error::Ok) error = detail::make_from_blob(blob, dynamism, release, made.draft());
-  return made.finish(function, error);
+  Deleter release(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
+  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

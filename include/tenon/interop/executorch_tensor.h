@@ -136,7 +136,7 @@ TENON_LAZY Error make_from_executorch(const ::executorch::aten::Tensor& source, 
 /// The same of a handle, which may be null. `release` becomes the deleter.
 template <class Release>
 Error make_from_executorch(const ::executorch::aten::Tensor* source, Release& release,
-                           Draft& draft) noexcept {
+                           Draft& draft) noexcept(std::is_nothrow_move_constructible_v<Release>) {
   if (TENON_UNLIKELY(source == nullptr || source->unsafeGetTensorImpl() == nullptr)) {
     return fail(Error::InvalidState, {"ExecuTorch's tensor is null"});
   }
@@ -202,10 +202,7 @@ struct FromExecutorch {
   /// Errors: also what moving the value throws.
   template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner>, int> = 0>
   Out operator()(const ::executorch::aten::Tensor& tensor, Owner owner) const {
-    detail::Keepable<Owner> kept(std::move(owner));
-    const Error error = detail::check_kept<Owner>(kept);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    return make(&tensor, [kept = std::move(kept)](void*) noexcept {});
+    return make(&tensor, [kept = std::move(owner)](void*) noexcept {});
   }
   // An owner is kept, never called.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>

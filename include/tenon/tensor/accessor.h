@@ -91,6 +91,19 @@ class TensorAccessor {
 
 namespace detail {
 
+/// Whether elements of `type` can lie at `data`. The parts of a complex number are what has to be
+/// aligned.
+inline Error check_aligned(const void* data, ScalarType type) noexcept {
+  const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
+  const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
+  if (TENON_UNLIKELY(beyond != 0)) {
+    return fail(Error::InvalidArgument,
+                {"the data lies ", beyond, " bytes after a multiple of ", alignment,
+                 ", at which elements of ", type, " have to lie"});
+  }
+  return Error::Ok;
+}
+
 /// Whether elements of type `asked` may be reached through `rank` indices. `what` describes the
 /// memory: "view", "blob".
 TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarType asked,
@@ -117,7 +130,7 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
   if (TENON_UNLIKELY(view.data == nullptr && !empty)) {
     return fail(Error::InvalidState, {"the ", what, " of sizes ", view.sizes, " has no data"});
   }
-  return Error::Ok;
+  return empty ? Error::Ok : check_aligned(view.data, asked);
 }
 
 }  // namespace detail
@@ -125,8 +138,8 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
 /// Indexed access to memory that a view describes, `accessor<float, 2>(view)[i][j]`.
 ///
 /// Ownership: none; the memory must stay, the view need not.
-/// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank;
-/// NotSupported for memory that the host cannot read; InvalidState for null data with elements. A
+/// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the data
+/// is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null data with elements. A
 /// view does not know whether its memory is read-only: T is the caller's word for it.
 /// Source: Tensor::accessor().
 template <class T, size_t N>

@@ -57,6 +57,19 @@ inline bool is_template_backend(InBackend where) noexcept {
   return where.backend->device().type() == DeviceType::Template;
 }
 
+/// Whether a clone can be on the source's device, which is not the heap's label to have.
+TENON_LAZY Error check_same_device(const TensorArg& source) noexcept {
+  if (!source.defined()) return Error::Ok;
+  const TensorFields& from = fields(source);
+  if (from.device.is_cpu() || from.backend != nullptr || !from.is_host_accessible() ||
+      !from.has_data() || find_backend(from.device) != nullptr) {
+    return Error::Ok;
+  }
+  return fail(Error::NotSupported,
+              {"the source tensor is on ", from.device,
+               ", for which no backend is registered; with host_backend() the clone is on cpu"});
+}
+
 inline constexpr auto kNothingElse = []() noexcept { return Error::Ok; };
 
 /// A clone that a backend has to do with. `afterwards` is done once it is certain.
@@ -100,7 +113,7 @@ Out clone(const char* function, const TensorArg& source, const CreatorOptions& o
   const ScalarType type = options.type.value_or(from.type);
   const bool has_nothing = from.is_template() || !from.has_data();
   if (TENON_UNLIKELY(options.given_backend() != nullptr || from.backend != nullptr ||
-                     !(from.is_host_accessible() || has_nothing))) {
+                     !(from.device.is_cpu() || has_nothing))) {
     return clone_with_backend<Out>(function, from, type, options.given_backend(), mode,
                                    kNothingElse);
   }
@@ -115,20 +128,26 @@ struct CloneTensor {
   const char* function;
 
   /// A copy with the source's dtype or another, its dynamism and dim order; dense strides are kept,
-  /// others become dense in the same dim order. It is in the memory of the source's backend, or of
-  /// one that is given. The clone of a placeholder is a placeholder.
+  /// others become dense in the same dim order. It is in the memory of the source's backend, of the
+  /// one registered for the source's device, or of one that is given. The clone of a placeholder is
+  /// a placeholder.
   ///
   /// Options: a type, a backend.
   /// Ownership: owns its memory, and is never read-only.
   /// Errors: InvalidType where canCast refuses; InvalidState for an undefined or a deallocated
-  /// source; NotSupported for memory that the host cannot reach, unless a backend is registered for
-  /// it; OutOfMemory. Integers out of the target's range wrap, as in C++.
+  /// source; NotSupported for memory of a device other than cpu, pinned and managed memory too,
+  /// without a backend; OutOfMemory. Integers out of the target's range wrap, as in C++.
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(TensorArg source, Options&&... options) const {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
-    return detail::clone<Out>(function, source, CreatorOptions(options...));
+    const CreatorOptions asked(options...);
+    if (asked.given_backend() == nullptr) {
+      const Error error = detail::check_same_device(source);
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+    }
+    return detail::clone<Out>(function, source, asked);
   }
 };
 

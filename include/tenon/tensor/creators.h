@@ -28,8 +28,8 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The backend for a tensor like `from`: the one that was given, else that of its memory; null for
-/// the host's heap.
+/// The backend for a tensor like `from`: the one that was given, else that of its memory, else the
+/// one that is registered for its device; null for the host's heap.
 inline Error find_backend_like(const TensorFields& from, Backend* given,
                                Backend*& backend) noexcept {
   if (given != nullptr) {
@@ -37,7 +37,9 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
     return Error::Ok;
   }
   TENON_TRY(find_owner(from, "the source tensor", backend));
-  if (backend != nullptr || from.is_host_accessible() || from.is_template()) return Error::Ok;
+  if (backend != nullptr || from.device.is_cpu() || from.is_template()) return Error::Ok;
+  backend = find_backend(from.device);
+  if (backend != nullptr || from.is_host_accessible()) return Error::Ok;
   return find_registered(from.device, "the source tensor", backend);
 }
 

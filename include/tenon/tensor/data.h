@@ -114,19 +114,15 @@ inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const C>::type> &&
     !std::is_const_v<typename ContiguousElement<C>::type>;
 
-template <class C>
-struct IsByteVector : std::false_type {};
-template <class A>
-struct IsByteVector<std::vector<uint8_t, A>> : std::true_type {};
-
 }  // namespace detail
 
 /// Elements with a known count: a brace list, or a container or range of any element type.
 ///
-/// A moved contiguous container that owns its elements on the heap is adopted, without copying: it
-/// lives until the tensor releases it. Every other one (an lvalue, a span, a std::array, a
-/// std::vector<bool>) is copied from when the tensor is made. `{}` is an empty list of floats.
-/// Ownership: takes an rvalue container at once; the rest must live until the creator returns.
+/// A moved contiguous container is adopted, without copying, where its elements are its own and
+/// stay at their address when it is moved, which cannot throw: it lives until the tensor releases
+/// it. Every other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that can only
+/// be copied) is copied from when the tensor is made. `{}` is an empty list of floats.
+/// Ownership: takes what it adopts at once; the rest must live until the creator returns.
 class Values {
  public:
   Values() noexcept = default;
@@ -142,17 +138,23 @@ class Values {
                 detail::is_container_v<Container> && !std::is_same_v<Container, Values>, int> = 0>
   Values(C&& container)
       : type_(detail::scalar_type_of<typename detail::RangeElement<Container>::type>()),
-        bytes_(detail::IsByteVector<Container>::value) {
+        bytes_(std::is_same_v<typename detail::RangeElement<Container>::type, uint8_t>) {
     if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
       gather(container);
     } else {
       data_ = container.data();
       count_ = container.size();
       if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> &&
-                    detail::owns_elements_v<Container>) {
+                    detail::owns_elements_v<Container> &&
+                    std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
-          owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::forward<C>(container)});
-          adoptable_ = true;
+          Container moved(std::forward<C>(container));
+          if (moved.data() == data_) {
+            owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
+            adoptable_ = true;
+          } else {
+            gather(moved);
+          }
         }
       }
     }
@@ -163,7 +165,7 @@ class Values {
   own::ScalarType type() const noexcept { return type_; }
   /// Whether each value must fit the dtype asked for, as what was written in source must.
   bool is_checked() const noexcept { return checked_; }
-  /// Whether they are a std::vector<uint8_t>, which a dtype reinterprets.
+  /// Whether they are a container of uint8_t, which sizes and a dtype reinterpret.
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
@@ -188,6 +190,7 @@ class Values {
   template <class C>
   void gather(const C& range) {
     using T = typename detail::RangeElement<C>::type;
+    count_ = 0;
     for (auto it = std::begin(range); it != std::end(range); ++it) ++count_;
     auto* buffer = static_cast<T*>(std::malloc(count_ * sizeof(T) + 1));
     if (buffer == nullptr) {

@@ -10,6 +10,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -50,12 +51,13 @@ inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
 /// Owns the duty to release memory: calls `f(argument)` exactly once, when it is destroyed.
 ///
 /// The argument is fixed at creation and may be null; the callable is any move-constructible type,
-/// a lambda that owns a vector, say. Up to four pointers are stored inline, larger ones on the
-/// heap. If that heap block cannot be had, `f(argument)` is called at once, and error() is
-/// OutOfMemory: the duty is done, and the function that was given the deleter reports the error.
-/// The callable is taken by value, so a copy that throws does so before anybody has taken over.
-/// Moving it must not throw. An empty std::function, a null function pointer and nullptr make an
-/// empty Deleter.
+/// a lambda that owns a vector, say. Up to four pointers are stored inline, larger ones and those
+/// whose move may throw on the heap, where they stay. If that heap block cannot be had,
+/// `f(argument)` is called at once, and error() is OutOfMemory: the duty is done, and the function
+/// that was given the deleter reports the error. A copy or move that throws does so before anybody
+/// has taken over. An empty std::function, a null function pointer and nullptr make an empty
+/// Deleter.
+/// f may call back into the library: assignment runs it last, when the new duty is in place.
 /// Threads: none of it is synchronised; destruction may happen on any thread. f must not throw.
 /// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
 /// pointer.
@@ -64,34 +66,40 @@ class Deleter {
   Deleter() noexcept = default;
   Deleter(void*, std::nullptr_t) noexcept {}
   template <class F, std::enable_if_t<std::is_invocable_v<F&, void*>, int> = 0>
-  Deleter(void* argument, F f) noexcept : argument_(argument) {
+  Deleter(void* argument, F f) noexcept(std::is_nothrow_move_constructible_v<F>)
+      : argument_(argument) {
     if (detail::is_empty_callable(f)) return;
-    if constexpr (fits_inline<F>()) {
+    if constexpr (kFitsInline<F>) {
       ::new (static_cast<void*>(storage_)) F(std::move(f));
       ops_ = &Inline<F>::ops;
-    } else if (void* block = std::malloc(sizeof(F))) {
-      static_assert(alignof(F) <= alignof(std::max_align_t));
-      ::new (static_cast<void*>(storage_)) void*(::new (block) F(std::move(f)));
-      ops_ = &OnHeap<F>::ops;
     } else {
-      f(argument);
-      error_ = Error::OutOfMemory;
+      OnHeap<F> block{detail::allocate(sizeof(F))};
+      if (block.memory.base == nullptr) {
+        f(argument);
+        error_ = Error::OutOfMemory;
+        return;
+      }
+      ::new (block.memory.data) F(std::move(f));
+      ::new (static_cast<void*>(storage_)) OnHeap<F>(std::move(block));
+      ops_ = &OnHeap<F>::ops;
     }
   }
   Deleter(Deleter&& other) noexcept { take(other); }
   Deleter& operator=(Deleter&& other) noexcept {
     if (this != &other) {
-      reset();
+      const Deleter old(std::move(*this));
       take(other);
     }
     return *this;
   }
-  ~Deleter() { reset(); }
+  ~Deleter() {
+    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->run_and_destroy(storage_, argument_);
+  }
 
   /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
   template <class F>
   void emplace(void* argument, F f) noexcept {
-    static_assert(fits_inline<F>());
+    static_assert(kFitsInline<F>);
     reset();
     argument_ = argument;
     ::new (static_cast<void*>(storage_)) F(std::move(f));
@@ -108,14 +116,18 @@ class Deleter {
   F* target() noexcept {
     static_assert(detail::deleter_kind_v<F> != 0);
     if (ops_ == nullptr || ops_->kind != detail::deleter_kind_v<F>) return nullptr;
-    void* const stored = storage_;
-    return static_cast<F*>(fits_inline<F>() ? stored : *static_cast<void**>(stored));
+    return stored<F>();
+  }
+  /// The callable, which is an F.
+  template <class F>
+  F* stored() noexcept {
+    void* const place = storage_;
+    if constexpr (kFitsInline<F>) return static_cast<F*>(place);
+    return static_cast<OnHeap<F>*>(place)->get();
   }
 
-  /// Calls it now; empty afterwards.
-  void reset() noexcept {
-    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->run_and_destroy(storage_, argument_);
-  }
+  /// Calls it now. Empty before that, and not used after: f may destroy what this is a part of.
+  void reset() noexcept { const Deleter old(std::move(*this)); }
 
  private:
   struct Ops {
@@ -125,9 +137,9 @@ class Deleter {
   };
 
   template <class F>
-  static constexpr bool fits_inline() noexcept {
-    return sizeof(F) <= sizeof(storage_) && alignof(F) <= alignof(void*);
-  }
+  static constexpr bool kFitsInline =
+      sizeof(F) <= 4 * sizeof(void*) &&
+      alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
 
   template <class F>
   struct Inline {
@@ -144,16 +156,24 @@ class Deleter {
     static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
   };
 
+  /// A block that is freed with this, and an F in it, which is not destroyed.
   template <class F>
   struct OnHeap {
+    static_assert(alignof(F) <= detail::kDataAlignment, "more than 64-byte alignment");
+    detail::Allocation memory;
+
+    explicit OnHeap(detail::Allocation block) noexcept : memory(block) {}
+    OnHeap(OnHeap&& other) noexcept : memory(std::exchange(other.memory, {nullptr, nullptr})) {}
+    ~OnHeap() { std::free(memory.base); }
+    F* get() const noexcept { return static_cast<F*>(memory.data); }
+
     static void run_and_destroy(void* storage, void* argument) noexcept {
-      F* f = static_cast<F*>(*static_cast<void**>(storage));
-      (*f)(argument);
-      f->~F();
-      std::free(f);
+      const OnHeap block(std::move(*static_cast<OnHeap*>(storage)));
+      (*block.get())(argument);
+      block.get()->~F();
     }
     static void relocate(void* to, void* from) noexcept {
-      ::new (to) void*(*static_cast<void**>(from));
+      ::new (to) OnHeap(std::move(*static_cast<OnHeap*>(from)));
     }
     static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
   };

@@ -240,25 +240,25 @@ inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) n
   replacement = std::move(memory);
   return Error::Ok;
 }
-/// Takes it; the old memory is released. Cannot fail.
+/// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the tensor,
+/// or destroy it.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
-  tensor.deleter = std::move(memory.release);
   tensor.data = memory.data;
   tensor.capacity = capacity;
   tensor.ownership = Ownership::Owned;
+  tensor.deleter = std::move(memory.release);
 }
 
-/// Releases the memory; the metadata stays.
+/// Releases the memory; the metadata stays. Of a view the memory is the base's, which goes last.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   ImplFields& dropped = fields(tensor);
-  dropped.deleter.reset();
   dropped.data = nullptr;
   dropped.backend = nullptr;
   dropped.capacity = 0;
   dropped.deallocated = true;
-  if (const TensorImplPtr base = std::move(dropped.base)) {
-    static_cast<void>(fields(base).borrows.remove());
-  }
+  const TensorImplPtr base = std::move(dropped.base);
+  if (base != nullptr) static_cast<void>(fields(base).borrows.remove());
+  dropped.deleter.reset();
   return Error::Ok;
 }
 
@@ -277,6 +277,7 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
 
 /// Gives the tensor another shape, for which there is room. Here it cannot fail.
 inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
+  if (layout.sizes.empty()) tensor.dynamism = TensorShapeDynamism::STATIC;
   tensor.layout = std::move(layout);
   return Error::Ok;
 }

@@ -42,7 +42,9 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
 /// Element 0 as a T, for reading only when T is const.
 template <class T>
 T* typed_data(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_typed(tensor, own_type(CppTypeToScalarType<T>::value)));
+  constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
+  raise_if(function, check_typed(tensor, type));
+  if (tensor.layout.numel != 0) raise_if(function, check_aligned(tensor.data, type));
   if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
   return static_cast<T*>(tensor.data);
 }

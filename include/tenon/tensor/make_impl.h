@@ -177,10 +177,15 @@ Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
   TENON_TRY(compute_nbytes(reach, element_size, nbytes));
   const size_t needed = intake == Intake::Reinterpret ? nbytes : static_cast<size_t>(reach);
   if (TENON_UNLIKELY(values.count() != needed)) {
+    const bool bytes = intake == Intake::Reinterpret;
+    // As many as elements: values were meant.
+    const bool meant = bytes && values.count() == static_cast<size_t>(reach);
     return fail(Error::InvalidArgument,
-                {values.count(), intake == Intake::Reinterpret ? " bytes" : " values",
-                 " were given, sizes ", sizes, strides.empty() ? "" : " with these strides",
-                 " need ", needed});
+                {values.count(), bytes ? " bytes" : " values", " were given, sizes ", sizes,
+                 strides.empty() ? "" : " with these strides", " need ", needed,
+                 meant ? "; uint8_t with sizes and a type are memory of that type: make a tensor "
+                         "without a type of values, and convert it by to()"
+                       : ""});
   }
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {
     return fail(values.error(), {"out of memory to keep ", values.count(), " values"});
@@ -224,7 +229,7 @@ Error make_from_values(Values& values, bool flat, const Dims& sizes, const Dims&
                        Draft& draft) noexcept {
   const ScalarType type = making.type;
   TENON_TRY(check_type(type));
-  // A vector of bytes with a shape and a type is memory to be taken as that type.
+  // A container of bytes with a shape and a type is memory to be taken as that type.
   const Intake intake = values.is_bytes() && !flat && type_is_given ? Intake::Reinterpret
                         : type == values.type()                     ? Intake::Copy
                                                                     : Intake::Cast;

@@ -54,8 +54,13 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
                  tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
                  " with room for ", tensor.capacity, " cannot grow"});
   }
-  if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot grow from the host"});
+  if (TENON_UNLIKELY(tensor.layout.extent.min < 0)) {
+    return fail(Error::NotSupported, {"strides ", tensor.layout.strides,
+                                      " reach below element 0, where new memory has no room"});
+  }
+  if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.device.is_cpu())) {
+    return fail(Error::NotSupported,
+                {"memory on ", tensor.device, " that no backend gave cannot grow"});
   }
   if (TENON_UNLIKELY(is_borrowed(tensor))) {
     return fail(Error::InUse,
@@ -96,6 +101,8 @@ inline Error allocate_grown(const Resizable& tensor, int64_t& capacity, int64_t 
                                              : allocate_on_host(nbytes, memory);
       if (error == Error::Ok) {
         TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
+        // The backend's code ran: it may have lent the memory.
+        if (backend != nullptr) TENON_TRY(check_can_grow(tensor, needed));
         return prepare_replacement(std::move(memory), replacement);
       }
       if (capacity == needed) return error;
@@ -145,10 +152,6 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
     return fail(Error::NotSupported, {nbytes, " bytes are beyond the ", room, " of this ",
                                       toString(tensor.dynamism), " tensor, which cannot grow"});
   }
-  if (TENON_UNLIKELY(tensor.layout.extent.min < 0)) {
-    return fail(Error::NotSupported, {"strides ", tensor.layout.strides,
-                                      " reach below element 0, where new memory has no room"});
-  }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = tensor.layout.reach();
   int64_t capacity = asked < reach ? reach : asked;
@@ -168,9 +171,9 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory order, gaps of a strided tensor
 /// counted; new ones are indeterminate. The dim order stays with the rank, otherwise it becomes
 /// row-major; strides become dense, but for equal sizes, which change nothing.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, or of a device's memory that no
-/// backend gave),
-/// InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
+/// Rank 0 is STATIC, so a tensor resized to it stays so.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory labelled other
+/// than cpu that no backend gave, and where elements lie below element 0), InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
 /// made with), InUse (growth while a view, Blob or DLPack export is alive), InvalidState
 /// (undefined), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
@@ -189,7 +192,7 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// memory. Sizes stay; never shrinks.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
-/// less room, and when elements lie below element 0.
+/// less room.
 [[nodiscard]] inline Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
   const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;

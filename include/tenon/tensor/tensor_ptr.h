@@ -56,7 +56,7 @@ struct MakeTensor {
     }
   }
 
-  /// A 1-d tensor of a list or container.
+  /// A 1-d tensor of a list or container. All are values, uint8_t too.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
@@ -64,8 +64,8 @@ struct MakeTensor {
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
-  /// many as they reach. With a type, a std::vector<uint8_t> is memory that holds elements of that
-  /// type.
+  /// many as they reach. With a type, a container of uint8_t is memory that holds elements of that
+  /// type; a list {…} of them is values.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {

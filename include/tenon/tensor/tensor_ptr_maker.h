@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -12,7 +10,6 @@
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
-#include "tenon/core/memory.h"
 #include "tenon/core/result.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
@@ -23,63 +20,12 @@ TENON_BEGIN_NAMESPACE
 
 struct Blob;  // exchange/blob.h
 
-namespace detail {
-
-/// A T on the heap, which moves without moving the T.
-/// Errors: what moving `value` in throws; empty when memory was out.
-template <class T>
-class Boxed {
- public:
-  explicit Boxed(T&& value) {
-    const Allocation memory = allocate(sizeof(T));
-    block_.reset(memory.base);  // freed also when the move throws
-    if (memory.base != nullptr) value_ = ::new (memory.data) T(std::move(value));
-  }
-  Boxed(Boxed&& other) noexcept
-      : block_(std::move(other.block_)), value_(std::exchange(other.value_, nullptr)) {}
-  Boxed& operator=(Boxed&&) = delete;
-  ~Boxed() {
-    if (value_ != nullptr) value_->~T();
-  }
-  bool empty() const noexcept { return value_ == nullptr; }
-
- private:
-  static_assert(alignof(T) <= kDataAlignment, "an owner may not need more than 64-byte alignment");
-  struct Free {
-    void operator()(void* block) const noexcept { std::free(block); }
-  };
-  std::unique_ptr<void, Free> block_;
-  T* value_ = nullptr;
-};
-
-/// Whether a Deleter can hold a T: it moves what it holds in functions that must not throw, into
-/// memory from malloc.
-template <class T>
-inline constexpr bool is_keepable_v = std::is_nothrow_move_constructible_v<T> &&
-                                      alignof(T) <= alignof(std::max_align_t);
-
-/// A T in a form that a Deleter can hold.
-template <class T>
-using Keepable = std::conditional_t<is_keepable_v<T>, T, Boxed<T>>;
-
-template <class T>
-Error check_kept(const Keepable<T>& kept) noexcept {
-  if constexpr (!is_keepable_v<T>) {
-    if (TENON_UNLIKELY(kept.empty())) {
-      return fail(Error::OutOfMemory, {"out of memory for the owner"});
-    }
-  }
-  return Error::Ok;
-}
-
-}  // namespace detail
-
 /// Collects what a tensor over a blob is made of: `for_blob(data, {2, 3}).strides({3,
 /// 1}).make_tensor_ptr()`.
 ///
 /// Ownership: once deleter() was called the maker has the duty to run it; a maker that is dropped
-/// unused runs it too. Nothing is checked before the tensor is made. Source:
-/// executorch::extension::TensorPtrMaker.
+/// unused runs it too. Nothing is checked before the tensor is made.
+/// Source: executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
  public:
   TensorPtrMaker(TensorPtrMaker&&) noexcept = default;
@@ -109,10 +55,12 @@ class TensorPtrMaker {
     dynamism_ = dynamism;
     return std::move(*this);
   }
-  /// Takes the memory: `deleter(data)` will run once.
+  /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument when
+  /// the tensor is made: the first deleter runs, the second never does.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
   TensorPtrMaker&& deleter(F deleter) {
-    deleter_ = Deleter(data_.get(), std::move(deleter));
+    if (deleters_ == 0) keep(Deleter(data_.get(), std::move(deleter)), std::move(release_));
+    ++deleters_;
     return std::move(*this);
   }
   /// Where the memory is. Nothing is moved there.
@@ -126,13 +74,21 @@ class TensorPtrMaker {
     return std::move(*this);
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
-  /// what contains it, say. Dropped after the deleter has run.
+  /// what contains it, say. Dropped after the deleter has run. There may be several, which are
+  /// dropped in the order in which they were given.
   /// Errors: whatever moving the value throws; then the maker is as it was.
   template <class Owner>
   TensorPtrMaker&& owner(Owner owner) {
-    detail::Keepable<Owner> kept(std::move(owner));
-    owner_error_ = detail::check_kept<Owner>(kept);
-    owner_ = Deleter(nullptr, [kept = std::move(kept)](void*) noexcept {});
+    struct Kept {
+      Owner owner;
+      Deleter* before;  // where there is no memory to keep the owner, what goes before it
+      void operator()(void*) noexcept {
+        if (before != nullptr) before->reset();
+      }
+    };
+    Deleter kept(nullptr, Kept{std::move(owner), &release_});
+    if (kept) kept.template stored<Kept>()->before = nullptr;
+    keep(std::move(release_), std::move(kept));
     return std::move(*this);
   }
 
@@ -154,20 +110,28 @@ class TensorPtrMaker {
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
       : data_(data), sizes_(std::move(sizes)), type_(type) {}
 
+  /// Takes duties over, which are done in this order: the deleter's first, since an owner may hold
+  /// what the deleter needs.
+  void keep(Deleter&& first, Deleter&& second) noexcept {
+    if (first.error() != Error::Ok || second.error() != Error::Ok) error_ = Error::OutOfMemory;
+    release_ = detail::chain(std::move(first), std::move(second));
+  }
+
   template <class Out>
   Out make(const char* function) {
     detail::Made<Out> made;
-    const Error error = deleter_.error() != Error::Ok ? deleter_.error()
-                        : owner_.error() != Error::Ok ? owner_.error()
-                                                      : owner_error_;
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return made.finish(function, detail::fail(error, {"out of memory for the deleter or owner"}));
+    if (TENON_UNLIKELY(deleters_ > 1)) {
+      return made.finish(function,
+                         detail::fail(Error::InvalidArgument, {"deleter() was called ", deleters_,
+                                                               " times; memory is released once"}));
     }
-    // The deleter's duty comes first, since the owner may hold what the deleter needs.
-    deleter_ = detail::chain(std::move(deleter_), std::move(owner_));
+    if (TENON_UNLIKELY(error_ != Error::Ok || release_.error() != Error::Ok)) {
+      return made.finish(
+          function, detail::fail(Error::OutOfMemory, {"out of memory for the deleter or owner"}));
+    }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                              device_, deleter_, made.draft());
+                                              device_, release_, made.draft());
     if (outcome == Error::Ok && backend_ != nullptr) {
       outcome = detail::name_backend(*backend_, made.draft());
     }
@@ -182,9 +146,9 @@ class TensorPtrMaker {
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
   Backend* backend_ = nullptr;
-  Error owner_error_ = Error::Ok;
-  Deleter owner_;
-  Deleter deleter_;  // last, so that it goes first
+  int deleters_ = 0;
+  Error error_ = Error::Ok;
+  Deleter release_;
 };
 
 struct ForBlob {

@@ -274,15 +274,7 @@ class ViewShape {
     const auto old_size = static_cast<int64_t>(elementSize(type));
     const auto new_size = static_cast<int64_t>(elementSize(new_type));
     if (old_size != new_size) TENON_TRY(rescale(old_size, new_size));
-    // The parts of a complex number are what has to be aligned.
-    const auto alignment =
-        static_cast<uintptr_t>(isComplexType(new_type) ? new_size / 2 : new_size);
-    const auto address = reinterpret_cast<uintptr_t>(data_);
-    if (TENON_UNLIKELY(numel_ != 0 && address % alignment != 0)) {
-      return fail(Error::InvalidArgument,
-                  {"the data lies ", address % alignment, " bytes after a multiple of ", alignment,
-                   ", at which elements of ", new_type, " have to lie"});
-    }
+    if (numel_ != 0) TENON_TRY(check_aligned(data_, new_type));
     type = new_type;
     return Error::Ok;
   }
