@@ -37,7 +37,6 @@ template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
   if (PyCapsule_IsValid(capsule, kCapsuleName<Managed>) == 0) return;
   const KeepPythonError keep;
-  const CallFromPython call;
   DLPackDeleter()(static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>)));
 }
 

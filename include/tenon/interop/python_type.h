@@ -36,7 +36,6 @@ inline void destroy_python_tensor(PyObject* self) noexcept {
   if (object.weak_references != nullptr) PyObject_ClearWeakRefs(self);
   {
     const KeepPythonError keep;
-    const CallFromPython call;
     object.tensor().~Tensor();
   }
   type->tp_free(self);
