@@ -6,7 +6,7 @@
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
 
-/// Maps folder/name.npy and checks that it is what this program expects; -1 is any size.
+/// Reads folder/name.npy and checks that it is what this program expects; -1 is any size.
 inline tenon::TensorPtr load(const std::string& folder, const char* name, tenon::ScalarType type,
                              const tenon::Dims& sizes) {
   const std::string path = folder + "/" + name + ".npy";

@@ -73,7 +73,7 @@ std::vector<uint8_t> read_mapped(torch::jit::Module& network, const TensorPtr& i
 }
 
 int run(const std::string& folder, const std::string& file) {
-  const TensorPtr images = tenon::read_npy(folder + "/images.npy");
+  const TensorPtr images = tenon::read_npy(folder + "/images.npy", tenon::NpyMemory::Map);
   const TensorPtr labels = tenon::read_npy(folder + "/labels.npy");
   const TensorPtr test_index = tenon::read_npy(folder + "/test_index.npy");
   torch::jit::Module network = torch::jit::load(file);

@@ -138,7 +138,7 @@ void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
     REQUIRE(made.message() == "try_from_dlpack: " + violations[0].message);
   }
   if (!made.ok()) {
-    // Beyond the rules there are misaligned data, offsets of handles, and what ATen does not have.
+    // Beyond the rules there are misaligned data, odd offsets of handles, and what ATen does not have.
     ++counts.refused;
     REQUIRE((!violations.empty() || made.error() == Error::NotSupported));
     REQUIRE(lent.released == 1);

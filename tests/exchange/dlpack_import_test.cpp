@@ -18,6 +18,7 @@
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
 #include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
@@ -554,8 +555,7 @@ TEST_CASE("from_dlpack: pinned memory is copied to the CPU, also where it is mis
   }
 }
 
-TEST_CASE("from_dlpack: a handle is taken as it is, of any alignment, without an offset",
-          "[plain]") {
+TEST_CASE("from_dlpack: a handle is taken as it is, of any alignment", "[plain]") {
   void* const handle = reinterpret_cast<void*>(uintptr_t{4099});
   Lent<> lent(handle, kFloat32, {2}, {1});
   lent.set_device(4, 1);
@@ -565,10 +565,56 @@ TEST_CASE("from_dlpack: a handle is taken as it is, of any alignment, without an
   const DLPackPtr again(to_dlpack(t));
   CHECK(again->dl_tensor.data == handle);
   CHECK(again->dl_tensor.byte_offset == 0);
-  Lent<> part(handle, kFloat32, {2}, {1});
-  part.set_device(4, 1);
-  part.tensor().byte_offset = 8;
-  check_refused(part, Error::NotSupported, "byte offset 8 of memory on opencl:1");
+}
+
+TEST_CASE("from_dlpack: a byte offset from a handle is kept, and given out again", "[plain]") {
+  void* const handle = reinterpret_cast<void*>(uintptr_t{4099});
+  const auto check = [&](const Vector& shape, const Vector& steps, uint64_t offset) {
+    Lent<> lent(handle, kFloat32, shape, steps);
+    lent.set_device(4, 1);
+    lent.tensor().byte_offset = offset;
+    REQUIRE(tenon::check_dlpack(lent.get()).empty());
+    TensorPtr t = from_dlpack(lent.get(), false);
+    CHECK(sizes(t) == shape);
+    CHECK(tenon::device(t) == Device("opencl:1"));
+    DLPackPtr again(to_dlpack(t));
+    t.reset();
+    CHECK(again->dl_tensor.data == (shape == Vector{0, 2} ? nullptr : handle));
+    CHECK(again->dl_tensor.byte_offset == (shape == Vector{0, 2} ? 0 : offset));
+    TensorPtr back = from_dlpack(std::move(again));
+    CHECK(sizes(back) == shape);
+    CHECK(strides(back) == (shape.size() == 2 && steps.empty() ? Vector{2, 1} : steps));
+    CHECK(lent.released == 0);
+    back.reset();
+    CHECK(lent.released == 1);
+  };
+  check({2}, {1}, 8);
+  check({}, {}, 4);
+  check({3, 2}, {}, 12);
+  check({3, 2}, {-2, 1}, 16);
+  check({0, 2}, {2, 1}, 8);
+  const auto refused = [&](const Vector& steps, uint64_t offset) {
+    Lent<> lent(handle, kFloat32, {2}, steps);
+    lent.set_device(4, 1);
+    lent.tensor().byte_offset = offset;
+    check_refused(lent, Error::NotSupported,
+                  ("byte offset " + std::to_string(offset) + " of memory on opencl:1").c_str());
+  };
+  refused({1}, 6);
+  refused({-3}, 8);
+}
+
+TEST_CASE("from_dlpack: an export of a part of a handle's memory is taken back", "[plain]") {
+  const TensorPtr t =
+      tenon::for_blob(reinterpret_cast<void*>(uintptr_t{4099}), {6}, ScalarType::Float)
+          .device("opencl")
+          .make_tensor_ptr();
+  DLPackPtr part(to_dlpack(tenon::narrow(t, 0, 2, 3)));
+  REQUIRE(part->dl_tensor.byte_offset == 8);
+  const TensorPtr back = from_dlpack(std::move(part));
+  const DLPackPtr again(to_dlpack(tenon::narrow(back, 0, 1, 2)));
+  CHECK(again->dl_tensor.data == tenon::const_data_ptr(t));
+  CHECK(again->dl_tensor.byte_offset == 12);
 }
 
 TEST_CASE("from_dlpack: import, export and import keep all that the struct says, without a copy") {

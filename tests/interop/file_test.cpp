@@ -84,6 +84,21 @@ TEST_CASE("file: through a symbolic link the file is replaced and the link stays
   CHECK(text_of(folder / "real") == "new");
 }
 
+TEST_CASE("file: a symbolic link to a file that is not there yet is followed, as open() does") {
+  const TempFolder folder;
+  std::filesystem::create_symlink("real", folder / "link");
+  REQUIRE(write_text(folder / "link", "new") == Error::Ok);
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(text_of(folder / "real") == "new");
+  std::filesystem::create_symlink("none/file", folder / "broken");
+  CHECK_RETURNS(Error::AccessFailed, "cannot open: No such file or directory",
+                write_text(folder / "broken", "new"));
+  CHECK(std::filesystem::is_symlink(folder / "broken"));
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK_RETURNS(Error::AccessFailed, "Too many levels of symbolic links",
+                write_text(folder / "loop", "new"));
+}
+
 TEST_CASE("file: a write that fails halfway leaves the old file whole and no other behind") {
   const TempFolder folder;
   const std::string path = folder / "out";

@@ -19,6 +19,7 @@
 
 using tenon::Dims;
 using tenon::Error;
+using tenon::NpyMemory;
 using tenon::Ownership;
 using tenon::ScalarType;
 using tenon::Tensor;
@@ -293,11 +294,11 @@ TEST_CASE("read_npy: a file that is not there is NotFound, a folder is no file")
 }
 
 #if TENON_HAS_POSIX_FILES && defined(__linux__)
-TEST_CASE("read_npy: aligned numbers are mapped, and unmapped by the deleter") {
+TEST_CASE("read_npy: with Map aligned numbers are mapped, and unmapped by the deleter") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
-  TensorPtr tensor = tenon::read_npy(path);
+  TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
   const void* const data = tenon::const_data_ptr(tensor);
   CHECK(tenon::ownership(tensor) == Ownership::Adopted);
   CHECK(tests::is_mapped(path, data));
@@ -309,14 +310,14 @@ TEST_CASE("read_npy: aligned numbers are mapped, and unmapped by the deleter") {
   CHECK_FALSE(tests::is_mapped(path, data));
 }
 
-TEST_CASE("read_npy: data at any multiple of the number's size is mapped") {
+TEST_CASE("read_npy: with Map data at any multiple of the number's size is mapped") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   // NumPy aligned to 16 bytes before 1.14.
   std::string header = dict("<c16", "(1,)");
   header.resize(80 - 10 - 8, ' ');
   put_file(path, npy(header, std::vector<uint8_t>(16)));
-  CHECK(tests::is_mapped(path, tenon::const_data_ptr(tenon::read_npy(path))) ==
+  CHECK(tests::is_mapped(path, tenon::const_data_ptr(tenon::read_npy(path, NpyMemory::Map))) ==
         !tenon::detail::host_is_big_endian());
 }
 
@@ -325,8 +326,8 @@ TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
   const std::string path = folder / "x.npy";
   REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
   const std::vector<uint8_t> before = file_bytes(path);
-  const TensorPtr tensor = tenon::read_npy(path);
-  const TensorPtr other = tenon::read_npy(path);
+  const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
+  const TensorPtr other = tenon::read_npy(path, NpyMemory::Map);
   REQUIRE_FALSE(tenon::is_readonly(tensor));
   for (int64_t& value : tenon::data<int64_t>(tensor)) value = -1;
   CHECK(tenon::accessor<int64_t, 1>(other)[5] == 5);
@@ -338,7 +339,7 @@ TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays
   const std::string path = folder / "x.npy";
   constexpr int64_t kCount = 100000;  // many pages, none of them touched before
   REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
-  const TensorPtr tensor = tenon::read_npy(path);
+  const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
   REQUIRE(tenon::write_npy(path, tenon::zeros({1})) == Error::Ok);
   for (int64_t i = 0; i < kCount; ++i) REQUIRE(tenon::accessor<int64_t, 1>(tensor)[i] == i);
   REQUIRE(tenon::write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
@@ -347,6 +348,20 @@ TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays
 }
 #endif
 
+TEST_CASE("read_npy: a file that is rewritten in place or cut off does not change the tensor") {
+  const TempFolder folder;
+  const std::string path = folder / "x.npy";
+  constexpr int64_t kCount = 100000;
+  REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
+  const TensorPtr tensor = tenon::read_npy(path);
+  CHECK(tenon::ownership(tensor) == Ownership::Owned);
+  put_file(path, tenon::to_npy(tenon::zeros({kCount}, tenon::ScalarType::Long)));
+  std::filesystem::resize_file(path, 10);
+  bool same = true;
+  for (int64_t i = 0; i < kCount; ++i) same = same && tenon::accessor<int64_t, 1>(tensor)[i] == i;
+  CHECK(same);
+}
+
 TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
@@ -354,7 +369,7 @@ TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own
     std::string header = dict("<f4", "(2,)") + std::string(pad, ' ');
     std::vector<uint8_t> file = npy(header, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0x40});
     put_file(path, file);
-    const TensorPtr tensor = tenon::read_npy(path);
+    const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
     CHECK(tenon::is_aligned(tensor, 4));
     CHECK(tenon::accessor<float, 1>(tensor)[0] == 1.0f);
     CHECK(tenon::accessor<float, 1>(tensor)[1] == 2.5f);
@@ -366,7 +381,8 @@ TEST_CASE("read_npy: any byte but 0 of a bool is true, mapped or not") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
-  const TensorPtr tensors[] = {tenon::read_npy(path), from_bytes_of(file_bytes(path))};
+  const TensorPtr tensors[] = {tenon::read_npy(path), tenon::read_npy(path, NpyMemory::Map),
+                               from_bytes_of(file_bytes(path))};
   for (const TensorPtr& tensor : tensors) {
     const auto* bytes = static_cast<const uint8_t*>(tenon::const_data_ptr(tensor));
     CHECK(std::vector<uint8_t>(bytes, bytes + 4) == std::vector<uint8_t>{0, 1, 1, 1});

@@ -30,9 +30,34 @@ class Errors(Case):
         self.assertEqual(m.take_error(Failing()), "NotSupported")
         self.assertEqual(m.take_error([]), "InvalidType")
         self.assertEqual(m.take_error(m.hostile("ndim")), "InvalidArgument")
-        with self.assertRaises(BufferError):
-            m.try_take(Failing())
-        self.assertEqual(m.last_message(), "try_from_python: BufferError: no memory to lend")
+        text = "BufferError: no memory to lend"
+        self.assertEqual(m.messages(Failing()),
+                         ("from_python: " + text, "try_from_python: " + text))
+
+    def test_exceptions_and_results_leave_no_error_of_python(self):
+        class Interrupted:
+            def __dlpack__(self, **keywords):
+                raise KeyboardInterrupt("stop")
+
+        consumed = m.capsule(m.make((2,)))
+        m.take_capsule(consumed)
+        for other in ([], "text", consumed, m.hostile("dtype"), Interrupted()):
+            for text in m.messages(other):
+                self.assertIn("from_python: ", text)
+        for other in ([], consumed, m.hostile("ndim")):
+            for text in m.messages(other, True):
+                self.assertIn("from_capsule: ", text)
+
+    def test_the_form_that_sets_an_error_sets_that_of_python_itself(self):
+        error = KeyboardInterrupt("stop")
+
+        class Interrupted:
+            def __dlpack__(self, **keywords):
+                raise error
+
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            m.take(Interrupted())
+        self.assertIs(caught.exception, error)
 
 
 if __name__ == "__main__":

@@ -122,28 +122,36 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("python: each sub-interpreter has a type of its own, which takes the others' memory") {
-  const Interpreter python;
-  int live = 0;
-  PyObject* const object = tenon::to_python(counted(live));
-  REQUIRE(object != nullptr);
-  in_sub_interpreter([&] {
-    PyObject* const inner = tenon::to_python(counted(live));
-    REQUIRE(inner != nullptr);
-    CHECK(Py_TYPE(inner) != Py_TYPE(object));
-    CHECK(tenon::is_python_tensor(inner));
-    CHECK_FALSE(tenon::is_python_tensor(object));
-    CHECK(tenon::from_python(inner)->numel() == 3);
-    Py_DECREF(inner);
-    CHECK(live == 1);
-  });
-  CHECK(tenon::is_python_tensor(object));
-  Py_DECREF(object);
-  CHECK(live == 0);
+TEST_CASE(
+    "python: a sub-interpreter is refused with an ImportError, before and after the main one") {
+  for (const bool is_first : {true, false}) {
+    const Interpreter python;
+    int live = 0;
+    PyObject* const object = is_first ? nullptr : tenon::to_python(counted(live));
+    in_sub_interpreter([&] {
+      CHECK(tenon::to_python(counted(live)) == nullptr);
+      CHECK(PyErr_ExceptionMatches(PyExc_ImportError) != 0);
+      PyErr_Clear();
+      PyObject* const memory = PyByteArray_FromStringAndSize("abc", 3);
+      CHECK(tenon::from_python_or_set_error(memory) == nullptr);
+      CHECK(PyErr_ExceptionMatches(PyExc_ImportError) != 0);
+      PyErr_Clear();
+      CHECK(tenon::try_from_python(memory).error() == tenon::Error::AccessFailed);
+      CHECK(PyErr_Occurred() == nullptr);
+      Py_DECREF(memory);
+    });
+    PyObject* const after = tenon::to_python(counted(live));
+    REQUIRE(after != nullptr);
+    CHECK(tenon::is_python_tensor(after));
+    Py_XDECREF(object);
+    Py_DECREF(after);
+    CHECK(live == 0);
+  }
 }
 
 TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an exception in flight") {
   const Interpreter python;
+  REQUIRE(tenon::detail::python_state() != nullptr);
   int calls = 0;
   const auto work = [&calls] {
     calls += PyGILState_Check();

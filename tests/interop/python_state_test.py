@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """interop/python_state.h: what is known of each type, and what is left at the interpreter's end."""
 
+import importlib.util
 import subprocess
 import sys
 import unittest
@@ -46,6 +47,43 @@ class InterpretersEnd(Case):
                         "c = Cycle(); c.me = c; c.tensor = m.take(bytearray(5))\n"
                         "c.capsule = m.capsule(bytearray(5))\n"
                         "sys.kept = m.take(bytearray(4))\n")
+
+    def test_threads_that_drop_tensors_at_the_end_do_not_abort_it(self):
+        script = ("import sys\n"
+                  f"sys.path[:0] = {sys.path!r}\n"
+                  "import array, tenon_test_module as m\n"
+                  "for i in range(300): m.drop_later(array.array('f', [1, 2]), i // 6)\n")
+        for _ in range(10):
+            self.run_script(script)
+
+    def test_a_child_does_not_wait_for_the_threads_of_its_parent(self):
+        self.run_script("import sys\n"
+                        f"sys.path[:0] = {sys.path!r}\n"
+                        "import os, time, tenon_test_module as m\n"
+                        "class Slow(bytearray):\n"
+                        "    def __del__(self, sleep=time.sleep): sleep(0.5)\n"
+                        "m.drop_later(Slow(3), 0)\n"  # that thread is inside at the fork
+                        "time.sleep(0.1)\n"
+                        "child = os.fork()\n"
+                        "if child == 0: sys.exit(0)\n"
+                        "assert os.waitpid(child, 0)[1] == 0\n")
+
+    @unittest.skipUnless(importlib.util.find_spec("_xxsubinterpreters"),
+                         "this Python has no module for sub-interpreters")
+    def test_sub_interpreters_get_an_import_error(self):
+        inner = ("import sys\n"
+                 f"sys.path[:0] = {sys.path!r}\n"
+                 "import tenon_test_module as m\n"
+                 "for call in (m.touch, m.hold, m.make):\n"
+                 "    try:\n"
+                 "        call((2,) if call is m.make else bytearray(3))\n"
+                 "    except ImportError as error:\n"
+                 "        print(error)\n")
+        out = self.run_script("import _xxsubinterpreters as interpreters\n"
+                              "made = interpreters.create(isolated=False)\n"
+                              f"interpreters.run_string(made, {inner!r})\n")
+        self.assertEqual(out, "tenon works in Python's main interpreter alone, not in "
+                              "sub-interpreters\n" * 3)
 
     def test_objects_are_released_while_the_interpreter_shuts_down(self):
         out = self.run_script("import os, sys\n"

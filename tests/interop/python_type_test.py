@@ -25,7 +25,7 @@ class Type(Case):
             self.assertFalse(m.is_ours(other))
 
     def test_an_undefined_tensor_is_a_buffer_error(self):
-        with self.assertRaisesRegex(BufferError, "to_python: .* undefined"):
+        with self.assertRaisesRegex(BufferError, "^tenon: .* undefined"):
             m.undefined()
 
 
@@ -54,6 +54,27 @@ class ExchangeApi(Case):
             m.api_allocate(m.make((1,)), (3,), 2, 17)
         with self.assertRaisesRegex(RuntimeError, "BufferError: .*negative"):
             m.api_allocate(m.make((1,)), (-3,), 2, 32)
+
+    def test_what_it_cannot_import_stays_the_callers(self):
+        tensor = m.make((1,))
+        for what in ("version", "dtype", "lanes", "device", "ndim", "shape", "size", "data"):
+            with self.subTest(what):
+                deleted = m.deleted()
+                with self.assertRaisesRegex((BufferError, ValueError), "^tenon: "):
+                    m.api_from_hostile(tensor, what)
+                self.assertEqual(m.deleted(), deleted + 1)
+
+    def test_what_it_imports_is_released_once(self):
+        tensor = m.make((1,))
+        deleted = m.deleted()
+        shared = m.api_from_hostile(tensor, "")
+        self.assertEqual((shared.shape, m.deleted()), ((2, 3), deleted))
+        del shared
+        self.assertEqual(m.deleted(), deleted + 1)
+        copied = m.api_from_hostile(tensor, "misaligned")
+        self.assertEqual((copied.shape, m.deleted()), ((2, 2), deleted + 2))
+        del copied
+        self.assertEqual(m.deleted(), deleted + 2)
 
     def test_placeholders_are_buffer_errors(self):
         with self.assertRaisesRegex(BufferError, "placeholder"):

@@ -12,6 +12,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar_type.h"
@@ -44,6 +45,12 @@ inline void* first_element(const DLTensor& t) noexcept {
   return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
 }
 
+/// Whether element 0 is somewhere in the memory that a handle stands for.
+inline bool has_offset_from_handle(const DLTensor& t) noexcept {
+  return t.byte_offset != 0 && t.data != nullptr &&
+         has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
+}
+
 /// Whether elements lie where a pointer to their type may point. A handle points nowhere, and what has
 /// no elements is never read.
 inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
@@ -71,9 +78,17 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   const DLTensor& t = from.tensor;
   plan.device = device_from_dlpack(t.device);
   const Device device = plan.device;
-  if (TENON_UNLIKELY(t.byte_offset != 0 && has_dlpack_handles(device.type()))) {
-    return fail(Error::NotSupported, {"byte offset ", t.byte_offset, " of memory on ", device,
-                                      ": a handle is no address to which it can be added"});
+  if (TENON_UNLIKELY(has_offset_from_handle(t))) {
+    Extent extent{0, 0};
+    if (!plan.shape.row_major) TENON_TRY(compute_extent(from.sizes(), from.strides(), extent));
+    const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
+    const auto offset = static_cast<int64_t>(t.byte_offset);
+    if (offset % size != 0 || offset / size + extent.min < 0) {
+      return fail(
+          Error::NotSupported,
+          {"byte offset ", offset, " of memory on ", device, ", expected a multiple of the ", size,
+           " bytes of an element, and no element before the handle's memory"});
+    }
   }
   const bool moves = asked.value_or(device) != device;
   plan.aligned = is_aligned(from, plan.shape.type);
@@ -160,6 +175,37 @@ TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
                             : clone<Out>(function, original, CreatorOptions(*backend));
 }
 
+/// A view of all the memory from the handle on, so that an export finds the handle again.
+template <class Out>
+TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
+                                      const DLPackPlan& plan, TensorShapeDynamism dynamism,
+                                      Deleter& release) {
+  const Dims sizes(from.sizes());
+  Layout layout;
+  Error error = make_layout(sizes, {}, plan.shape.row_major ? Dims() : Dims(from.strides()),
+                            elementSize(plan.shape.type), layout);
+  const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) /
+                         static_cast<int64_t>(elementSize(plan.shape.type));
+  void* const handle = from.tensor.data;
+  Made<Tensor> whole;
+  if (error == Error::Ok) {
+    error = make_from_pointer(
+        from.is_readonly() ? DataPtr(static_cast<const void*>(handle)) : DataPtr(handle),
+        {offset + layout.reach()}, {}, {}, public_type(plan.shape.type), dynamism, plan.device,
+        release, whole.draft());
+  }
+  if (error == Error::Ok) error = whole.commit();
+  if (error != Error::Ok) return Made<Out>().finish(function, error);
+  const Tensor memory = whole.finish(function, Error::Ok);
+  Made<Out> made;
+  error = start_draft(made.draft());
+  if (error == Error::Ok) {
+    fields(made.draft()).layout = layout;
+    error = attach_view(memory, plan.shape.type, offset, fields(made.draft()));
+  }
+  return made.finish(function, error);
+}
+
 template <class Out>
 Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
                   const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
@@ -167,6 +213,9 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
   Error error = plan_import(from, copy, device, plan);
   if (TENON_UNLIKELY(error == Error::Ok && plan.must_copy)) {
     return import_copy<Out>(function, from, plan, device.value_or(plan.device), dynamism, release);
+  }
+  if (TENON_UNLIKELY(error == Error::Ok && has_offset_from_handle(from.tensor))) {
+    return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
   Made<Out> made;
   if (error == Error::Ok) error = make_import(from, plan, dynamism, release, made.draft());
@@ -198,7 +247,7 @@ struct FromDLPack {
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; NotSupported where a copy is
   /// needed and `copy` is false, for a device without a registered backend to copy to or from, for
   /// data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan, Metal,
-  /// WebGPU); OutOfMemory. Of another major version, only the deleter is called.
+  /// WebGPU) that is no whole number of elements; OutOfMemory. Of another major version, only the deleter is called.
   /// Threads: nothing is synchronised with a device's streams.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, detail::IfManaged<Managed> = 0>

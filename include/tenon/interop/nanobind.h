@@ -30,7 +30,7 @@ inline void register_nanobind_exceptions() {
         try {
           std::rethrow_exception(thrown);
         } catch (const Exception& error) {
-          if (PyErr_Occurred() == nullptr) set_python_error(error.error(), error.what());
+          set_python_error(error.error(), error.what());
         }
       },
       nullptr);

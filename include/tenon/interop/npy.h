@@ -23,6 +23,18 @@
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
+
+/// How read_npy() takes a file's elements.
+enum class NpyMemory : uint8_t {
+  Copy,  ///< into memory of the tensor's own
+  /// The pages of the file are mapped, privately: writes are the tensor's alone, its deleter unmaps.
+  /// Until then, what others write to the file in place may show in the tensor, and reading what
+  /// they cut off ends the process with SIGBUS; numpy.save() to the same path does both. write_npy()
+  /// does neither. Numbers in the other byte order, misaligned ones and systems without mmap are
+  /// copied all the same.
+  Map,
+};
+
 namespace detail {
 
 /// The bytes of elements that a header promises, once it is known that they are there.
@@ -67,7 +79,7 @@ inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) 
   if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
 }
 
-inline Error read_npy_file(const char* path, Draft& draft) noexcept {
+inline Error read_npy_file(const char* path, NpyMemory memory, Draft& draft) noexcept {
   InputFile file;
   TENON_TRY(file.open(path));
   unsigned char preamble[kNpyPreamble];
@@ -88,7 +100,7 @@ inline Error read_npy_file(const char* path, Draft& draft) noexcept {
   TENON_TRY(count_npy_bytes(header, file.size() - text.end(), nbytes));
   const bool usable = !header.swapped && text.end() % number_size(header.type) == 0;
   Deleter unmapper;
-  if (usable && nbytes != 0) {
+  if (memory == NpyMemory::Map && usable && nbytes != 0) {
     if (void* const base = file.map(text.end() + nbytes, unmapper)) {
       void* const data = static_cast<char*>(base) + text.end();
       adapt_npy_bytes(header, data, nbytes);
@@ -208,21 +220,19 @@ struct ReadNpy {
   /// with the dim order reversed, nothing transposed. DYNAMIC_BOUND; bytes after the array are
   /// ignored, as by NumPy.
   ///
-  /// Ownership: maps the file into memory, privately: writes are the tensor's alone, its deleter
-  /// unmaps. Until then the file must not be truncated or rewritten in place; write_npy() to the
-  /// same path does neither. Numbers in the other byte order, misaligned ones and systems without
-  /// mmap give memory of the tensor's own. Bytes of a bool that are neither 0 nor 1 become 1.
+  /// Ownership: copies, unless NpyMemory::Map is given. Bytes of a bool that are neither 0 nor 1
+  /// become 1.
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
   /// (structured, object, text, date and void dtypes, long double; other versions of the format;
   /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
   /// need); OutOfMemory.
-  /// Cost: the header's length when mapped, but for bool; else O(bytes).
-  /// Source: numpy.load, which maps only when asked to.
-  Out operator()(const detail::FilePath& path) const {
+  /// Cost: O(bytes); the header's length when mapped, but for bool.
+  /// Source: numpy.load; Map is its mmap_mode "c".
+  Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy) const {
     detail::Made<Out> made;
     Error error = path.check();
     if (error == Error::Ok) {
-      error = detail::read_npy_file(path.c_str(), made.draft());
+      error = detail::read_npy_file(path.c_str(), memory, made.draft());
       if (error != Error::Ok) error = path.blame(error);
     }
     return made.finish(function, error);

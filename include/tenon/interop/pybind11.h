@@ -62,7 +62,7 @@ inline void register_pybind11_exceptions() {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Exception& error) {
-      if (PyErr_Occurred() == nullptr) set_python_error(error.error(), error.what());
+      set_python_error(error.error(), error.what());
     }
   });
 }

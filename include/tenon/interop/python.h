@@ -2,19 +2,19 @@
 // Tensors in Python: to_python, from_python, and DLPack's capsules. CPython's C API and nothing else.
 //
 // Include it before other headers, since Python.h wants to be the first. An exception that crosses from
-// C++ into CPython ends the program: catch it, or use the try_ functions; Python's error is set in
-// either case, and what remains is to return null:
+// C++ into CPython ends the program. A function that Python calls uses the form that sets Python's error:
 //
 //     PyObject* scale(PyObject*, PyObject* object) {
-//       tenon::Result<tenon::TensorPtr> t = tenon::try_from_python(object);
-//       if (!t.ok()) return nullptr;
+//       tenon::TensorPtr t = tenon::from_python_or_set_error(object);
+//       if (t == nullptr) return nullptr;
 //       …
-//       return tenon::to_python(*t);
+//       return tenon::to_python(t);
 //     }
 //
-// A shared library has a type tenon.Tensor of its own in each interpreter; they take each other's
-// objects like anybody's, by the C exchange API, without a copy. Python's free-threaded build is served
-// with the GIL on, as it is unless an extension says that it needs none.
+// The throwing forms and those that return a Result leave no Python error set.
+// A shared library has a type tenon.Tensor of its own; they take each other's objects like anybody's, by
+// the C exchange API, without a copy. Not supported: sub-interpreters, where these functions set an
+// ImportError; free-threaded builds and Python's limited API, with which this does not compile.
 #pragma once
 
 #include "tenon/interop/python_capsule.h"

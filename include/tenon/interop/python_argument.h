@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tenon/config.h"
-#include "tenon/core/result.h"
+#include "tenon/core/optional.h"
 #include "tenon/interop/python.h"
 #include "tenon/tensor/tensor.h"
 
@@ -32,11 +32,8 @@ class PythonArgument {
   /// An interrupt while the object was asked is a refusal, not a reason to try something else.
   bool load(PyObject* object, bool convert) noexcept {
     if (object == Py_None) return false;
-    Result<TensorPtr> taken = convert ? try_from_python(object) : try_from_python(object, false);
-    if (taken) {
-      tensor_ = std::move(*taken);
-      return true;
-    }
+    tensor_ = from_python_or_set_error(object, convert ? none : Optional<bool>(false));
+    if (tensor_ != nullptr) return true;
     const bool is_interrupt = PyErr_ExceptionMatches(PyExc_Exception) == 0;
     TakenPythonError refusal;
     if (!is_interrupt && !(convert && is_python_array(object))) return false;

@@ -37,7 +37,6 @@ template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
   if (PyCapsule_IsValid(capsule, kCapsuleName<Managed>) == 0) return;
   const KeepPythonError keep;
-  const CallFromPython call;
   DLPackDeleter()(static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>)));
 }
 
@@ -80,11 +79,18 @@ struct PythonOffer {
   }
 };
 
-/// Makes the tensor, or the error under the name of `function`, which is Python's too then.
+/// The tensor, or null with Python's error set: what Python raised, or else what `made` says.
+inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
+  if (made.ok()) return *std::move(made);
+  if (PyErr_Occurred() == nullptr) set_python_error(made.error(), made.message());
+  return nullptr;
+}
+
+/// The tensor, or the error, thrown or as a Result. None is left of Python's, whose text it has.
 template <class Out>
-Out finish_for_python(Result<TensorPtr>&& made) {
+Out finish_for_cxx(Result<TensorPtr>&& made) {
   if (TENON_UNLIKELY(!made.ok())) {
-    if (PyErr_Occurred() == nullptr) set_python_error(made.error(), made.message());
+    PyErr_Clear();
     if constexpr (!IsResult<Out>::value) raise_message(made.error(), made.message());
   }
   if constexpr (IsResult<Out>::value) {
@@ -145,7 +151,7 @@ inline Error open_capsule(PyObject* capsule, Optional<bool> copy, Optional<Devic
                 {"the capsule was consumed before; a producer's __dlpack__() makes a new one"});
   }
   if (PyCapsule_CheckExact(capsule) == 0) {
-    return fail(Error::InvalidType, {"a ", Py_TYPE(capsule)->tp_name, " is no capsule"});
+    return fail(Error::InvalidType, {"'", Py_TYPE(capsule)->tp_name, "' object is no capsule"});
   }
   const char* const name = PyCapsule_GetName(capsule);
   PyErr_Clear();  // of a capsule without a pointer
@@ -174,12 +180,12 @@ inline Result<TensorPtr> import_capsule(const char* function, PyObject* capsule,
 /// mostly.
 /// Threads: needs the GIL. Source: torch.utils.dlpack.to_dlpack.
 inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
-  return versioned ? detail::make_capsule(
-                         detail::export_dlpack<Result<DLManagedTensorVersioned*>,
-                                               DLManagedTensorVersioned>("to_capsule", t, false))
+  return versioned ? detail::make_capsule(detail::export_dlpack<Result<DLManagedTensorVersioned*>,
+                                                                DLManagedTensorVersioned>(
+                         detail::kForPython, t, false))
                    : detail::make_capsule(
                          detail::export_legacy<Result<DLManagedTensor*>, DLManagedTensor>(
-                             "to_capsule", t, LegacyReadOnly::Refuse));
+                             detail::kForPython, t, LegacyReadOnly::Refuse));
 }
 
 template <class Out>
@@ -191,18 +197,27 @@ struct FromCapsule {
   ///
   /// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule, which
   /// releases it.
-  /// Errors, which are Python's too: InvalidArgument, a ValueError, for a capsule that was consumed
-  /// before; InvalidType for what is no such capsule; those of from_dlpack().
+  /// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for what is no such
+  /// capsule; those of from_dlpack(). Python's error is not set.
   /// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
   /// Source: torch.utils.dlpack.from_dlpack.
   Out operator()(PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return detail::finish_for_python<Out>(
+    return detail::finish_for_cxx<Out>(
         detail::import_capsule(function, capsule, copy, device, dynamism));
   }
 };
 
 inline constexpr FromCapsule<TensorPtr> from_capsule{"from_capsule"};
 inline constexpr FromCapsule<Result<TensorPtr>> try_from_capsule{"try_from_capsule"};
+
+/// from_capsule() as CPython's functions are: null, with Python's error set, when it fails: ValueError
+/// for a capsule that was consumed before, and those of set_python_error().
+inline TensorPtr from_capsule_or_set_error(
+    PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
+    TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
+  return detail::finish_with_python_error(
+      detail::import_capsule(detail::kForPython, capsule, copy, device, dynamism));
+}
 
 TENON_END_NAMESPACE

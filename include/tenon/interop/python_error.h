@@ -11,6 +11,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// In front of messages for Python's users, to whom the names of C++ functions say nothing.
+inline constexpr const char* kForPython = "tenon";
+
 /// Borrowed, like PyExc_ValueError itself.
 inline PyObject* python_exception(Error error) noexcept {
   switch (error) {

@@ -9,10 +9,20 @@
 #include <Python.h>
 #include <structmember.h>  // PyMemberDef, until 3.12
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 #include "tenon/config.h"
+
+#ifdef Py_LIMITED_API
+#error "tenon needs more than Python's limited API: build without Py_LIMITED_API and STABLE_ABI"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "tenon needs the GIL: it does not support free-threaded builds of Python"
+#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -102,47 +112,92 @@ class KeepPythonError {
   TakenPythonError error_;
 };
 
-inline int& calls_from_python() noexcept {
-  static TENON_THREAD_LOCAL int depth = 0;
-  return depth;
+/// Whether this thread has the GIL. PyGILState_Check() says so too where it cannot tell.
+inline bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030D0000
+  return own != nullptr && own == PyThreadState_GetUnchecked();
+#else
+  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#endif
 }
 
-/// Marks a call in which the thread has the GIL, also while the interpreter shuts down: then
-/// PyGILState_Ensure() may no longer be asked, but objects are still freed properly.
-class CallFromPython {
- public:
-  CallFromPython() noexcept { ++calls_from_python(); }
-  CallFromPython(const CallFromPython&) = delete;
-  CallFromPython& operator=(const CallFromPython&) = delete;
-  ~CallFromPython() { --calls_from_python(); }
-};
+/// Guards the end of the interpreter. A thread that asks for the GIL then is ended by CPython, which
+/// aborts the process: so none may be waiting for it when the end begins.
+struct GilGate {
+  std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
+  std::atomic<bool> is_open{false};
 
-inline bool is_python_finalizing() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
+  /// From an atexit callback: refuses threads from now on and waits for those inside.
+  void close() noexcept {
+    is_open = false;
+    Py_BEGIN_ALLOW_THREADS;
+    while (in_flight > 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    Py_END_ALLOW_THREADS;
+  }
+};
+inline GilGate& gil_gate() noexcept {
+  static GilGate gate;
+  return gate;
+}
+
+/// Opens the gate until the interpreter ends. False with an error set.
+TENON_COLD inline bool open_gil_gate() noexcept {
+  static PyMethodDef at_exit = {"tenon_at_exit",
+                                [](PyObject*, PyObject*) -> PyObject* {
+                                  gil_gate().close();
+                                  Py_RETURN_NONE;
+                                },
+                                METH_NOARGS, nullptr};
+  // Threads that were inside are not in the child.
+  static PyMethodDef after_fork = {"tenon_after_fork",
+                                   [](PyObject*, PyObject*) -> PyObject* {
+                                     gil_gate().in_flight = 0;
+                                     Py_RETURN_NONE;
+                                   },
+                                   METH_NOARGS, nullptr};
+  const PyRef atexit(PyImport_ImportModule("atexit"));
+  const PyRef os(atexit ? PyImport_ImportModule("os") : nullptr);
+  if (!os) return false;
+  const PyRef at_fork(PyObject_GetAttrString(os.get(), "register_at_fork"));
+  if (at_fork) {
+    const PyRef positional(PyTuple_New(0));
+    const PyRef keywords(
+        Py_BuildValue("{sN}", "after_in_child", PyCFunction_New(&after_fork, nullptr)));
+    if (!positional || !keywords ||
+        !PyRef(PyObject_Call(at_fork.get(), positional.get(), keywords.get()))) {
+      return false;
+    }
+  }
+  PyErr_Clear();  // of a system without fork()
+  const PyRef registered(
+      PyObject_CallMethod(atexit.get(), "register", "N", PyCFunction_New(&at_exit, nullptr)));
+  gil_gate().is_open = static_cast<bool>(registered);
+  return static_cast<bool>(registered);
 }
 
 /// Calls `f` with the GIL, on any thread, and keeps an exception in flight. False, without a call,
 /// when the interpreter is gone or going: then what belongs to it has to be leaked.
 template <class F>
 bool with_gil(const F& f) noexcept {
-  // The second question is for code that was called from there and has released the GIL.
-  if (calls_from_python() > 0 && PyGILState_Check() != 0) {
+  if (has_gil()) {
     const KeepPythonError keep;
     f();
     return true;
   }
-  if (Py_IsInitialized() == 0 || is_python_finalizing()) return false;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  {
-    const KeepPythonError keep;
-    f();
+  GilGate& gate = gil_gate();
+  ++gate.in_flight;  // before the question: close() asks in the other order
+  const bool is_open = gate.is_open;
+  if (is_open) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    {
+      const KeepPythonError keep;
+      f();
+    }
+    PyGILState_Release(state);
   }
-  PyGILState_Release(state);
-  return true;
+  --gate.in_flight;
+  return is_open;
 }
 
 }  // namespace detail

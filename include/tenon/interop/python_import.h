@@ -60,9 +60,10 @@ class PythonRequest {
   /// Why there is no offer.
   TENON_COLD Error reason() noexcept {
     if (error_ == Error::Ok) {
-      return fail(Error::InvalidType,
-                  {"a ", Py_TYPE(object_)->tp_name,
-                   " has neither __dlpack__ nor the buffer protocol nor __array_interface__"});
+      return fail(
+          Error::InvalidType,
+          {"'", Py_TYPE(object_)->tp_name,
+           "' object has neither __dlpack__ nor the buffer protocol nor __array_interface__"});
     }
     std::memcpy(error_text().text, text_, sizeof text_);
     if (python_error_) python_error_.restore();
@@ -106,7 +107,7 @@ class PythonRequest {
     if (watched > 0) {
       return fail(Error::NotSupported,
                   {"the tensor requires grad, and writes through tenon would pass autograd by; "
-                   "from_python() of its detach() shares the memory"});
+                   "its detach() shares the memory"});
     }
     const int conjugated = watched < 0 ? watched : is_method_true(PythonName::IsConj);
     if (conjugated > 0) {
@@ -322,21 +323,30 @@ struct FromPython {
   ///
   /// Ownership: keeps what holds the memory, mostly the object, until the tensor lets go of it; of a
   /// tensor of tenon's, that tensor's memory. After the interpreter's end, it is leaked.
-  /// Errors: Python's error is set, too: TypeError, InvalidType, for an object that has none of these;
-  /// NotSupported, a BufferError, for PyTorch's tensors that require grad or are conjugated or negated
-  /// lazily; what Python raised, with its text; those of from_dlpack(). A capsule that is refused is not
-  /// consumed.
+  /// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors that
+  /// require grad or are conjugated or negated lazily; what Python raised, with its text; AccessFailed in
+  /// a sub-interpreter; those of from_dlpack(). A capsule that is refused is not consumed. Python's error
+  /// is not set.
   /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without. Device
   /// memory is ready on the device's default stream.
   /// Source: torch.from_dlpack, numpy.asarray.
   Out operator()(PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return detail::finish_for_python<Out>(
+    return detail::finish_for_cxx<Out>(
         detail::import_python(function, object, copy, device, dynamism));
   }
 };
 
 inline constexpr FromPython<TensorPtr> from_python{"from_python"};
 inline constexpr FromPython<Result<TensorPtr>> try_from_python{"try_from_python"};
+
+/// from_python() as CPython's functions are: null, with Python's error set, when it fails: what Python
+/// raised, an interrupt say, ImportError in a sub-interpreter, else that of set_python_error().
+inline TensorPtr from_python_or_set_error(
+    PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
+    TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
+  return detail::finish_with_python_error(
+      detail::import_python(detail::kForPython, object, copy, device, dynamism));
+}
 
 TENON_END_NAMESPACE

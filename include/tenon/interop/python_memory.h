@@ -68,7 +68,7 @@ Error describe_memory(void* data, ScalarType type, bool readonly, size_t rank, c
 /// A buffer, where it stays: exporters let their fields point into each other.
 struct HeldBuffer {
   Py_buffer buffer;
-  const PythonState* state;
+  unsigned run;  // PythonState's
 };
 
 /// What a tensor's deleter does with a buffer. Without an interpreter the exporter is left as it is.
@@ -76,7 +76,7 @@ struct ReleaseBuffer {
   HeldBuffer* held;
   void operator()(void*) const noexcept {
     static_cast<void>(with_gil([this]() noexcept {
-      if (held->state->is_alive) PyBuffer_Release(&held->buffer);
+      if (the_python_state().run == held->run) PyBuffer_Release(&held->buffer);
     }));
     std::free(held);
   }
@@ -85,10 +85,10 @@ struct ReleaseBuffer {
 /// The same with a reference.
 struct ReleaseObject {
   PyObject* object;
-  const PythonState* state;
+  unsigned run;
   void operator()(void*) const noexcept {
     static_cast<void>(with_gil([this]() noexcept {
-      if (state->is_alive) Py_DECREF(object);
+      if (the_python_state().run == run) Py_DECREF(object);
     }));
   }
 };
@@ -125,7 +125,7 @@ inline Error take_buffer(const PythonState& state, PyObject* object, PythonOffer
     return fail(Error::OutOfMemory, {"out of memory for a buffer"});
   }
   ::new (static_cast<void*>(held)) HeldBuffer;
-  held->state = &state;
+  held->run = state.run;
   if (TENON_UNLIKELY(PyObject_GetBuffer(object, &held->buffer, PyBUF_RECORDS_RO) != 0)) {
     std::free(held);
     return fail_as_python();
@@ -209,7 +209,7 @@ inline Error take_array_interface(const PythonState& state, PyObject* object, Py
                                   PythonOffer& offer) noexcept {
   TENON_TRY(describe_array_interface(state, dict, offer));
   Py_INCREF(object);
-  offer.release.emplace(nullptr, ReleaseObject{object, &state});
+  offer.release.emplace(nullptr, ReleaseObject{object, state.run});
   return Error::Ok;
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What is looked up once in each interpreter: names, tenon's type, and who has an exchange API.
+// What is looked up once: names, tenon's type, and who has an exchange API.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "tenon/config.h"
 #include "tenon/exchange/dlpack_types.h"
@@ -56,8 +54,8 @@ inline constexpr const char* kPythonNameTexts[] = {"__dlpack__",
                                                    "is_neg"};
 static_assert(sizeof kPythonNameTexts / sizeof *kPythonNameTexts == kPythonNames);
 
-/// An interpreter's objects. They are dropped when it ends, and `is_alive` says so to whoever holds
-/// something of that interpreter; the struct itself stays, reachable, for as long as the program.
+/// The interpreter's objects, which are dropped when it ends. A program may start it again; `run` tells
+/// those who hold something of an earlier one.
 /// Threads: read and written with the GIL.
 struct PythonState {
   /// What a type's exchange API is, null for none. The type is kept, so that no other gets its address.
@@ -70,9 +68,8 @@ struct PythonState {
   };
   static constexpr size_t kApis = 16;
 
-  PyInterpreterState* interpreter;
-  PythonState* next;
   bool is_alive;
+  unsigned run;
   PyObject* names[kPythonNames];
   PyObject* our_version;      // (1, 3)
   PyObject* version_keyword;  // ("max_version",)
@@ -84,6 +81,8 @@ struct PythonState {
   /// Drops what belongs to the interpreter, which is there still.
   void end() noexcept {
     is_alive = false;
+    ++run;
+    gil_gate().is_open = false;
     for (PyObject*& text : names) Py_CLEAR(text);
     Py_CLEAR(our_version);
     Py_CLEAR(version_keyword);
@@ -95,72 +94,49 @@ struct PythonState {
   }
 };
 
-/// The state that was last used; those of all interpreters, ended ones too, are linked from it.
-inline PythonState*& last_python_state() noexcept {
-  static PythonState* last = nullptr;
-  return last;
+/// Each shared library that hides its symbols has its own, and its own type.
+inline PythonState& the_python_state() noexcept {
+  static PythonState state{};
+  return state;
 }
 
-/// Makes the state of an interpreter that has none. Null with an error set.
-TENON_COLD inline PythonState* make_python_state(PyObject* key, PyObject* states) noexcept {
-  void* const block = std::calloc(1, sizeof(PythonState));
-  if (block == nullptr) {
-    PyErr_NoMemory();
-    return nullptr;
-  }
-  auto* const state = ::new (block) PythonState();
-  state->interpreter = PyInterpreterState_Get();
+/// Fills the state; null with an error set.
+TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
   bool complete = true;
   for (size_t i = 0; i < kPythonNames; ++i) {
-    state->names[i] = PyUnicode_InternFromString(kPythonNameTexts[i]);
-    complete = complete && state->names[i] != nullptr;
+    state.names[i] = PyUnicode_InternFromString(kPythonNameTexts[i]);
+    complete = complete && state.names[i] != nullptr;
   }
   if (complete) {
-    state->our_version = Py_BuildValue("(II)", kDLPackVersion.major, kDLPackVersion.minor);
-    state->version_keyword = PyTuple_Pack(1, state->name(PythonName::MaxVersion));
+    state.our_version = Py_BuildValue("(II)", kDLPackVersion.major, kDLPackVersion.minor);
+    state.version_keyword = PyTuple_Pack(1, state.name(PythonName::MaxVersion));
   }
   // The interpreter drops the capsule when it ends.
-  PyRef owner(PyCapsule_New(state, nullptr, [](PyObject* capsule) {
-    static_cast<PythonState*>(PyCapsule_GetPointer(capsule, nullptr))->end();
-  }));
-  state->is_alive = true;
-  if (!owner || state->our_version == nullptr || state->version_keyword == nullptr ||
-      PyDict_SetItem(states, key, owner.get()) != 0) {
-    const KeepPythonError keep;
-    state->end();
-    owner = PyRef();  // calls end() once more, if it is there
-    std::free(block);
-    return nullptr;
-  }
-  state->next = last_python_state();
-  return state;
+  const PyRef owner(PyCapsule_New(&state, nullptr, [](PyObject*) { the_python_state().end(); }));
+  const PyRef key(PyLong_FromVoidPtr(&state));
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+  complete = owner && key && dict != nullptr && state.our_version != nullptr &&
+             state.version_keyword != nullptr && open_gil_gate() &&
+             PyDict_SetItem(dict, key.get(), owner.get()) == 0;
+  state.is_alive = complete;
+  if (complete) return &state;
+  if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  const KeepPythonError keep;
+  state.end();
+  return nullptr;
 }
 
-/// Looks in the dict that each interpreter has for extensions.
-TENON_COLD inline PythonState* find_python_state() noexcept {
-  PyObject* const states = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
-  // Each shared library that hides its symbols has its own copy of this code, and its own type.
-  const PyRef key(PyLong_FromVoidPtr(&last_python_state()));
-  if (states == nullptr || !key) {
-    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
-    return nullptr;
-  }
-  PyObject* const found = PyDict_GetItemWithError(states, key.get());  // borrowed
-  if (found == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-  PythonState* state = found != nullptr
-                           ? static_cast<PythonState*>(PyCapsule_GetPointer(found, nullptr))
-                           : make_python_state(key.get(), states);
-  if (state != nullptr && found == nullptr) last_python_state() = state;
-  return state;
-}
-
-/// That of the running interpreter; null with an error set when there is no memory for one.
+/// Null with an error set: in a sub-interpreter, since a tensor is dropped on any thread, and
+/// PyGILState_Ensure() knows the main interpreter alone; and when there is no memory.
 inline PythonState* python_state() noexcept {
-  PythonState* const last = last_python_state();
-  if (last != nullptr && last->is_alive && last->interpreter == PyInterpreterState_Get()) {
-    return last;
+  if (TENON_UNLIKELY(PyInterpreterState_Get() != PyInterpreterState_Main())) {
+    PyErr_SetString(PyExc_ImportError,
+                    "tenon works in Python's main interpreter alone, "
+                    "not in sub-interpreters");
+    return nullptr;
   }
-  return find_python_state();
+  PythonState& state = the_python_state();
+  return state.is_alive ? &state : start_python_state(state);
 }
 
 /// The newest table of a major version that tenon knows, among those linked; null for none.

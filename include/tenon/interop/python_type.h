@@ -36,7 +36,6 @@ inline void destroy_python_tensor(PyObject* self) noexcept {
   if (object.weak_references != nullptr) PyObject_ClearWeakRefs(self);
   {
     const KeepPythonError keep;
-    const CallFromPython call;
     object.tensor().~Tensor();
   }
   type->tp_free(self);
@@ -81,7 +80,7 @@ struct ExchangeFunctions {
   static bool is_tensor(void* object) noexcept {
     PyTypeObject* const type = Py_TYPE(static_cast<PyObject*>(object));
     if (type->tp_dealloc == &destroy_python_tensor) return true;
-    PyErr_Format(PyExc_TypeError, "a %s is no tenon.Tensor", type->tp_name);
+    PyErr_Format(PyExc_TypeError, "'%s' object is no tenon.Tensor", type->tp_name);
     return false;
   }
 
@@ -96,14 +95,27 @@ struct ExchangeFunctions {
   }
 
   static int to_object(DLManagedTensorVersioned* managed, void** out) noexcept {
-    const Result<TensorPtr> tensor = try_from_dlpack(managed);
-    if (tensor.ok()) {
-      *out = make_python_tensor(TensorArg(*tensor));
-    } else {
-      set_python_error(tensor.error(), tensor.message());
-      *out = nullptr;
+    *out = nullptr;
+    if (managed == nullptr) {
+      PyErr_SetString(PyExc_ValueError, "tenon: the pointer is null");
+      return -1;
     }
-    return *out != nullptr ? 0 : -1;
+    // Until the object is there, the struct is the caller's: a release is noted and no more.
+    const auto deleter = std::exchange(
+        managed->deleter, [](DLManagedTensorVersioned* self) { self->deleter = nullptr; });
+    {
+      const Result<TensorPtr> tensor = FromDLPack<Result<TensorPtr>>{kForPython}(managed);
+      if (tensor.ok()) {
+        *out = make_python_tensor(TensorArg(*tensor));
+      } else {
+        set_python_error(tensor.error(), tensor.message());
+      }
+    }
+    const bool was_copied = managed->deleter == nullptr;
+    managed->deleter = deleter;
+    if (*out == nullptr) return -1;
+    if (was_copied) DLPackDeleter()(managed);
+    return 0;
   }
 
   /// What `out` points to lives as long as the object.
@@ -225,7 +237,7 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
   Error error = make_whole_view(source, TensorShapeDynamism::STATIC, made.draft());
   if (error == Error::Ok) error = made.commit();
   if (TENON_UNLIKELY(error != Error::Ok)) {
-    error = blame("to_python", error);
+    error = blame(kForPython, error);
     set_python_error(error, error_text().text);
     return nullptr;
   }
@@ -235,7 +247,7 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
       state->tensor_type->tp_alloc(state->tensor_type, static_cast<Py_ssize_t>(2 * rank));
   if (TENON_UNLIKELY(self == nullptr)) return nullptr;
   PythonTensor& object = python_tensor(self);
-  ::new (static_cast<void*>(object.handle)) Tensor(made.finish("to_python", Error::Ok));
+  ::new (static_cast<void*>(object.handle)) Tensor(made.finish(kForPython, Error::Ok));
   const auto size = static_cast<Py_ssize_t>(elementSize(fields(source).type));
   for (size_t d = 0; d < rank; ++d) {
     object.shape()[d] = static_cast<Py_ssize_t>(layout.sizes[d]);

@@ -79,13 +79,15 @@ class BinderTests:
                 self.module.fail(error)
             self.assertIs(type(raised.exception), kind)
 
-    def test_what_python_raised_inside_is_what_comes_out(self):
+    def test_what_python_raised_inside_comes_out_as_tenons_exception(self):
         class Moody:
             def __dlpack__(self, **_):
                 raise ArithmeticError("not today")
 
-        with self.assertRaisesRegex(ArithmeticError, "not today"):
+        with self.assertRaisesRegex(RuntimeError, "from_python: ArithmeticError: not today"):
             self.module.import_and_throw(Moody())
+        with self.assertRaisesRegex(ArithmeticError, "not today"):
+            self.module.share(Moody())
 
     def test_signatures_name_the_type(self):
         self.assertIn("tenon.Tensor", self.module.share.__doc__)

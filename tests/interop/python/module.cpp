@@ -3,9 +3,11 @@
 #include "tenon/interop/python.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -73,19 +75,20 @@ bool fill_with(const TensorPtr& tensor, double value) {
   return error == Error::Ok;
 }
 
-PyObject* to_object(const Result<TensorPtr>& tensor) {
-  return tensor.ok() ? tenon::to_python(*tensor) : nullptr;
-}
-
-// Calls `f`, whose exceptions have set Python's error, as the rules ask.
+// Calls `f`, whose exceptions leave no Python error set.
 template <class F>
 PyObject* guarded(const F& f) {
   try {
     return f();
   } catch (const tenon::Exception& e) {
-    if (PyErr_Occurred() == nullptr) PyErr_Format(PyExc_SystemError, "no error: %s", e.what());
+    if (PyErr_Occurred() != nullptr) std::abort();
+    tenon::set_python_error(e.error(), e.what());
     return nullptr;
   }
+}
+
+PyObject* to_object(const TensorPtr& tensor) {
+  return tensor != nullptr ? tenon::to_python(tensor) : nullptr;
 }
 
 // take(object, copy=None, device=None): what from_python() makes of it, as a tenon.Tensor.
@@ -102,22 +105,13 @@ PyObject* take(PyObject*, PyObject* args, PyObject* keywords) {
   if (!read_copy(copy_object, copy)) return nullptr;
   Optional<tenon::Device> device = none;
   if (device_name != nullptr) device = tenon::Device(device_name);
-  return guarded([&] { return tenon::to_python(tenon::from_python(object, copy, device)); });
-}
-
-// try_take(object): the same without exceptions; the text of tenon's error is in last_message().
-PyObject* try_take(PyObject*, PyObject* object) {
-  return to_object(tenon::try_from_python(object));
-}
-
-PyObject* last_message(PyObject*, PyObject*) {
-  return PyUnicode_FromString(tenon::last_error_message());
+  return to_object(tenon::from_python_or_set_error(object, copy, device));
 }
 
 // touch(object): imports it and lets go of it.
 PyObject* touch(PyObject*, PyObject* object) {
-  const Result<TensorPtr> tensor = tenon::try_from_python(object);
-  if (!tensor.ok()) return nullptr;
+  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -126,11 +120,29 @@ PyObject* take_error(PyObject*, PyObject* object) {
   try {
     static_cast<void>(tenon::from_python(object));
   } catch (const tenon::Exception& e) {
-    if (PyErr_Occurred() == nullptr) return PyUnicode_FromString("Python's error was not set");
-    PyErr_Clear();
+    if (PyErr_Occurred() != nullptr) return nullptr;
     return PyUnicode_FromString(tenon::toString(e.error()));
   }
   return PyUnicode_FromString("Ok");
+}
+
+// messages(object, as_capsule=False): what the throwing form and the one with a Result say. Neither
+// leaves Python's error set, which would be raised then.
+PyObject* messages(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  int as_capsule = 0;
+  if (PyArg_ParseTuple(args, "O|p", &object, &as_capsule) == 0) return nullptr;
+  std::string thrown;
+  try {
+    static_cast<void>(as_capsule != 0 ? tenon::from_capsule(object) : tenon::from_python(object));
+  } catch (const tenon::Exception& e) {
+    thrown = e.what();
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const Result<TensorPtr> result =
+      as_capsule != 0 ? tenon::try_from_capsule(object) : tenon::try_from_python(object);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return Py_BuildValue("(ss)", thrown.c_str(), result.message());
 }
 
 // capsule(object, versioned=True)
@@ -138,8 +150,8 @@ PyObject* capsule(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   int versioned = 1;
   if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
-  const Result<TensorPtr> tensor = tenon::try_from_python(object);
-  return tensor.ok() ? tenon::to_capsule(*tensor, versioned != 0) : nullptr;
+  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  return tensor != nullptr ? tenon::to_capsule(tensor, versioned != 0) : nullptr;
 }
 
 // take_capsule(capsule, copy=None)
@@ -149,7 +161,7 @@ PyObject* take_capsule(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|O", &object, &copy_object) == 0) return nullptr;
   Optional<bool> copy = none;
   if (!read_copy(copy_object, copy)) return nullptr;
-  return guarded([&] { return tenon::to_python(tenon::from_capsule(object, copy)); });
+  return to_object(tenon::from_capsule_or_set_error(object, copy));
 }
 
 // make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
@@ -209,24 +221,24 @@ PyObject* fill(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   double value = 0;
   if (PyArg_ParseTuple(args, "Od", &object, &value) == 0) return nullptr;
-  const Result<TensorPtr> tensor = tenon::try_from_python(object);
-  if (!tensor.ok()) return nullptr;
-  if (!fill_with(*tensor, value)) return nullptr;
+  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  if (!fill_with(tensor, value)) return nullptr;
   Py_RETURN_NONE;
 }
 
 PyObject* data_pointer(PyObject*, PyObject* object) {
-  const Result<TensorPtr> tensor = tenon::try_from_python(object);
-  if (!tensor.ok()) return nullptr;
-  return PyLong_FromVoidPtr(const_cast<void*>((*tensor)->const_data_ptr()));
+  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  return PyLong_FromVoidPtr(const_cast<void*>(tensor->const_data_ptr()));
 }
 
 // hold(object): the number under which the module keeps a tensor over it, without Python.
 PyObject* hold(PyObject*, PyObject* object) {
   static long last = 0;
-  Result<TensorPtr> tensor = tenon::try_from_python(object);
-  if (!tensor.ok()) return nullptr;
-  held()[++last] = std::move(*tensor);
+  TensorPtr tensor = tenon::from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  held()[++last] = std::move(tensor);
   return PyLong_FromLong(last);
 }
 
@@ -264,6 +276,20 @@ PyObject* drop_on_thread(PyObject*, PyObject* number) {
     kept = nullptr;
   }).join();
   Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+// drop_later(object, milliseconds): on a thread that nobody waits for.
+PyObject* drop_later(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  int milliseconds = 0;
+  if (PyArg_ParseTuple(args, "Oi", &object, &milliseconds) == 0) return nullptr;
+  TensorPtr tensor = tenon::from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  std::thread([kept = std::move(tensor), milliseconds]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    kept = nullptr;
+  }).detach();
+  Py_RETURN_NONE;
 }
 
 // held_object(number): the tensor that is held, as a Python object.
@@ -346,10 +372,8 @@ struct Hostile {
   float data[6];
 };
 
-// hostile(what): a capsule with a struct that breaks one rule, or is otherwise out of the ordinary.
-PyObject* hostile(PyObject*, PyObject* text) {
-  const char* const what = PyUnicode_AsUTF8(text);
-  if (what == nullptr) return nullptr;
+// A struct that breaks one rule, or is otherwise out of the ordinary.
+tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
   const auto is = [what](const char* other) { return std::strcmp(what, other) == 0; };
   auto* const made = new Hostile{{{1, 3}, nullptr, nullptr, 0, {}}, {2, 3}, {1, 2, 3, 4, 5, 6}};
   ++live_memories;
@@ -376,7 +400,13 @@ PyObject* hostile(PyObject*, PyObject* text) {
     managed.dl_tensor.byte_offset = 2;
     made->shape[1] = 2;
   }
-  return tenon::detail::make_capsule(&managed);
+  return &managed;
+}
+
+// hostile(what): a capsule with such a struct.
+PyObject* hostile(PyObject*, PyObject* text) {
+  const char* const what = PyUnicode_AsUTF8(text);
+  return what == nullptr ? nullptr : tenon::detail::make_capsule(make_hostile(what));
 }
 
 // named_capsule(name): one that is no DLPack's.
@@ -421,6 +451,26 @@ PyObject* api_round_trip(PyObject*, PyObject* object) {
   void* made = nullptr;
   if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
   return static_cast<PyObject*>(made);
+}
+
+// api_from_hostile(object, what): a struct of hostile(what) for the exchange API of the object's type,
+// released by whoever has it in the end.
+PyObject* api_from_hostile(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  const char* what = nullptr;
+  if (PyArg_ParseTuple(args, "Os", &object, &what) == 0) return nullptr;
+  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  if (api == nullptr) return nullptr;
+  tenon::DLManagedTensorVersioned* const managed = make_hostile(what);
+  const auto deleter = managed->deleter;
+  void* made = nullptr;
+  if (api->managed_tensor_to_py_object_no_sync(managed, &made) == 0) {
+    return static_cast<PyObject*>(made);
+  }
+  if (managed->deleter != deleter) return PyErr_Format(PyExc_SystemError, "another deleter");
+  const tenon::detail::KeepPythonError keep;
+  managed->deleter(managed);
+  return nullptr;
 }
 
 // api_describe(object): address, device, ndim, dtype, shape and strides.
@@ -474,9 +524,8 @@ constexpr PyCFunction with_keywords(F* function) {
 }
 
 PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"try_take", &try_take, METH_O, nullptr},
                          {"take_error", &take_error, METH_O, nullptr},
-                         {"last_message", &last_message, METH_NOARGS, nullptr},
+                         {"messages", &messages, METH_VARARGS, nullptr},
                          {"touch", &touch, METH_O, nullptr},
                          {"capsule", &capsule, METH_VARARGS, nullptr},
                          {"take_capsule", &take_capsule, METH_VARARGS, nullptr},
@@ -488,6 +537,7 @@ PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYW
                          {"drop", &drop, METH_O, nullptr},
                          {"drop_without_gil", &drop_without_gil, METH_O, nullptr},
                          {"drop_on_thread", &drop_on_thread, METH_O, nullptr},
+                         {"drop_later", &drop_later, METH_VARARGS, nullptr},
                          {"drop_with_error", &drop_with_error, METH_O, nullptr},
                          {"release_with_error", &release_with_error, METH_O, nullptr},
                          {"held_object", &held_object, METH_O, nullptr},
@@ -504,6 +554,7 @@ PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYW
                          {"capsule_name", &capsule_name, METH_O, nullptr},
                          {"api_version", &api_version, METH_O, nullptr},
                          {"api_round_trip", &api_round_trip, METH_O, nullptr},
+                         {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
                          {"api_describe", &api_describe, METH_O, nullptr},
                          {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
