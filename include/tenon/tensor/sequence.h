@@ -276,11 +276,11 @@ struct Eye {
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(int64_t n, Options&&... options) const {
+  Out operator()(detail::AnyInteger n, Options&&... options) const {
     return make(n, n, CreatorOptions(options...));
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(int64_t n, OptionalIndex m, Options&&... options) const {
+  Out operator()(detail::AnyInteger n, OptionalIndex m, Options&&... options) const {
     return make(n, m.value_or(n), CreatorOptions(options...));
   }
 
