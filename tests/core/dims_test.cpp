@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <forward_list>
 #include <list>
 #include <string>
 #include <type_traits>
@@ -59,6 +60,21 @@ TEST_CASE("dims: braces of integers of any type convert, mixed too") {
   CHECK(values({n}) == Vector{3});
   CHECK(values({n, 2, small, big, short{-5}, 6u}) == Vector{3, 2, 200, 1099511627776, -5, 6});
   CHECK(values({INT64_MIN, INT64_MAX}) == Vector{INT64_MIN, INT64_MAX});
+}
+
+TEST_CASE("dims: an unsigned value above INT64_MAX makes a list empty, with the error") {
+  const size_t n = 2;
+  const Dims lists[] = {
+      Dims{n - 3, n}, Dims{n, n - 3}, Dims{1, 2, 3, 4, 5, 6, 7, uint64_t{1} << 63},
+      Dims(std::vector<uint64_t>{n - 3, 1}), Dims(std::forward_list<size_t>{n - 3, 1})};
+  for (const Dims& dims : lists) {
+    CHECK(dims.empty());
+    CHECK(dims.error() == Error::OutOfBounds);
+  }
+  CHECK(values({uint64_t{INT64_MAX}, 0u - 1u}) == Vector{INT64_MAX, 4294967295});
+  const size_t range[] = {n, n - 3};
+  CHECK(Dims(range, range + 2).error() == Error::OutOfBounds);
+  CHECK(Dims(range, range + 1) == Dims{2});
 }
 
 TEST_CASE("dims: any range of integers converts, whatever the integers and the range") {

@@ -71,3 +71,15 @@ TEST_CASE("Optional: what its value cannot be made of is an error of the value's
   CHECK_ERROR(tenon::Error::InvalidArgument, "Device: \"moon\" is not a device",
               tenon::Optional<tenon::Device>("moon"));
 }
+
+TEST_CASE("OptionalIndex: what int64_t cannot hold is the lowest, which is no size and no axis") {
+  constexpr OptionalIndex wrapped = uint64_t{2} - 3;
+  CHECK(wrapped.has_value());
+  CHECK(wrapped.value_or(0) == INT64_MIN);
+}
+
+TEST_CASE("OptionalIndex: only integers convert") {
+  CHECK(std::is_convertible_v<size_t, OptionalIndex>);
+  CHECK(!std::is_convertible_v<double, OptionalIndex>);
+  CHECK(!std::is_convertible_v<bool, OptionalIndex>);
+}

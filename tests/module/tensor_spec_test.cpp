@@ -86,7 +86,10 @@ TEST_CASE("TensorSpec: one that cannot be met says so") {
                 spec.check(tenon::zeros({2, 3})));
   spec.max_sizes = {};
   spec.sizes = std::vector<int>(65, 1);
-  CHECK_RETURNS(Error::InvalidArgument, "the spec has too many dimensions",
+  CHECK_RETURNS(Error::InvalidArgument, "the spec's sizes has more than 64 entries",
+                spec.check(tenon::zeros({2, 3})));
+  spec.sizes = {uint64_t{2} - 3, 3};  // not -1, which is any size
+  CHECK_RETURNS(Error::InvalidArgument, "the spec's sizes has an unsigned value",
                 spec.check(tenon::zeros({2, 3})));
 }
 

@@ -87,6 +87,17 @@ static void check_try_forms() {
   CHECK(copy.ok());
   CHECK((*copy)->accessor<double, 2>()[1][1] == 4.0);
 
+  auto row = tenon::try_slice(*made, 0, 1, 2);
+  CHECK(row.ok());
+  CHECK(row->const_data_ptr<float>()[1] == 4.0f);
+  auto no_row = tenon::try_slice(*made, 5, 0, 1);
+  CHECK(no_row.error() == Error::OutOfBounds);
+  CHECK_TEXT(no_row.message(),
+             "try_slice: dimension 5 is out of range for a tensor of 2 dimensions");
+  CHECK(tenon::try_contiguous(tenon::transpose(*made, 0, 1))->const_data_ptr<float>()[1] == 3.0f);
+  CHECK(tenon::try_to(*made, tenon::ScalarType::Half).ok());
+  CHECK(tenon::try_to(*made, tenon::ScalarType::Int).error() == Error::InvalidType);
+
   int deleted = 0;
   float data[2] = {};
   {

@@ -22,6 +22,7 @@ namespace {
 
 constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
 constexpr int64_t kLarge = INT64_MAX;
+constexpr uint64_t kWrapped = uint64_t{2} - 3;
 
 struct Arguments {
   Dims sizes;
@@ -154,6 +155,16 @@ std::vector<BadInput> bad_inputs() {
   return {
       {"a negative size", 0, {{2, -3}, {}, {}}, argument, {"-3", "dimension 1"}},
       {"the most negative size", 0, {{INT64_MIN}, {}, {}}, argument, {"-9223372036854775808"}},
+      {"an unsigned size above int64_t's",
+       0,
+       {{kWrapped, 3}, {}, {}},
+       argument,
+       {"sizes", "unsigned"}},
+      {"an unsigned stride above int64_t's",
+       kStrides,
+       {{2, 3}, {kWrapped, 1}, {}},
+       argument,
+       {"strides", "unsigned"}},
       {"two negative sizes", 0, {{-1, -6}, {}, {}}, argument, {"-1", "dimension 0"}},
       {"an overflowing element count",
        0,

@@ -222,3 +222,23 @@ TEST_CASE("to: undefined tensors and types that are none are refused") {
   CHECK_ERROR(Error::InvalidType, "is not an element type",
               to(make_tensor(1), static_cast<ScalarType>(99)));
 }
+
+TEST_CASE("contiguous, to: the try_ forms return a Result with the same tensor or error") {
+  const Tensor source = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor turned = tenon::transpose(source, 0, 1);
+  CHECK(tenon::try_contiguous(source)->unsafeGetTensorImpl() == source.unsafeGetTensorImpl());
+  CHECK(values<int32_t>(*tenon::try_contiguous(turned)) == Ints{1, 4, 2, 5, 3, 6});
+  CHECK(tenon::try_to(source, ScalarType::Int)->unsafeGetTensorImpl() ==
+        source.unsafeGetTensorImpl());
+  CHECK(values<float>(*tenon::try_to(turned, ScalarType::Float)) == Floats{1, 4, 2, 5, 3, 6});
+  const Tensor large = make_tensor({300.0f});
+  CHECK(tenon::const_data_ptr<uint8_t>(
+            *tenon::try_to(large, ScalarType::Byte, CastMode::Saturate))[0] == 255);
+
+  const auto undefined = tenon::try_contiguous(Tensor());
+  CHECK(undefined.error() == Error::InvalidState);
+  CHECK(tests::contains(undefined.message(), "try_contiguous: the source tensor is undefined"));
+  const auto refused = tenon::try_to(large, ScalarType::Int);
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(tests::contains(refused.message(), "try_to: "));
+}

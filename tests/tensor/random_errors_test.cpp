@@ -155,6 +155,14 @@ TEST_CASE("randint: bounds beyond the type's range are refused, the range's ends
   CHECK(tenon::try_randint(-65504, 65505, {2}, ScalarType::Half).ok());
 }
 
+TEST_CASE("randint, random_: an unsigned bound that int64_t cannot hold is refused") {
+  const uint64_t large = uint64_t{1} << 63;
+  CHECK_ERROR(Error::InvalidArgument, "randint: an unsigned bound is above int64_t's largest",
+              tenon::randint(large, 3, {2}, ScalarType::Long));
+  auto t = tenon::zeros({2}, ScalarType::Long);
+  CHECK_RETURNS(Error::InvalidArgument, "random_: an unsigned bound", tenon::random_(t, 0, large));
+}
+
 TEST_CASE("uniform: bounds without a number between them, or that are none, are refused") {
   check_uniform("[1, 1) holds no numbers", ScalarType::Float, 1, 1);
   check_uniform("[1, 0.5) holds no numbers", ScalarType::Int, 1, 0.5);

@@ -112,6 +112,14 @@ TEST_CASE("iota: an axis out of range or a value that does not fit is refused") 
   CHECK(iota({256}, none, ScalarType::Byte)->numel() == 256);
 }
 
+TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
+  const size_t n = 2;
+  CHECK_ERROR(Error::OutOfBounds, "iota: axis", iota({2, 2}, n - 3));
+  CHECK_ERROR(Error::InvalidArgument, "eye: size", eye(n - 3));
+  CHECK_ERROR(Error::InvalidArgument, "eye: size", eye(n, n - 3));
+  CHECK(eye(n, uint8_t{3})->size(1) == 3);
+}
+
 TEST_CASE("eye: ones on the main diagonal, square or not") {
   CHECK(values<float>(eye(2)) == Floats{1, 0, 0, 1});
   CHECK(values<float>(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});

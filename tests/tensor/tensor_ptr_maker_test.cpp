@@ -93,7 +93,11 @@ TEST_CASE("for_blob: makes a TensorPtr, a TensorImplPtr, a Tensor or a Result") 
   CHECK(values<int32_t>(for_blob(data, {2}).make_tensor_ptr()) == Ints{1, 2});
   CHECK(for_blob(data, {2}).make_tensor_impl_ptr()->numel() == 2);
   CHECK(values<int32_t>(for_blob(data, {2}).make_tensor()) == Ints{1, 2});
-  CHECK(for_blob(data, {2}).try_make_tensor_ptr().ok());
+  CHECK(values<int32_t>(*for_blob(data, {2}).try_make_tensor_ptr()) == Ints{1, 2});
+  CHECK(for_blob(data, {2}).try_make_tensor_impl_ptr().value()->numel() == 2);
+  CHECK(values<int32_t>(*for_blob(data, {2}).try_make_tensor()) == Ints{1, 2});
+  CHECK(for_blob(data, {-2}).try_make_tensor_impl_ptr().error() == Error::InvalidArgument);
+  CHECK(for_blob(data, {-2}).try_make_tensor().error() == Error::InvalidArgument);
   auto failed = for_blob(data, {-2}).try_make_tensor_ptr();
   CHECK(failed.error() == Error::InvalidArgument);
   CHECK(tests::contains(failed.message(), "for_blob: size -2"));

@@ -68,6 +68,18 @@ TEST_CASE("view: one size of -1 is what is left") {
               tenon::view(t, {-1, -2}));
 }
 
+TEST_CASE("view: an unsigned size that wrapped below 0 is refused, not inferred") {
+  const Tensor t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const size_t n = 2;
+  CHECK_ERROR(Error::InvalidArgument, "view: sizes has an unsigned value above int64_t's largest",
+              tenon::view(t, {n - 3, n}));
+  CHECK(sizes(tenon::view(t, {-1, n})) == Vector{3, 2});
+  CHECK_ERROR(Error::InvalidArgument, "expand: sizes has an unsigned value",
+              tenon::expand(t, {n, n - 3}));
+  CHECK_ERROR(Error::InvalidArgument, "permute: dims has an unsigned value",
+              tenon::permute(t, {0, n - 3}));
+}
+
 TEST_CASE("view: another element count is refused, with both counts") {
   const Tensor t = counted({2, 3});
   CHECK_ERROR(Error::InvalidArgument, "view: sizes {4, 4} hold 16 elements, the tensor has 6",

@@ -23,6 +23,7 @@ using tenon::make_tensor_ptr;
 using tenon::Ownership;
 using tenon::resize_tensor;
 using tenon::resize_tensor_ptr;
+using tenon::Result;
 using tenon::ScalarType;
 using tenon::Tensor;
 using tenon::TensorArg;
@@ -31,6 +32,7 @@ using tenon::TensorPtr;
 using tenon::TensorShapeDynamism;
 using tests::Calls;
 using tests::sizes;
+using tests::strides;
 using tests::values;
 using tests::Vector;
 
@@ -41,44 +43,36 @@ using Ints = std::vector<int32_t>;
 struct Function {
   const char* name;
   Tensor (*make)(TensorArg t);
+  Result<Tensor> (*try_make)(TensorArg t);
 };
+#define LAMBDA(...) [](TensorArg t) { return tenon::__VA_ARGS__; }
+#define FUNCTION(name, ...) \
+  { #name, LAMBDA(name __VA_ARGS__), LAMBDA(try_##name __VA_ARGS__) }
 
 // Every function, with arguments that suit a row-major tensor of sizes {2, 1, 3} and 4-byte
 // elements.
 const Function kFunctions[] = {
-    {"view",
-     [](TensorArg t) {
-       return tenon::view(t, {3, 2});
-     }},
-    {"reshape", [](TensorArg t) { return tenon::reshape(t, {-1}); }},
-    {"flatten", [](TensorArg t) { return tenon::flatten(t); }},
-    {"select", [](TensorArg t) { return tenon::select(t, 0, 1); }},
-    {"slice", [](TensorArg t) { return tenon::slice(t, 2, 0, 3, 2); }},
-    {"narrow", [](TensorArg t) { return tenon::narrow(t, 2, 1, 2); }},
-    {"transpose", [](TensorArg t) { return tenon::transpose(t, 0, 2); }},
-    {"permute",
-     [](TensorArg t) {
-       return tenon::permute(t, {2, 0, 1});
-     }},
-    {"squeeze", [](TensorArg t) { return tenon::squeeze(t); }},
-    {"squeeze", [](TensorArg t) { return tenon::squeeze(t, 1); }},
-    {"unsqueeze", [](TensorArg t) { return tenon::unsqueeze(t, 0); }},
-    {"expand",
-     [](TensorArg t) {
-       return tenon::expand(t, {2, 4, 3});
-     }},
-    {"flip", [](TensorArg t) { return tenon::flip(t, {1}); }},
-    {"as_strided", [](TensorArg t) { return tenon::as_strided(t, {2}, {3}, 2); }},
-    {"view_as_type", [](TensorArg t) { return tenon::view_as_type(t, ScalarType::Short); }},
+    FUNCTION(view, (t, {3, 2})),
+    FUNCTION(reshape, (t, {-1})),
+    FUNCTION(flatten, (t)),
+    FUNCTION(select, (t, 0, 1)),
+    FUNCTION(slice, (t, 2, 0, 3, 2)),
+    FUNCTION(narrow, (t, 2, 1, 2)),
+    FUNCTION(transpose, (t, 0, 2)),
+    FUNCTION(permute, (t, {2, 0, 1})),
+    FUNCTION(squeeze, (t)),
+    FUNCTION(squeeze, (t, 1)),
+    FUNCTION(unsqueeze, (t, 0)),
+    FUNCTION(expand, (t, {2, 4, 3})),
+    FUNCTION(flip, (t, {1})),
+    FUNCTION(as_strided, (t, {2}, {3}, 2)),
+    FUNCTION(view_as_type, (t, ScalarType::Short)),
 };
 
 // Those that can reverse a dimension, with arguments that do.
 const Function kReversing[] = {
-    {"flip",
-     [](TensorArg t) {
-       return tenon::flip(t, {0, 2});
-     }},
-    {"as_strided", [](TensorArg t) { return tenon::as_strided(t, {2}, {-3}, 5); }},
+    FUNCTION(flip, (t, {0, 2})),
+    FUNCTION(as_strided, (t, {2}, {-3}, 5)),
 };
 
 // 0, 1, 2, … in row-major order.
@@ -307,6 +301,29 @@ TEST_CASE("view: a reversed one has no room beyond its element 0", "[plain]") {
   CHECK_RETURNS(Error::InvalidArgument, "room for 1", resize_tensor(reversed, {2}));
   REQUIRE(resize_tensor(reversed, {1}) == Error::Ok);
   CHECK(values<int32_t>(reversed) == Ints{7});
+}
+
+TEST_CASE("view: the try_ form of each makes the same view, or returns the error under its name") {
+  const Tensor source = counted({2, 1, 3});
+  for (const Function& function : kFunctions) {
+    INFO(function.name);
+    const Tensor view = function.make(source);
+    const Result<Tensor> same = function.try_make(source);
+    REQUIRE(same.ok());
+    CHECK(sizes(*same) == sizes(view));
+    CHECK(strides(*same) == strides(view));
+    CHECK(same->scalar_type() == view.scalar_type());
+    CHECK(tenon::const_data_ptr(*same) == tenon::const_data_ptr(view));
+
+    const Result<Tensor> failed = function.try_make(Tensor());
+    CHECK(failed.error() == Error::InvalidState);
+    CHECK(failed.message() ==
+          "try_" + std::string(function.name) + ": the source tensor is undefined");
+  }
+  CHECK(tenon::try_slice(source, 5, 0, 1).error() == Error::OutOfBounds);
+  CHECK(tenon::try_slice(source, 2, 1, 3)->size(2) == 2);  // a step of 1 unless given
+  CHECK(tenon::try_flatten(source)->dim() == 1);           // all dimensions unless given
+  CHECK(tenon::try_as_strided(source, {2}, {1})->size(0) == 2);
 }
 
 TEST_CASE("view: a row-major view resizes like any row-major tensor") {

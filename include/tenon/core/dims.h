@@ -31,11 +31,17 @@ inline constexpr bool is_number_v =
     !std::is_same_v<I, wchar_t> && !std::is_same_v<I, char16_t> && !std::is_same_v<I, char32_t>;
 
 /// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
-/// from floating values: `{1.0f}` is data, never a shape.
+/// from floating values: `{1.0f}` is data, never a shape. What int64_t cannot hold is INT64_MIN, not
+/// the -1 that `n - 3` would wrap to.
 struct AnyInteger {
   template <class I, std::enable_if_t<is_number_v<I>, int> = 0>
-  constexpr AnyInteger(I i) noexcept : value(static_cast<int64_t>(i)) {}
+  constexpr AnyInteger(I i) noexcept
+      : value(static_cast<int64_t>(i)), fits(std::is_signed_v<I> || value >= 0) {
+    if (!fits) value = INT64_MIN;
+  }
+  constexpr operator int64_t() const noexcept { return value; }
   int64_t value;
+  bool fits;
 };
 
 template <class C, class = void>
@@ -109,7 +115,8 @@ class InlineArray {
   const T& operator[](size_t i) const noexcept { return data()[i]; }
   const T& back() const noexcept { return data()[size_ - 1]; }
 
-  /// Ok, InvalidArgument (more than kMaxDims values were given) or OutOfMemory.
+  /// Ok, InvalidArgument (more than kMaxDims values were given), OutOfBounds (one that T cannot hold)
+  /// or OutOfMemory.
   Error error() const noexcept { return error_; }
 
   void push_back(T value) noexcept {
@@ -123,6 +130,12 @@ class InlineArray {
     if (TENON_UNLIKELY(n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
     size_ = static_cast<uint8_t>(n);
     return true;
+  }
+
+ protected:
+  void refuse(Error error) noexcept {
+    error_ = error;
+    size_ = 0;
   }
 
  private:
@@ -149,8 +162,7 @@ class InlineArray {
     if (n <= (on_heap_ ? kMaxDims : kInline)) return true;
     T* block = n <= kMaxDims ? static_cast<T*>(std::malloc(kMaxDims * sizeof(T))) : nullptr;
     if (block == nullptr) {
-      error_ = n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory;
-      size_ = 0;
+      refuse(n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
     }
     std::memcpy(block, inline_, size_ * sizeof(T));
@@ -174,25 +186,20 @@ class InlineArray {
 /// Sizes or strides: up to 6 inline, one heap block beyond, at most kMaxDims.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
-/// copies the values, so nothing refers to a dead initializer list. Never throws: see error().
+/// copies the values, so nothing refers to a dead initializer list. Never throws: see error(). A list
+/// with an unsigned value above INT64_MAX is refused by what takes it.
 class Dims : public detail::InlineArray<int64_t, 6> {
  public:
   Dims() noexcept = default;
-  Dims(std::initializer_list<detail::AnyInteger> values) noexcept {
-    if (!resize_for_overwrite(values.size())) return;
-    int64_t* out = data();
-    for (detail::AnyInteger v : values) *out++ = v.value;
-  }
+  Dims(std::initializer_list<detail::AnyInteger> values) noexcept { copy(values); }
   template <class C, std::enable_if_t<detail::IsIntegerRange<C>::value &&
                                           !std::is_base_of_v<detail::InlineArray<int64_t, 6>, C>,
                                       int> = 0>
   Dims(const C& values) noexcept {
     if constexpr (detail::HasSize<C>::value) {
-      if (!resize_for_overwrite(values.size())) return;
-      int64_t* out = data();
-      for (detail::AnyInteger v : values) *out++ = v.value;
+      copy(values);
     } else {
-      for (detail::AnyInteger v : values) push_back(v.value);
+      for (detail::AnyInteger v : values) append(v);
     }
   }
   /// The integers in [first, last).
@@ -200,7 +207,7 @@ class Dims : public detail::InlineArray<int64_t, 6> {
             std::enable_if_t<
                 std::is_convertible_v<decltype(*std::declval<It&>()), detail::AnyInteger>, int> = 0>
   Dims(It first, It last) noexcept {
-    for (; first != last; ++first) push_back(detail::AnyInteger(*first).value);
+    for (; first != last; ++first) append(*first);
   }
 
   // For two Dims only: everything else compares as ArrayRef.
@@ -211,6 +218,23 @@ class Dims : public detail::InlineArray<int64_t, 6> {
   template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
   friend bool operator!=(const D& a, const D& b) noexcept {
     return !(a == b);
+  }
+
+ private:
+  template <class C>
+  void copy(const C& values) noexcept {
+    if (!resize_for_overwrite(values.size())) return;
+    bool fit = true;
+    int64_t* out = data();
+    for (detail::AnyInteger v : values) {
+      *out++ = v.value;
+      fit &= v.fits;
+    }
+    if (TENON_UNLIKELY(!fit)) refuse(Error::OutOfBounds);
+  }
+  void append(detail::AnyInteger v) noexcept {
+    push_back(v.value);
+    if (TENON_UNLIKELY(!v.fits)) refuse(Error::OutOfBounds);
   }
 };
 

@@ -42,6 +42,9 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
   if (TENON_UNLIKELY(dims.error() == Error::InvalidArgument)) {
     return fail(Error::InvalidArgument, {what, " has more than ", kMaxDims, " entries"});
   }
+  if (TENON_UNLIKELY(dims.error() == Error::OutOfBounds)) {
+    return fail(Error::InvalidArgument, {what, " has an unsigned value above int64_t's largest"});
+  }
   if (TENON_UNLIKELY(dims.error() != Error::Ok)) {
     return fail(dims.error(), {"out of memory for ", what});
   }

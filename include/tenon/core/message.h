@@ -9,6 +9,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
+#include "tenon/core/float_bits.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -62,12 +63,12 @@ void append(Message& out, T value) noexcept {
 /// Up to six digits after the point, very large and very small values with an exponent: enough to
 /// recognise the value in an error.
 inline void append(Message& out, double value) noexcept {
-  if (value != value) return out.put("nan");
+  if (is_nan(value)) return out.put("nan");
   if (value < 0) {
     out.put('-');
     value = -value;
   }
-  if (value > 1.7976931348623157e308) return out.put("inf");
+  if (!is_finite(value)) return out.put("inf");
   int exponent = 0;
   if (value != 0 && (value >= 1e15 || value < 1e-4)) {
     while (value >= 10) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tenon/config.h"
+#include "tenon/core/dims.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -14,15 +15,17 @@ struct None {};
 inline constexpr None none{};
 
 /// A T or `none`. Why not std::optional: its header costs more than all of this library's arguments, and
-/// any T would do as well that converts to a T: a flag takes only a bool here.
+/// any value would do that converts to a T: a flag takes only a bool here, a number only an integer.
 template <class T>
 class Optional {
+  using Given = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;
+
  public:
   constexpr Optional(None) noexcept {}
   template <class V, std::enable_if_t<std::is_same_v<T, bool> ? std::is_same_v<V, bool>
-                                                              : std::is_convertible_v<V, T>,
+                                                              : std::is_convertible_v<V, Given>,
                                       int> = 0>
-  constexpr Optional(V value) : value_(static_cast<T>(value)), given_(true) {}
+  constexpr Optional(V value) : value_(static_cast<Given>(value)), given_(true) {}
 
   constexpr bool has_value() const noexcept { return given_; }
   constexpr T value_or(T otherwise) const noexcept { return given_ ? value_ : otherwise; }

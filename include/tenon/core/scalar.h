@@ -9,6 +9,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
@@ -110,8 +111,9 @@ class Scalar {
   template <class T>
   bool fits() const noexcept {
     if constexpr (std::is_integral_v<T>) {
-      if (isComplex() && imag_ != 0) return false;
+      if (isComplex() && has_imaginary_part()) return false;
       if (isFloatingPoint() || isComplex()) {
+        if (!detail::is_finite(real_)) return false;
         // 2^digits is exact in double; the largest integer itself may not be.
         const double end =
             static_cast<double>(uint64_t{1} << (std::numeric_limits<T>::digits - 1)) * 2.0;
@@ -119,7 +121,7 @@ class Scalar {
         if (!(real_ >= begin && real_ < end)) return false;
       }
     } else if constexpr (!detail::IsComplexLike<T>::value) {
-      if (isComplex() && imag_ != 0) return false;
+      if (isComplex() && has_imaginary_part()) return false;
     }
     return Scalar(convert<T>()).keeps(*this);
   }
@@ -170,13 +172,13 @@ class Scalar {
     return is_integer() || isBoolean() ? static_cast<double>(bits_) : real_;
   }
 
+  bool has_imaginary_part() const noexcept { return detail::is_nan(imag_) || imag_ != 0; }
   bool is_negative() const noexcept {
     return kind_ == Kind::Signed && static_cast<int64_t>(bits_) < 0;
   }
   static bool keeps(double after, double before) noexcept {
-    const bool finite = after - after == 0;
-    if (before - before == 0) return finite;
-    return before != before || (!finite && after == before);
+    if (detail::is_finite(before)) return detail::is_finite(after);
+    return detail::is_nan(before) || detail::double_bits(after) == detail::double_bits(before);
   }
 
   template <class T>

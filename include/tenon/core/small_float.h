@@ -3,25 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
+#include "tenon/core/float_bits.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-inline uint32_t float_bits(float value) noexcept {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-inline float float_from_bits(uint32_t bits) noexcept {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 /// Where a format has its infinity and NaNs.
 enum class Specials {
@@ -36,7 +25,7 @@ enum class Specials {
 inline float round_to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const double back = static_cast<double>(nearest);
-  if (back == value || value != value) return nearest;
+  if (back == value || is_nan(value)) return nearest;
   uint32_t bits = float_bits(nearest);
   if ((back > value) == (value > 0)) --bits;  // it had been rounded away from zero: step back
   return float_from_bits(bits | 1u);

@@ -116,12 +116,12 @@ struct AnySizes {
 
 /// Whether a spec can be met at all.
 inline Error check_spec(const TensorSpec& spec) noexcept {
-  const Error errors[] = {spec.sizes.error(), spec.max_sizes.error(), spec.names.error(),
-                          spec.name.error()};
-  for (const Error error : errors) {
+  TENON_TRY(check_dims("the spec's sizes", spec.sizes));
+  TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
+  for (const Error error : {spec.names.error(), spec.name.error()}) {
     if (TENON_UNLIKELY(error != Error::Ok)) {
       return fail(error, {error == Error::OutOfMemory ? "out of memory for a spec"
-                                                      : "the spec has too many dimensions"});
+                                                      : "the spec has too many names"});
     }
   }
   const size_t rank = spec.sizes.size();

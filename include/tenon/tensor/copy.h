@@ -10,9 +10,11 @@
 
 #include "tenon/config.h"
 #include "tenon/core/memory.h"
+#include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/data.h"
 #include "tenon/tensor/make_impl.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -226,6 +228,28 @@ Error make_contiguous(const TensorFields& from, Making<Where> making, Draft& dra
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary);
 }
 
+template <class Out>
+Out contiguous(const char* function, const TensorArg& tensor) {
+  auto dynamism = TensorShapeDynamism::STATIC;
+  if (check_defined(tensor, "the tensor") == Error::Ok) {
+    if (fields(tensor).layout.is_contiguous()) return tensor.tensor();
+    dynamism = fields(tensor).dynamism;
+  }
+  return create_like<Out>(function, tensor, CreatorOptions(dynamism),
+                          [&](const auto& making, auto& made) noexcept {
+                            return make_contiguous(fields(tensor), making, made.draft());
+                          });
+}
+
+template <class Out>
+Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMode mode) {
+  if (check_defined(tensor, "the tensor") == Error::Ok &&
+      fields(tensor).type == type.value_or(ScalarType::Undefined)) {
+    return tensor.tensor();
+  }
+  return clone<Out>(function, tensor, CreatorOptions(type), mode);
+}
+
 }  // namespace detail
 
 /// Copies the elements of `src` to `dst`, at any strides of both, broadcasting `src` to the sizes
@@ -287,34 +311,30 @@ template <class = void>
 }
 
 /// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same
-/// backend.
+/// backend. The try_ form returns a Result.
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
 /// reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
 template <class = void>
 Tensor contiguous(TensorArg tensor) {
-  auto dynamism = TensorShapeDynamism::STATIC;
-  if (detail::check_defined(tensor, "the tensor") == Error::Ok) {
-    if (detail::fields(tensor).layout.is_contiguous()) return tensor.tensor();
-    dynamism = detail::fields(tensor).dynamism;
-  }
-  return detail::create_like<Tensor>(
-      "contiguous", tensor, CreatorOptions(dynamism), [&](const auto& making, auto& made) noexcept {
-        return detail::make_contiguous(detail::fields(tensor), making, made.draft());
-      });
+  return detail::contiguous<Tensor>("contiguous", tensor);
+}
+template <class = void>
+Result<Tensor> try_contiguous(TensorArg tensor) {
+  return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
 }
 
 /// The tensor itself when it has the type, else a converted copy that owns its memory, with strides
-/// as clone_tensor_ptr() chooses them.
+/// as clone_tensor_ptr() chooses them. The try_ form returns a Result.
 /// Errors: as clone_tensor_ptr().
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
 Tensor to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  if (detail::check_defined(tensor, "the tensor") == Error::Ok &&
-      detail::fields(tensor).type == detail::own_type(type)) {
-    return tensor.tensor();
-  }
-  return detail::clone<Tensor>("to", tensor, CreatorOptions(type), mode);
+  return detail::to_type<Tensor>("to", tensor, type, mode);
+}
+template <class = void>
+Result<Tensor> try_to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+  return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
 namespace detail {

@@ -10,6 +10,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
+#include "tenon/core/float_bits.h"
 #include "tenon/core/message.h"
 #include "tenon/core/scalar_type.h"
 
@@ -76,12 +77,10 @@ struct FloatText {
   Piece exponent;  // digits, after the sign
 };
 
-inline bool is_finite(double value) noexcept { return value - value == 0; }
-
 TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
   if (!is_finite(value)) {
     column.has_special = true;
-    column.has_minus_infinity |= value < 0;
+    column.has_minus_infinity |= !is_nan(value) && value < 0;
     return;
   }
   const double magnitude = value < 0 ? -value : value;
@@ -171,11 +170,10 @@ TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
 TENON_LAZY void write_float(const FloatColumn& column, double value, const char* unit,
                             std::string& out) {
   if (!is_finite(value)) {
-    const bool is_nan = value != value;
-    const char* const sign = !is_nan && value < 0 ? "-" : column.plus ? "+" : "";
+    const char* const sign = !is_nan(value) && value < 0 ? "-" : column.plus ? "+" : "";
     pad(out, *sign == '\0' ? 3 : 4, column.left() + 1 + column.right());
     out += sign;
-    out += is_nan ? "nan" : "inf";
+    out += is_nan(value) ? "nan" : "inf";
     out += unit;
     return;
   }

@@ -177,10 +177,13 @@ struct NormalAround {
   }
 };
 struct IntegersBetween {
-  using Argument = int64_t;
+  using Argument = AnyInteger;
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, int64_t low, int64_t high) noexcept {
+  static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
+    if (TENON_UNLIKELY(!low.fits || !high.fits)) {
+      return fail(Error::InvalidArgument, {"an unsigned bound is above int64_t's largest"});
+    }
     return plan_integers_below(plan, type, low, high);
   }
 };
@@ -417,7 +420,7 @@ template <class = void>
 /// Fills a tensor with what randint() makes.
 /// Errors: as randint()'s and uniform_()'s. Source: at::Tensor::random_(from, to).
 template <class = void>
-[[nodiscard]] Error random_(TensorArg tensor, int64_t low, int64_t high,
+[[nodiscard]] Error random_(TensorArg tensor, detail::AnyInteger low, detail::AnyInteger high,
                             Generator& generator = default_generator()) noexcept {
   return detail::fill_tensor_randomly<detail::IntegersBetween>("random_", tensor, generator, low,
                                                                high);

@@ -11,6 +11,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
+#include "tenon/core/float_bits.h"
 #include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
@@ -44,7 +45,7 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
   return Error::Ok;
 }
 inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
-  const bool finite = start - start == 0 && end - end == 0 && step - step == 0;
+  const bool finite = is_finite(start) && is_finite(end) && is_finite(step);
   if (TENON_UNLIKELY(!finite || step == 0 || (step > 0 ? end < start : end > start))) {
     return fail(Error::InvalidArgument,
                 {"step ", step, " does not lead from ", start, " to ", end});
@@ -276,11 +277,11 @@ struct Eye {
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(int64_t n, Options&&... options) const {
+  Out operator()(detail::AnyInteger n, Options&&... options) const {
     return make(n, n, CreatorOptions(options...));
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(int64_t n, OptionalIndex m, Options&&... options) const {
+  Out operator()(detail::AnyInteger n, OptionalIndex m, Options&&... options) const {
     return make(n, m.value_or(n), CreatorOptions(options...));
   }
 

@@ -99,6 +99,10 @@ class TensorPtrMaker {
   TENON_LAZY Result<TensorPtr> try_make_tensor_ptr() && {
     return make<Result<TensorPtr>>("for_blob");
   }
+  TENON_LAZY Result<TensorImplPtr> try_make_tensor_impl_ptr() && {
+    return make<Result<TensorImplPtr>>("for_blob");
+  }
+  TENON_LAZY Result<Tensor> try_make_tensor() && { return make<Result<Tensor>>("for_blob"); }
   template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
   operator Out() && {
     return make<Out>("for_blob");

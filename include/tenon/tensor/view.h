@@ -10,6 +10,7 @@
 // placeholder is a placeholder.
 // A negative dimension counts from the end. The dim order is the source's, renumbered, where it
 // still nests the strides, else the one that the strides imply.
+// Each has a try_ form, which returns a Result.
 // Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does not
 // have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
@@ -22,6 +23,7 @@
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/core/result.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/tensor/make_impl.h"
 #include "tenon/tensor/tensor.h"
@@ -46,9 +48,9 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
 }
 
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.
-template <class Edit>
-Tensor edited_view(const char* function, const TensorArg& source, const Edit& edit) {
-  Made<Tensor> made;
+template <class Out, class Edit>
+Out edited_view(const char* function, const TensorArg& source, const Edit& edit) {
+  Made<Out> made;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the source tensor"));
     ViewShape shape(fields(source));
@@ -61,91 +63,77 @@ Tensor edited_view(const char* function, const TensorArg& source, const Edit& ed
 
 }  // namespace detail
 
+// A view of `t` and its try_ form, by the call that edits the ViewShape. These are functions, not
+// objects as the creators are: users' variables called `view` or `slice` would shadow objects.
+#define TENON_VIEW(name, parameters, edit)                                                      \
+  TENON_LAZY Tensor name parameters {                                                           \
+    return detail::edited_view<Tensor>(#name, t, [&](detail::ViewShape& s) { return s.edit; }); \
+  }                                                                                             \
+  TENON_LAZY Result<Tensor> try_##name parameters {                                             \
+    return detail::edited_view<Result<Tensor>>("try_" #name, t,                                 \
+                                               [&](detail::ViewShape& s) { return s.edit; });   \
+  }
+
 /// The elements, in the same order, in other sizes; one of them may be -1, for what is left.
 ///
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
 /// size), NotSupported when the elements would have to be copied, because they do not lie evenly.
 /// Source: at::Tensor::view.
-TENON_LAZY Tensor view(TensorArg t, const Dims& sizes) {
-  return detail::edited_view("view", t, [&](detail::ViewShape& s) { return s.view(sizes); });
-}
+TENON_VIEW(view, (TensorArg t, const Dims& sizes), view(sizes))
 /// view(). It never copies.
 /// Source: at::reshape, which copies where it must; here contiguous() does that, visibly.
-TENON_LAZY Tensor reshape(TensorArg t, const Dims& sizes) {
-  return detail::edited_view("reshape", t, [&](detail::ViewShape& s) { return s.view(sizes); });
-}
+TENON_VIEW(reshape, (TensorArg t, const Dims& sizes), view(sizes))
 
 /// The dimensions from start_dim to end_dim, both included, as one. Rank 0 becomes 1.
 ///
 /// Errors: InvalidArgument when start_dim comes after end_dim; NotSupported as in view().
 /// Source: at::flatten, which copies where it must.
-TENON_LAZY Tensor flatten(TensorArg t, int64_t start_dim = 0, int64_t end_dim = -1) {
-  return detail::edited_view("flatten", t,
-                             [&](detail::ViewShape& s) { return s.flatten(start_dim, end_dim); });
-}
+TENON_VIEW(flatten, (TensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
+           flatten(start_dim, end_dim))
 
 /// What is at `index` of a dimension, without that dimension. A negative index counts from the end.
 ///
 /// Errors: OutOfBounds for the index too.
 /// Source: at::select.
-TENON_LAZY Tensor select(TensorArg t, int64_t dim, int64_t index) {
-  return detail::edited_view("select", t,
-                             [&](detail::ViewShape& s) { return s.select(dim, index); });
-}
+TENON_VIEW(select, (TensorArg t, int64_t dim, int64_t index), select(dim, index))
 
 /// Every step-th element of a dimension, from `start` on and before `end`. Negative ones count from
 /// the end; what is out of range is cut off, so INT64_MAX is an end for any size.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
-TENON_LAZY Tensor slice(TensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1) {
-  return detail::edited_view("slice", t,
-                             [&](detail::ViewShape& s) { return s.slice(dim, start, end, step); });
-}
+TENON_VIEW(slice, (TensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
+           slice(dim, start, end, step))
 
 /// `length` elements of a dimension, from `start` on, which counts from the end when negative.
 ///
 /// Errors: OutOfBounds unless all of them are there, InvalidArgument for a negative length.
 /// Source: at::narrow.
-TENON_LAZY Tensor narrow(TensorArg t, int64_t dim, int64_t start, int64_t length) {
-  return detail::edited_view("narrow", t,
-                             [&](detail::ViewShape& s) { return s.narrow(dim, start, length); });
-}
+TENON_VIEW(narrow, (TensorArg t, int64_t dim, int64_t start, int64_t length),
+           narrow(dim, start, length))
 
 /// Two dimensions exchanged. As in ATen, rank 0 passes for rank 1 here, in squeeze(), flatten() and
 /// flip().
 ///
 /// Source: at::transpose.
-TENON_LAZY Tensor transpose(TensorArg t, int64_t dim0, int64_t dim1) {
-  return detail::edited_view("transpose", t,
-                             [&](detail::ViewShape& s) { return s.transpose(dim0, dim1); });
-}
+TENON_VIEW(transpose, (TensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 
 /// Dimension i of the view is dimension dims[i] of the tensor.
 ///
 /// Errors: InvalidArgument unless each dimension is in `dims` once.
 /// Source: at::permute.
-TENON_LAZY Tensor permute(TensorArg t, const Dims& dims) {
-  return detail::edited_view("permute", t, [&](detail::ViewShape& s) { return s.permute(dims); });
-}
+TENON_VIEW(permute, (TensorArg t, const Dims& dims), permute(dims))
 
 /// All dimensions but those of size 1; with `dim`, all but that one if its size is 1.
 ///
 /// Source: at::squeeze.
-TENON_LAZY Tensor squeeze(TensorArg t) {
-  return detail::edited_view("squeeze", t, [](detail::ViewShape& s) { return s.squeeze(); });
-}
-TENON_LAZY Tensor squeeze(TensorArg t, int64_t dim) {
-  return detail::edited_view("squeeze", t, [&](detail::ViewShape& s) { return s.squeeze(dim); });
-}
+TENON_VIEW(squeeze, (TensorArg t), squeeze())
+TENON_VIEW(squeeze, (TensorArg t, int64_t dim), squeeze(dim))
 
 /// One more dimension, of size 1: the view's dimension `dim`.
 ///
 /// Source: at::unsqueeze.
-TENON_LAZY Tensor unsqueeze(TensorArg t, int64_t dim) {
-  return detail::edited_view("unsqueeze", t,
-                             [&](detail::ViewShape& s) { return s.unsqueeze(dim); });
-}
+TENON_VIEW(unsqueeze, (TensorArg t, int64_t dim), unsqueeze(dim))
 
 /// Dimensions of size 1 repeated to the sizes given, without memory of their own: stride 0. A -1
 /// keeps a size; there may be more dimensions than the tensor has, to the left of those.
@@ -153,17 +141,13 @@ TENON_LAZY Tensor unsqueeze(TensorArg t, int64_t dim) {
 /// Errors: InvalidArgument (fewer dimensions; another size for a dimension that is not of size 1; a
 /// negative size, -1 to the left included).
 /// Source: at::Tensor::expand.
-TENON_LAZY Tensor expand(TensorArg t, const Dims& sizes) {
-  return detail::edited_view("expand", t, [&](detail::ViewShape& s) { return s.expand(sizes); });
-}
+TENON_VIEW(expand, (TensorArg t, const Dims& sizes), expand(sizes))
 
 /// The order along the dimensions reversed, by negative strides: element 0 becomes the last.
 ///
 /// Errors: InvalidArgument for a dimension that is given twice.
 /// Source: at::flip, which copies since ATen's strides cannot be negative; numpy.flip.
-TENON_LAZY Tensor flip(TensorArg t, const Dims& dims) {
-  return detail::edited_view("flip", t, [&](detail::ViewShape& s) { return s.flip(dims); });
-}
+TENON_VIEW(flip, (TensorArg t, const Dims& dims), flip(dims))
 
 /// Any sizes and strides, zero and negative ones too, from `storage_offset` elements after the
 /// tensor's element 0 on. All lists empty make a view of rank 0.
@@ -171,12 +155,9 @@ TENON_LAZY Tensor flip(TensorArg t, const Dims& dims) {
 /// Errors: OutOfBounds when it would reach beyond the tensor's own elements, InvalidArgument (lists
 /// of different length; a negative size; an overflow).
 /// Source: at::as_strided, whose offset counts from the start of the storage, which also bounds it.
-TENON_LAZY Tensor as_strided(TensorArg t, const Dims& sizes, const Dims& strides,
-                             int64_t storage_offset = 0) {
-  return detail::edited_view("as_strided", t, [&](detail::ViewShape& s) {
-    return s.as_strided(sizes, strides, storage_offset);
-  });
-}
+TENON_VIEW(as_strided,
+           (TensorArg t, const Dims& sizes, const Dims& strides, int64_t storage_offset = 0),
+           as_strided(sizes, strides, storage_offset))
 
 /// The bytes of the elements taken as elements of `type`.
 ///
@@ -186,10 +167,8 @@ TENON_LAZY Tensor as_strided(TensorArg t, const Dims& sizes, const Dims& strides
 /// last dimension of another stride than 1; a last dimension or a stride that is no multiple of the
 /// larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
-TENON_LAZY Tensor view_as_type(TensorArg t, ScalarType type) {
-  return detail::edited_view("view_as_type", t, [&](detail::ViewShape& s) {
-    return s.view_as_type(detail::own_type(type));
-  });
-}
+TENON_VIEW(view_as_type, (TensorArg t, ScalarType type), view_as_type(detail::own_type(type)))
+
+#undef TENON_VIEW
 
 TENON_END_NAMESPACE

@@ -13,6 +13,7 @@
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
+#include "tenon/core/float_bits.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
@@ -176,16 +177,17 @@ inline bool same_numbers(ScalarType type, const unsigned char* a, const unsigned
   const size_t size = elementSize(type);
   for (size_t i = 0; i < size; ++i) same = same && a[i] == b[i];
   if (same || nans == Nans::SameBits) return same;
-  const auto is_nan = [](double value) { return value != value; };
   const auto x = detail::load_scalar(detail::own_type(type), a);
   const auto y = detail::load_scalar(detail::own_type(type), b);
   if (!x.isComplex()) {
-    return x.isFloatingPoint() && is_nan(x.template to<double>()) &&
-           is_nan(y.template to<double>());
+    return x.isFloatingPoint() && detail::is_nan(x.template to<double>()) &&
+           detail::is_nan(y.template to<double>());
   }
   const auto p = x.template to<detail::complex<double>>();
   const auto q = y.template to<detail::complex<double>>();
-  const auto same_part = [&](double u, double v) { return u == v || (is_nan(u) && is_nan(v)); };
+  const auto same_part = [](double u, double v) {
+    return detail::is_nan(u) || detail::is_nan(v) ? detail::is_nan(u) && detail::is_nan(v) : u == v;
+  };
   return same_part(p.real(), q.real()) && same_part(p.imag(), q.imag());
 }
 

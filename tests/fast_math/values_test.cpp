@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Compiled with -ffast-math, with which comparisons do not find infinities and NaNs. They are made
+// of their bits here, and found by them.
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using tenon::Error;
+using tenon::Half;
+using tenon::ScalarType;
+
+namespace {
+
+// Read at run time, so that the compiler knows nothing of them.
+volatile uint64_t infinity_bits = 0x7ff0000000000000u;
+volatile uint64_t nan_bits = 0x7ff8000000000000u;
+
+double number(uint64_t bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+double infinity() { return number(infinity_bits); }
+double minus_infinity() { return number(infinity_bits | uint64_t{1} << 63); }
+double nan() { return number(nan_bits); }
+
+}  // namespace
+
+static_assert(__FAST_MATH__, "this program must be built with -ffast-math");
+
+TEST_CASE("-ffast-math: what does not fit is refused, also where it would become infinite") {
+  const auto large = tenon::try_full({2}, 1e6, ScalarType::Half);
+  CHECK(large.error() == Error::InvalidArgument);
+  CHECK(std::string(large.message()) == "try_full: the value 1000000 does not fit Half");
+  CHECK(tenon::try_full({2}, 1e300).error() == Error::InvalidArgument);
+  CHECK(tenon::try_full({2}, infinity()).ok());
+  CHECK(tenon::try_full({2}, nan()).ok());
+  for (double value : {infinity(), minus_infinity(), nan()}) {
+    const tenon::Scalar scalar(value);
+    CHECK(!scalar.fits<int64_t>());
+    CHECK(!scalar.fits<uint8_t>());
+    CHECK(!scalar.fits<bool>());
+    CHECK(scalar.fits<double>());
+    CHECK(scalar.fits<Half>());
+    CHECK(!tenon::Scalar(tenon::complex<double>(1, value)).fits<double>());
+  }
+  CHECK(!tenon::Scalar(1e6).fits<Half>());
+  CHECK(!tenon::Scalar(infinity()).fits<tenon::Float8_e4m3fn>());  // which would make it NaN
+}
+
+TEST_CASE("-ffast-math: a range without an end is refused, and says so") {
+  CHECK_ERROR(Error::InvalidArgument, "step 1 does not lead from 0 to inf",
+              tenon::arange(infinity()));
+  CHECK_ERROR(Error::InvalidArgument, "from -inf to 2", tenon::arange(minus_infinity(), 2.0));
+  CHECK_ERROR(Error::InvalidArgument, "step nan does", tenon::arange(0, 2, nan()));
+}
+
+TEST_CASE("-ffast-math: infinities and NaN are printed as what they are") {
+  const auto t = tenon::make_tensor_ptr({1.5, infinity(), minus_infinity(), nan()});
+  CHECK(tests::contains(tenon::to_string(t), "1.5"));
+  CHECK(tests::contains(tenon::to_string(t), " inf"));
+  CHECK(tests::contains(tenon::to_string(t), "-inf"));
+  CHECK(tests::contains(tenon::to_string(t), "nan"));
+}
+
+TEST_CASE("-ffast-math: a NaN stays one in small floats") {
+  CHECK((Half(nan()).x & 0x7fff) > 0x7c00);
+  CHECK((tenon::BFloat16(nan()).x & 0x7fff) > 0x7f80);
+  CHECK((tenon::Float8_e5m2(nan()).x & 0x7f) > 0x7c);
+  CHECK((tenon::Float8_e4m3fn(nan()).x & 0x7f) == 0x7f);
+  CHECK(Half(infinity()).x == 0x7c00);
+}
