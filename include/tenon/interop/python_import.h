@@ -177,7 +177,7 @@ class PythonRequest {
     if (!dict) return absent_attribute();
     const Error error = take_array_interface(state_, object_, dict.get(), offer);
     if (error == Error::Ok) return checked(offer);
-    if (error_ == Error::Ok) return refused(error);
+    if (error_ == Error::Ok) return refused(error, offer);
     PyErr_Clear();  // the other ways' reason is the better one
     return Answer::Refused;
   }
