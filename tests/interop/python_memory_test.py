@@ -174,7 +174,7 @@ class ArrayInterface(Case):
                     m.take(source)
         class NoDict:
             __array_interface__ = 5
-        with self.assertRaisesRegex(TypeError, "int, expected a dict"):
+        with self.assertRaisesRegex(TypeError, "'int', expected a dict"):
             m.take(NoDict())
 
 

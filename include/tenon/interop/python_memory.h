@@ -191,7 +191,7 @@ inline Error take_array_interface(const PythonState& state, PyObject* object, Py
                                   PythonOffer& offer) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
     return fail(Error::InvalidType,
-                {"__array_interface__ is a ", Py_TYPE(dict)->tp_name, ", expected a dict"});
+                {"__array_interface__ is '", Py_TYPE(dict)->tp_name, "', expected a dict"});
   }
   PyObject* const typestr = find_value(dict, state.name(PythonName::Typestr));
   const char* const text =
