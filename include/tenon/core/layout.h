@@ -229,9 +229,9 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
 }
 
 /// Whether two index tuples may share an element. Never false when they do. Exact for up to two
-/// dimensions, and where all others nest around them; beyond, true also for some strides that happen not
-/// to collide, since the exact question is NP-hard. The extent has been checked, so its length fits 64
-/// unsigned bits.
+/// dimensions, and where all others nest around them; beyond, true also for some strides that
+/// happen not to collide, since the exact question is NP-hard. The extent has been checked, so its
+/// length fits 64 unsigned bits.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {

@@ -104,9 +104,9 @@ TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbyte
 /// touched. A blob over the tensor's own memory is copied by way of a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
-/// refuses; a tensor whose elements may share memory), InvalidType (a cast that canCast() refuses, with
-/// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is registered
-/// for its device), OutOfMemory. Nothing is changed then.
+/// refuses; a tensor whose elements may share memory), InvalidType (a cast that canCast() refuses,
+/// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
+/// registered for its device), OutOfMemory. Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {

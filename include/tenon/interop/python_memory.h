@@ -184,8 +184,8 @@ inline Error check_within(const DLPackContents& described, size_t element_size, 
   return Error::Ok;
 }
 
-/// Takes the memory that the __array_interface__ of `object` describes. The offer releases what holds it,
-/// also after an error.
+/// Takes the memory that the __array_interface__ of `object` describes. The offer releases what
+/// holds it, also after an error.
 /// Errors: Python's stays set where it comes from there.
 inline Error take_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                   PythonOffer& offer) noexcept {
