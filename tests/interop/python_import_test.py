@@ -164,5 +164,19 @@ class Producers(Case):
             m.take([1, 2])
 
 
+class Messages(Case):
+    def test_they_name_no_cxx_functions(self):
+        readonly = m.make((2,), readonly=True)
+        consumed = m.capsule(m.make((2,)))
+        m.take_capsule(consumed)
+        for call in (lambda: m.take([1]), lambda: m.take(consumed), lambda: m.take_capsule(5),
+                     lambda: m.take(m.hostile("dtype")), lambda: m.take(m.make((2,)), device="cuda"),
+                     lambda: m.capsule(readonly, False), lambda: readonly.__dlpack__(),
+                     lambda: m.make((2,)).__dlpack__(max_version=5), m.undefined):
+            with self.assertRaises((BufferError, TypeError, ValueError)) as caught:
+                call()
+            self.assertNotRegex(str(caught.exception), r"::|(from|to)_(python|capsule|dlpack)|\ba int")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -113,6 +113,46 @@ class ArrayInterface(Case):
         source.entries["data"] = (source.entries["data"][0], True)
         self.assertTrue(m.take(source).readonly)
 
+    def test_data_may_be_an_object_with_a_buffer_as_pils_images_have(self):
+        class Image:
+            """As PIL.Image.Image: the bytes are made when they are asked for."""
+            extra = {}
+
+            @property
+            def __array_interface__(self):
+                return {"version": 3, "shape": (2, 3), "typestr": "|u1", "data": bytes(range(8)),
+                        **self.extra}
+
+        image = Image()
+        tensor = m.take(image)
+        self.assertEqual(memoryview(tensor).tolist(), [[0, 1, 2], [3, 4, 5]])
+        self.assertTrue(tensor.readonly)
+        image.extra = {"offset": 2}
+        self.assertEqual(memoryview(m.take(image)).tolist(), [[2, 3, 4], [5, 6, 7]])
+        image.extra = {"offset": 5, "strides": (-3, 1)}
+        self.assertEqual(memoryview(m.take(image)).tolist(), [[5, 6, 7], [2, 3, 4]])
+        memory = bytearray(6)
+        image.extra = {"data": memory}
+        tensor = m.take(image)
+        m.fill(tensor, 7)
+        self.assertEqual(memory, b"\7" * 6)
+        with self.assertRaises(BufferError):
+            memory.append(1)
+        del tensor
+        memory.append(1)
+        image.extra = {"shape": (0, 3), "data": b""}
+        self.assertEqual(m.take(image).shape, (0, 3))
+        for extra in ({"shape": (3, 3)}, {"offset": 3}, {"offset": -1}, {"offset": 9},
+                      {"offset": 2, "strides": (-3, 1)}, {"strides": (6, 1)}, {"typestr": "<u2"},
+                      {"shape": (1 << 62, 4)}):
+            with self.subTest(extra):
+                image.extra = extra
+                with self.assertRaises(ValueError):
+                    m.take(image)
+        image.extra = {"offset": "a"}
+        with self.assertRaises(TypeError):
+            m.take(image)
+
     def test_errors_say_what_is_wrong(self):
         for entries, error, text in (({"typestr": "<V4"}, BufferError, "<V4"),
                                      ({"typestr": ">f4" if sys.byteorder == "little" else "<f4"},
@@ -134,7 +174,7 @@ class ArrayInterface(Case):
                     m.take(source)
         class NoDict:
             __array_interface__ = 5
-        with self.assertRaisesRegex(TypeError, "int, expected a dict"):
+        with self.assertRaisesRegex(TypeError, "'int', expected a dict"):
             m.take(NoDict())
 
 

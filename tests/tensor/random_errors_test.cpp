@@ -105,9 +105,9 @@ TEST_CASE("random _strided creators: strides that no owner can have are refused"
         return creator.make(sizes, strides, ScalarType::Float, g);
       });
     };
-    check("strides {0} for sizes {2} overlap", {2}, {0});
+    check("strides {0} for sizes {2} may overlap", {2}, {0});
     check("strides {-1} for sizes {2} are negative", {2}, {-1});
-    check("strides {1, 1} for sizes {2, 3} overlap", {2, 3}, {1, 1});
+    check("strides {1, 1} for sizes {2, 3} may overlap", {2, 3}, {1, 1});
     check("", {2, 3}, {1});
   }
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
@@ -230,21 +231,36 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return dense;
 }
 
-/// Whether two index tuples may share an element. Never false when they do; true also for some
-/// exotic strides that happen not to collide, since the exact question is NP-hard. The extent has
-/// been checked, so its length fits 64 unsigned bits.
+/// Whether two index tuples may share an element. Never false when they do. Exact for up to two
+/// dimensions, and where all others nest around them; beyond, true also for some strides that
+/// happen not to collide, since the exact question is NP-hard. The extent has been checked, so its
+/// length fits 64 unsigned bits.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
   uint64_t reach = 0;  // of the dimensions inside the current one, in both directions
+  size_t count = 0;    // of those
+  size_t inner = 0;    // the last of them
   bool overlap = false;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
     if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
     const auto stride = static_cast<uint64_t>(detail::magnitude(strides[d]));
-    if (stride <= reach) overlap = true;
+    if (stride <= reach && !overlap) {
+      overlap = count != 1;
+      if (!overlap) {
+        // Two indices meet where i steps of the one are j of the other: first at i = other / gcd.
+        const uint64_t other = reach / static_cast<uint64_t>(sizes[inner] - 1);
+        uint64_t gcd = other;
+        for (uint64_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
+        overlap = other / gcd < static_cast<uint64_t>(sizes[d]) &&
+                  stride / gcd < static_cast<uint64_t>(sizes[inner]);
+      }
+    }
     reach += static_cast<uint64_t>(sizes[d] - 1) * stride;
+    inner = d;
+    ++count;
   }
   return overlap;
 }

@@ -83,7 +83,7 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
   TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(out.type), layout));
   if (TENON_UNLIKELY(layout.may_overlap())) {
     return fail(Error::InvalidArgument, {"the blob has strides ", out.strides, " for sizes ",
-                                         out.sizes, ", at which elements share memory"});
+                                         out.sizes, ", at which elements may share memory"});
   }
   return run_job(job, mode, CopyPolicy::AllowTemporary);
 }
@@ -104,9 +104,9 @@ TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbyte
 /// touched. A blob over the tensor's own memory is copied by way of a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
-/// refuses; a tensor whose elements share memory), InvalidType (a cast that canCast() refuses, with
-/// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is registered
-/// for its device), OutOfMemory. Nothing is changed then.
+/// refuses; a tensor whose elements may share memory), InvalidType (a cast that canCast() refuses,
+/// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
+/// registered for its device), OutOfMemory. Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {

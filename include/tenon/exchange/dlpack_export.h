@@ -159,9 +159,10 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
   Managed* made = nullptr;
   Error error = check_defined(t, "the tensor");
   if (error == Error::Ok && readonly == LegacyReadOnly::Refuse && fields(t).readonly) {
-    error = fail(Error::NotSupported,
-                 {"the tensor is read-only, which DLPack cannot say before version 1; to_dlpack() "
-                  "does, LegacyReadOnly::Drop leaves it out"});
+    error = fail(
+        Error::NotSupported,
+        {"the tensor is read-only, which DLPack cannot say before version 1: ask for version 1 "
+         "or for a copy"});
   }
   if (error == Error::Ok) error = make_export(t, 0, made);
   return finish_value<Out>(function, error, made);

@@ -247,7 +247,8 @@ struct FromDLPack {
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; NotSupported where a copy is
   /// needed and `copy` is false, for a device without a registered backend to copy to or from, for
   /// data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan, Metal,
-  /// WebGPU) that is no whole number of elements; OutOfMemory. Of another major version, only the deleter is called.
+  /// WebGPU) that is no whole number of elements; OutOfMemory. Of another major version, only the
+  /// deleter is called.
   /// Threads: nothing is synchronised with a device's streams.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, detail::IfManaged<Managed> = 0>

@@ -190,8 +190,8 @@ inline Error replace_file(const char* path, const struct stat* old,
 ///
 /// An existing one is replaced by rename, and only by a complete one: it stays whole on failure,
 /// and for those who have it open or mapped, whom truncation would end with SIGBUS. A symbolic link
-/// stays one. Devices, pipes, what a link leads to that is not there yet, and files on systems without
-/// POSIX, are written to.
+/// stays one. Devices, pipes, what a link leads to that is not there yet, and files on systems
+/// without POSIX, are written to.
 /// Errors: AccessFailed, OutOfMemory.
 inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
 #if TENON_HAS_POSIX_FILES

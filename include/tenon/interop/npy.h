@@ -27,11 +27,11 @@ TENON_BEGIN_NAMESPACE
 /// How read_npy() takes a file's elements.
 enum class NpyMemory : uint8_t {
   Copy,  ///< into memory of the tensor's own
-  /// The pages of the file are mapped, privately: writes are the tensor's alone, its deleter unmaps.
-  /// Until then, what others write to the file in place may show in the tensor, and reading what
-  /// they cut off ends the process with SIGBUS; numpy.save() to the same path does both. write_npy()
-  /// does neither. Numbers in the other byte order, misaligned ones and systems without mmap are
-  /// copied all the same.
+  /// The pages of the file are mapped, privately: writes are the tensor's alone, its deleter
+  /// unmaps. Until then, what others write to the file in place may show in the tensor, and reading
+  /// what they cut off ends the process with SIGBUS; numpy.save() to the same path does both.
+  /// write_npy() does neither. Numbers in the other byte order, misaligned ones and systems without
+  /// mmap are copied all the same.
   Map,
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tensors in Python: to_python, from_python, and DLPack's capsules. CPython's C API and nothing else.
 //
-// Include it before other headers, since Python.h wants to be the first. An exception that crosses from
-// C++ into CPython ends the program. A function that Python calls uses the form that sets Python's error:
+// Include it before other headers, since Python.h wants to be the first. An exception that crosses
+// from C++ into CPython ends the program. A function that Python calls uses the form that sets
+// Python's error:
 //
 //     PyObject* scale(PyObject*, PyObject* object) {
 //       tenon::TensorPtr t = tenon::from_python_or_set_error(object);
@@ -12,9 +13,10 @@
 //     }
 //
 // The throwing forms and those that return a Result leave no Python error set.
-// A shared library has a type tenon.Tensor of its own; they take each other's objects like anybody's, by
-// the C exchange API, without a copy. Not supported: sub-interpreters, where these functions set an
-// ImportError; free-threaded builds and Python's limited API, with which this does not compile.
+// A shared library has a type tenon.Tensor of its own; they take each other's objects like
+// anybody's, by the C exchange API, without a copy. Not supported: sub-interpreters, where these
+// functions set an ImportError; free-threaded builds and Python's limited API, with which this does
+// not compile.
 #pragma once
 
 #include "tenon/interop/python_capsule.h"

@@ -197,8 +197,8 @@ struct FromCapsule {
   ///
   /// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule, which
   /// releases it.
-  /// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for what is no such
-  /// capsule; those of from_dlpack(). Python's error is not set.
+  /// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for what is no
+  /// such capsule; those of from_dlpack(). Python's error is not set.
   /// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
   /// Source: torch.utils.dlpack.from_dlpack.
   Out operator()(PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
@@ -211,8 +211,8 @@ struct FromCapsule {
 inline constexpr FromCapsule<TensorPtr> from_capsule{"from_capsule"};
 inline constexpr FromCapsule<Result<TensorPtr>> try_from_capsule{"try_from_capsule"};
 
-/// from_capsule() as CPython's functions are: null, with Python's error set, when it fails: ValueError
-/// for a capsule that was consumed before, and those of set_python_error().
+/// from_capsule() as CPython's functions are: null, with Python's error set, when it fails:
+/// ValueError for a capsule that was consumed before, and those of set_python_error().
 inline TensorPtr from_capsule_or_set_error(
     PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {

@@ -136,7 +136,7 @@ inline bool read_keywords(const PythonState& state, PyObject* const* values, Py_
 /// Reads a pair of integers; false with an error set.
 inline bool read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {
   if (PyTuple_Check(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
-    PyErr_Format(PyExc_TypeError, "__dlpack__()'s %s is a %s, expected a pair of integers", what,
+    PyErr_Format(PyExc_TypeError, "__dlpack__()'s %s is '%s', expected a pair of integers", what,
                  Py_TYPE(pair)->tp_name);
     return false;
   }

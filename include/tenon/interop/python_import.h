@@ -177,7 +177,7 @@ class PythonRequest {
     if (!dict) return absent_attribute();
     const Error error = take_array_interface(state_, object_, dict.get(), offer);
     if (error == Error::Ok) return checked(offer);
-    if (error_ == Error::Ok) return refused(error);
+    if (error_ == Error::Ok) return refused(error, offer);
     PyErr_Clear();  // the other ways' reason is the better one
     return Answer::Refused;
   }
@@ -323,10 +323,10 @@ struct FromPython {
   ///
   /// Ownership: keeps what holds the memory, mostly the object, until the tensor lets go of it; of a
   /// tensor of tenon's, that tensor's memory. After the interpreter's end, it is leaked.
-  /// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors that
-  /// require grad or are conjugated or negated lazily; what Python raised, with its text; AccessFailed in
-  /// a sub-interpreter; those of from_dlpack(). A capsule that is refused is not consumed. Python's error
-  /// is not set.
+  /// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors
+  /// that require grad or are conjugated or negated lazily; what Python raised, with its text;
+  /// AccessFailed in a sub-interpreter; those of from_dlpack(). A capsule that is refused is not
+  /// consumed. Python's error is not set.
   /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without. Device
   /// memory is ready on the device's default stream.
   /// Source: torch.from_dlpack, numpy.asarray.
@@ -340,8 +340,9 @@ struct FromPython {
 inline constexpr FromPython<TensorPtr> from_python{"from_python"};
 inline constexpr FromPython<Result<TensorPtr>> try_from_python{"try_from_python"};
 
-/// from_python() as CPython's functions are: null, with Python's error set, when it fails: what Python
-/// raised, an interrupt say, ImportError in a sub-interpreter, else that of set_python_error().
+/// from_python() as CPython's functions are: null, with Python's error set, when it fails: what
+/// Python raised, an interrupt say, ImportError in a sub-interpreter, else that of
+/// set_python_error().
 inline TensorPtr from_python_or_set_error(
     PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {

@@ -117,21 +117,31 @@ inline Error describe_buffer(const Py_buffer& buffer, PythonOffer& offer) noexce
                          buffer.strides, offer);
 }
 
-/// Takes the buffer of an object that has one. The offer releases it, also after an error.
+/// Gets the buffer of an object, which the offer releases.
 /// Errors: Python's stays set where the exporter gives none.
-inline Error take_buffer(const PythonState& state, PyObject* object, PythonOffer& offer) noexcept {
+inline Error hold_buffer(const PythonState& state, PyObject* object, int flags, PythonOffer& offer,
+                         const Py_buffer*& buffer) noexcept {
   auto* const held = static_cast<HeldBuffer*>(std::malloc(sizeof(HeldBuffer)));
   if (TENON_UNLIKELY(held == nullptr)) {
     return fail(Error::OutOfMemory, {"out of memory for a buffer"});
   }
   ::new (static_cast<void*>(held)) HeldBuffer;
   held->run = state.run;
-  if (TENON_UNLIKELY(PyObject_GetBuffer(object, &held->buffer, PyBUF_RECORDS_RO) != 0)) {
+  if (TENON_UNLIKELY(PyObject_GetBuffer(object, &held->buffer, flags) != 0)) {
     std::free(held);
     return fail_as_python();
   }
   offer.release.emplace(nullptr, ReleaseBuffer{held});
-  return describe_buffer(held->buffer, offer);
+  buffer = &held->buffer;
+  return Error::Ok;
+}
+
+/// Takes the buffer of an object that has one. The offer releases it, also after an error.
+/// Errors: Python's stays set where the exporter gives none.
+inline Error take_buffer(const PythonState& state, PyObject* object, PythonOffer& offer) noexcept {
+  const Py_buffer* buffer = nullptr;
+  TENON_TRY(hold_buffer(state, object, PyBUF_RECORDS_RO, offer, buffer));
+  return describe_buffer(*buffer, offer);
 }
 
 /// The integers of a tuple.
@@ -155,11 +165,33 @@ inline PyObject* find_value(PyObject* dict, PyObject* key) noexcept {
   return value == Py_None ? nullptr : value;
 }
 
-inline Error describe_array_interface(const PythonState& state, PyObject* dict,
-                                      PythonOffer& offer) noexcept {
+/// Whether the elements that `described` has lie within `nbytes` bytes, element 0 at `offset`.
+inline Error check_within(const DLPackContents& described, size_t element_size, int64_t nbytes,
+                          int64_t offset) noexcept {
+  int64_t numel = 0;
+  TENON_TRY(compute_numel(described.sizes(), element_size, numel));
+  Extent extent{0, numel - 1};
+  if (described.tensor.strides != nullptr) {
+    TENON_TRY(compute_extent(described.sizes(), described.strides(), extent));
+  }
+  const auto size = static_cast<int64_t>(element_size);
+  if (offset < 0 || offset > nbytes || extent.min < -(offset / size) ||
+      extent.max >= (nbytes - offset) / size) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", described.sizes(), " at offset ", offset, " do not fit into the ",
+                 nbytes, " bytes of __array_interface__'s data"});
+  }
+  return Error::Ok;
+}
+
+/// Takes the memory that the __array_interface__ of `object` describes. The offer releases what
+/// holds it, also after an error.
+/// Errors: Python's stays set where it comes from there.
+inline Error take_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
+                                  PythonOffer& offer) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
     return fail(Error::InvalidType,
-                {"__array_interface__ is a ", Py_TYPE(dict)->tp_name, ", expected a dict"});
+                {"__array_interface__ is '", Py_TYPE(dict)->tp_name, "', expected a dict"});
   }
   PyObject* const typestr = find_value(dict, state.name(PythonName::Typestr));
   const char* const text =
@@ -176,14 +208,23 @@ inline Error describe_array_interface(const PythonState& state, PyObject* dict,
     return fail(Error::NotSupported, {"__array_interface__ has a mask"});
   }
   PyObject* const data = find_value(dict, state.name(PythonName::Data));
-  if (TENON_UNLIKELY(data == nullptr || PyTuple_Check(data) == 0 || PyTuple_GET_SIZE(data) != 2)) {
-    return fail(Error::NotSupported, {"__array_interface__'s data is no pair of an address and "
-                                      "whether it is read-only"});
+  void* address = nullptr;
+  int readonly = 0;
+  const Py_buffer* buffer = nullptr;
+  if (data != nullptr && PyTuple_Check(data) != 0 && PyTuple_GET_SIZE(data) == 2) {
+    address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(data, 0));
+    if (TENON_UNLIKELY(address == nullptr && PyErr_Occurred() != nullptr)) return fail_as_python();
+    readonly = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
+    if (TENON_UNLIKELY(readonly < 0)) return fail_as_python();
+    offer.release.emplace(nullptr, ReleaseObject{new_reference(object), state.run});
+  } else if (data != nullptr && PyObject_CheckBuffer(data) != 0) {  // PIL's images: bytes
+    TENON_TRY(hold_buffer(state, data, PyBUF_SIMPLE, offer, buffer));
+    address = buffer->buf;
+    readonly = buffer->readonly;
+  } else {
+    return fail(Error::NotSupported, {"__array_interface__'s data is neither a pair of an address "
+                                      "and whether it is read-only nor an object with a buffer"});
   }
-  void* const address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(data, 0));
-  if (TENON_UNLIKELY(address == nullptr && PyErr_Occurred() != nullptr)) return fail_as_python();
-  const int readonly = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
-  if (TENON_UNLIKELY(readonly < 0)) return fail_as_python();
   PyObject* const shape = find_value(dict, state.name(PythonName::Shape));
   if (TENON_UNLIKELY(shape == nullptr)) {
     return fail(Error::InvalidType, {"__array_interface__ has no shape"});
@@ -199,17 +240,14 @@ inline Error describe_array_interface(const PythonState& state, PyObject* dict,
                                            strides, " differ in length"});
     }
   }
-  return describe_memory<int64_t>(address, type, readonly != 0, sizes.size(), sizes.data(),
-                                  given != nullptr ? strides.data() : nullptr, offer);
-}
-
-/// Takes the memory that the __array_interface__ of `object` describes.
-/// Errors: Python's stays set where it comes from there.
-inline Error take_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
-                                  PythonOffer& offer) noexcept {
-  TENON_TRY(describe_array_interface(state, dict, offer));
-  Py_INCREF(object);
-  offer.release.emplace(nullptr, ReleaseObject{object, state.run});
+  TENON_TRY(describe_memory<int64_t>(address, type, readonly != 0, sizes.size(), sizes.data(),
+                                     given != nullptr ? strides.data() : nullptr, offer));
+  if (buffer == nullptr) return Error::Ok;
+  PyObject* const start = find_value(dict, state.name(PythonName::Offset));
+  const long long offset = start == nullptr ? 0 : PyLong_AsLongLong(start);
+  if (TENON_UNLIKELY(offset == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
+  TENON_TRY(check_within(offer.contents, elementSize(type), buffer->len, offset));
+  offer.contents.tensor.data = static_cast<char*>(address) + offset;
   return Error::Ok;
 }
 

@@ -173,7 +173,7 @@ inline PyObject* python_array_interface(PyObject* self, void*) noexcept {
   const TensorFields& tensor = fields(t);
   char typestr[8];
   if (check_shareable(tensor) != Error::Ok || !write_typestr(tensor.type, typestr)) {
-    PyErr_Format(PyExc_AttributeError, "a %s tensor on %s has no __array_interface__",
+    PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no __array_interface__",
                  python_type(tensor.type).name, toString(tensor.device.type()));
     return nullptr;
   }

@@ -29,6 +29,7 @@ enum class PythonName : uint8_t {
   Strides,
   Version,
   Mask,
+  Offset,
   RequiresGrad,
   IsConj,
   IsNeg,
@@ -49,13 +50,14 @@ inline constexpr const char* kPythonNameTexts[] = {"__dlpack__",
                                                    "strides",
                                                    "version",
                                                    "mask",
+                                                   "offset",
                                                    "requires_grad",
                                                    "is_conj",
                                                    "is_neg"};
 static_assert(sizeof kPythonNameTexts / sizeof *kPythonNameTexts == kPythonNames);
 
-/// The interpreter's objects, which are dropped when it ends. A program may start it again; `run` tells
-/// those who hold something of an earlier one.
+/// The interpreter's objects, which are dropped when it ends. A program may start it again; `run`
+/// tells those who hold something of an earlier one.
 /// Threads: read and written with the GIL.
 struct PythonState {
   /// What a type's exchange API is, null for none. The type is kept, so that no other gets its address.
@@ -78,11 +80,7 @@ struct PythonState {
 
   PyObject* name(PythonName which) const noexcept { return names[static_cast<size_t>(which)]; }
 
-  /// Drops what belongs to the interpreter, which is there still.
-  void end() noexcept {
-    is_alive = false;
-    ++run;
-    gil_gate().is_open = false;
+  void drop() noexcept {
     for (PyObject*& text : names) Py_CLEAR(text);
     Py_CLEAR(our_version);
     Py_CLEAR(version_keyword);
@@ -100,30 +98,44 @@ inline PythonState& the_python_state() noexcept {
   return state;
 }
 
+/// Drops what belongs to the interpreter, which is there still.
+inline void end_python_state(PyObject*) noexcept {
+  PythonState& state = the_python_state();
+  state.is_alive = false;
+  ++state.run;
+  gil_gate().is_open = false;
+  state.drop();
+}
+
 /// Fills the state; null with an error set.
 TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
-  bool complete = true;
-  for (size_t i = 0; i < kPythonNames; ++i) {
-    state.names[i] = PyUnicode_InternFromString(kPythonNameTexts[i]);
-    complete = complete && state.names[i] != nullptr;
+  PythonState made{};
+  bool complete = open_gil_gate();
+  for (size_t i = 0; complete && i < kPythonNames; ++i) {
+    made.names[i] = PyUnicode_InternFromString(kPythonNameTexts[i]);
+    complete = made.names[i] != nullptr;
   }
   if (complete) {
-    state.our_version = Py_BuildValue("(II)", kDLPackVersion.major, kDLPackVersion.minor);
-    state.version_keyword = PyTuple_Pack(1, state.name(PythonName::MaxVersion));
+    made.our_version = Py_BuildValue("(II)", kDLPackVersion.major, kDLPackVersion.minor);
+    made.version_keyword = PyTuple_Pack(1, made.name(PythonName::MaxVersion));
   }
-  // The interpreter drops the capsule when it ends.
-  const PyRef owner(PyCapsule_New(&state, nullptr, [](PyObject*) { the_python_state().end(); }));
-  const PyRef key(PyLong_FromVoidPtr(&state));
-  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
-  complete = owner && key && dict != nullptr && state.our_version != nullptr &&
-             state.version_keyword != nullptr && open_gil_gate() &&
-             PyDict_SetItem(dict, key.get(), owner.get()) == 0;
-  state.is_alive = complete;
-  if (complete) return &state;
-  if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  // Another thread may have done it meanwhile: an import lets others run.
+  if (!state.is_alive && made.our_version != nullptr && made.version_keyword != nullptr) {
+    const PyRef owner(PyCapsule_New(&state, nullptr, &end_python_state));
+    const PyRef key(PyLong_FromVoidPtr(&state));
+    PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+    if (owner && key && dict != nullptr && PyDict_SetItem(dict, key.get(), owner.get()) == 0) {
+      made.run = state.run;
+      made.is_alive = true;
+      state = made;  // until the interpreter drops the capsule
+      return &state;
+    }
+  }
+  if (!state.is_alive && PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  const bool failed = PyErr_Occurred() != nullptr;
   const KeepPythonError keep;
-  state.end();
-  return nullptr;
+  made.drop();
+  return failed ? nullptr : &state;
 }
 
 /// Null with an error set: in a sub-interpreter, since a tensor is dropped on any thread, and

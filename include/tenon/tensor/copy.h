@@ -38,7 +38,7 @@ TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
   TENON_TRY(find_place(to, role, place));
   if (TENON_UNLIKELY(to.layout.may_overlap())) {
     return fail(Error::InvalidArgument, {role, " has strides ", to.layout.strides, " for sizes ",
-                                         to.layout.sizes, ", at which elements share memory"});
+                                         to.layout.sizes, ", at which elements may share memory"});
   }
   return Error::Ok;
 }
@@ -258,7 +258,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 /// Memories that overlap give the result of copying through a temporary, which is allocated only
 /// then, unless both are one block.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
-/// InvalidArgument (sizes that do not broadcast; a destination whose elements share memory),
+/// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a template;
 /// memory that the host cannot reach and for which no backend is registered; overlap with
 /// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more than 6 dimensions).

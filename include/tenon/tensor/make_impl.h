@@ -45,7 +45,7 @@ inline Error check_owning_strides(const Layout& layout) noexcept {
   if (TENON_UNLIKELY(layout.extent.min < 0 || layout.may_overlap())) {
     return fail(Error::InvalidArgument,
                 {"strides ", layout.strides, " for sizes ", layout.sizes,
-                 layout.extent.min < 0 ? " are negative" : " overlap",
+                 layout.extent.min < 0 ? " are negative" : " may overlap",
                  "; a tensor that owns its memory needs distinct elements at positive strides"});
   }
   return Error::Ok;

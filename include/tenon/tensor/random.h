@@ -397,7 +397,8 @@ inline constexpr RandomBetweenStrided<Result<TensorPtr>, detail::NormalAround> t
 /// Fills a tensor with what uniform() makes. At any strides, the same numbers.
 ///
 /// Errors: as uniform()'s; InvalidState (an undefined tensor, a placeholder, a read-only one),
-/// InvalidArgument (elements that share memory), NotSupported (memory that the host cannot reach).
+/// InvalidArgument (elements that may share memory), NotSupported (memory that the host cannot
+/// reach).
 /// Nothing is changed then, and the generator does not advance.
 /// Threads: the caller locks out other users of the tensor and of the generator.
 /// Source: at::Tensor::uniform_.
