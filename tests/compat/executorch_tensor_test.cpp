@@ -170,3 +170,18 @@ TEST_CASE("executorch: element types may be spelled out") {
   CHECK(make_tensor_ptr<int8_t>({1, -2}, ScalarType::Long)->const_data_ptr<int64_t>()[1] == -2);
   CHECK(make_tensor_ptr<float>({2}, {1, 2})->numel() == 2);
 }
+
+TEST_CASE("executorch: a second deleter is an error, the first runs once, the second never") {
+  float data[1] = {};
+  int first = 0;
+  int second = 0;
+  const auto one = [&first](void*) { ++first; };
+  const auto other = [&second](void*) { ++second; };
+  {
+    auto maker = for_blob(data, {1}).deleter(one).deleter(other);
+    CHECK(first == 0);
+    CHECK_ERROR(Error::InvalidArgument, "for_blob: 2 deleters", std::move(maker).make_tensor_ptr());
+  }
+  CHECK(first == 1);
+  CHECK(second == 0);
+}

@@ -147,14 +147,3 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   const TensorPtr none = tenon::from_blob(static_cast<void*>(memory + 1), {0}, ScalarType::Float);
   CHECK(tenon::data<float>(none).empty());
 }
-
-TEST_CASE("access: the members refuse data that is not aligned too", "[plain]") {
-  alignas(16) unsigned char memory[16] = {};
-  const TensorPtr t = tenon::from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
-  CHECK_ERROR(Error::InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "data: ", t->data<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "accessor: ", (t->accessor<int32_t, 1>()));
-  CHECK_ERROR(Error::InvalidArgument, "data: ", t->impl()->data<int32_t>());
-}

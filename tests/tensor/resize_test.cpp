@@ -658,6 +658,16 @@ TEST_CASE("resize: a view that a backend makes while it allocates stops the grow
   CHECK(values<int32_t>(view) == Ints(400, 7));
 }
 
+TEST_CASE("resize: a backend may drop the tensor while it allocates") {
+  CallingBackend backend;
+  for (const bool reserve : {false, true}) {
+    auto t = tenon::full({400}, 7, ScalarType::Int, kDynamic, backend);
+    backend.use = [&] { t.reset(); };
+    CHECK((reserve ? reserve_tensor_ptr(t, 4000) : resize_tensor_ptr(t, {1000})) == Error::Ok);
+    CHECK(t == nullptr);
+  }
+}
+
 TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
   CallingBackend backend;
   backend.label = "cuda_managed:1";

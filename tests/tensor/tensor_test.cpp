@@ -307,3 +307,40 @@ TEST_CASE("tensor: a handle on the heap works with new and delete") {
   CHECK(t->numel() == 2);
   delete t;
 }
+
+TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it now holds") {
+  const Tensor other = tenon::make_tensor({3}, {1, 2, 3});
+  float data[2] = {};
+  for (const bool moves : {false, true}) {
+    Tensor t;
+    int released = 0;
+    t = *tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) {
+      ++released;
+      const Tensor seen = t;
+      CHECK(seen.is_alias_of(other));
+      CHECK(seen.use_count() == other.use_count());
+    });
+    if (moves) {
+      t = Tensor(other);
+    } else {
+      t = other;
+    }
+    CHECK(released == 1);
+    CHECK(other.use_count() == 2);
+  }
+  Tensor same = other;
+  const Tensor& itself = same;
+  same = itself;
+  CHECK(same.is_alias_of(other));
+}
+
+TEST_CASE("tensor: typed members refuse data that is not aligned for the dtype") {
+  alignas(16) unsigned char memory[16] = {};
+  const TensorPtr t = tenon::from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
+  CHECK_ERROR(Error::InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "data: ", t->data<int32_t>());
+  CHECK_ERROR(Error::InvalidArgument, "accessor: ", (t->accessor<int32_t, 1>()));
+  CHECK_ERROR(Error::InvalidArgument, "data: ", t->impl()->data<int32_t>());
+}

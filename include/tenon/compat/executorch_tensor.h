@@ -68,7 +68,7 @@ struct Options {
   void set(TensorShapeDynamism value) noexcept { dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
   void set(F f) {
-    deleter = tenon::Deleter(data.get(), std::move(f));
+    if (deleters++ == 0) deleter = tenon::Deleter(data.get(), std::move(f));
   }
 
   AnyPtr data;
@@ -76,6 +76,7 @@ struct Options {
   aten::Device device;
   TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
   tenon::Deleter deleter;
+  int deleters = 0;
 };
 
 /// The one way a tensor over foreign memory is made here. ExecuTorch stores the dense stride for a
@@ -91,6 +92,11 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
     strides = Dims();
   }
   tenon::detail::Made<aten::Tensor> made;
+  if (options.deleters > 1) {
+    return share(made.finish(
+        function, tenon::detail::fail(runtime::Error::InvalidArgument,
+                                      {options.deleters, " deleters; memory is released once"})));
+  }
   return share(made.finish(
       function, tenon::detail::make_from_pointer(options.data.data(), sizes, dim_order, strides,
                                                  options.type, options.dynamism, options.device,

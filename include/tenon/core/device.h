@@ -122,7 +122,8 @@ class Device {
                    "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
   }
   Device(const std::string& text) : Device(text.c_str()) {}
-  /// No index alone: 0 would become a null `text`. Write Device("cuda:0"), Device(DeviceType::CUDA, 0).
+  /// No index alone: 0 would become a null `text`. Write Device("cuda:0") or
+  /// Device(DeviceType::CUDA, 0).
   template <class IndexWithoutDeviceType,
             std::enable_if_t<std::is_integral_v<IndexWithoutDeviceType> ||
                                  std::is_null_pointer<IndexWithoutDeviceType>::value,

@@ -186,8 +186,9 @@ inline void require_mdspan(Error error) { raise_if("as_mdspan", error); }
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const),
 /// InvalidType (another element type), InvalidArgument (another rank or static extent; an index_type
-/// too small), NotSupported (strides that M's layout cannot have: zero, negative, overlapping, not
-/// contiguous; memory that the host cannot read), OutOfMemory (more than 6 dimensions).
+/// too small; data that is not aligned), NotSupported (strides that M's layout cannot have: zero,
+/// negative, overlapping, not contiguous; memory that the host cannot read), OutOfMemory (more than
+/// 6 dimensions).
 template <class M>
 M as_mdspan(const TensorArg& tensor) {
   static_assert(detail::IsMdspan<M>::value, "as_mdspan<M>() needs an mdspan type");

@@ -60,8 +60,8 @@ inline bool is_aligned(const TensorArg& t, size_t n) {
 inline const void* const_data_ptr(const TensorArg& t) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
-/// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host cannot
-/// read.
+/// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not aligned
+/// for T; NotSupported for memory that the host cannot read.
 template <class T>
 const T* const_data_ptr(const TensorArg& t) {
   return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));

@@ -138,9 +138,10 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
 /// Indexed access to memory that a view describes, `accessor<float, 2>(view)[i][j]`.
 ///
 /// Ownership: none; the memory must stay, the view need not.
-/// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the data
-/// is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null data with elements. A
-/// view does not know whether its memory is read-only: T is the caller's word for it.
+/// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the
+/// data is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null
+/// data with elements. A view does not know whether its memory is read-only: T is the caller's word
+/// for it.
 /// Source: Tensor::accessor().
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const TensorView& view) {

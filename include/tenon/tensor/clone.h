@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/result.h"
 #include "tenon/kernels/copy.h"

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/layout.h"

@@ -1,5 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Deleter: a callable that releases memory, once, with the pointer it was made for.
+//
+// Deleters, destructors of owners and containers, and backends are foreign code, which may call
+// back into the library, on the same tensor too. The rule: check everything, allocate aside, set
+// every field, then call, and touch nothing of the tensor's afterwards, since it may be gone.
+// Where foreign code is called, and what it sees:
+// - ~TensorImpl, of the last handle, view or Blob: the deleter, then the base's. No handle is left;
+//   one that was assigned to holds the new tensor.
+// - replace_memory(), in growth: the old memory's deleter. The tensor as it will be.
+// - drop_memory(), in backend_deallocate() and backend_transfer(): the deleter, then the base's.
+//   The tensor is deallocated.
+// - allocate_grown(): a backend's allocate and copy_within. The old tensor; whether it may grow is
+//   checked again afterwards.
+// - create_in_backend(): on_made. The finished tensor, which nobody else has.
+// - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
+//   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once
 
 #include <cstddef>

@@ -240,8 +240,8 @@ inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) n
   replacement = std::move(memory);
   return Error::Ok;
 }
-/// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the tensor,
-/// or destroy it.
+/// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the
+/// tensor, or destroy it.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
   tensor.data = memory.data;
   tensor.capacity = capacity;

@@ -132,6 +132,7 @@ inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
   if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
   Replacement memory;
   const int64_t reach = tensor.layout.reach();
+  const Tensor kept = handle.tensor();  // a backend's code may drop the handle
   TENON_TRY(allocate_grown(tensor, plan.new_capacity, plan.numel,
                            reach < plan.numel ? reach : plan.numel, memory));
   TENON_TRY(replace_layout(tensor, std::move(layout)));
@@ -156,6 +157,7 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   const int64_t reach = tensor.layout.reach();
   int64_t capacity = asked < reach ? reach : asked;
   Replacement memory;
+  const Tensor kept = handle.tensor();
   TENON_TRY(allocate_grown(tensor, capacity, capacity, reach, memory));
   replace_memory(tensor, std::move(memory), capacity);
   return Error::Ok;
@@ -168,14 +170,15 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows comes
 /// from the backend that it was from; adopted memory that grows is released through its deleter and
 /// becomes owned.
-/// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory order, gaps of a strided tensor
-/// counted; new ones are indeterminate. The dim order stays with the rank, otherwise it becomes
-/// row-major; strides become dense, but for equal sizes, which change nothing.
-/// Rank 0 is STATIC, so a tensor resized to it stays so.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory labelled other
-/// than cpu that no backend gave, and where elements lie below element 0), InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
-/// made with), InUse (growth while a view, Blob or DLPack export is alive), InvalidState
-/// (undefined), OutOfMemory. After an error the tensor is as it was.
+/// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory
+/// order, gaps of a strided tensor counted; new ones are indeterminate. The dim order stays with
+/// the rank, otherwise it becomes row-major; strides become dense, but for equal sizes, which
+/// change nothing. Resized to rank 0 the tensor becomes STATIC, as all of rank 0 are.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory of another
+/// device than cpu that no backend gave, and where elements lie below element 0), InvalidArgument
+/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with), InUse
+/// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined), OutOfMemory.
+/// After an error the tensor is as it was.
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
 /// doubling.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.

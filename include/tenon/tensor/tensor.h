@@ -44,6 +44,15 @@ class Tensor {
   /// Wraps an impl that the caller keeps alive longer than the handle and its copies. Allocates
   /// nothing.
   explicit Tensor(TensorImpl* impl) noexcept : impl_(TensorImplPtr(), impl) {}
+  Tensor(const Tensor&) noexcept = default;
+  Tensor(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+  /// What it held goes last: a deleter may use this handle, which std::shared_ptr does not promise.
+  Tensor& operator=(const Tensor& other) noexcept {
+    TensorImplPtr(other.impl_).swap(impl_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&&) noexcept = default;
 
   bool defined() const noexcept { return impl_ != nullptr; }
 
@@ -80,8 +89,8 @@ class Tensor {
   const void* const_data_ptr() const {
     return detail::raw_data("const_data_ptr", get("const_data_ptr").fields_);
   }
-  /// Errors: InvalidType unless T is the dtype's C++ type; NotSupported for memory that the host
-  /// cannot read.
+  /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
+  /// aligned for T; NotSupported for memory that the host cannot read.
   template <class T>
   const T* const_data_ptr() const {
     return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr").fields_);

@@ -118,7 +118,8 @@ class TensorImpl {
   const void* data() const noexcept { return fields_.data; }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const { return detail::writable_data("mutable_data", fields_); }
-  /// Errors: InvalidType unless T is the dtype; NotSupported for memory that the host cannot read.
+  /// Errors: InvalidType unless T is the dtype; InvalidArgument for data that is not aligned for T;
+  /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const {
     return detail::typed_data<const T>("data", fields_);

@@ -55,8 +55,8 @@ class TensorPtrMaker {
     dynamism_ = dynamism;
     return std::move(*this);
   }
-  /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument when
-  /// the tensor is made: the first deleter runs, the second never does.
+  /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument
+  /// when the tensor is made: the first deleter runs, the second never does.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
   TensorPtrMaker&& deleter(F deleter) {
     if (deleters_ == 0) keep(Deleter(data_.get(), std::move(deleter)), std::move(release_));

@@ -11,6 +11,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
+#include "tenon/tensor/accessor.h"
 #include "tenon/tensor/restride.h"
 #include "tenon/tensor/tensor_impl.h"
 
