@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "tenon/backend/cpu.h"
@@ -20,21 +19,11 @@ inline uint64_t& nanoseconds() {
   static uint64_t now = 0;
   return now;
 }
-/// How many more pieces of memory the tracker gets for itself.
-inline int& memory_left() {
-  static int left = 1 << 30;
-  return left;
-}
-
 /// Sets the clock to 1 s.
 inline tenon::detail::TrackingSources sources() {
   nanoseconds() = 1'000'000'000;
-  memory_left() = 1 << 30;
   tenon::detail::TrackingSources sources;
   sources.clock = []() noexcept { return nanoseconds(); };
-  sources.memory = [](size_t nbytes) {
-    return memory_left()-- > 0 ? std::malloc(nbytes) : nullptr;
-  };
   return sources;
 }
 

@@ -26,12 +26,12 @@ struct Timeline {
   void add(uint64_t born, uint64_t died, size_t nbytes) {
     TrackingRecord record;
     record.born = 1000 + born;
-    record.place = 1000 + died;
+    record.died = 1000 + died;
     record.is_alive = died == 0;
     record.nbytes = nbytes;
     record.site = &site;
     timeline.records.push_back(record);
-    timeline.now = std::max({timeline.now, record.born + 1, record.place + 1});
+    timeline.now = std::max({timeline.now, record.born + 1, record.died + 1});
   }
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/tracking_log.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "backend/tracking_helpers.h"
 #include "support/catch.h"
@@ -16,16 +19,30 @@ namespace {
 /// A log with the tests' clock, and an address for each number.
 struct Log {
   TrackingLog log{tests::sources()};
-  TrackingThread thread{};
 
   static const void* at(uintptr_t number) { return reinterpret_cast<const void*>(64 * number); }
-  void add(uintptr_t number, size_t nbytes) {
-    log.add(thread, at(number), nbytes, log.no_site(), nullptr);
-  }
-  void remove(uintptr_t number, size_t nbytes) { log.remove(thread, at(number), nbytes); }
+  void add(uintptr_t number, size_t nbytes) { log.add(at(number), nbytes, log.no_site(), {}); }
+  void remove(uintptr_t number, size_t nbytes) { log.remove(at(number), nbytes); }
 };
 
+uint64_t since_begin(const TrackingTimeline& timeline, uint64_t time) {
+  return time - timeline.begin;
+}
+
 }  // namespace
+
+TEST_CASE("tracking log: counts know the most there was at once") {
+  MemoryCounts counts;
+  counts.add(10);
+  counts.add(5);
+  counts.remove(10);
+  counts.add(7);
+  CHECK(counts.live_bytes == 12);
+  CHECK(counts.peak_bytes == 15);
+  CHECK(counts.live_count == 2);
+  CHECK(counts.total_count == 3);
+  CHECK(counts.total_bytes == 22);
+}
 
 TEST_CASE("tracking log: the timeline has each block, in the order of allocation") {
   Log log;
@@ -38,14 +55,13 @@ TEST_CASE("tracking log: the timeline has each block, in the order of allocation
   tests::nanoseconds() += 10;
   const TrackingTimeline timeline = log.log.timeline();
   REQUIRE(timeline.records.size() == 2);
-  CHECK(timeline.nanoseconds_per_tick == 1);
-  CHECK(timeline.nanoseconds(timeline.records[0].born) == 10);
-  CHECK(timeline.nanoseconds(timeline.records[0].place) == 30);
+  CHECK(since_begin(timeline, timeline.records[0].born) == 10);
+  CHECK(since_begin(timeline, timeline.records[0].died) == 30);
   CHECK_FALSE(timeline.records[0].is_alive);
   CHECK(timeline.records[0].nbytes == 100);
-  CHECK(timeline.nanoseconds(timeline.records[1].born) == 20);
+  CHECK(since_begin(timeline, timeline.records[1].born) == 20);
   CHECK(timeline.records[1].is_alive);
-  CHECK(timeline.nanoseconds(timeline.now) == 40);
+  CHECK(since_begin(timeline, timeline.now) == 40);
   CHECK(timeline.end() == timeline.now);
   CHECK(timeline.records[0].made_on != 0);
   CHECK(timeline.records[0].made_on == timeline.records[0].dropped_on);
@@ -59,8 +75,8 @@ TEST_CASE("tracking log: events in the same instant get times of their own") {
   const TrackingTimeline timeline = log.log.timeline();
   REQUIRE(timeline.records.size() == 2);
   CHECK(timeline.records[0].born > timeline.begin);
-  CHECK(timeline.records[0].place > timeline.records[0].born);
-  CHECK(timeline.records[1].born > timeline.records[0].place);
+  CHECK(timeline.records[0].died > timeline.records[0].born);
+  CHECK(timeline.records[1].born > timeline.records[0].died);
   CHECK(timeline.now > timeline.records[1].born);
 }
 
@@ -79,8 +95,8 @@ TEST_CASE("tracking log: the timeline ends with the first allocation that has no
   const TrackingTimeline timeline = log.log.timeline();
   CHECK(timeline.records.size() == 2);
   CHECK(timeline.dropped == 3);
-  CHECK(timeline.nanoseconds(timeline.end()) == 100);
-  CHECK(timeline.records[0].place > timeline.end());
+  CHECK(since_begin(timeline, timeline.end()) == 100);
+  CHECK(timeline.records[0].died > timeline.end());
 }
 
 TEST_CASE("tracking log: with no events there is no timeline, and records are used again") {
@@ -92,64 +108,6 @@ TEST_CASE("tracking log: with no events there is no timeline, and records are us
   }
   CHECK(log.log.timeline().records.empty());
   CHECK(log.log.counts().total_count == 1999);
-}
-
-TEST_CASE("tracking log: the timeline ends where memory is out, and does not go on later") {
-  for (const bool stay : {false, true}) {  // records run out, or their table does
-    INFO("blocks stay: " << stay);
-    Log log;
-    log.add(1, 8);
-    tests::nanoseconds() += 100;
-    tests::memory_left() = 0;
-    uintptr_t i = 1;
-    while (log.log.untracked() == 0 && i < 1000) {
-      log.add(++i, 8);
-      if (!stay && log.log.untracked() == 0) log.remove(i, 8);
-    }
-    REQUIRE(log.log.untracked() == 1);
-    CHECK(log.log.dropped() == 1);
-    const size_t known = log.log.timeline().records.size();
-    CHECK(known == i - 1);
-    log.remove(i, 8);
-    CHECK(log.log.dropped() == 2);  // nothing shows when it went either
-    tests::nanoseconds() += 1000;
-    tests::memory_left() = 1000;
-    log.add(1000, 8);  // known again, but out of place on the timeline
-    const TrackingTimeline timeline = log.log.timeline();
-    CHECK(timeline.records.size() == known);
-    CHECK(timeline.dropped == 3);
-    CHECK(timeline.untracked == 1);
-    CHECK(timeline.nanoseconds(timeline.end()) < 1000);
-    CHECK(timeline.nanoseconds(timeline.end()) >= 100);
-    uint64_t live = 0;
-    log.log.for_each_live([&](const TrackingRecord&, const TrackingStack*) { ++live; });
-    CHECK(live == log.log.counts().live_count());
-    CHECK(live == (stay ? known + 1 : 2));
-  }
-}
-
-TEST_CASE("tracking log: the stack of a block that there was no memory to track is used again") {
-  Log log;
-  TrackingStack* const stack = log.log.make_stack();
-  REQUIRE(stack != nullptr);
-  tests::memory_left() = 0;
-  CHECK(log.log.make_stack() == nullptr);
-  log.log.add(log.thread, Log::at(1), 8, log.log.no_site(), stack);
-  REQUIRE(log.log.untracked() == 1);
-  TrackingStack* const again = log.log.make_stack();
-  CHECK(again == stack);
-  tests::memory_left() = 1000;
-  log.log.add(log.thread, Log::at(2), 8, log.log.no_site(), again);
-}
-
-TEST_CASE("tracking log: a tag without memory for its site is made when there is some") {
-  Log log;
-  tests::memory_left() = 1;
-  CHECK(log.log.site("a", "x.cpp", 1) == log.log.no_site());
-  tests::memory_left() = 1;
-  const TrackingSite* const site = log.log.site("a", "x.cpp", 1);
-  CHECK(site != log.log.no_site());
-  CHECK(std::strcmp(site->tag->text, "a") == 0);
 }
 
 TEST_CASE("tracking log: sites are one for a tag, a file and a line") {
@@ -164,7 +122,64 @@ TEST_CASE("tracking log: sites are one for a tag, a file and a line") {
   CHECK(log.log.site("", "x.cpp", 1)->tag == log.log.no_site()->tag);
 }
 
-TEST_CASE("tracking log: a description finds its block, the thread's latest or another") {
+TEST_CASE(
+    "tracking log: a report has what was there when it began, and allocations go on beside it") {
+  Log log;
+  for (uintptr_t i = 1; i <= 20000; ++i) log.add(i, 8);
+  std::atomic<bool> stop{false};
+  std::atomic<int> reports{0};
+  bool is_whole = true;
+  std::thread reporter([&] {
+    while (!stop) {
+      const TrackingTimeline timeline = log.log.timeline();
+      uint64_t live = 0;
+      for (const TrackingRecord& record : timeline.records) live += record.is_alive;
+      is_whole = is_whole && timeline.records.size() == timeline.counts.total_count &&
+                 live == timeline.counts.live_count;
+      size_t seen = 0;
+      log.log.for_each_live([&](size_t) { seen = 0; }, [&](const void*, const TrackingRecord&,
+                                                           const std::vector<void*>&) { ++seen; });
+      is_whole = is_whole && seen >= 20000;
+      ++reports;
+    }
+  });
+  for (uintptr_t i = 20001; reports < 5 || i < 22000; ++i) {
+    log.add(i, 8);
+    if (i % 2 == 0) log.remove(i, 8);
+    std::this_thread::yield();
+  }
+  stop = true;
+  reporter.join();
+  CHECK(is_whole);
+}
+
+TEST_CASE("tracking log: an allocation does not wait for the end of a report") {
+  Log log;
+  for (uintptr_t i = 1; i <= 20000; ++i) log.add(i, 8);
+  std::atomic<int> added{0};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    for (uintptr_t i = 20001; !stop; ++i) {
+      log.add(i, 8);
+      log.remove(i, 8);
+      ++added;
+    }
+  });
+  bool is_beside = false;
+  for (int tries = 0; tries < 1000 && !is_beside; ++tries) {
+    int first = -1;
+    log.log.for_each_live([&](size_t) { first = -1; },
+                          [&](const void*, const TrackingRecord&, const std::vector<void*>&) {
+                            if (first < 0) first = added;
+                            is_beside = is_beside || added > first + 1;
+                          });
+  }
+  stop = true;
+  other.join();
+  CHECK(is_beside);
+}
+
+TEST_CASE("tracking log: a description finds its block, the latest or another") {
   Log log;
   log.add(1, 8);
   log.add(2, 8);
@@ -172,13 +187,13 @@ TEST_CASE("tracking log: a description finds its block, the thread's latest or a
   view.type = tenon::ScalarType::Int;
   view.sizes = {2};
   view.data = const_cast<void*>(Log::at(1));
-  log.log.describe(log.thread, view, "first");
+  log.log.describe(view, "first");
   view.data = const_cast<void*>(Log::at(2));
-  log.log.describe(log.thread, view, "second");
+  log.log.describe(view, "second");
   view.data = const_cast<void*>(Log::at(3));
-  log.log.describe(log.thread, view, "nobody's");
+  log.log.describe(view, "nobody's");
   const TrackingTimeline timeline = log.log.timeline();
   CHECK(std::strcmp(timeline.records[0].function, "first") == 0);
   CHECK(std::strcmp(timeline.records[1].function, "second") == 0);
-  CHECK(timeline.records[1].dims() == Dims{2});
+  CHECK(timeline.records[1].sizes == Dims{2});
 }

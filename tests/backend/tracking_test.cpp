@@ -258,31 +258,6 @@ TEST_CASE("tracking: with stack_depth leaks have return addresses, shown below t
 }
 #endif
 
-TEST_CASE("tracking: where its own memory is out, blocks are counted and their records missed") {
-  TrackedBackend tracked;
-  void* const known = tracked.make({3});
-  REQUIRE(tracked.backend.init({{"max_events", 2}}) == Error::Ok);
-  tests::memory_left() = 0;
-  std::vector<void*> blocks;
-  for (int i = 0; i < 400; ++i) blocks.push_back(tracked.make({1}));
-  const int64_t missed = tracked.backend.untracked_count();
-  CHECK(missed > 0);
-  CHECK(tracked.backend.live_count() == 401);
-  CHECK(tracked.backend.live_bytes() == 12 + 4 * 400);
-  CHECK(static_cast<int64_t>(tracked.backend.leaks().size()) == 401 - missed);
-  for (void* p : blocks) {
-    CHECK(p != nullptr);
-    tracked.drop(p, 4);
-  }
-  CHECK(tracked.backend.live_bytes() == 12);
-  CHECK(tracked.backend.leak_report() == "12 bytes, Float {3} by empty\n");
-  const TrackingScope scope(tracked.backend, "no memory for this tag");
-  void* const p = tracked.make({1});
-  CHECK(tracked.backend.tags().size() == 1);
-  tracked.drop(p, 4);
-  tracked.drop(known, 12);
-}
-
 TEST_CASE("tracking: files that cannot be written are an error that names them") {
   CpuBackend cpu;
   TrackingBackend tracking(cpu);

@@ -236,3 +236,19 @@ TEST_CASE("to_dot: what tensors share is drawn once") {
 }
 
 #endif
+
+TEST_CASE("expression: a few elements of very many take time and memory for a few") {
+  ExprBackend backend;
+  constexpr int64_t kMany = int64_t{1} << 50;
+  const TensorPtr line = tenon::rand({kMany}, Generator(3), backend);
+  CHECK(tenon::to_binary(line, 4) == tenon::to_binary(tenon::rand({4}, Generator(3))));
+  const TensorPtr rows = tenon::randn({kMany / 1000, 1, 1000}, Generator(5), backend);
+  const tenon::Tensor row = tenon::select(rows, 0, 2);
+  CHECK(tenon::to_binary(row) == tenon::to_binary(tenon::randn({1000}, Generator(5, 2000))));
+  CHECK(tenon::to_binary(rows, 1500) == tenon::to_binary(tenon::randn({2000}, Generator(5)), 1500));
+  CHECK(text(tenon::make_tensor_ptr(row)) == "Normal(0, 1) Float {1, 1000}");
+  // Not the same numbers: every other one.
+  const tenon::Tensor apart = tenon::slice(tenon::rand({8}, Generator(3), backend), 0, 0, 8, 2);
+  CHECK(tenon::to_binary(apart, 2) ==
+        tenon::to_binary(tenon::slice(tenon::rand({8}, Generator(3)), 0, 0, 8, 2), 2));
+}

@@ -35,7 +35,8 @@ TENON_BEGIN_NAMESPACE
 /// tensor/expression.h gives the tree, materialize(t, backend) the elements elsewhere. Reading them
 /// evaluates them on the host each time; they are those that the CPU's functions make.
 ///
-/// Its addresses are made up: no memory is behind them, so a tensor of any size takes little.
+/// Its addresses are made up: no memory is behind them, so a tensor of any size takes little, until
+/// its elements are read or its parts are written some 60 times over: then all of them are evaluated.
 /// Threads: any; it locks. Evaluation happens outside of the lock, unless a tree got too deep.
 /// Source: Nx.Defn.Expr; memory that is a list of writes is tenon's own.
 class TENON_EXPORT ExprBackend final : public Backend {
@@ -215,7 +216,14 @@ inline Error ExprBackend::from_binary(const TensorView& out, const void* bytes, 
 }
 
 inline Error ExprBackend::to_binary(const TensorView& in, int64_t count, void* bytes) {
-  const detail::TensorView& view = detail::own_view(in);
+  detail::TensorView view = detail::own_view(in);
+  if (count <= 0) return Error::Ok;
+  // Only as many rows as are asked for: evaluation takes as long as what it evaluates.
+  int64_t inner = detail::numel_of(view.sizes);
+  for (size_t d = 0; d < view.sizes.size() && count < inner; ++d) {
+    inner /= view.sizes[d];
+    view.sizes[d] = (count - 1) / inner + 1;
+  }
   std::shared_ptr<const unsigned char> elements;
   TENON_TRY(read_bytes(view, elements));
   const int64_t numel = detail::numel_of(view.sizes);

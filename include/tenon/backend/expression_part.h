@@ -106,11 +106,17 @@ TENON_LAZY Error take_part(ExpressionPtr node, ExpressionPart part, ExpressionPt
   }
   const bool retyped = node->type != type;
   const bool is_all = part.is_all_of(*node);
-  const bool is_whole_elements = part.offset % static_cast<int64_t>(elementSize(part.type)) == 0;
+  const auto size = static_cast<int64_t>(elementSize(part.type));
+  const bool is_whole_elements = part.offset % size == 0;
+  const bool is_random =
+      node->kind == ExpressionKind::Uniform || node->kind == ExpressionKind::Normal;
   const auto made = std::make_shared<Expression>();
   if (node->kind == ExpressionKind::Empty || (is_all && can_relabel(*node, retyped)) ||
       (node->kind == ExpressionKind::Constant && !retyped && is_whole_elements)) {
     *made = *node;
+  } else if (is_random && !retyped && is_whole_elements && part.is_contiguous()) {
+    *made = *node;
+    made->start.offset += static_cast<uint64_t>(part.offset / size);
   } else if (node->kind == ExpressionKind::Data && part.is_contiguous()) {
     *made = *node;
     made->data = {node->data, node->data.get() + part.offset};

@@ -62,13 +62,13 @@ struct TagCounts {
 /// Counts are of blocks of memory, in the bytes that tensors ask for: what a pool or an arena below
 /// rounds up to is not in them. A resize that moves a tensor is a block like any other.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
-/// The timeline takes 32 bytes an event, up to 32 MB by default; see init().
-/// Threads: any. The reports hold up allocations while they copy what they report.
+/// The timeline takes some 80 bytes an event, up to 80 MB by default; see init().
+/// Threads: any. The reports copy piece by piece, so that allocations do not wait for them.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
   explicit TrackingBackend(Backend& inner) noexcept
       : TrackingBackend(inner, detail::TrackingSources()) {}
-  /// For tests: with a clock and a malloc of their own.
+  /// For tests: with a clock of their own.
   TrackingBackend(Backend& inner, const detail::TrackingSources& sources) noexcept
       : WrapperBackend(inner), log_(sources) {}
 
@@ -84,18 +84,18 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   void* allocate(size_t nbytes, size_t alignment) noexcept override;
   void deallocate(void* p, size_t nbytes) noexcept override {
     // First, as the address may be another thread's next block as soon as it is released.
-    log_.remove(detail::tracking_thread(), p, nbytes);
+    log_.remove(p, nbytes);
     inner().deallocate(p, nbytes);
   }
   void on_made(const MadeTensor& tensor) noexcept override {
-    log_.describe(detail::tracking_thread(), tensor, tensor.function);
+    log_.describe(tensor, tensor.function);
     inner().on_made(tensor);
   }
 
-  uint64_t live_bytes() const noexcept { return log_.counts().live_bytes(); }
-  uint64_t peak_bytes() const noexcept { return log_.counts().peak_bytes(); }
+  uint64_t live_bytes() const noexcept { return log_.counts().live_bytes; }
+  uint64_t peak_bytes() const noexcept { return log_.counts().peak_bytes; }
   uint64_t total_bytes() const noexcept { return log_.counts().total_bytes; }
-  int64_t live_count() const noexcept { return static_cast<int64_t>(log_.counts().live_count()); }
+  int64_t live_count() const noexcept { return static_cast<int64_t>(log_.counts().live_count); }
   int64_t total_count() const noexcept { return static_cast<int64_t>(log_.counts().total_count); }
   /// Allocations that a NoAllocationScope refused.
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
@@ -128,12 +128,14 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   const detail::TrackingSite* current_site(const detail::TrackingThread& thread) const noexcept;
   bool is_refused(const detail::TrackingThread& thread) noexcept;
-  detail::TrackingStack* take_stack(int depth) noexcept;
+  static std::vector<void*> take_stack(int depth) noexcept;
   detail::TrackingTimeline timeline() const {
     detail::TrackingTimeline timeline = log_.timeline();
     timeline.backend = inner().name();
     return timeline;
   }
+
+  static constexpr int kMaxDepth = 16;  // of stacks
 
   detail::TrackingLog log_;
   std::atomic<int64_t> refused_{0};
@@ -198,7 +200,6 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
   int64_t depth = -1;
   TENON_TRY(options.read("max_events", 0, max_events));
   TENON_TRY(options.read("stack_depth", 0, depth));
-  constexpr int kMaxDepth = detail::TrackingStack::kMaxDepth;
   if (depth > kMaxDepth) {
     return detail::fail(Error::InvalidArgument, {"option \"stack_depth\" is ", depth,
                                                  "; expected a whole number up to ", kMaxDepth});
@@ -217,8 +218,8 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   void* const p = inner().allocate(nbytes, alignment);
   if (TENON_UNLIKELY(p == nullptr)) return nullptr;
   const int depth = stack_depth_.load(std::memory_order_relaxed);
-  log_.add(thread, p, nbytes, current_site(thread),
-           TENON_UNLIKELY(depth != 0) ? take_stack(depth) : nullptr);
+  log_.add(p, nbytes, current_site(thread),
+           TENON_UNLIKELY(depth != 0) ? take_stack(depth) : std::vector<void*>());
   return p;
 }
 
@@ -244,51 +245,49 @@ TENON_COLD inline bool TrackingBackend::is_refused(const detail::TrackingThread&
   return true;
 }
 
-TENON_COLD inline detail::TrackingStack* TrackingBackend::take_stack(
+TENON_COLD inline std::vector<void*> TrackingBackend::take_stack(
     [[maybe_unused]] int depth) noexcept {
+  std::vector<void*> stack;  // without memory for it, there is none
 #if TENON_HAS_BACKTRACE
-  detail::TrackingStack* const stack = log_.make_stack();
-  if (stack == nullptr) return nullptr;
   // The first are this function and allocate().
   constexpr int kOwn = 2;
-  void* frames[detail::TrackingStack::kMaxDepth + kOwn];
-  const int count = ::backtrace(frames, depth + kOwn) - kOwn;
-  stack->depth = count > 0 ? count : 0;
-  for (int i = 0; i < stack->depth; ++i) stack->frames[i] = frames[i + kOwn];
-  return stack;
-#else
-  return nullptr;
+  void* frames[kMaxDepth + kOwn];
+  const int count = ::backtrace(frames, depth + kOwn);
+  detail::unless_out_of_memory([&] {
+    if (count > kOwn) stack.assign(frames + kOwn, frames + count);
+  });
 #endif
+  return stack;
 }
 
 inline std::vector<TagCounts> TrackingBackend::tags() const {
   std::vector<TagCounts> tags;
-  log_.for_each_tag([&](const detail::TrackingTag& tag) {
+  for (const detail::TrackingTagCounts& tag : log_.tags()) {
     const detail::MemoryCounts& counts = tag.counts;
-    if (counts.total_count == 0) return;
-    tags.push_back({tag.text, counts.live_bytes(), counts.peak_bytes(),
-                    static_cast<int64_t>(counts.live_count()),
+    if (counts.total_count == 0) continue;
+    tags.push_back({tag.tag->text, counts.live_bytes, counts.peak_bytes,
+                    static_cast<int64_t>(counts.live_count),
                     static_cast<int64_t>(counts.total_count)});
-  });
+  }
   return tags;
 }
 
 inline std::vector<MemoryLeak> TrackingBackend::leaks() const {
   std::vector<MemoryLeak> leaks;
-  log_.for_each_live([&](const detail::TrackingRecord& record, const detail::TrackingStack* stack) {
-    const bool is_known = record.knows_tensor();
-    MemoryLeak leak{reinterpret_cast<const void*>(static_cast<uintptr_t>(record.place)),
-                    record.nbytes,
-                    is_known ? detail::public_type(record.type) : ScalarType::Undefined,
-                    record.dims(),
-                    is_known ? record.function : "",
-                    record.site->tag->text,
-                    record.site->file,
-                    record.site->line,
-                    {}};
-    if (stack != nullptr) leak.stack.assign(stack->frames, stack->frames + stack->depth);
-    leaks.push_back(std::move(leak));
-  });
+  log_.for_each_live(
+      [&](size_t count) {
+        leaks.clear();
+        leaks.reserve(count + count / 8);  // growth would copy them with the lock held
+      },
+      [&](const void* address, const detail::TrackingRecord& record,
+          const std::vector<void*>& stack) {
+        const bool is_known = record.knows_tensor();
+        leaks.push_back({address, record.nbytes,
+                         is_known ? detail::public_type(record.type) : ScalarType::Undefined,
+                         is_known ? record.sizes : Dims(), is_known ? record.function : "",
+                         record.site->tag->text.c_str(), record.site->file, record.site->line,
+                         stack});
+      });
   std::sort(leaks.begin(), leaks.end(), [](const MemoryLeak& a, const MemoryLeak& b) {
     return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
   });

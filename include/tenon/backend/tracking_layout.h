@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where each block of a timeline lies in a picture, and the line of all bytes. In ticks and bytes.
+// Where each block of a timeline lies in a picture, and the line of all bytes. In nanoseconds and bytes.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct TrackingLayout {
   bool has_many_events() const noexcept { return events.size() > kMaxEvents; }
   /// What is not of the timeline's complete part has not happened.
   bool is_over(const TrackingRecord& record) const noexcept {
-    return !record.is_alive && record.place < timeline.end();
+    return !record.is_alive && record.died < timeline.end();
   }
 
   const TrackingTimeline& timeline;
@@ -67,7 +67,7 @@ struct TrackingLayout {
                                      : std::max<uint64_t>(timeline.end() - latest, 1));
     for (size_t i = 0; i < records.size(); ++i) {
       const bool over = is_over(records[i]);
-      blocks.push_back({i, records[i].born, over ? records[i].place : last, 0});
+      blocks.push_back({i, records[i].born, over ? records[i].died : last, 0});
     }
     if (blocks.size() <= kMaxBlocks) return;
     const auto area = [this](const Block& block) {

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
-// TrackingLog: what TrackingBackend writes down, under one short lock.
+// TrackingLog: what TrackingBackend writes down, under one lock.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "tenon/backend/tracking_records.h"
 #include "tenon/config.h"
-#include "tenon/core/atomic.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE
@@ -26,30 +34,81 @@ namespace detail {
 struct TrackingThread {
   const TrackingScope* scope;      // innermost, of any log
   const NoAllocationScope* guard;  // innermost, of any log
-  // Its latest allocation, so that the description of the tensor that follows needs no search. The
-  // log by its number, as another one may come to lie where it was.
-  uint64_t log;
-  uintptr_t address;
-  TrackingRecord* record;
-  uint16_t number;  // from 1
+  uint16_t number;                 // from 1; 0: has none yet
 };
 TENON_EXPORT inline TrackingThread& tracking_thread() noexcept {
   static TENON_THREAD_LOCAL TrackingThread thread;
   return thread;
 }
-TENON_EXPORT inline std::atomic<uint64_t>& tracking_log_counter() noexcept {
-  static std::atomic<uint64_t> counter{0};
-  return counter;
+TENON_EXPORT inline uint16_t tracking_thread_number() noexcept {
+  static std::atomic<uint32_t> count{0};
+  uint16_t& number = tracking_thread().number;
+  if (TENON_UNLIKELY(number == 0)) {
+    const uint32_t next = count.fetch_add(1, std::memory_order_relaxed) + 1;
+    number = next < UINT16_MAX ? static_cast<uint16_t>(next) : uint16_t{UINT16_MAX};
+  }
+  return number;
 }
-TENON_EXPORT inline std::atomic<uint32_t>& tracking_thread_counter() noexcept {
-  static std::atomic<uint32_t> counter{0};
-  return counter;
-}
-TENON_COLD inline uint16_t number_thread(TrackingThread& thread) noexcept {
-  const uint32_t number = tracking_thread_counter().fetch_add(1, std::memory_order_relaxed) + 1;
-  thread.number = number < UINT16_MAX ? static_cast<uint16_t>(number) : uint16_t{UINT16_MAX};
-  return thread.number;
-}
+
+/// Blocks of memory and their bytes: all there ever were, those in use, and the most there were.
+struct MemoryCounts {
+  uint64_t total_bytes = 0;
+  uint64_t total_count = 0;
+  uint64_t live_bytes = 0;
+  uint64_t live_count = 0;
+  uint64_t peak_bytes = 0;
+
+  void add(size_t nbytes) noexcept {
+    total_bytes += nbytes;
+    ++total_count;
+    live_bytes += nbytes;
+    ++live_count;
+    if (live_bytes > peak_bytes) peak_bytes = live_bytes;
+  }
+  void remove(size_t nbytes) noexcept {
+    live_bytes -= nbytes;
+    --live_count;
+  }
+};
+
+/// Stays as long as its log.
+struct TrackingTag {
+  std::string text;
+  MemoryCounts counts;
+};
+
+/// A tag and the line that set it. Stays as long as its log, so that records refer to it.
+struct TrackingSite {
+  TrackingTag* tag = nullptr;
+  const char* file = nullptr;
+  int line = 0;
+};
+
+/// One block of memory. On the timeline it stays when the block is gone.
+struct TrackingRecord {
+  uint64_t born = 0;  // times are in nanoseconds
+  uint64_t died = 0;
+  size_t nbytes = 0;
+  const TrackingSite* site = nullptr;
+  const char* function = "";  // that made a tensor in it
+  Dims sizes;                 // of that
+  ScalarType type = ScalarType::Undefined;
+  bool is_alive = true;
+  bool is_on_timeline = false;
+  uint16_t made_on = 0;  // threads
+  uint16_t dropped_on = 0;
+
+  bool knows_tensor() const noexcept { return type != ScalarType::Undefined; }
+};
+
+/// Where a log gets the time; tests have a clock of their own.
+struct TrackingSources {
+  uint64_t (*clock)() noexcept = []() noexcept {
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count());
+  };
+};
 
 /// A tag at a moment.
 struct TrackingTagCounts {
@@ -57,7 +116,7 @@ struct TrackingTagCounts {
   MemoryCounts counts;
 };
 
-/// The timeline at a moment, in the order of allocation; times are ticks.
+/// The timeline at a moment, in the order of allocation.
 /// Ownership: refers to the log's tags and sites.
 struct TrackingTimeline {
   std::vector<TrackingRecord> records;
@@ -67,272 +126,248 @@ struct TrackingTimeline {
   uint64_t dropped = 0;         // events that found no room
   uint64_t first_dropped = 0;   // when that began
   uint64_t begin = 0, now = 0;  // of the log; when this was taken
-  double nanoseconds_per_tick = 1;
   const char* backend = "";
 
-  /// Since the log began.
-  double nanoseconds(uint64_t tick) const noexcept {
-    return static_cast<double>(tick - begin) * nanoseconds_per_tick;
-  }
   /// Until when it is complete.
   uint64_t end() const noexcept { return dropped != 0 ? first_dropped : now; }
 };
 
+/// Whether the function came to its end.
+template <class Function>
+bool unless_out_of_memory(const Function& function) noexcept {
+#if TENON_HAS_EXCEPTIONS
+  try {
+    function();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  function();
+  return true;
+#endif
+}
+
 class TrackingLog {
  public:
-  explicit TrackingLog(const TrackingSources& sources) noexcept
-      : sources_(sources),
-        clock_(sources),
-        number_(tracking_log_counter().fetch_add(1, std::memory_order_relaxed) + 1) {
+  explicit TrackingLog(const TrackingSources& sources) noexcept : clock_(sources.clock) {
     no_site_.tag = &no_tag_;
   }
   TrackingLog(const TrackingLog&) = delete;
   TrackingLog& operator=(const TrackingLog&) = delete;
-  ~TrackingLog() {
-    for (TrackingSite* site : sites_) free_list(site);
-    free_list(no_tag_.next);
-    free_list(free_stacks_);
-    table_.for_each([](const TrackingTable::Entry& entry) noexcept { std::free(entry.stack); });
-  }
 
   /// The site, made when it is not there; one without a tag when memory is out.
-  const TrackingSite* site(const char* tag, const char* file, int line) noexcept {
-    size_t hash = static_cast<size_t>(line);
-    for (const char* c = tag; *c != '\0'; ++c) hash = hash * 31 + static_cast<unsigned char>(*c);
-    const LockGuard<SpinLock> guard(lock_);
-    TrackingSite*& first = sites_[hash % kSiteLists];
-    for (TrackingSite* at = first; at != nullptr; at = at->next) {
-      if (at->line == line && is_same(at->file, file) && std::strcmp(at->tag->text, tag) == 0) {
-        return at;
-      }
+  const TrackingSite* site(const char* text, const char* file, int line) noexcept {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const size_t hash = std::hash<std::string_view>()(text) * 31 + static_cast<size_t>(line);
+    const auto same = sites_.equal_range(hash);
+    for (auto at = same.first; at != same.second; ++at) {
+      const TrackingSite& site = at->second;
+      if (site.line == line && is_same(site.file, file) && site.tag->text == text) return &site;
     }
-    TrackingTag* const found = find_tag(tag);
-    void* const place = found == nullptr ? nullptr : sources_.memory(sizeof(TrackingSite));
-    if (place == nullptr) return &no_site_;
-    first = ::new (place) TrackingSite{found, file, line, first};
-    return first;
+    const TrackingSite* made = &no_site_;
+    unless_out_of_memory([&] {
+      made = &sites_.emplace(hash, TrackingSite{&find_tag(text), file, line})->second;
+    });
+    return made;
   }
   const TrackingSite* no_site() const noexcept { return &no_site_; }
 
   /// A block was allocated on the calling thread.
-  void add(TrackingThread& thread, const void* p, size_t nbytes, const TrackingSite* site,
-           TrackingStack* stack) noexcept {
-    const auto address = reinterpret_cast<uintptr_t>(p);
-    const uint16_t number =
-        TENON_UNLIKELY(thread.number == 0) ? number_thread(thread) : thread.number;
-    const LockGuard<SpinLock> guard(lock_);
+  void add(const void* p, size_t nbytes, const TrackingSite* site,
+           std::vector<void*>&& stack) noexcept {
+    const uint16_t thread = tracking_thread_number();
+    const std::lock_guard<std::mutex> guard(mutex_);
     counts_.add(nbytes);
-    TrackingRecord* const record = make_record();
-    thread.log = 0;
-    if (TENON_UNLIKELY(record == nullptr)) {
-      ++untracked_;
-      recycle(stack);
-      return;
-    }
-    site->tag->counts.add(nbytes);
-    record->place = address;
-    record->nbytes = nbytes;
-    record->site = site;
-    record->made_on = number;
-    record->is_alive = true;
-    table_.insert({address, record, stack});
-    thread.log = number_;
-    thread.address = address;
-    thread.record = record;
+    const bool has_room = timeline_.size() < max_records_ && dropped_ == 0;
+    const bool is_known = unless_out_of_memory([&] {
+      Records one(1);
+      live_.emplace(p, Live{one.begin(), std::move(stack)});
+      Records& all = has_room ? timeline_ : others_;
+      all.splice(all.end(), one);
+      TrackingRecord& record = all.back();
+      if (has_room) record.born = next_time();
+      record.is_on_timeline = has_room;
+      record.nbytes = nbytes;
+      record.site = site;
+      record.made_on = thread;
+      site->tag->counts.add(nbytes);
+    });
+    untracked_ += !is_known;
+    // What follows a gap would be wrong without it.
+    if ((!has_room || !is_known) && dropped_++ == 0) first_dropped_ = next_time();
   }
 
   /// A block is about to be deallocated.
-  void remove(TrackingThread& thread, const void* p, size_t nbytes) noexcept {
-    const uint16_t number =
-        TENON_UNLIKELY(thread.number == 0) ? number_thread(thread) : thread.number;
-    const LockGuard<SpinLock> guard(lock_);
+  void remove(const void* p, size_t nbytes) noexcept {
+    const uint16_t thread = tracking_thread_number();
+    const std::lock_guard<std::mutex> guard(mutex_);
     counts_.remove(nbytes);
-    TrackingTable::Entry* const entry = table_.find(reinterpret_cast<uintptr_t>(p));
-    if (TENON_UNLIKELY(entry == nullptr)) {  // memory was out when it was allocated
+    const auto found = live_.find(p);
+    if (TENON_UNLIKELY(found == live_.end())) {  // memory was out when it was allocated
       ++dropped_;
       return;
     }
-    TrackingRecord* const record = entry->record;
-    if (TENON_UNLIKELY(entry->stack != nullptr)) recycle(entry->stack);
-    table_.erase(entry);
+    const Records::iterator record = found->second.record;
+    live_.erase(found);
     record->site->tag->counts.remove(nbytes);
-    record->is_alive = false;
     if (record->is_on_timeline) {
-      record->place = next_tick();
-      record->dropped_on = number;
+      record->is_alive = false;
+      record->died = next_time();
+      record->dropped_on = thread;
     } else {
       ++dropped_;
-      record->forget_tensor();
-      record->next = free_records_;
-      free_records_ = record;
+      others_.erase(record);
     }
   }
 
-  /// A tensor was made at `view`, mostly in the block that the thread allocated last: nobody else
-  /// frees that or describes it meanwhile, so it needs no lock.
+  /// A tensor was made at `view`. When memory is out, it stays a block without a tensor.
   template <class View>
-  void describe(TrackingThread& thread, const View& view, const char* function) noexcept {
-    const auto address = reinterpret_cast<uintptr_t>(view.data);
-    if (address == 0) return;  // without elements there is no block
-    if (thread.log == number_ && thread.address == address) {
-      thread.log = 0;
-      thread.record->function = function;
-      return thread.record->set_tensor(own_type(view.type), view.sizes, sources_.memory);
-    }
-    const LockGuard<SpinLock> guard(lock_);
-    TrackingTable::Entry* const entry = table_.find(address);
-    if (entry == nullptr) return;
-    entry->record->forget_tensor();
-    entry->record->function = function;
-    entry->record->set_tensor(own_type(view.type), view.sizes, sources_.memory);
+  void describe(const View& view, const char* function) noexcept {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = live_.find(view.data);
+    if (found == live_.end()) return;
+    TrackingRecord& record = *found->second.record;
+    record.sizes = Dims(view.sizes);
+    record.function = function;
+    record.type = record.sizes.error() == Error::Ok ? own_type(view.type) : ScalarType::Undefined;
   }
 
   MemoryCounts counts() const noexcept {
-    const LockGuard<SpinLock> guard(lock_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     return counts_;
   }
   uint64_t untracked() const noexcept {
-    const LockGuard<SpinLock> guard(lock_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     return untracked_;
   }
   uint64_t dropped() const noexcept {
-    const LockGuard<SpinLock> guard(lock_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     return dropped_;
   }
   /// Room on the timeline from now on: each block takes two events.
   void set_max_events(int64_t events) noexcept {
-    const LockGuard<SpinLock> guard(lock_);
+    const std::lock_guard<std::mutex> guard(mutex_);
     max_records_ = static_cast<uint64_t>(events) / 2;
   }
 
-  /// Calls visit(record, stack) for each live block, with the lock held.
-  template <class Visit>
-  void for_each_live(const Visit& visit) const {
-    const LockGuard<SpinLock> guard(lock_);
-    table_.for_each([&](const TrackingTable::Entry& entry) { visit(*entry.record, entry.stack); });
+  std::vector<TrackingTagCounts> tags() const {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return copy_tags();
   }
-  /// The same for each tag.
-  template <class Visit>
-  void for_each_tag(const Visit& visit) const {
-    const LockGuard<SpinLock> guard(lock_);
-    for (const TrackingTag* tag = &no_tag_; tag != nullptr; tag = tag->next) visit(*tag);
+
+  // Reports copy piece by piece, with the lock for a piece at a time: allocations do not wait for a
+  // whole report.
+
+  /// Calls start(their number), then visit(address, record, stack) for each live block; when others
+  /// have made the table grow meanwhile, all over again.
+  template <class Start, class Visit>
+  void for_each_live(const Start& start, const Visit& visit) const {
+    size_t buckets = 0;
+    size_t at = 0;
+    in_pieces([&] {
+      if (buckets != live_.bucket_count()) {
+        start(live_.size());
+        buckets = live_.bucket_count();
+        at = 0;
+      }
+      for (size_t end = at + kPiece; at < end && at < buckets; ++at) {
+        for (auto block = live_.begin(at); block != live_.end(at); ++block) {
+          visit(block->first, *block->second.record, block->second.stack);
+        }
+      }
+      return at < buckets;
+    });
   }
 
   TrackingTimeline timeline() const {
     TrackingTimeline timeline;
-    timeline.nanoseconds_per_tick = clock_.nanoseconds_per_tick();
-    timeline.begin = clock_.first();
-    for_each_tag([&](const TrackingTag& tag) { timeline.tags.push_back({&tag, tag.counts}); });
-    const LockGuard<SpinLock> guard(lock_);
-    timeline.records.reserve(static_cast<size_t>(recorded_));
-    chunks_.for_each([&](const TrackingRecord& record) {
-      if (record.is_on_timeline) timeline.records.push_back(record);
+    timeline.begin = begin_;
+    size_t count = 0;
+    Records::const_iterator next;
+    {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      timeline.tags = copy_tags();
+      timeline.counts = counts_;
+      timeline.untracked = untracked_;
+      timeline.dropped = dropped_;
+      timeline.first_dropped = first_dropped_;
+      const uint64_t now = clock_();
+      timeline.now = now > last_time_ ? now : last_time_ + 1;
+      count = timeline_.size();
+      next = timeline_.begin();
+    }
+    timeline.records.reserve(count);
+    in_pieces([&] {
+      for (size_t i = 0; i < kPiece && timeline.records.size() < count; ++i, ++next) {
+        timeline.records.push_back(*next);
+        TrackingRecord& record = timeline.records.back();
+        record.is_alive = record.is_alive || record.died >= timeline.now;
+      }
+      return timeline.records.size() < count;
     });
-    timeline.counts = counts_;
-    timeline.untracked = untracked_;
-    timeline.dropped = dropped_;
-    timeline.first_dropped = first_dropped_;
-    const uint64_t now = clock_.now();
-    timeline.now = now > last_tick_ ? now : last_tick_ + 1;
     return timeline;
   }
 
-  /// A place for a stack; null when memory is out.
-  TrackingStack* make_stack() noexcept {
-    {
-      const LockGuard<SpinLock> guard(lock_);
-      if (TrackingStack* const stack = free_stacks_) {
-        free_stacks_ = stack->next;
-        return stack;
-      }
-    }
-    return static_cast<TrackingStack*>(sources_.memory(sizeof(TrackingStack)));
-  }
-
  private:
-  static constexpr size_t kSiteLists = 64;
+  using Records = std::list<TrackingRecord>;
+  struct Live {
+    Records::iterator record;
+    std::vector<void*> stack;  // return addresses
+  };
+  static constexpr size_t kPiece = 1024;
 
-  template <class Node>
-  static void free_list(Node* node) noexcept {
-    while (node != nullptr) {
-      Node* const next = node->next;
-      std::free(node);
-      node = next;
+  template <class Piece>
+  void in_pieces(const Piece& piece) const {
+    for (bool more = true; more;) {
+      {
+        const std::lock_guard<std::mutex> guard(mutex_);
+        more = piece();
+      }
+      // So that whoever waits gets the lock, which yielding alone does not see to.
+      if (more) std::this_thread::sleep_for(std::chrono::microseconds(1));
     }
   }
   static bool is_same(const char* a, const char* b) noexcept {
     return a == b || (a != nullptr && b != nullptr && std::strcmp(a, b) == 0);
   }
 
-  TrackingTag* find_tag(const char* text) noexcept {
-    TrackingTag* last = nullptr;
-    for (TrackingTag* tag = &no_tag_; tag != nullptr; tag = tag->next) {
-      if (std::strcmp(tag->text, text) == 0) return tag;
-      last = tag;
+  TrackingTag& find_tag(const char* text) {
+    if (*text == '\0') return no_tag_;
+    for (TrackingTag& tag : tags_) {
+      if (tag.text == text) return tag;
     }
-    const size_t size = std::strlen(text) + 1;
-    void* const place = sources_.memory(sizeof(TrackingTag) + size);
-    if (place == nullptr) return nullptr;
-    auto* const tag = ::new (place) TrackingTag{};
-    char* const copy = static_cast<char*>(place) + sizeof(TrackingTag);
-    std::memcpy(copy, text, size);
-    tag->text = copy;
-    last->next = tag;
-    return tag;
+    tags_.push_back({text, {}});
+    return tags_.back();
+  }
+  std::vector<TrackingTagCounts> copy_tags() const {
+    std::vector<TrackingTagCounts> tags{{&no_tag_, no_tag_.counts}};
+    for (const TrackingTag& tag : tags_) tags.push_back({&tag, tag.counts});
+    return tags;
+  }
+  /// No two are the same, and they are in order.
+  uint64_t next_time() noexcept {
+    const uint64_t now = clock_();
+    last_time_ = now > last_time_ ? now : last_time_ + 1;
+    return last_time_;
   }
 
-  /// The time. No two are the same, and they are in order.
-  uint64_t next_tick() noexcept {
-    const uint64_t now = clock_.now();
-    last_tick_ = now > last_tick_ ? now : last_tick_ + 1;
-    return last_tick_;
-  }
-  /// Null when memory is out, which ends the timeline: what follows would be wrong without it.
-  TrackingRecord* make_record() noexcept {
-    bool has_room = recorded_ < max_records_ && dropped_ == 0;
-    TrackingRecord* record = nullptr;
-    if (TENON_UNLIKELY(!table_.reserve(sources_))) {
-      has_room = false;
-    } else if (has_room || free_records_ == nullptr) {
-      record = chunks_.make(sources_);
-      has_room = has_room && record != nullptr;
-    } else {
-      record = free_records_;
-      free_records_ = record->next;
-    }
-    if (!has_room && dropped_++ == 0) first_dropped_ = next_tick();
-    if (TENON_UNLIKELY(record == nullptr)) return nullptr;
-    record->is_on_timeline = has_room;
-    if (has_room) {
-      record->born = next_tick();
-      ++recorded_;
-    }
-    return record;
-  }
-  void recycle(TrackingStack* stack) noexcept {
-    if (stack == nullptr) return;
-    stack->next = free_stacks_;
-    free_stacks_ = stack;
-  }
-
-  mutable SpinLock lock_;
-  const TrackingSources sources_;
-  const TrackingClock clock_;
-  const uint64_t number_;
+  uint64_t (*const clock_)() noexcept;
+  const uint64_t begin_ = clock_();
+  mutable std::mutex mutex_;
   MemoryCounts counts_;
-  uint64_t last_tick_ = clock_.first();
-  uint64_t recorded_ = 0;
+  uint64_t last_time_ = begin_;
   uint64_t max_records_ = 500'000;
   uint64_t dropped_ = 0;
   uint64_t first_dropped_ = 0;
   uint64_t untracked_ = 0;
-  TrackingTable table_;
-  TrackingChunks chunks_;
-  TrackingRecord* free_records_ = nullptr;
-  TrackingStack* free_stacks_ = nullptr;
+  Records timeline_;
+  Records others_;  // live ones for which the timeline had no room
+  std::unordered_map<const void*, Live> live_;
   TrackingTag no_tag_;
   TrackingSite no_site_;
-  TrackingSite* sites_[kSiteLists] = {};
+  std::list<TrackingTag> tags_;  // but for that one, in the order of their first use
+  std::unordered_multimap<size_t, TrackingSite> sites_;  // by a hash of all
 };
 
 }  // namespace detail

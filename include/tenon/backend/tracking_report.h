@@ -127,7 +127,7 @@ inline std::string tensor_text(ScalarType type, const Dims& sizes) {
 }
 /// The same; "" for a block of which no tensor is known.
 inline std::string tensor_text(const TrackingRecord& record) {
-  return record.knows_tensor() ? tensor_text(record.type, record.dims()) : std::string();
+  return record.knows_tensor() ? tensor_text(record.type, record.sizes) : std::string();
 }
 
 /// The name of a file without its folders.
@@ -205,7 +205,7 @@ inline std::vector<TrackingEvent> events_of(const TrackingTimeline& timeline) {
   for (size_t i = 0; i < timeline.records.size(); ++i) {
     const TrackingRecord& record = timeline.records[i];
     events.push_back({record.born, i, true});
-    if (!record.is_alive) events.push_back({record.place, i, false});
+    if (!record.is_alive) events.push_back({record.died, i, false});
   }
   std::sort(events.begin(), events.end(),
             [](const TrackingEvent& a, const TrackingEvent& b) { return a.tick < b.tick; });
@@ -222,7 +222,7 @@ class ChromeTrace {
   void write() {
     text_ =
         "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"backend\":" + json_text(timeline_.backend) +
-        ",\"peak_bytes\":" + std::to_string(timeline_.counts.peak_bytes()) +
+        ",\"peak_bytes\":" + std::to_string(timeline_.counts.peak_bytes) +
         ",\"total_count\":" + std::to_string(timeline_.counts.total_count) +
         ",\"dropped_events\":" + std::to_string(timeline_.dropped) +
         ",\"untracked_count\":" + std::to_string(timeline_.untracked) +
@@ -266,9 +266,9 @@ class ChromeTrace {
   void put(const char* phase, uint64_t tick, unsigned thread, const std::string& rest) {
     text_ += ",\n{\"ph\":\"";
     text_ += phase;
-    text_ += "\",\"pid\":1,\"tid\":" + std::to_string(thread) +
-             ",\"ts\":" + decimal_text(timeline_.nanoseconds(tick) / 1000, 3, true) + "," + rest +
-             "}";
+    text_ += "\",\"pid\":1,\"tid\":" + std::to_string(thread) + ",\"ts\":" +
+             decimal_text(static_cast<double>(tick - timeline_.begin) / 1000, 3, true) + "," +
+             rest + "}";
   }
   void put_async(char phase, uint64_t tick, size_t index, unsigned thread,
                  const std::string& args) {
@@ -282,13 +282,13 @@ class ChromeTrace {
     std::string text = "{\"bytes\":" + std::to_string(record.nbytes);
     if (record.knows_tensor()) {
       text += std::string(",\"type\":\"") + toString(record.type) + "\",\"sizes\":[";
-      for (int64_t size : record.dims()) {
+      for (int64_t size : record.sizes) {
         if (text.back() != '[') text += ',';
         text += std::to_string(size);
       }
       text += "],\"function\":" + json_text(record.function);
     }
-    text += ",\"tag\":" + json_text(record.site->tag->text);
+    text += ",\"tag\":" + json_text(record.site->tag->text.c_str());
     if (record.site->file != nullptr) {
       text +=
           ",\"site\":" +

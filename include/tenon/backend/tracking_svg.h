@@ -85,7 +85,7 @@ class TrackingPicture {
   double y_of(double nbytes) const noexcept { return kBottom - (kBottom - kTop) * nbytes / top_; }
   double span() const noexcept { return static_cast<double>(layout_.last - layout_.first); }
   std::string time_since_first(uint64_t tick) const {
-    return time_text(static_cast<double>(tick - layout_.first) * timeline_.nanoseconds_per_tick);
+    return time_text(static_cast<double>(tick - layout_.first));
   }
   void put(const std::string& element) { svg_ += element + "\n"; }
   void put_text(double x, double y, const char* attributes, const std::string& text) {
@@ -100,17 +100,17 @@ class TrackingPicture {
                                                           "#f2b3d3", "#d0b495", "#d9d884"};
     std::vector<uint64_t> sizes;
     for (const TrackingTagCounts& tag : timeline_.tags) {
-      if (tag.tag->text[0] != '\0') sizes.push_back(tag.counts.peak_bytes());
+      if (!tag.tag->text.empty()) sizes.push_back(tag.counts.peak_bytes);
     }
     std::sort(sizes.begin(), sizes.end(), [](uint64_t a, uint64_t b) { return a > b; });
     const uint64_t least = sizes.size() > kMaxColours ? sizes[kMaxColours - 1] : 0;
     size_t used = 0;
     for (const TrackingTagCounts& tag : timeline_.tags) {
-      const bool has_colour = used < kMaxColours && tag.counts.peak_bytes() >= least;
+      const bool has_colour = used < kMaxColours && tag.counts.peak_bytes >= least;
       if (tag.counts.total_count == 0) continue;
-      tags_.push_back({&tag, tag.tag->text[0] == '\0' ? kUntagged
-                             : has_colour             ? kColours[used++]
-                                                      : kOther});
+      tags_.push_back({&tag, tag.tag->text.empty() ? kUntagged
+                             : has_colour          ? kColours[used++]
+                                                   : kOther});
     }
   }
   const char* colour_of(const TrackingTag* tag) const noexcept {
@@ -127,11 +127,11 @@ class TrackingPicture {
     std::string text = count_text(counts.total_count, "allocation");
     text += ", " + in_unit(static_cast<double>(counts.total_bytes),
                            unit_of_bytes(static_cast<double>(counts.total_bytes)));
-    text += " in all; at most " + bytes_text(counts.peak_bytes()) + " at once";
-    if (counts.live_count() != 0) {
-      text += "; " + std::to_string(counts.live_count());
-      text += (counts.live_count() == 1 ? " is" : " are");
-      text += " still in use (" + bytes_text(counts.live_bytes()) + ")";
+    text += " in all; at most " + bytes_text(counts.peak_bytes) + " at once";
+    if (counts.live_count != 0) {
+      text += "; " + std::to_string(counts.live_count);
+      text += (counts.live_count == 1 ? " is" : " are");
+      text += " still in use (" + bytes_text(counts.live_bytes) + ")";
     }
     put_text(24, 62, "font-size=\"13\"", text);
     std::string note;
@@ -161,7 +161,7 @@ class TrackingPicture {
                value == 0 ? "0" : decimal_text(value / bytes.size, 3) + " " + bytes.name);
     }
     if (timeline_.records.empty()) return;
-    const double whole = span() * timeline_.nanoseconds_per_tick;
+    const double whole = span();
     double tens = 1;
     while (tens * 10 <= whole) tens *= 10;
     while (tens > whole) tens /= 10;
@@ -209,13 +209,13 @@ class TrackingPicture {
     if (!tensor.empty()) {
       text += ", " + xml_text(tensor, 64) + " by " + xml_text(record.function, kMaxName);
     }
-    const char* const tag = record.site->tag->text;
-    if (tag[0] != '\0') text += " in &quot;" + xml_text(tag, kMaxName) + "&quot;";
+    const std::string& tag = record.site->tag->text;
+    if (!tag.empty()) text += " in &quot;" + xml_text(tag, kMaxName) + "&quot;";
     const std::string place = place_text(record.site->file, record.site->line);
     if (!place.empty()) text += " (" + xml_text(place, 64) + ")";
     text += "\nfrom " + time_since_first(record.born);
     return text +
-           (layout_.is_over(record) ? " to " + time_since_first(record.place) : ", still in use");
+           (layout_.is_over(record) ? " to " + time_since_first(record.died) : ", still in use");
   }
 
   void draw_line() {
@@ -274,11 +274,11 @@ class TrackingPicture {
     for (const Tag& tag : tags_) {
       others += tag.colour == kOther;
       if (tag.colour == kOther) continue;
-      const char* const text = tag.tag->tag->text;
-      const std::string name = clean_text(text[0] == '\0' ? "(no tag)" : text, kMaxName);
+      const std::string& text = tag.tag->tag->text;
+      const std::string name = clean_text(text.empty() ? "(no tag)" : text.c_str(), kMaxName);
       const MemoryCounts& counts = tag.tag->counts;
       const std::string rest = ": " + count_text(counts.total_count, "allocation") + ", peak " +
-                               bytes_text(counts.peak_bytes());
+                               bytes_text(counts.peak_bytes);
       item(square(tag.colour), xml_text(name, kMaxName) + rest, width_of(name + rest, 12));
     }
     if (others != 0) {
