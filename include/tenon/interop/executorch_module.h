@@ -71,9 +71,6 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   explicit ExecuTorchModule(const TensorArg& program) : ExecuTorchModule(program, host_backend()) {}
   ExecuTorchModule(const TensorArg& program, Backend& memory)
       : ExecuTorchModule(memory, {}, program.defined() ? program.tensor() : Tensor(), true) {}
-  ~ExecuTorchModule() override {
-    for (detail::ExecutorchMethod* method : methods_) detail::ExecutorchMethod::drop(method);
-  }
 
  protected:
   Error load() override {
@@ -87,17 +84,13 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   size_t count_methods() const noexcept override { return names_.size(); }
   const char* name_of(size_t method) const noexcept override { return names_[method]; }
   Error prepare(size_t method, MethodMeta& meta) override {
-    auto* const made = detail::ExecutorchMethod::make(memory_);
+    auto made = detail::make_stored<detail::ExecutorchMethod>(methods_.where(), 0, memory_);
     if (TENON_UNLIKELY(made == nullptr)) {
       return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
     }
-    const Error error = detail::call_safely([&] { return made->load(*program_, name_of(method)); });
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      detail::ExecutorchMethod::drop(made);
-      return error;
-    }
+    TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
-    methods_[method] = made;
+    methods_[method] = std::move(made);
     return Error::Ok;
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
@@ -181,7 +174,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
   detail::StoredArray<const char*> names_;
-  detail::StoredArray<detail::ExecutorchMethod*> methods_;
+  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_;
 };
 
 TENON_END_NAMESPACE

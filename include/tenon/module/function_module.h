@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/module/function.h"
@@ -65,9 +66,6 @@ class TENON_EXPORT FunctionModule final : public Module {
       : FunctionModule(memory) {
     detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, &outputs));
   }
-  ~FunctionModule() override {
-    for (detail::Function* function : functions_) detail::Function::drop(function);
-  }
 
   /// Adds a method, with specs as in the constructors.
   /// Errors: InvalidArgument (there is one of that name; a spec that cannot be met), OutOfMemory.
@@ -99,7 +97,7 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  private:
   explicit FunctionModule(Backend* memory) noexcept
-      : Module(memory), memory_(memory), functions_(detail::storage_of(memory)) {}
+      : Module(memory), functions_(detail::storage_of(memory)) {}
 
   static Error blamed_add(Error error) noexcept {
     return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("add_method", error) : error;
@@ -111,22 +109,17 @@ class TENON_EXPORT FunctionModule final : public Module {
         detail::writes_outputs_v<std::decay_t<F>> || detail::returns_outputs_v<std::decay_t<F>>,
         "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
         "f(Span<const EValue>, Span<EValue>)");
-    return adopt(detail::Function::make(detail::storage_of(memory_), memory_, Text(name),
-                                        std::forward<F>(f)),
-                 inputs, outputs);
+    return detail::call_safely([&] {
+      return adopt(detail::Function::make(functions_.where(), Text(name), std::forward<F>(f)),
+                   inputs, outputs);
+    });
   }
-  Error adopt(detail::Function* function, const ValueSpecs* inputs,
-              const ValueSpecs* outputs) noexcept {
-    const Error error = check(function, inputs, outputs);
-    if (TENON_UNLIKELY(error != Error::Ok)) detail::Function::drop(function);
-    return error;
-  }
-  Error check(detail::Function* function, const ValueSpecs* inputs,
+  Error adopt(detail::Stored<detail::Function> function, const ValueSpecs* inputs,
               const ValueSpecs* outputs) noexcept {
     if (TENON_UNLIKELY(function == nullptr || function->name_error() != Error::Ok)) {
       return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
     }
-    for (const detail::Function* other : functions_) {
+    for (const auto& other : functions_) {
       if (TENON_UNLIKELY(std::string_view(other->name()) == function->name())) {
         return detail::fail(Error::InvalidArgument,
                             {"there is a method \"", function->name(), "\" already"});
@@ -137,8 +130,7 @@ class TENON_EXPORT FunctionModule final : public Module {
     return functions_.push_back(std::move(function));
   }
 
-  Backend* memory_;
-  detail::StoredArray<detail::Function*> functions_;
+  detail::StoredArray<detail::Stored<detail::Function>> functions_;
 };
 
 TENON_END_NAMESPACE
