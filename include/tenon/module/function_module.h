@@ -24,17 +24,23 @@ TENON_BEGIN_NAMESPACE
 /// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
 /// it writes: `f(Span<const EValue> inputs, Span<EValue> outputs)`, which returns nothing or an
 /// Error, finds in `outputs` the tensors that were set and, for an output whose spec gives all
-/// sizes or max_sizes, one that the module makes; the others are None, to be assigned. That form
-/// needs no heap: with an ArenaBackend, run() takes all that it needs, outputs too, from the arena.
+/// sizes or max_sizes, one that the module makes; the others are None, to be assigned. In place of
+/// a set tensor that shares memory with an input or an earlier set output it finds a copy, which is
+/// copied back. That form needs no heap: with an ArenaBackend, run() takes all that it needs,
+/// outputs too, from the arena.
+///
+/// A callable may run other methods of the module, and add some.
 ///
 /// Ownership: takes the callables and keeps them until it is destroyed. With `memory`, they and
 /// everything else the module keeps is there if that backend keeps metadata, and outputs are made
-/// there; the backend outlives the module. A made output is written again in the next run unless
-/// somebody still shares it then.
+/// there; the backend outlives the module. On the heap are nevertheless: names that a Text or a
+/// NameList does not hold inline, shapes of more than 6 dimensions, and the texts and lists of
+/// EValues. A made output is written again in the next run unless somebody still shares it then.
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
-/// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory.
+/// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
+/// callable throws becomes one too.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made.
+/// made, and for the first copy of an output that shares memory.
 class TENON_EXPORT FunctionModule final : public Module {
  public:
   /// Without methods; or with one, `forward`, of which nothing is checked where no specs are given.
