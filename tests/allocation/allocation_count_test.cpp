@@ -325,8 +325,24 @@ TEST_CASE(
            module.run("forward", x) == Error::Ok &&
            module.get_output()->toTensor().const_data_ptr<float>()[1] == 4.0f &&
            module.set_output(out) == Error::Ok && module.run("forward", x) == Error::Ok &&
-           out->const_data_ptr<float>()[0] == 2.0f && module.method_meta().ok();
+           out->const_data_ptr<float>()[0] == 2.0f && module.method_meta().ok() &&
+           module.set_output(x) == Error::Ok && module.run("forward", x) == Error::Ok &&
+           x->const_data_ptr<float>()[1] == 4.0f;  // copied aside, in the arena
     return 0;
   });
   if (tests::heap_is_counted()) CHECK(done);
+}
+
+TEST_CASE("allocations: runs of a FunctionModule in an arena take 0 with long names, too") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  const tenon::ValueSpec value(
+      "a name of more than 23 characters",
+      tenon::TensorSpec{
+          {1, 1}, ScalarType::Float, {"names of dimensions of more", "than 47 characters in all"}});
+  tenon::FunctionModule module([](tenon::Span<const EValue> in) { return in[0]; }, value, value,
+                               arena);
+  const auto x = tenon::zeros({1, 1});
+  CHECK(module.set_output(x) == Error::Ok);
+  check_count("run", 0, [&] { return module.run("forward", x) == Error::Ok; });
 }

@@ -703,7 +703,14 @@ TEST_CASE("out of memory: a FunctionModule is made, used and dropped") {
     TENON_TRY(module.set_input(x, 1));
     TENON_TRY(module.run("forward", x));
     const auto outputs = module.forward(x);
-    return outputs.error();
+    TENON_TRY(outputs.error());
+    // Outputs that share memory: copied aside, one, and one in a list.
+    tenon::FunctionModule shared([](tenon::Span<const EValue> in) {
+      return std::vector<EValue>{*tenon::zeros({2}), in[0],
+                                 std::vector<tenon::Tensor>{in[0].toTensor()}};
+    });
+    TENON_TRY(shared.set_output(x));
+    return shared.run("forward", x);
   });
   CHECK(x->use_count() == 1);
 }

@@ -160,6 +160,49 @@ TEST_CASE("ExecuTorch outputs: a set tensor that shares memory with an input get
   for (size_t i = 0; i < 48; ++i) CHECK(room[i + 1] == static_cast<float>(i) + 100.0f);
 }
 
+TEST_CASE(
+    "ExecuTorch outputs: a state that is set as input and output is the last one for others") {
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    for (const size_t unset : {size_t{0}, size_t{1}, size_t{2}}) {
+      INFO(name << ", but for output " << unset);
+      ExecuTorchModule module(model_path(name));
+      Floats memory(7, 0.0f);
+      Floats last(6, 9.0f);
+      // The next state lies one element above the one that is read.
+      const bool is_shifted = unset == 1;
+      REQUIRE(module.set_input(from_blob(memory.data(), {2, 3}), 1) == Error::Ok);
+      if (unset != 0) {
+        REQUIRE(module.set_output(from_blob(memory.data() + (is_shifted ? 1 : 0), {2, 3})) ==
+                Error::Ok);
+      }
+      if (unset != 1) REQUIRE(module.set_output(from_blob(last.data(), {2, 3}), 1) == Error::Ok);
+      for (int t = 0; t < 3; ++t) {
+        const Floats state(memory.begin(), memory.begin() + 6);
+        Floats next = state;
+        for (size_t i = 0; i < 6; ++i) next[i] += kSix[i];
+        REQUIRE(module.run("forward", six()) == Error::Ok);
+        CHECK(floats(module, "forward", 0) == next);
+        CHECK(floats(module, "forward", 1) == state);
+        if (unset == 2) CHECK(Floats(memory.begin(), memory.begin() + 6) == next);
+        if (unset != 1) CHECK(last == state);
+      }
+    }
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: an output and the input that it returns are exchanged") {
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    const TensorPtr x = six();
+    const TensorPtr state = full({2, 3}, 1);
+    REQUIRE(module.set_output(*state, 0) == Error::Ok);
+    REQUIRE(module.set_output(*x, 1) == Error::Ok);
+    REQUIRE(module.run("forward", {x, state}) == Error::Ok);
+    CHECK(floats(*x) == Floats(6, 1.0f));
+    CHECK(floats(*state) == Floats{2, 3, 4, 5, 6, 7});
+  }
+}
+
 TEST_CASE("ExecuTorch outputs: one value that is two outputs goes to both tensors") {
   for (const char* const name : {"aliasing.pte", "aliasing_unplanned.pte"}) {
     ExecuTorchModule module(model_path(name));
@@ -357,6 +400,14 @@ TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs ar
                                                                        : Error::Ok));
     REQUIRE(module.set_output(tenon::zeros({2, 3})) == Error::Ok);
     CHECK(count(module) == 0);
+  }
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    INFO(name);
+    ExecuTorchModule module(model_path(name));
+    const TensorPtr state = six();
+    REQUIRE(module.set_inputs({six(), state}) == Error::Ok);
+    REQUIRE(module.set_output(state) == Error::Ok);
+    CHECK(count(module) == 0);  // what is copied aside, too
   }
 }
 

@@ -209,6 +209,36 @@ TEST_CASE("OnnxModule: an output that is set to an input does not change what ot
   }
 }
 
+TEST_CASE("OnnxModule: a state that is set as input and output is the last one for other outputs") {
+  for (const bool is_last_set : {false, true}) {
+    OnnxModule module(model("state"));
+    const TensorPtr state = tenon::make_tensor_ptr({0.0f, 10.0f});
+    const TensorPtr last = tenon::zeros({2});
+    REQUIRE(module.set_input(state, 1) == Error::Ok);
+    REQUIRE(module.set_output(state, 0) == Error::Ok);
+    if (is_last_set) REQUIRE(module.set_output(last, 1) == Error::Ok);
+    for (int t = 0; t < 3; ++t) {
+      const auto outputs = module.forward(tenon::ones({2}));
+      REQUIRE(outputs.ok());
+      const Tensor got = (*outputs)[1].toTensor();
+      CHECK(got.const_data_ptr<float>()[1] == static_cast<float>(10 + t));
+      CHECK(state->const_data_ptr<float>()[1] == static_cast<float>(11 + t));
+      CHECK((got.const_data_ptr() == last->const_data_ptr()) == is_last_set);
+    }
+  }
+}
+
+TEST_CASE("OnnxModule: set outputs that are inputs are exchanged") {
+  OnnxModule module(model("state"));
+  const TensorPtr x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const TensorPtr state = tenon::make_tensor_ptr({3.0f, 4.0f});
+  REQUIRE(module.set_output(x, 1) == Error::Ok);
+  REQUIRE(module.set_output(state, 0) == Error::Ok);
+  REQUIRE(module.run("forward", {x, state}) == Error::Ok);
+  CHECK(x->const_data_ptr<float>()[1] == 4.0f);
+  CHECK(state->const_data_ptr<float>()[1] == 6.0f);
+}
+
 TEST_CASE("OnnxModule: a tensor that cannot be an output is refused when it is set") {
   OnnxModule module(model("double_batch"));
   CHECK_RETURNS(Error::InvalidArgument,

@@ -354,6 +354,40 @@ TEST_CASE("TorchScriptModule: outputs of a tuple are set one by one") {
   CHECK_RETURNS(Error::OutOfBounds, "output 2 is out of range", many.set_output("pair", second, 2));
 }
 
+TEST_CASE("TorchScriptModule: a state that is set as input and output is the last one for others") {
+  for (const bool is_last_set : {false, true}) {
+    torch::jit::Module step("m");
+    step.define("def forward(self, x, state):\n    return state + x, state\n");
+    TorchScriptModule module(std::move(step));
+    const TensorPtr state = tenon::zeros({1, 3});
+    const TensorPtr last = tenon::zeros({1, 3});
+    CHECK(module.set_input(state, 1) == Error::Ok);
+    CHECK(module.set_output(state, 0) == Error::Ok);
+    if (is_last_set) CHECK(module.set_output(last, 1) == Error::Ok);
+    Floats expected(3, 0.0f);
+    for (int t = 0; t < 3; ++t) {
+      CHECK(module.run("forward", row()) == Error::Ok);
+      CHECK(floats(*module.get_output(1)) == expected);
+      for (size_t i = 0; i < 3; ++i) expected[i] += static_cast<float>(i + 1);
+      CHECK(tests::values<float>(state) == expected);
+    }
+    // And both ways.
+    const TensorPtr x = row();
+    CHECK(module.set_output(x, 1) == Error::Ok);
+    CHECK(module.run("forward", {x, state}) == Error::Ok);
+    CHECK(tests::values<float>(x) == expected);
+    CHECK(tests::values<float>(state)[1] == expected[1] + 2);
+  }
+}
+
+TEST_CASE("TorchScriptModule: what a script writes in place is there, set as an output or not") {
+  TorchScriptModule many(model_path("many.pt"));
+  const TensorPtr x = row();
+  CHECK(many.set_output("add_in_place", x) == Error::Ok);
+  CHECK(many.run("add_in_place", x) == Error::Ok);
+  CHECK(tests::values<float>(x) == Floats{2, 3, 4});
+}
+
 TEST_CASE("TorchScriptModule: what the script raises is the error's text, on one line") {
   TorchScriptModule many(model_path("many.pt"));
   const auto refused = many.execute("refuse", row());

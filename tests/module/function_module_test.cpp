@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -42,6 +43,23 @@ Error add(Span<const EValue> inputs, Span<EValue> outputs) {
 float item(const EValue& value, size_t i) {
   return tenon::const_data_ptr<float>(value.toTensor())[i];
 }
+
+// The next state, one more, and the last one: read after the next one is written.
+void step(Span<const EValue> inputs, Span<EValue> outputs) {
+  const float* const state = tenon::const_data_ptr<float>(inputs[0].toTensor());
+  tenon::mutable_data_ptr<float>(outputs[0].toTensor())[0] = state[0] + 1;
+  tenon::mutable_data_ptr<float>(outputs[1].toTensor())[0] = state[0];
+}
+const ValueSpec kOne = TensorSpec{{1}};
+
+// Cannot be moved; the copy that counts down to 0 throws.
+struct Fragile {
+  explicit Fragile(int* copies_left_) : copies_left(copies_left_) {}
+  Fragile(const Fragile& other) : copies_left(other.copies_left) {
+    if (--*copies_left == 0) throw std::bad_alloc();
+  }
+  int* copies_left;
+};
 
 }  // namespace
 
@@ -117,6 +135,20 @@ TEST_CASE("FunctionModule: a spec that cannot be met is an error, and the callab
                 module.add_method("f", f, {}, bad));
   CHECK(module.method_names()->empty());
   CHECK(kept.use_count() == 2);
+}
+
+TEST_CASE("FunctionModule: a spec that contradicts itself is refused where the method is added") {
+  const auto f = [](Span<const EValue>) { return 1; };
+  CHECK_ERROR(Error::InvalidArgument, "FunctionModule: input 0: the spec has size -7",
+              FunctionModule(f, TensorSpec{{-7, -1}}));
+  FunctionModule module;
+  TensorSpec bound{{8}};
+  bound.max_sizes = {4};
+  CHECK_RETURNS(Error::InvalidArgument, "add_method: output 0 (y): the spec's dimension 0 is 8",
+                module.add_method("f", f, {}, {{"y", bound}}));
+  CHECK(module.method_names()->empty());
+  CHECK_RETURNS(Error::OutOfBounds, "how many outputs forward has is not known, at most 4096",
+                FunctionModule(f).set_output(tenon::zeros({1}), 5000));
 }
 
 TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
@@ -233,4 +265,149 @@ TEST_CASE("FunctionModule: an arena that is too small is an error") {
   const TensorSpec large{{100, 100}};
   FunctionModule module([](Span<const EValue>, Span<EValue>) {}, {}, {{"large", large}}, arena);
   CHECK_RETURNS(Error::OutOfMemory, "run: output 0 (large): empty: ", module.run());
+}
+
+TEST_CASE(
+    "FunctionModule: a state may be set as input and as output, beside a set or unset output") {
+  for (const bool is_delayed_set : {false, true}) {
+    FunctionModule module([](Span<const EValue> in) {
+      return Values{*tenon::full({1}, item(in[0], 0) + 1), in[0]};
+    });
+    const TensorPtr state = tenon::zeros({1});
+    REQUIRE(module.set_input(state, 0) == Error::Ok);
+    REQUIRE(module.set_output(state, 0) == Error::Ok);
+    if (is_delayed_set) REQUIRE(module.set_output(tenon::zeros({1}), 1) == Error::Ok);
+    for (int t = 0; t < 3; ++t) {
+      auto outputs = module.forward();
+      REQUIRE(outputs.ok());
+      CHECK(item((*outputs)[0], 0) == static_cast<float>(t + 1));
+      CHECK(item((*outputs)[1], 0) == static_cast<float>(t));
+      CHECK(item(state, 0) == static_cast<float>(t + 1));
+    }
+  }
+}
+
+TEST_CASE("FunctionModule: set outputs that are inputs are exchanged") {
+  const TensorPtr a = pair(1, 2);
+  const TensorPtr b = pair(3, 4);
+  FunctionModule module(
+      [](Span<const EValue> in) {
+        return Values{in[1], in[0]};
+      },
+      {kPair, kPair}, {kPair, kPair});
+  REQUIRE(module.set_output(a, 0) == Error::Ok);
+  REQUIRE(module.set_output(b, 1) == Error::Ok);
+  REQUIRE(module.run("forward", {a, b}) == Error::Ok);
+  CHECK(item(a, 1) == 4.0f);
+  CHECK(item(b, 1) == 2.0f);
+}
+
+TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that is an input") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  ArenaBackend arena(buffer, sizeof buffer);
+  {
+    FunctionModule known(step, kOne, {kOne, kOne}, arena);
+    FunctionModule unknown(step, arena);
+    for (FunctionModule* const module : {&known, &unknown}) {
+      const TensorPtr state = tenon::zeros({1});
+      const TensorPtr delayed = tenon::zeros({1});
+      REQUIRE(module->set_input(state, 0) == Error::Ok);
+      REQUIRE(module->set_output(state, 0) == Error::Ok);
+      REQUIRE(module->set_output(delayed, 1) == Error::Ok);
+      size_t used = 0;
+      for (int t = 0; t < 3; ++t) {
+        REQUIRE(module->run() == Error::Ok);
+        CHECK(item(state, 0) == static_cast<float>(t + 1));
+        CHECK(item(delayed, 0) == static_cast<float>(t));
+        CHECK(module->get_output()->toTensor().unsafeGetTensorImpl() ==
+              state->unsafeGetTensorImpl());
+        if (t == 0) used = arena.used();
+        CHECK(arena.used() == used);
+      }
+    }
+  }
+  CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE("FunctionModule: what a set output holds, a writing callable may add to, shared or not") {
+  FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
+    tenon::mutable_data_ptr<float>(out[0].toTensor())[0] += item(in[0], 0);
+  });
+  const TensorPtr sum = tenon::full({1}, 5);
+  REQUIRE(module.set_output(sum) == Error::Ok);
+  REQUIRE(module.run("forward", tenon::ones({1})) == Error::Ok);
+  CHECK(item(sum, 0) == 6.0f);
+  REQUIRE(module.run("forward", sum) == Error::Ok);
+  CHECK(item(sum, 0) == 12.0f);
+}
+
+TEST_CASE("FunctionModule: a callable may add methods and run them") {
+  FunctionModule module;
+  const auto forward = [&](Span<const EValue> in) -> EValue {
+    for (int i = 0; i < 20; ++i) {
+      const Error error =
+          module.add_method("m" + std::to_string(i), [i](Span<const EValue>) { return EValue(i); });
+      if (error != Error::Ok) return EValue();
+    }
+    return in[0].toInt() + module.execute("m19")->at(0).toInt();
+  };
+  REQUIRE(module.add_method("forward", forward) == Error::Ok);
+  const auto outputs = module.forward(1);
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toInt() == 20);
+  CHECK(module.method_names()->size() == 21);
+}
+
+TEST_CASE("FunctionModule: a method that runs or describes itself is refused, its inputs stay") {
+  FunctionModule module;
+  const auto forward = [&](Span<const EValue> in) {
+    CHECK_RETURNS(Error::InvalidState, "execute: forward is running",
+                  module.execute("forward", {in[0].toInt() - 1}).error());
+    CHECK_RETURNS(Error::InvalidState, "describe_inputs: forward is running",
+                  module.describe_inputs({ValueKind::Int, ValueKind::Int, ValueKind::Int}));
+    CHECK(module.get_output().error() == Error::InvalidState);
+    CHECK(module.set_input(7, 30) == Error::Ok);  // of the next run
+    return in[0].toInt() + in[1].toInt();
+  };
+  REQUIRE(module.add_method("forward", forward) == Error::Ok);
+  REQUIRE(module.set_input(10, 1) == Error::Ok);
+  const auto outputs = module.forward(1);
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toInt() == 11);
+  CHECK(module.forward(2).ok());  // it ended
+}
+
+TEST_CASE("FunctionModule: a deleter that runs the method which drops its tensor is refused") {
+  EValue value;
+  FunctionModule module([&](Span<const EValue>) {
+    value = EValue();  // the module has the last handle
+    return 1;
+  });
+  Error inner = Error::Ok;
+  float memory[1] = {};
+  value = tenon::from_blob(memory, {1}, ScalarType::Float, [&](void*) {
+    inner = module.run("forward", {1, 2, 3, 4, 5, 6});
+  });
+  REQUIRE(module.set_input(5, 1) == Error::Ok);
+  CHECK(module.run("forward", value) == Error::Ok);
+  CHECK(inner == Error::InvalidState);
+}
+
+TEST_CASE("FunctionModule: a callable whose copy throws is an error, and nothing is kept") {
+  int copies_left = 0;
+  const Fragile fragile(&copies_left);
+  const auto kept = std::make_shared<int>(0);
+  const auto f = [fragile, kept](Span<const EValue>) { return 1; };
+  copies_left = 2;  // the parameter's, and the one that the module keeps
+  CHECK_ERROR(Error::OutOfMemory, "FunctionModule: std::bad_alloc", FunctionModule(f));
+  FunctionModule module;
+  copies_left = 2;
+  CHECK_RETURNS(Error::OutOfMemory, "add_method: std::bad_alloc", module.add_method("f", f));
+  CHECK(module.method_names()->empty());
+  CHECK(kept.use_count() == 2);
+}
+
+TEST_CASE("FunctionModule: what a Result of a callable's cannot become is an error") {
+  FunctionModule module([](Span<const EValue>) { return tenon::Result<TensorPtr>(TensorPtr()); });
+  CHECK(module.forward().error() == Error::InvalidState);
 }

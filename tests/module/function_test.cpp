@@ -13,9 +13,7 @@ using tenon::Error;
 using tenon::EValue;
 using tenon::Outputs;
 using tenon::Span;
-using tenon::Tensor;
 using tenon::detail::Function;
-using tenon::detail::StoredArray;
 
 namespace {
 
@@ -34,15 +32,11 @@ struct alignas(64) Aligned {
 
 template <class F>
 EValue call(F f) {
-  Function* const function = Function::make(nullptr, nullptr, "f", std::move(f));
-  StoredArray<EValue> values;
-  StoredArray<Tensor> set;
-  Outputs outputs(values, set);
+  const auto function = Function::make(nullptr, "f", std::move(f));
+  Outputs outputs;
   const EValue inputs[] = {3};
   CHECK(function->call(inputs, outputs) == Error::Ok);
-  const EValue output = values[0];
-  Function::drop(function);
-  return output;
+  return outputs.values()[0];
 }
 
 }  // namespace

@@ -83,5 +83,21 @@ TEST_CASE("MethodState: without specs there are as many inputs as are given or s
   REQUIRE(state.put_input(tenon::none, 2) == Error::Ok);
   REQUIRE(state.gather({1}, passed) == Error::Ok);
   CHECK(passed.size() == 1);
-  CHECK(state.put_input(1, 5000) == Error::OutOfBounds);
+  CHECK_RETURNS(Error::OutOfBounds,
+                "input 5000 is out of range: how many inputs any has is not known, at most 4096",
+                state.put_input(1, 5000));
+}
+
+TEST_CASE("MethodState: fewer specs than inputs that were set are refused") {
+  MethodState state;
+  state.meta.name = "any";
+  REQUIRE(state.put_input(1, 5) == Error::Ok);
+  CHECK_RETURNS(Error::InvalidArgument, "input 5 was set, but 1 spec is given",
+                state.describe(kSpecs[0]));
+  CHECK_FALSE(state.meta.knows_inputs);
+  REQUIRE(state.put_input(tenon::none, 5) == Error::Ok);
+  REQUIRE(state.describe(kSpecs[0]) == Error::Ok);
+  Span<const EValue> passed;
+  REQUIRE(state.gather(7, passed) == Error::Ok);
+  CHECK(passed.size() == 1);
 }

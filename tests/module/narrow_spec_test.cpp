@@ -90,3 +90,16 @@ TEST_CASE("narrow_spec: what can never pass both is refused") {
   CHECK_RETURNS(Error::InvalidArgument, "the spec is for cuda:0, the module takes cpu",
                 narrow_spec(batches(), spec));
 }
+
+TEST_CASE("narrow_spec: a bound below the module's exact size is refused, one above it passes") {
+  const ValueSpec own = TensorSpec{{8}};
+  TensorSpec bound{{-1}};
+  bound.max_sizes = {4};
+  ValueSpec spec = bound;
+  CHECK_RETURNS(Error::InvalidArgument, "the spec's dimension 0 is 8, its max_sizes say at most 4",
+                narrow_spec(own, spec));
+  bound.max_sizes = {16};
+  spec = bound;
+  REQUIRE(narrow_spec(own, spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{8});
+}

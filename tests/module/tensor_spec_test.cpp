@@ -93,6 +93,23 @@ TEST_CASE("TensorSpec: one that cannot be met says so") {
                 spec.check(tenon::zeros({2, 3})));
 }
 
+TEST_CASE("TensorSpec: sizes that contradict themselves say so") {
+  const auto check = [](const char* words, const tenon::Dims& sizes, const tenon::Dims& most) {
+    TensorSpec spec{sizes};
+    spec.max_sizes = most;
+    CHECK_RETURNS(Error::InvalidArgument, words, spec.check(tenon::zeros({8, 1})));
+  };
+  check("the spec has size -7 for dimension 1", {-1, -7}, {});
+  check("the spec has max_size -2 for dimension 0", {-1, -1}, {-2, -1});
+  check("the spec's dimension 0 is 8, its max_sizes say at most 4", {8, -1}, {4, -1});
+  const int64_t huge = int64_t{1} << 40;
+  check("the spec's sizes {1099511627776, any, 1099511627776} of Float overflow", {huge, -1, huge},
+        {});
+  TensorSpec most{{8, -1}};
+  most.max_sizes = {8, 1};
+  CHECK(most.check(tenon::zeros({8, 1})) == Error::Ok);
+}
+
 TEST_CASE("ValueSpec: it tells kinds of values, and describes tensors if it was given a spec") {
   const ValueSpec image("image", images());
   CHECK(std::string(image.name()) == "image");

@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/metadata.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/dims.h"
@@ -24,7 +22,6 @@
 #include "tenon/interop/executorch_spec.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/evalue_block.h"
-#include "tenon/module/made_outputs.h"
 #include "tenon/module/names.h"
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"
@@ -63,17 +60,12 @@ inline const ::executorch::runtime::EValue& input_of(const ::executorch::runtime
 /// Ownership: the program outlives it.
 class ExecutorchMethod {
  public:
-  /// Null when memory is out.
-  static ExecutorchMethod* make(Backend& memory) noexcept {
-    static_assert(alignof(ExecutorchMethod) <= kMetadataHeader);
-    void* const place = allocate_metadata(sizeof(ExecutorchMethod), storage_of(&memory));
-    return place == nullptr ? nullptr : ::new (place) ExecutorchMethod(memory);
-  }
-  static void drop(ExecutorchMethod* method) noexcept {
-    if (method == nullptr) return;
-    method->~ExecutorchMethod();
-    release_metadata(method);
-  }
+  explicit ExecutorchMethod(Backend& memory) noexcept
+      : input_specs_(storage_of(&memory)),
+        output_specs_(storage_of(&memory)),
+        inputs_(storage_of(&memory)),
+        outputs_(storage_of(&memory)),
+        storage_(memory) {}
 
   Error load(const ::executorch::runtime::Program& program, const char* name) {
     const auto meta = program.method_meta(name);
@@ -99,7 +91,7 @@ class ExecutorchMethod {
         return blame_value("input", i, input_specs_[i].name(), error);
       }
     }
-    for (size_t i = 0; i < outputs_.size(); ++i) TENON_TRY(bind_output(i, inputs, outputs));
+    for (size_t i = 0; i < outputs_.size(); ++i) TENON_TRY(bind_output(i, outputs));
     TENON_TRY(check_executorch(method_->execute(), "method ", name));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const Error error = take_output(i, outputs);
@@ -126,14 +118,6 @@ class ExecutorchMethod {
     TheirImpl* free = nullptr;  // without memory of its own: to be given some
   };
 
-  explicit ExecutorchMethod(Backend& memory) noexcept
-      : input_specs_(storage_of(&memory)),
-        output_specs_(storage_of(&memory)),
-        inputs_(storage_of(&memory)),
-        outputs_(storage_of(&memory)),
-        made_(storage_of(&memory), &memory),
-        storage_(memory) {}
-
   Error describe_inputs(const ::executorch::runtime::MethodMeta& meta) {
     TENON_TRY(input_specs_.resize(method_->inputs_size()));
     TENON_TRY(inputs_.resize(method_->inputs_size()));
@@ -153,7 +137,6 @@ class ExecutorchMethod {
   Error describe_outputs(const ::executorch::runtime::MethodMeta& meta) {
     TENON_TRY(output_specs_.resize(method_->outputs_size()));
     TENON_TRY(outputs_.resize(method_->outputs_size()));
-    TENON_TRY(made_.resize(method_->outputs_size()));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       TENON_TRY(check_executorch(meta.output_tag(i).error(), "output ", i));
       const TheirValue& value = method_->get_output(i);
@@ -253,55 +236,38 @@ class ExecutorchMethod {
     return layout.is_dense() && is_same_order(sizes, dim_order, layout.dim_order);
   }
 
-  /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that
-  /// takes any.
-  Error bind_output(size_t i, Span<const EValue> inputs, Outputs& outputs) noexcept {
+  /// Has the tensor for output i ready in outputs, and gives memory to the runtime where that takes
+  /// any.
+  Error bind_output(size_t i, Outputs& outputs) {
     const ValueSpec& spec = output_specs_[i];
     if (spec.kind != ValueKind::Tensor) return Error::Ok;
-    const Tensor* const target = outputs.target(i);
+    Tensor* const target = outputs.target(i);
+    if (target == nullptr) TENON_TRY(outputs.make(i, spec, outputs_[i].dim_order));
     // A branch may have moved another tensor there, which has memory.
     const TheirValue& value = method_->get_output(i);
-    const bool is_free = outputs_[i].free != nullptr && value.isTensor() &&
-                         value.toTensor().unsafeGetTensorImpl() == outputs_[i].free;
-    const bool is_direct = is_free && target != nullptr && can_write(i, *target, inputs, outputs);
-    Tensor made;
-    if (target == nullptr || (is_free && !is_direct)) {
-      TENON_TRY(made_.provide(i, spec, made, outputs_[i].dim_order));
+    if (outputs_[i].free == nullptr || !value.isTensor() ||
+        value.toTensor().unsafeGetTensorImpl() != outputs_[i].free) {
+      return Error::Ok;
+    }
+    Tensor to = outputs.values()[i].toTensor();
+    if (target != nullptr && !has_room(i, to)) {
+      TENON_TRY(outputs.make(i, spec, outputs_[i].dim_order));
+      to = outputs.values()[i].toTensor();
     }
     // As set_output_data_ptr() does, which asks the program again how much there has to be.
-    if (is_free) outputs_[i].free->set_data(fields(TensorArg(is_direct ? *target : made)).data);
-    if (target == nullptr) outputs.values()[i] = std::move(made);
+    outputs_[i].free->set_data(fields(TensorArg(to)).data);
     return Error::Ok;
   }
-  /// Whether the runtime may write an output right into the tensor that was set for it: whatever
-  /// its size will be, with the result that a copy would have.
-  bool can_write(size_t i, const Tensor& target, Span<const EValue> inputs,
-                 Outputs& outputs) const noexcept {
+  /// Whether the runtime may write an output right into the tensor that was set for it, whatever
+  /// its size will be.
+  bool has_room(size_t i, const Tensor& target) const noexcept {
     const TensorFields& to = fields(TensorArg(target));
     const size_t element_size = elementSize(to.type);
     if (static_cast<size_t>(to.capacity) < outputs_[i].nbytes / element_size) return false;
     if (reinterpret_cast<uintptr_t>(to.data) % element_size != 0) return false;
     const TensorSpec& spec = output_specs_[i].tensor;
     const Dims& sizes = spec.max_sizes.empty() ? spec.sizes : spec.max_sizes;
-    if (!is_dense_in(to.layout, sizes, outputs_[i].dim_order)) return false;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      if (inputs[k].isTensor() && !inputs_[k].is_planned && overlaps(i, to, inputs[k].toTensor())) {
-        return false;
-      }
-    }
-    for (size_t k = 0; k < i; ++k) {
-      const Tensor* const other = outputs.target(k);
-      if (other != nullptr && overlaps(i, to, *other)) return false;
-    }
-    return true;
-  }
-  bool overlaps(size_t i, const TensorFields& to, const Tensor& other) const noexcept {
-    const TensorFields& from = fields(TensorArg(other));
-    const auto begin = reinterpret_cast<uintptr_t>(to.data);
-    const auto other_begin = reinterpret_cast<uintptr_t>(from.data);
-    const size_t room = static_cast<size_t>(from.capacity) * elementSize(from.type);
-    const size_t other_nbytes = from.nbytes() < room ? room : from.nbytes();
-    return begin < other_begin + other_nbytes && other_begin < begin + outputs_[i].nbytes;
+    return is_dense_in(to.layout, sizes, outputs_[i].dim_order);
   }
 
   Error take_output(size_t i, Outputs& outputs) {
@@ -346,7 +312,6 @@ class ExecutorchMethod {
   StoredArray<ValueSpec> output_specs_;
   StoredArray<Input> inputs_;
   StoredArray<Output> outputs_;
-  MadeOutputs made_;
   ExecutorchStorage storage_;  // what the method lives in
   std::optional<::executorch::runtime::Method> method_;
 };

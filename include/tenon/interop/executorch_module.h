@@ -47,19 +47,19 @@ TENON_BEGIN_NAMESPACE
 /// It may be read-only: a program writes to no input but one that it was exported to change.
 /// Outputs: one for which no memory is planned (alloc_graph_output=False at export) is written
 /// right into the tensor that was set, if that has room for the largest shape, is dense in the same
-/// dim order and shares nothing with an input; or, where none was set, into one that the module
+/// dim order and shares nothing with an input or an earlier set output; or, where none was set, into one that the module
 /// makes, as FunctionModule does. Any other, also a constant, or one that is an input, is copied
 /// there.
 /// Ownership: the file is copied to memory, and stays open for delegates. A program in memory is
 /// used where it is, and kept by its tensor: bytes in flash, an adopted std::vector, a mapped file.
 /// With `memory`, which is the host's, all is made there but what ExecuTorch, kernels and delegates
-/// take from the heap; it outlives the module and the outputs. Outputs outlive the module.
+/// take from the heap, and long names and shapes, as with FunctionModule; it outlives the module and the outputs. Outputs outlive the module.
 /// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no program, or a
 /// broken one; a tensor in another dim order); NotSupported (operators or delegates that are not
 /// linked; memory that is not the host's); OutOfMemory; what a kernel reports. "ExecuTorch says …"
 /// is the runtime's; what more it logs goes to stderr unless the program's platform layer differs.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, and for shapes of more than 6 dimensions.
+/// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
 /// Threads: as Module's; several modules may run at once.
 /// Source: executorch::extension::Module, which gives outputs that the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {
@@ -71,9 +71,6 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   explicit ExecuTorchModule(const TensorArg& program) : ExecuTorchModule(program, host_backend()) {}
   ExecuTorchModule(const TensorArg& program, Backend& memory)
       : ExecuTorchModule(memory, {}, program.defined() ? program.tensor() : Tensor(), true) {}
-  ~ExecuTorchModule() override {
-    for (detail::ExecutorchMethod* method : methods_) detail::ExecutorchMethod::drop(method);
-  }
 
  protected:
   Error load() override {
@@ -87,17 +84,13 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   size_t count_methods() const noexcept override { return names_.size(); }
   const char* name_of(size_t method) const noexcept override { return names_[method]; }
   Error prepare(size_t method, MethodMeta& meta) override {
-    auto* const made = detail::ExecutorchMethod::make(memory_);
+    auto made = detail::make_stored<detail::ExecutorchMethod>(methods_.where(), 0, memory_);
     if (TENON_UNLIKELY(made == nullptr)) {
       return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
     }
-    const Error error = detail::call_safely([&] { return made->load(*program_, name_of(method)); });
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      detail::ExecutorchMethod::drop(made);
-      return error;
-    }
+    TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
-    methods_[method] = made;
+    methods_[method] = std::move(made);
     return Error::Ok;
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
@@ -181,7 +174,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
   detail::StoredArray<const char*> names_;
-  detail::StoredArray<detail::ExecutorchMethod*> methods_;
+  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_;
 };
 
 TENON_END_NAMESPACE

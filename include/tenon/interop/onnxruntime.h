@@ -204,7 +204,6 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t i = 0; i < count; ++i) {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
-      if (overlaps_earlier(i, *target, outputs)) continue;
       const Error error = made.lend(i, *host_, *target);
       if (TENON_UNLIKELY(error != Error::Ok)) {
         return detail::blame_value("output", i, outputs_.names[i], error);
@@ -259,7 +258,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       const int64_t size = spec.tensor.sizes[d];
       if (sizes[d] != (size >= 0 ? size : size_of(spec.tensor.names[d], inputs))) return false;
     }
-    return !overlaps_any(to, inputs);
+    return true;
   }
   /// How large a symbol is in the inputs; -1 where none has it.
   int64_t size_of(std::string_view symbol, Span<const EValue> inputs) const {
@@ -271,36 +270,15 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return -1;
   }
-  static bool overlaps(const detail::TensorFields& tensor, const Tensor& another) {
-    const TensorArg arg(another);
-    const detail::TensorFields& other = detail::fields(arg);
-    const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
-    const auto start = reinterpret_cast<uintptr_t>(other.data);
-    return begin < start + other.nbytes() && start < begin + tensor.nbytes();
-  }
-  static bool overlaps_any(const detail::TensorFields& tensor, Span<const EValue> inputs) {
-    for (const EValue& input : inputs) {
-      if (overlaps(tensor, input.toTensor())) return true;
-    }
-    return false;
-  }
-  /// Whether an output before output i was set to some of its memory, which the library would write
-  /// at the same time.
-  static bool overlaps_earlier(size_t i, const Tensor& target, Outputs& outputs) {
-    const TensorArg arg(target);
-    for (size_t k = 0; k < i; ++k) {
-      const Tensor* const other = outputs.target(k);
-      if (other != nullptr && overlaps(detail::fields(arg), *other)) return true;
-    }
-    return false;
-  }
   /// Gives an output that is an input, as it is, memory of its own.
   static Error separate(Tensor& output, Span<const EValue> inputs) {
-    const TensorArg arg(output);
-    if (!overlaps_any(detail::fields(arg), inputs)) return Error::Ok;
-    Result<TensorPtr> copy = try_clone_tensor_ptr(output);
-    if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), {copy.message()});
-    output = **copy;
+    for (const EValue& input : inputs) {
+      if (!detail::overlap(input, output)) continue;
+      Result<TensorPtr> copy = try_clone_tensor_ptr(output);
+      if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), {copy.message()});
+      output = **copy;
+      break;
+    }
     return Error::Ok;
   }
 

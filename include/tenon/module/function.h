@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/metadata.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
 #include "tenon/core/result.h"
 #include "tenon/module/evalue.h"
-#include "tenon/module/made_outputs.h"
 #include "tenon/module/names.h"
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"
@@ -37,15 +35,16 @@ inline constexpr bool returns_outputs_v =
 /// A method: this head, and behind it in one block the callable.
 class Function {
  public:
-  /// Ownership: takes `f`, drops it where memory is out, which makes null.
+  /// Ownership: takes `f`, drops it where memory is out, which makes null. Throws what moving it
+  /// does, which copies where a member is const.
   template <class F>
-  static Function* make(BackendState* where, Backend* memory, Text name, F&& f) noexcept {
+  static Stored<Function> make(BackendState* where, Text name, F&& f) {
     using Callable = std::decay_t<F>;
     constexpr size_t kPadding = alignof(Callable) > alignof(void*) ? alignof(Callable) : 0;
-    void* const place = allocate_metadata(sizeof(Function) + kPadding + sizeof(Callable), where);
-    if (TENON_UNLIKELY(place == nullptr)) return nullptr;
-    auto* const made = ::new (place) Function(where, memory, std::move(name));
-    auto* at = static_cast<char*>(place) + sizeof(Function);
+    Stored<Function> made =
+        make_stored<Function>(where, kPadding + sizeof(Callable), where, std::move(name));
+    if (TENON_UNLIKELY(made == nullptr)) return made;
+    auto* at = reinterpret_cast<char*>(made.get() + 1);
     at += (uintptr_t{0} - reinterpret_cast<uintptr_t>(at)) % alignof(Callable);
     made->callable_ = ::new (static_cast<void*>(at)) Callable(std::forward<F>(f));
     made->call_ = [](Function& self, Span<const EValue> inputs, Outputs& outputs) {
@@ -62,11 +61,12 @@ class Function {
     made->destroy_ = [](void* callable) noexcept { static_cast<Callable*>(callable)->~Callable(); };
     return made;
   }
-  static void drop(Function* function) noexcept {
-    if (function == nullptr) return;
-    function->destroy_(function->callable_);
-    function->~Function();
-    release_metadata(function);
+  Function(BackendState* where, Text&& name) noexcept
+      : name_(std::move(name)), inputs_(where), outputs_(where) {}
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+  ~Function() {
+    if (destroy_ != nullptr) destroy_(callable_);
   }
 
   const char* name() const noexcept { return name_.c_str(); }
@@ -78,8 +78,7 @@ class Function {
   }
   Error set_outputs(const ValueSpecs& specs) noexcept {
     knows_outputs_ = true;
-    TENON_TRY(store(outputs_, "output", specs));
-    return made_.resize(specs.size());
+    return store(outputs_, "output", specs);
   }
   void describe(MethodMeta& meta) const noexcept {
     meta.inputs = ArrayRef<ValueSpec>(inputs_.data(), inputs_.size());
@@ -90,9 +89,6 @@ class Function {
   Error call(Span<const EValue> inputs, Outputs& outputs) { return call_(*this, inputs, outputs); }
 
  private:
-  Function(BackendState* where, Backend* memory, Text&& name) noexcept
-      : name_(std::move(name)), inputs_(where), outputs_(where), made_(where, memory) {}
-
   static Error store(StoredArray<ValueSpec>& to, const char* role,
                      const ValueSpecs& specs) noexcept {
     TENON_TRY(to.resize(specs.size()));
@@ -134,7 +130,7 @@ class Function {
     return outputs.put(0, std::move(value));
   }
   template <class T>
-  Error take(Result<T>&& result, Outputs& outputs) const noexcept {
+  Error take(Result<T>&& result, Outputs& outputs) const {  // throws what T's conversion does
     if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), {result.message()});
     return take(std::move(*result), outputs);
   }
@@ -148,21 +144,16 @@ class Function {
       TENON_TRY(callable(inputs, outputs.values()));
     }
     for (size_t i = 0; i < outputs.size(); ++i) TENON_TRY(check_output(i, outputs.values()[i]));
-    // Where another tensor was put in the place of one that was set, it is copied there.
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      TENON_TRY(outputs.put(i, std::move(outputs.values()[i])));
-    }
     return Error::Ok;
   }
 
-  /// Gives a callable a tensor to write to, where none was set and the spec says what to make.
+  /// Gives a callable a tensor to write to: the one that was set; a copy of it, if it must not be
+  /// written to yet; one by the spec.
   template <class = void>
-  Error provide(size_t i, Outputs& outputs) noexcept {
-    if (!knows_outputs_ || outputs.target(i) != nullptr) return Error::Ok;
-    Tensor made;
-    TENON_TRY(made_.provide(i, outputs_[i], made));
-    if (made.defined()) outputs.values()[i] = std::move(made);
-    return Error::Ok;
+  Error provide(size_t i, Outputs& outputs) const {
+    if (outputs.target(i) != nullptr) return Error::Ok;
+    if (outputs.is_set(i)) return outputs.save(i);
+    return knows_outputs_ ? outputs.make(i, outputs_[i]) : Error::Ok;
   }
 
   Text name_;
@@ -173,7 +164,6 @@ class Function {
   bool knows_outputs_ = false;
   StoredArray<ValueSpec> inputs_;
   StoredArray<ValueSpec> outputs_;
-  MadeOutputs made_;
 };
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/module/function.h"
@@ -23,17 +24,23 @@ TENON_BEGIN_NAMESPACE
 /// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
 /// it writes: `f(Span<const EValue> inputs, Span<EValue> outputs)`, which returns nothing or an
 /// Error, finds in `outputs` the tensors that were set and, for an output whose spec gives all
-/// sizes or max_sizes, one that the module makes; the others are None, to be assigned. That form
-/// needs no heap: with an ArenaBackend, run() takes all that it needs, outputs too, from the arena.
+/// sizes or max_sizes, one that the module makes; the others are None, to be assigned. In place of
+/// a set tensor that shares memory with an input or an earlier set output it finds a copy, which is
+/// copied back. That form needs no heap: with an ArenaBackend, run() takes all that it needs,
+/// outputs too, from the arena.
+///
+/// A callable may run other methods of the module, and add some.
 ///
 /// Ownership: takes the callables and keeps them until it is destroyed. With `memory`, they and
 /// everything else the module keeps is there if that backend keeps metadata, and outputs are made
-/// there; the backend outlives the module. A made output is written again in the next run unless
-/// somebody still shares it then.
+/// there; the backend outlives the module. On the heap are nevertheless: names that a Text or a
+/// NameList does not hold inline, shapes of more than 6 dimensions, and the texts and lists of
+/// EValues. A made output is written again in the next run unless somebody still shares it then.
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
-/// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory.
+/// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
+/// callable throws becomes one too.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made.
+/// made, and for the first copy of an output that shares memory.
 class TENON_EXPORT FunctionModule final : public Module {
  public:
   /// Without methods; or with one, `forward`, of which nothing is checked where no specs are given.
@@ -64,9 +71,6 @@ class TENON_EXPORT FunctionModule final : public Module {
   FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs, Backend& memory)
       : FunctionModule(memory) {
     detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, &outputs));
-  }
-  ~FunctionModule() override {
-    for (detail::Function* function : functions_) detail::Function::drop(function);
   }
 
   /// Adds a method, with specs as in the constructors.
@@ -99,7 +103,7 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  private:
   explicit FunctionModule(Backend* memory) noexcept
-      : Module(memory), memory_(memory), functions_(detail::storage_of(memory)) {}
+      : Module(memory), functions_(detail::storage_of(memory)) {}
 
   static Error blamed_add(Error error) noexcept {
     return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("add_method", error) : error;
@@ -111,22 +115,17 @@ class TENON_EXPORT FunctionModule final : public Module {
         detail::writes_outputs_v<std::decay_t<F>> || detail::returns_outputs_v<std::decay_t<F>>,
         "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
         "f(Span<const EValue>, Span<EValue>)");
-    return adopt(detail::Function::make(detail::storage_of(memory_), memory_, Text(name),
-                                        std::forward<F>(f)),
-                 inputs, outputs);
+    return detail::call_safely([&] {
+      return adopt(detail::Function::make(functions_.where(), Text(name), std::forward<F>(f)),
+                   inputs, outputs);
+    });
   }
-  Error adopt(detail::Function* function, const ValueSpecs* inputs,
-              const ValueSpecs* outputs) noexcept {
-    const Error error = check(function, inputs, outputs);
-    if (TENON_UNLIKELY(error != Error::Ok)) detail::Function::drop(function);
-    return error;
-  }
-  Error check(detail::Function* function, const ValueSpecs* inputs,
+  Error adopt(detail::Stored<detail::Function> function, const ValueSpecs* inputs,
               const ValueSpecs* outputs) noexcept {
     if (TENON_UNLIKELY(function == nullptr || function->name_error() != Error::Ok)) {
       return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
     }
-    for (const detail::Function* other : functions_) {
+    for (const auto& other : functions_) {
       if (TENON_UNLIKELY(std::string_view(other->name()) == function->name())) {
         return detail::fail(Error::InvalidArgument,
                             {"there is a method \"", function->name(), "\" already"});
@@ -137,8 +136,7 @@ class TENON_EXPORT FunctionModule final : public Module {
     return functions_.push_back(std::move(function));
   }
 
-  Backend* memory_;
-  detail::StoredArray<detail::Function*> functions_;
+  detail::StoredArray<detail::Stored<detail::Function>> functions_;
 };
 
 TENON_END_NAMESPACE

@@ -15,15 +15,20 @@
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
 struct MethodState {
-  explicit MethodState(BackendState* where = nullptr) noexcept
-      : described(where), inputs(where), given(where), outputs(where), set(where) {}
+  explicit MethodState(Backend* memory = nullptr, size_t number_ = 0) noexcept
+      : number(number_),
+        described(storage_of(memory)),
+        inputs(storage_of(memory)),
+        given(storage_of(memory)),
+        outputs(memory) {}
 
+  /// Errors: InvalidState while the method runs: what it was given has to stay.
+  Error check_idle() const noexcept;
   /// Errors: OutOfBounds unless index < count, or where the count is not known, within reason.
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept;
   Error check_input(const EValue& value, size_t index) const noexcept;
@@ -37,21 +42,29 @@ struct MethodState {
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept;
 
   MethodMeta meta;
+  size_t number;  // of the method
   bool ready = false;
+  bool runs = false;
   bool has_run = false;
   StoredArray<ValueSpec> described;  // the inputs, if that was added to
   StoredArray<EValue> inputs;        // those that were set
   StoredArray<EValue> given;         // what a run gets, when that is put together
-  StoredArray<EValue> outputs;       // of the last run
-  StoredArray<Tensor> set;           // for the outputs
+  Outputs outputs;
 };
+
+inline Error MethodState::check_idle() const noexcept {
+  return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, {meta.name, " is running"}) : Error::Ok;
+}
 
 inline Error MethodState::check_index(const char* role, size_t index, bool known,
                                       size_t count) const noexcept {
-  const size_t limit = known ? count : kMaxValues;
-  if (TENON_UNLIKELY(index >= limit)) {
+  if (TENON_UNLIKELY(known && index >= count)) {
     return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: ", meta.name, " has ",
-                                     limit, ' ', role, limit == 1 ? "" : "s"});
+                                     count, ' ', role, count == 1 ? "" : "s"});
+  }
+  if (TENON_UNLIKELY(!known && index >= kMaxValues)) {
+    return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: how many ", role, "s ",
+                                     meta.name, " has is not known, at most ", kMaxValues});
   }
   return Error::Ok;
 }
@@ -71,10 +84,18 @@ inline Error MethodState::check_input(const EValue& value, size_t index) const n
 }
 
 inline Error MethodState::describe(const ValueSpecs& specs) noexcept {
+  TENON_TRY(check_idle());
   if (TENON_UNLIKELY(meta.knows_inputs && specs.size() != meta.inputs.size())) {
     return fail(Error::InvalidArgument,
                 {specs.size(), " specs are given, ", meta.name, " has ", meta.inputs.size(),
                  meta.inputs.size() == 1 ? " input" : " inputs"});
+  }
+  for (size_t i = specs.size(); i < inputs.size(); ++i) {
+    if (TENON_UNLIKELY(!inputs[i].isNone())) {
+      return fail(Error::InvalidArgument,
+                  {"input ", i, " was set, but ", specs.size(),
+                   specs.size() == 1 ? " spec is" : " specs are", " given"});
+    }
   }
   StoredArray<ValueSpec> made(described.where());
   TENON_TRY(made.reserve(specs.size()));

@@ -31,14 +31,16 @@ TENON_BEGIN_NAMESPACE
 /// Inputs are checked against what the module says of them before the runtime sees them, and are
 /// passed without a copy. Inputs set by set_input() stay until they are set anew, and stand
 /// wherever a call gives None or gives fewer; those of a call are for that call. An output set by
-/// set_output() stays too: the runtime writes to that tensor, or what it gives is copied there.
+/// set_output() stays too: the runtime writes to that tensor, or what it gives is copied there. It
+/// may share memory with inputs and other outputs, as a state that goes round does: every output
+/// is what it would be if none did.
 ///
 /// Ownership: shares the tensors that were set, and those of the last outputs, until the next run
 /// of the method.
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
 /// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for a method
 /// that there is not; OutOfBounds for an input or output that there is not; what the runtime
-/// reports. After an error inputs and outputs that were set stay set, and the outputs of the last
+/// reports; InvalidState for a method that its own run runs or describes. After an error inputs and outputs that were set stay set, and the outputs of the last
 /// run are gone if it had begun.
 /// Threads: a module is used on one thread at a time.
 /// Source: executorch::extension::Module.
@@ -123,7 +125,7 @@ class TENON_EXPORT Module {
   /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
   /// was, and so does is_optional.
   /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what is
-  /// known: nothing is changed then.
+  /// known, or there are fewer than inputs that were set: nothing is changed then.
   [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
     return describe_inputs("forward", specs);
   }
@@ -143,7 +145,7 @@ class TENON_EXPORT Module {
   /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
   explicit Module(Backend* memory = nullptr) noexcept
-      : storage_(detail::storage_of(memory)), methods_(storage_) {}
+      : memory_(memory), methods_(detail::storage_of(memory)) {}
 
   // What a runtime implements. Errors are reported by detail::fail(Error::X, {text}), and what is
   // thrown becomes one.
@@ -158,7 +160,7 @@ class TENON_EXPORT Module {
   /// module. Its name is set.
   virtual Error prepare(size_t method, MethodMeta& meta) = 0;
   /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
-  /// where the caller set a tensor, outputs.target(i), into that.
+  /// where there is a tensor for it, outputs.target(i), into that.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
   /// Told of a tensor that is to be an output, undefined when it is none anymore: to refuse it.
   virtual Error bind_output(size_t method, size_t index, const Tensor& tensor) {
@@ -178,14 +180,14 @@ class TENON_EXPORT Module {
   static Error blamed(const char* function, Error error) noexcept {
     return TENON_UNLIKELY(error != Error::Ok) ? detail::blame(function, error) : error;
   }
-  static Error collect_outputs(const Method& method, std::vector<EValue>& outputs) {
-    outputs.assign(method.outputs.begin(), method.outputs.end());
-    return Error::Ok;
-  }
   static Result<std::vector<EValue>> collect(const char* function, const Run& run) {
     if (TENON_UNLIKELY(run.error != Error::Ok)) return run.error;
     std::vector<EValue> outputs;
-    const Error error = detail::call_safely([&] { return collect_outputs(*run.method, outputs); });
+    const Error error = detail::call_safely([&] {
+      const Span<EValue> values = run.method->outputs.values();
+      outputs.assign(values.begin(), values.end());
+      return Error::Ok;
+    });
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame(function, error);
     return outputs;
   }
@@ -198,9 +200,9 @@ class TENON_EXPORT Module {
   Error invoke_method(Method& method, const EValues& given) noexcept;
   Run start(const char* function, std::string_view name, const EValues& inputs) noexcept;
 
-  detail::BackendState* storage_;
+  Backend* memory_;
   bool loaded_ = false;
-  detail::StoredArray<Method> methods_;
+  detail::StoredArray<detail::Stored<Method>> methods_;
 };
 
 inline Error Module::open() noexcept {
@@ -222,14 +224,19 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
                          count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0)});
   }
   TENON_TRY(methods_.reserve(count));
-  while (methods_.size() < count) TENON_TRY(methods_.push_back(Method(storage_)));
-  found = &methods_[index];
+  while (methods_.size() < count) {
+    auto method = detail::make_stored<Method>(methods_.where(), 0, memory_, methods_.size());
+    if (TENON_UNLIKELY(method == nullptr)) {
+      return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
+    }
+    TENON_TRY(methods_.push_back(std::move(method)));
+  }
+  found = methods_[index].get();
   if (TENON_UNLIKELY(!found->ready)) {
     MethodMeta meta;
     meta.name = name_of(index);
     TENON_TRY(detail::call_safely([&] { return prepare(index, meta); }));
     found->meta = meta;
-    if (meta.knows_outputs) TENON_TRY(found->set.resize(meta.outputs.size()));
     found->ready = true;
   }
   return Error::Ok;
@@ -246,11 +253,11 @@ inline Error Module::find_run(std::string_view name, Method*& found) noexcept {
 inline Result<EValue> Module::get_output(std::string_view method, size_t index) {
   Method* found = nullptr;
   Error error = find_run(method, found);
-  if (error == Error::Ok && index >= found->outputs.size()) {
+  if (error == Error::Ok) {
     error = found->check_index("output", index, true, found->outputs.size());
   }
   if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("get_output", error);
-  return found->outputs[index];
+  return found->outputs.values()[index];
 }
 
 inline Result<std::vector<std::string>> Module::method_names() {
@@ -283,11 +290,10 @@ inline Error Module::put_output(std::string_view name, const TensorArg& tensor,
     const Error error = detail::check_value(spec, EValue(tensor.tensor()));
     if (error != Error::Ok) return detail::blame_value("output", index, spec.name(), error);
   }
-  if (method->set.size() <= index) TENON_TRY(method->set.resize(index + 1));
-  const auto at = static_cast<size_t>(method - methods_.data());
-  TENON_TRY(detail::call_safely([&] { return bind_output(at, index, tensor.tensor()); }));
-  method->set[index] = tensor.tensor();
-  return Error::Ok;
+  if (!method->outputs.is_set(index)) TENON_TRY(method->outputs.set(index, Tensor()));  // has room
+  TENON_TRY(
+      detail::call_safely([&] { return bind_output(method->number, index, tensor.tensor()); }));
+  return method->outputs.set(index, tensor.tensor());
 }
 
 inline Error Module::drop_output(std::string_view name, size_t index) noexcept {
@@ -295,25 +301,18 @@ inline Error Module::drop_output(std::string_view name, size_t index) noexcept {
   TENON_TRY(find(name, method));
   const MethodMeta& meta = method->meta;
   TENON_TRY(method->check_index("output", index, meta.knows_outputs, meta.outputs.size()));
-  if (index >= method->set.size() || !method->set[index].defined()) return Error::Ok;
-  const auto at = static_cast<size_t>(method - methods_.data());
-  TENON_TRY(detail::call_safely([&] { return bind_output(at, index, Tensor()); }));
-  method->set[index] = Tensor();
-  return Error::Ok;
+  if (!method->outputs.is_set(index)) return Error::Ok;
+  TENON_TRY(detail::call_safely([&] { return bind_output(method->number, index, Tensor()); }));
+  return method->outputs.set(index, Tensor());
 }
 
 inline Error Module::invoke_method(Method& method, const EValues& given) noexcept {
   Span<const EValue> inputs;
   TENON_TRY(method.gather(given, inputs));
   method.has_run = false;
-  const size_t count = method.set.size();
-  TENON_TRY(method.outputs.resize(count));
-  for (size_t i = 0; i < count; ++i) {
-    method.outputs[i] = method.set[i].defined() ? EValue(method.set[i]) : EValue();
-  }
-  Outputs outputs(method.outputs, method.set);
-  const auto at = static_cast<size_t>(&method - methods_.data());
-  TENON_TRY(detail::call_safely([&] { return invoke(at, inputs, outputs); }));
+  TENON_TRY(method.outputs.begin(inputs, method.meta.outputs.size()));
+  TENON_TRY(detail::call_safely([&] { return invoke(method.number, inputs, method.outputs); }));
+  TENON_TRY(detail::call_safely([&] { return method.outputs.deliver(); }));
   method.has_run = true;
   return Error::Ok;
 }
@@ -322,12 +321,13 @@ inline Module::Run Module::start(const char* function, std::string_view name,
                                  const EValues& inputs) noexcept {
   Run run;
   run.error = find(name, run.method);
+  if (run.error == Error::Ok) run.error = run.method->check_idle();
   if (run.error == Error::Ok) {
+    run.method->runs = true;
     run.error = invoke_method(*run.method, inputs);
     for (EValue& value : run.method->given) value = EValue();  // for that run only
-    if (run.error != Error::Ok && !run.method->has_run) {
-      for (EValue& value : run.method->outputs) value = EValue();
-    }
+    if (run.error != Error::Ok && !run.method->has_run) run.method->outputs.clear();
+    run.method->runs = false;
   }
   if (TENON_UNLIKELY(run.error != Error::Ok)) run.error = detail::blame(function, run.error);
   return run;

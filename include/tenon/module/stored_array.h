@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// StoredArray: what a module keeps, on the heap or in the memory of a backend such as an arena.
+// Stored, StoredArray: what a module keeps, on the heap or in the memory of a backend such as an
+// arena.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -19,6 +21,25 @@ namespace detail {
 /// Where a module keeps what it has: the state of a backend that keeps metadata; null for the heap.
 inline BackendState* storage_of(Backend* backend) noexcept {
   return backend == nullptr ? nullptr : metadata_of(known_state(*backend));
+}
+
+struct DropStored {
+  template <class T>
+  void operator()(T* stored) const noexcept {
+    stored->~T();
+    release_metadata(stored);
+  }
+};
+/// An object that stays where it is.
+template <class T>
+using Stored = std::unique_ptr<T, DropStored>;
+
+/// With `more` bytes behind it. Null when memory is out.
+template <class T, class... Args>
+Stored<T> make_stored(BackendState* where, size_t more, Args&&... args) noexcept {
+  static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
+  void* const place = allocate_metadata(sizeof(T) + more, where);
+  return Stored<T>(place == nullptr ? nullptr : ::new (place) T(std::forward<Args>(args)...));
 }
 
 /// An array that grows, without exceptions.

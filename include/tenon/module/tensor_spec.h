@@ -11,6 +11,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/list_arg.h"
@@ -39,8 +40,9 @@ struct TensorSpec {
 
   /// Whether a tensor is that; strides do not matter.
   /// Errors: InvalidType (another dtype); InvalidArgument (another rank or size, "check: dimension
-  /// 1 (rows) is 9, expected 8"; another device; a spec whose names or max_sizes are not as many as
-  /// its sizes); InvalidState (an undefined or deallocated tensor); OutOfMemory (there was none for
+  /// 1 (rows) is 9, expected 8"; another device; a spec that no tensor can meet: names or max_sizes
+  /// that are not as many as its sizes, sizes below -1, beyond max_sizes or beyond the address
+  /// space); InvalidState (an undefined or deallocated tensor); OutOfMemory (there was none for
   /// the spec itself).
   [[nodiscard]] Error check(const TensorArg& tensor) const noexcept;
 };
@@ -132,6 +134,24 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   if (TENON_UNLIKELY(!spec.max_sizes.empty() && spec.max_sizes.size() != rank)) {
     return fail(Error::InvalidArgument, {"the spec has max_sizes ", AnySizes{spec.max_sizes},
                                          " for sizes ", AnySizes{spec.sizes}});
+  }
+  DensePass known;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t size = spec.sizes[d];
+    const int64_t most = spec.max_sizes.empty() ? -1 : spec.max_sizes[d];
+    if (TENON_UNLIKELY(size < -1 || most < -1)) {
+      return fail(Error::InvalidArgument, {"the spec has ", size < -1 ? "size " : "max_size ",
+                                           size < -1 ? size : most, " for dimension ", d});
+    }
+    if (TENON_UNLIKELY(most >= 0 && size > most)) {
+      return fail(Error::InvalidArgument, {"the spec's dimension ", d, InParentheses{spec.names[d]},
+                                           " is ", size, ", its max_sizes say at most ", most});
+    }
+    if (size >= 0) known.take(size);
+  }
+  if (TENON_UNLIKELY(!known.valid(elementSize(own_type(spec.type))))) {
+    return fail(Error::InvalidArgument, {"the spec's sizes ", AnySizes{spec.sizes}, " of ",
+                                         own_type(spec.type), " overflow the address space"});
   }
   return Error::Ok;
 }

@@ -284,6 +284,8 @@ def main():
             "add_in_place": export(lambda x: x.add_(1), x),
         }
         save(name, methods, planned=planned)
+    for name, planned in (("state.pte", True), ("state_unplanned.pte", False)):
+        save(name, export(lambda x, state: (state + x, state), x, y), planned=planned)
     rows = torch.ones(2, 4)
     save("xnnpack.pte", export(Linear(), rows, dynamic=({0: BATCH},)), partitioner=XnnpackPartitioner())
     depth = Dim("depth", min=1, max=16)

@@ -90,6 +90,11 @@ def main():
          [tensor("a", FLOAT, ["rows", 2]), tensor("b", FLOAT, ["rows", 2])],
          [tensor("total", FLOAT, ["rows", 2]), tensor("difference", FLOAT, ["rows", 2])])
 
+    # next = state + x, last = state
+    save("state", [helper.make_node("Add", ["state", "x"], ["next"]), helper.make_node("Identity", ["state"], ["last"])],
+         [tensor("x", FLOAT, [2]), tensor("state", FLOAT, [2])],
+         [tensor("next", FLOAT, [2]), tensor("last", FLOAT, [2])])
+
     # Says that its output has as many rows as its input, and gives twice as many.
     save("wrong", [helper.make_node("Concat", ["values", "values"], ["both"], axis=0)],
          [tensor("values", FLOAT, ["rows", 2])], [tensor("both", FLOAT, ["rows", 2])])
