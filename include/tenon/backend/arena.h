@@ -20,8 +20,8 @@ TENON_BEGIN_NAMESPACE
 /// before it right below; everything is once nothing is in use anymore. Other blocks stay taken until
 /// then.
 ///
-/// Ownership: borrows the buffer, which outlives the tensors in it; the first bytes keep what they
-/// need to know of the backend.
+/// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
+/// arena; the first bytes keep what they need to know of it.
 /// Units: bytes. Blocks take multiples of detail::kDataAlignment.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there is.
 /// Threads: not synchronised; the arena and all its tensors are used on one thread at a time.

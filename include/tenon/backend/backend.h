@@ -165,7 +165,7 @@ class TENON_EXPORT Backend {
     if (state_ != nullptr) state_->on_heap = true;
   }
   /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
-  /// long as its tensors, or null where there is none, in which case it can make none. With
+  /// long as its tensors and wrappers, or null where there is none, in which case it can make none. With
   /// `one_thread` all its tensors are made, used and dropped on one thread at a time.
   Backend(void* place, bool one_thread) noexcept;
 
