@@ -7,6 +7,9 @@
 #include <ATen/ops/quantize_per_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
+#if __has_include(<ATen/ops/_lazy_clone.h>)  // libtorch 1.13 has none
+#include <ATen/ops/_lazy_clone.h>
+#endif
 
 #include <cstdint>
 #include <vector>
@@ -186,3 +189,50 @@ TEST_CASE("foreign tensors: of a storage that ATen shrank, the room is what is l
   CHECK_RETURNS(Error::InvalidArgument, "room for 10", tenon::resize_tensor(*t, {50}));
   CHECK(tenon::resize_tensor(*t, {10}) == Error::Ok);
 }
+
+TEST_CASE("ATen tensor: after a resize_() that failed half way it says what is wrong with it") {
+  const TensorPtr t = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK_THROWS(t->resize_({9, 9}));  // which leaves the new sizes
+  CHECK(tenon::to_string(t) ==
+        "not shown: the tensor has a storage that lacks some of its elements");
+}
+
+TEST_CASE("ATen tensor: one that tenon cannot read has a text that says why") {
+  const Tensor sparse = at::zeros({2}).to_sparse();
+  CHECK(tenon::to_string(sparse) ==
+        "not shown: the tensor has a layout without strides, which tenon does not have");
+}
+
+#if __has_include(<ATen/ops/_lazy_clone.h>)
+TEST_CASE("ATen tensor: asking and reading leave a lazy clone's data shared, writing does not") {
+  const Tensor source = at::zeros({2, 3});
+  Tensor lazy = at::_lazy_clone(source);
+  const void* const shared = source.const_data_ptr();
+  REQUIRE(lazy.const_data_ptr() == shared);
+  CHECK_FALSE(tenon::is_readonly(lazy));
+  CHECK(tenon::ownership(lazy) == Ownership::Adopted);
+  CHECK(tenon::shape_dynamism(lazy) == TensorShapeDynamism::DYNAMIC);
+  CHECK(tenon::dim_order(lazy).size() == 2);
+  CHECK(tenon::device(lazy).is_cpu());
+  CHECK(tenon::is_aligned(lazy, 4));
+  CHECK(tenon::const_data_ptr(lazy) == shared);
+  CHECK(tenon::const_data_ptr<float>(lazy) == shared);
+  CHECK(tenon::data<const float>(lazy)[5] == 0);
+  CHECK(tenon::accessor<const float, 2>(lazy)[1][2] == 0);
+  CHECK(tenon::item<float>(tenon::view(tenon::slice(lazy, 1, 0, 1), {2}).slice(0, 0, 1)) == 0);
+  CHECK(tenon::contiguous(lazy).const_data_ptr() == shared);
+  CHECK(tests::values<float>(tenon::clone_tensor_ptr(lazy)) == Floats(6));
+  CHECK(tenon::zeros_like(lazy)->numel() == 6);
+  CHECK(tests::contains(tenon::to_string(lazy), "Float {2, 3}"));
+  CHECK(tenon::to_binary(lazy).size() == 24);
+  CHECK(lazy.const_data_ptr() == shared);
+
+  const Tensor row = tenon::select(lazy, 0, 1);
+  REQUIRE(tenon::fill_(row, 7) == Error::Ok);
+  CHECK(lazy.const_data_ptr() != shared);
+  CHECK(tests::values<float>(lazy) == Floats{0, 0, 0, 7, 7, 7});
+  CHECK(tests::values<float>(source) == Floats(6));
+  Tensor other = at::_lazy_clone(source);
+  CHECK(tenon::mutable_data_ptr<float>(other) != shared);
+}
+#endif

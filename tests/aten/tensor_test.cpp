@@ -42,7 +42,7 @@ float memory[24] = {};
 
 TensorFields described(const at::Tensor& t) {
   TensorFields fields;
-  REQUIRE(describe(t, fields).error == Error::Ok);
+  REQUIRE(describe(t, true, fields).error == Error::Ok);
   return fields;
 }
 

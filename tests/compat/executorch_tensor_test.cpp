@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,14 @@ TEST_CASE("executorch: a STATIC tensor accepts the sizes that it has and no othe
       make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::STATIC);
   CHECK(resize_tensor_ptr(tensor, {2, 3}) == Error::Ok);
   CHECK(resize_tensor_ptr(tensor, {3, 2}) == Error::NotSupported);
+}
+
+TEST_CASE("executorch: the number of dimensions never changes") {
+  auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  CHECK(resize_tensor_ptr(tensor, {6}) == Error::NotSupported);
+  CHECK(std::string(tenon::last_error_message()) ==
+        "resize_tensor_ptr: sizes {6} are not of 2 dimensions");
+  CHECK(tensor->dim() == 2);
 }
 
 TEST_CASE("executorch: deleters run once, in both orders of arguments that releases had") {
@@ -120,12 +129,14 @@ TEST_CASE("executorch: TensorPtr can be copied, compared and reset") {
   CHECK(copy->numel() == 1);
 }
 
-TEST_CASE("executorch: an impl and a TensorPtr are shared, a Tensor is viewed and kept alive") {
+TEST_CASE("executorch: an impl is shared, a Tensor and a TensorPtr are viewed and kept alive") {
   auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   auto first = make_tensor_ptr(impl);
   auto second = make_tensor_ptr(first);
   CHECK(resize_tensor_ptr(first, {3, 2}) == Error::Ok);
-  CHECK(second->size(0) == 3);
+  CHECK(impl->size(0) == 3);
+  CHECK(second->size(0) == 2);
+  CHECK(second->const_data_ptr() == first->const_data_ptr());
 
   int released = 0;
   auto view = make_tensor_ptr(*first, {6}, {}, {}, [&released](void*) { ++released; });

@@ -156,6 +156,9 @@ int main() {
   // Views and clones.
   print("view", *make_tensor_ptr(*base));
   print("flat view", *make_tensor_ptr(*base, {6}));
+  auto other = make_tensor_ptr(base);
+  print_resize("resized view", other, {1, 3});
+  print("its source", *base);
   print("clone", *clone_tensor_ptr(base));
   print("clone cast", *clone_tensor_ptr(*base, ScalarType::Double));
 
@@ -165,6 +168,7 @@ int main() {
   print_resize("shrunk", tensor, {1, 3});
   print_resize("back", tensor, {2, 3});
   print_resize("too large", tensor, {4, 4});
+  print_resize("of another rank", tensor, {6});
   auto fixed = make_tensor_ptr({2, 2}, std::vector<float>{1, 2, 3, 4}, {}, {}, ScalarType::Float,
                                TensorShapeDynamism::STATIC);
   print_resize("static, same sizes", fixed, {2, 2});

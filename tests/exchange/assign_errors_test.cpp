@@ -199,7 +199,7 @@ TEST_CASE("copy_to: a read-only blob is not written to") {
 
 TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
   const int32_t data[6] = {10, 20, 30, 40, 50, 60};
-  const auto t = tenon::for_blob(data, {2, 3}).make_tensor();
+  const auto t = tenon::for_blob(tests::read_only(data), {2, 3}).make_tensor();
   check_assign(Error::InvalidState, "the tensor is read-only", t, foreign, 24);
   check_assign(Error::InvalidState, "the tensor is read-only", t, ints({2, 3}));
   CHECK(is_unchanged(t));

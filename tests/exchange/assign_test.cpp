@@ -154,7 +154,7 @@ TEST_CASE("assign: reads a read-only blob and pinned memory") {
 TEST_CASE("copy_to: reads a read-only tensor", "[plain]") {
   const int32_t data[2] = {1, 2};
   int32_t back[2] = {};
-  CHECK(copy_to(from_blob(data, {2}), back, 8) == Error::Ok);
+  CHECK(copy_to(from_blob(tests::read_only(data), {2}), back, 8) == Error::Ok);
   CHECK(back[1] == 2);
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("to_binary: a Bool of reversed ones is 0 or 1 too", "[plain]") {
 
 TEST_CASE("to_binary: the elements of a read-only tensor may be read", "[plain]") {
   const uint8_t data[2] = {3, 4};
-  CHECK(to_binary(from_blob(data, {2})) == Bytes{3, 4});
+  CHECK(to_binary(from_blob(tests::read_only(data), {2})) == Bytes{3, 4});
 }
 
 TEST_CASE("to_binary: what has no elements to read, and a negative limit, are errors") {

@@ -164,7 +164,7 @@ TEST_CASE("to_blob: carries negative strides, data is element 0's", "[plain]") {
 
 TEST_CASE("to_blob: carries read-only", "[plain]") {
   const float data[2] = {1, 2};
-  CHECK(to_blob(from_blob(data, {2})).readonly);
+  CHECK(to_blob(from_blob(tests::read_only(data), {2})).readonly);
 }
 
 TEST_CASE("to_blob: carries the device") {

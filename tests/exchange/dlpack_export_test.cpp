@@ -238,7 +238,7 @@ TEST_CASE("to_dlpack: the version is 1.3, and the flags are 0") {
 
 TEST_CASE("to_dlpack: a read-only tensor has flag 1, and so have its views", "[plain]") {
   static const float data[2] = {1, 2};
-  const TensorPtr t = from_blob(data, {2});
+  const TensorPtr t = from_blob(tests::read_only(data), {2});
   CHECK(DLPackPtr(to_dlpack(t))->flags == 1);
   CHECK(DLPackPtr(to_dlpack(tenon::select(t, 0, 0)))->flags == 1);
 }
@@ -265,7 +265,7 @@ TEST_CASE("to_dlpack: a copy of a broadcast tensor is dense, in the same dim ord
 
 TEST_CASE("to_dlpack: a copy of a read-only tensor may be written", "[plain]") {
   static const float data[2] = {1, 2};
-  const DLPackPtr p(to_dlpack(from_blob(data, {2}), true));
+  const DLPackPtr p(to_dlpack(from_blob(tests::read_only(data), {2}), true));
   CHECK(p->flags == 2);
   CHECK(p->dl_tensor.data != data);
 }
@@ -273,7 +273,7 @@ TEST_CASE("to_dlpack: a copy of a read-only tensor may be written", "[plain]") {
 TEST_CASE("to_dlpack_legacy: a read-only tensor is an error unless its word is dropped",
           "[plain]") {
   static const float data[2] = {1, 2};
-  const TensorPtr t = from_blob(data, {2});
+  const TensorPtr t = from_blob(tests::read_only(data), {2});
   CHECK_ERROR(Error::NotSupported, "to_dlpack_legacy: the tensor is read-only",
               to_dlpack_legacy(t));
   CHECK_ERROR(Error::NotSupported, "read-only", to_dlpack_legacy(t, LegacyReadOnly::Refuse));

@@ -8,6 +8,7 @@
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tensor/helpers.h"
 
 using tenon::Error;
 using tenon::EValue;
@@ -239,7 +240,7 @@ TEST_CASE("Module: a read-only tensor and a placeholder are no outputs", "[plain
   Doubler module;
   const float memory[2] = {};
   CHECK_RETURNS(Error::InvalidState, "set_output: the tensor is read-only",
-                module.set_output(tenon::from_blob(memory, {1, 2})));
+                module.set_output(tenon::from_blob(tests::read_only(memory), {1, 2})));
   CHECK_RETURNS(Error::InvalidState, "placeholder",
                 module.set_output(tenon::make_tensor_ptr({1, 2}, nullptr)));
 }

@@ -108,7 +108,7 @@ TEST_CASE("access: memory that the host cannot read is not read") {
 
 TEST_CASE("access: a read-only tensor gives const elements only", "[plain]") {
   const int32_t data[1] = {5};
-  auto t = tenon::from_blob(data, {1});
+  auto t = tenon::from_blob(tests::read_only(data), {1});
   CHECK(tenon::is_readonly(t));
   CHECK(tenon::data<const int32_t>(t)[0] == 5);
   CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",

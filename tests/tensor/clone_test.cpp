@@ -102,7 +102,7 @@ TEST_CASE("clone: casts that canCast forbids are refused by name") {
 
 TEST_CASE("clone: of a read-only tensor is writable", "[plain]") {
   const int32_t data[2] = {1, 2};
-  auto t = clone_tensor_ptr(from_blob(data, {2}));
+  auto t = clone_tensor_ptr(from_blob(tests::read_only(data), {2}));
   CHECK_FALSE(tenon::is_readonly(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
 }

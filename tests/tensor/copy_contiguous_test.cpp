@@ -110,7 +110,7 @@ TEST_CASE("contiguous: the copy keeps dtype and dynamism, is writable, and keeps
 
 TEST_CASE("contiguous: the copy of a read-only tensor is writable", "[plain]") {
   const int16_t data[4] = {1, 2, 3, 4};
-  const Tensor t = contiguous(from_blob(data, {2, 2}, {1, 2}));
+  const Tensor t = contiguous(from_blob(tests::read_only(data), {2, 2}, {1, 2}));
   CHECK_FALSE(tenon::is_readonly(t));
   CHECK(values<int16_t>(t) == std::vector<int16_t>{1, 3, 2, 4});
 }
@@ -140,7 +140,8 @@ TEST_CASE("to: a tensor of the type is given back itself, whatever it is over") 
 
 TEST_CASE("to: a reversed or read-only tensor of the type is given back itself", "[plain]") {
   const float data[2] = {1, 2};
-  for (const Tensor& same : {tenon::flip(make_tensor({1.0f, 2.0f}), {0}), *from_blob(data, {2})}) {
+  for (const Tensor& same :
+       {tenon::flip(make_tensor({1.0f, 2.0f}), {0}), *from_blob(tests::read_only(data), {2})}) {
     CHECK(to(same, ScalarType::Float).unsafeGetTensorImpl() == same.unsafeGetTensorImpl());
   }
 }
@@ -185,7 +186,7 @@ TEST_CASE("to: reversed strides become dense ones in the same dim order", "[plai
 
 TEST_CASE("to: the copy of a read-only tensor is writable", "[plain]") {
   const int32_t data[2] = {1, 2};
-  const Tensor t = to(from_blob(data, {2}), ScalarType::Float);
+  const Tensor t = to(from_blob(tests::read_only(data), {2}), ScalarType::Float);
   CHECK_FALSE(tenon::is_readonly(t));
   CHECK(values<float>(t) == Floats{1, 2});
 }

@@ -78,11 +78,11 @@ TEST_CASE("copy_: undefined tensors and null pointers are refused on either side
 
 TEST_CASE("copy_: a read-only destination is refused, views of it too", "[plain]") {
   const int32_t data[4] = {1, 2, 3, 4};
-  auto t = from_blob(data, {2, 2});
+  auto t = from_blob(tests::read_only(data), {2, 2});
   check_no_destination(Error::InvalidState, "is read-only", *t);
   check_no_destination(Error::InvalidState, "is read-only", tenon::select(t, 0, 1));
   check_no_destination(Error::InvalidState, "is read-only",
-                       tenon::for_blob(static_cast<const int32_t*>(nullptr), {0}).make_tensor());
+                       tenon::for_blob(tests::read_only<int32_t>(nullptr), {0}).make_tensor());
   CHECK(Ints(data, data + 4) == Ints{1, 2, 3, 4});
 }
 

@@ -241,7 +241,7 @@ TEST_CASE("copy_: writes through a view") {
 TEST_CASE("copy_: reads a read-only source", "[plain]") {
   const int32_t data[2] = {1, 2};
   auto dst = make_tensor_ptr({0, 0});
-  CHECK(copy_(tenon::view(dst, {2}), from_blob(data, {2})) == Error::Ok);
+  CHECK(copy_(tenon::view(dst, {2}), from_blob(tests::read_only(data), {2})) == Error::Ok);
   CHECK(values<int32_t>(dst) == Ints{1, 2});
 }
 

@@ -11,6 +11,7 @@
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tensor/helpers.h"
 
 #if defined(__unix__) && __has_include(<sys/mman.h>)
 #include <sys/mman.h>
@@ -229,8 +230,9 @@ TEST_CASE("to_string: negative strides are followed and named", "[plain]") {
 
 TEST_CASE("to_string: a read-only tensor says so", "[plain]") {
   const float data[2] = {1.0f, 2.0f};
-  CHECK(to_string(from_blob(data, {2})) == "[1. 2.]\nFloat {2}, read-only");
-  CHECK(to_string(from_blob(data, {2}, {0})) == "[1. 1.]\nFloat {2}, strides {0}, read-only");
+  CHECK(to_string(from_blob(tests::read_only(data), {2})) == "[1. 2.]\nFloat {2}, read-only");
+  CHECK(to_string(from_blob(tests::read_only(data), {2}, {0})) ==
+        "[1. 1.]\nFloat {2}, strides {0}, read-only");
 }
 
 TEST_CASE("to_string: misaligned elements are read") {
@@ -261,7 +263,10 @@ TEST_CASE("to_string: memory that the host cannot read is not touched") {
 
 TEST_CASE("to_string: read-only memory that the host cannot read is not touched", "[plain]") {
   const void* const address = reinterpret_cast<void*>(uintptr_t{64});
-  auto column = for_blob(address, {2, 3}).strides({1, 2}).device("opencl").make_tensor_ptr();
+  auto column = for_blob(tests::read_only(address), {2, 3})
+                    .strides({1, 2})
+                    .device("opencl")
+                    .make_tensor_ptr();
   CHECK(to_string(column) ==
         "Float {2, 3} on opencl:0, strides {1, 2}, read-only, not readable by the host");
 }

@@ -49,6 +49,17 @@ std::vector<T> values(const tenon::TensorPtr& t) {
   return values<T>(*t);
 }
 
+/// A pointer to const, which makes a read-only tensor. ATen mode has none, and refuses it when it is
+/// compiled: there it is none, and the tests are not run.
+template <class T>
+auto read_only(const T* data) {
+#if TENON_ATEN_MODE
+  return const_cast<T*>(data);
+#else
+  return data;
+#endif
+}
+
 /// Records the calls of a deleter.
 struct Calls {
   int count = 0;

@@ -11,6 +11,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
 #include "tensor/random_helpers.h"
 
 using tenon::Error;
@@ -256,7 +257,7 @@ TEST_CASE("uniform_, normal_, random_: undefined tensors and null pointers are r
 
 TEST_CASE("uniform_, normal_, random_: read-only tensors and their views are refused", "[plain]") {
   const int32_t data[4] = {1, 2, 3, 4};
-  const TensorPtr t = from_blob(data, {2, 2});
+  const TensorPtr t = from_blob(tests::read_only(data), {2, 2});
   check_refused(Error::InvalidState, "is read-only", t);
   check_refused(Error::InvalidState, "is read-only", tenon::select(t, 0, 1));
   CHECK(Ints(data, data + 4) == Ints{1, 2, 3, 4});

@@ -10,6 +10,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
 #include "tensor/random_helpers.h"
 
 using tenon::Generator;
@@ -163,7 +164,7 @@ TEST_CASE("random _like creators: a source on a device nobody knows is refused, 
 
 TEST_CASE("random _like creators: read-only sources are only shapes", "[plain]") {
   const float constant[2] = {1, 2};
-  check_only_shape(*tenon::from_blob(constant, {2}));
+  check_only_shape(*tenon::from_blob(tests::read_only(constant), {2}));
   CHECK(constant[0] == 1);
 }
 

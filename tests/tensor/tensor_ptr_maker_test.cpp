@@ -301,13 +301,13 @@ TEST_CASE("from_blob: the type follows from the pointer") {
 
 TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
   const int32_t data[2] = {1, 2};
-  auto t = from_blob(data, {2});
+  auto t = from_blob(tests::read_only(data), {2});
   CHECK(tenon::is_readonly(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
   CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
               tenon::mutable_data_ptr<int32_t>(t));
   const void* untyped = data;
-  CHECK(tenon::is_readonly(from_blob(untyped, {2}, ScalarType::Int)));
+  CHECK(tenon::is_readonly(from_blob(tests::read_only(untyped), {2}, ScalarType::Int)));
 }
 
 TEST_CASE("from_blob: a pointer to what is not const makes a tensor that can be written to") {

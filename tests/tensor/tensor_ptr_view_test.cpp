@@ -150,7 +150,7 @@ TEST_CASE("view: with the source's sizes it has its strides and dim order too") 
 
 TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
   const float data[2] = {1, 2};
-  auto view = make_tensor_ptr(*from_blob(data, {2}));
+  auto view = make_tensor_ptr(*from_blob(tests::read_only(data), {2}));
   CHECK(tenon::is_readonly(view));
   CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr(view));
   CHECK(values<float>(view) == Floats{1, 2});

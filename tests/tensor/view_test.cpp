@@ -132,7 +132,7 @@ void check_of_placeholder(const Function& function) {
 void check_of_readonly(const Function& function) {
   INFO(function.name);
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  const TensorPtr source = from_blob(data, {2, 1, 3});
+  const TensorPtr source = from_blob(tests::read_only(data), {2, 1, 3});
   const Tensor view = function.make(source);
   CHECK(tenon::is_readonly(view));
   CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr(view));

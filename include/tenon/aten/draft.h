@@ -131,7 +131,7 @@ class Draft {
   /// Where a view starts, in elements from the start of the storage.
   Error compute_offset(int64_t& offset) const {
     if (fields_.data == nullptr) return Error::Ok;
-    const auto* const start = static_cast<const char*>(storage_data(fields_.base->storage(), 0));
+    const auto* const start = static_cast<const char*>(const_storage_data(fields_.base->storage()));
     const int64_t bytes = static_cast<const char*>(fields_.data) - start;
     const auto size = static_cast<int64_t>(elementSize(fields_.type));
     if (TENON_UNLIKELY(bytes % size != 0)) {

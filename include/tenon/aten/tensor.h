@@ -89,8 +89,12 @@ inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
   return typeid(*impl) == typeid(ManagedImpl) ? static_cast<ManagedImpl*>(impl) : nullptr;
 }
 
-/// The storage's memory, for writing: what copies on write has copied then. libtorch 1.13 has no
-/// such storages, nor the function.
+/// The storage's memory, for reading.
+inline void* const_storage_data(const c10::Storage& storage) {
+  return const_cast<void*>(static_cast<const void*>(storage.data()));
+}
+/// The same for writing: what copies on write has copied then. libtorch 1.13 has no such storages, nor
+/// the function.
 template <class Storage>
 auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {
   return storage.mutable_data();
@@ -118,8 +122,9 @@ inline Error describe_shape(const Dims& sizes, c10::IntArrayRef strides, size_t 
 }
 
 /// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted: DYNAMIC
-/// when its storage can be resized, else DYNAMIC_BOUND by its storage.
-inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
+/// when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is to be
+/// written, a lazy clone goes on sharing it.
+inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
     if (impl->layout() != c10::kStrided) {
@@ -147,7 +152,8 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
         describe_shape(Dims(sizes.begin(), sizes.end()), strides, size, made.layout);
     if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
     const c10::Storage& storage = impl->unsafe_storage();
-    auto* const memory = static_cast<char*>(storage_data(storage, 0));
+    auto* const memory =
+        static_cast<char*>(writes ? storage_data(storage, 0) : const_storage_data(storage));
     const size_t offset = static_cast<size_t>(impl->storage_offset()) * size;
     const size_t reach = static_cast<size_t>(made.layout.reach()) * size;
     if (memory != nullptr && reach != 0 && offset + reach > storage.nbytes()) {
@@ -191,6 +197,7 @@ inline Refusal describe(const at::Tensor& tensor, TensorFields& made) noexcept {
 }
 
 struct ArgAccess;
+class ConstTensorArg;
 
 }  // namespace detail
 
@@ -200,8 +207,8 @@ struct ArgAccess;
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
  public:
-  TensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor) {}
-  TensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get()) {}
+  TensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor, true) {}
+  TensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get(), true) {}
 
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
   /// The handle; not for a null TensorPtr.
@@ -209,9 +216,10 @@ class TensorArg {
 
  private:
   friend struct detail::ArgAccess;
+  friend class detail::ConstTensorArg;
 
-  explicit TensorArg(const Tensor* tensor) noexcept : tensor_(tensor) {
-    if (defined()) refusal_ = detail::describe(*tensor_, fields_);
+  TensorArg(const Tensor* tensor, bool writes) noexcept : tensor_(tensor) {
+    if (defined()) refusal_ = detail::describe(*tensor_, writes, fields_);
   }
 
   const Tensor* tensor_;
@@ -220,6 +228,14 @@ class TensorArg {
 };
 
 namespace detail {
+
+/// A TensorArg that is only asked and read.
+class ConstTensorArg : public TensorArg {
+ public:
+  ConstTensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor, false) {}
+  ConstTensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get(), false) {}
+  ConstTensorArg(const TensorArg& tensor) noexcept : TensorArg(tensor) {}
+};
 
 struct ArgAccess {
   static const Refusal& refusal(const TensorArg& tensor) noexcept { return tensor.refusal_; }

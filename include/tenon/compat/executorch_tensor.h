@@ -202,18 +202,12 @@ TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
 
 // ---- make_tensor_ptr of impls and tensors ----
 
-/// The older releases' shared impl.
+/// The shared impl of releases before 0.5. An object: it takes no `<T>`, its values have their type.
 inline constexpr tenon::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
 
 template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
 TensorPtr make_tensor_ptr(P impl) {
   return internal::share(internal::make_tensor(std::move(impl)));
-}
-/// A handle to the same impl.
-template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
-TensorPtr make_tensor_ptr(const P& tensor) {
-  return internal::share(
-      internal::make_tensor(tensor != nullptr ? tensor->impl() : TensorImplPtr()));
 }
 /// A view, which keeps the source's memory alive; with a deleter, that runs when the view is gone.
 template <
@@ -230,7 +224,7 @@ TensorPtr make_tensor_ptr(const S& tensor, const tenon::Dims& sizes = {},
   return view;
 }
 template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
-TensorPtr make_tensor_ptr(const P& tensor, const tenon::Dims& sizes,
+TensorPtr make_tensor_ptr(const P& tensor, const tenon::Dims& sizes = {},
                           const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {}) {
   return internal::share(internal::make_tensor(tensor != nullptr ? *tensor : aten::Tensor(), sizes,
                                                dim_order, strides));
@@ -249,12 +243,18 @@ inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type
   return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor(), type);
 }
 
-/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound, as
-/// ExecuTorch reports it.
+/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for another
+/// number of dimensions, as ExecuTorch reports it.
 [[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
-  if (tensor != nullptr && tensor->defined() && sizes.error() == runtime::Error::Ok &&
-      tensor->sizes() == sizes) {
-    return runtime::Error::Ok;
+  using tenon::detail::blame;
+  using tenon::detail::fail;
+  if (tensor != nullptr && tensor->defined() && sizes.error() == runtime::Error::Ok) {
+    if (tensor->sizes() == sizes) return runtime::Error::Ok;
+    if (tensor->sizes().size() != sizes.size()) {
+      return blame("resize_tensor_ptr",
+                   fail(runtime::Error::NotSupported,
+                        {"sizes ", sizes, " are not of ", tensor->dim(), " dimensions"}));
+    }
   }
   aten::Tensor none;
   const runtime::Error error = tenon::resize_tensor(tensor != nullptr ? *tensor : none, sizes);

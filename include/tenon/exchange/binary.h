@@ -146,7 +146,8 @@ Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Makin
 /// more than 6 dimensions); std::bad_alloc.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
-TENON_LAZY std::vector<uint8_t> to_binary(const TensorArg& tensor, int64_t limit = kAllElements) {
+TENON_LAZY std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,
+                                          int64_t limit = kAllElements) {
   int64_t count = 0;
   detail::Place from;
   Error error = detail::plan_binary(tensor, limit, from, count);

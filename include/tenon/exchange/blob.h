@@ -103,7 +103,7 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
                                 Draft& draft) noexcept {
   TENON_TRY(check_element_size(blob));
-  const DataPtr data = blob.readonly ? DataPtr(static_cast<const void*>(blob.data)) : blob.data;
+  const DataPtr data(blob.data, blob.readonly);
   return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
                            deleter, draft);
 }

@@ -111,10 +111,9 @@ TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
                              TensorShapeDynamism dynamism, Deleter& release,
                              Draft& draft) noexcept {
   void* const data = first_element(from.tensor);
-  return make_from_pointer(
-      from.is_readonly() ? DataPtr(static_cast<const void*>(data)) : DataPtr(data),
-      Dims(from.sizes()), {}, plan.shape.row_major ? Dims() : Dims(from.strides()),
-      public_type(plan.shape.type), dynamism, plan.device, release, draft);
+  return make_from_pointer(DataPtr(data, from.is_readonly()), Dims(from.sizes()), {},
+                           plan.shape.row_major ? Dims() : Dims(from.strides()),
+                           public_type(plan.shape.type), dynamism, plan.device, release, draft);
 }
 
 /// A copy of elements that lie where no pointer to their type may point: byte by byte.

@@ -231,8 +231,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     }
     // The storage, not the at::Tensor, which may be given another storage while this one is in use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
-    const DataPtr pointer =
-        is_lent_readonly(source.storage()) ? DataPtr(static_cast<const void*>(data)) : data;
+    const DataPtr pointer(data, is_lent_readonly(source.storage()));
     TENON_TRY(make_from_pointer(pointer, Dims(source.sizes()), {}, Dims(source.strides()), type,
                                 dynamism, device, release, draft));
     // As Tensor.numpy() does: resize_() would free the memory.

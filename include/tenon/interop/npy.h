@@ -266,12 +266,13 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 /// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
 /// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
 /// text), OutOfMemory.
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path, TensorArg tensor) noexcept {
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path,
+                                     detail::ConstTensorArg tensor) noexcept {
   return detail::write_npy(path, tensor);
 }
 
 /// What write_npy() would write.
 /// Errors: its own but AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(TensorArg tensor) { return detail::to_npy(tensor); }
+inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) { return detail::to_npy(tensor); }
 
 TENON_END_NAMESPACE

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
@@ -23,6 +24,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// For reading elements when T is const.
+template <class T>
+using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
+
 /// The fields of a tensor that must be defined, deallocated or not: its metadata stays.
 inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
   raise_if(function, check_metadata(tensor, "the tensor"));
@@ -31,39 +36,41 @@ inline const TensorFields& defined_fields(const char* function, const TensorArg&
 
 }  // namespace detail
 
-inline TensorShapeDynamism shape_dynamism(const TensorArg& t) {
+inline TensorShapeDynamism shape_dynamism(const detail::ConstTensorArg& t) {
   return detail::defined_fields("shape_dynamism", t).dynamism;
 }
 /// Whose memory it is; of an at::Tensor that tenon did not make, Adopted.
-inline Ownership ownership(const TensorArg& t) {
+inline Ownership ownership(const detail::ConstTensorArg& t) {
   return detail::defined_fields("ownership", t).ownership;
 }
-inline bool is_readonly(const TensorArg& t) {
+inline bool is_readonly(const detail::ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
 /// Dimension numbers, outermost in memory first; of an at::Tensor, as its strides imply.
-inline DimOrder dim_order(const TensorArg& t) {
+inline DimOrder dim_order(const detail::ConstTensorArg& t) {
   return detail::defined_fields("dim_order", t).layout.dim_order;
 }
-inline Device device(const TensorArg& t) { return detail::defined_fields("device", t).device; }
+inline Device device(const detail::ConstTensorArg& t) {
+  return detail::defined_fields("device", t).device;
+}
 /// The memory described, not owned: valid while the tensor lives and is not resized.
 inline TensorView as_view(const TensorArg& t) {
   return detail::public_view(detail::view_of(detail::defined_fields("as_view", t)));
 }
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.
-inline bool is_aligned(const TensorArg& t, size_t n) {
+inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
   return detail::is_aligned("is_aligned", detail::defined_fields("is_aligned", t), n);
 }
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
-inline const void* const_data_ptr(const TensorArg& t) {
+inline const void* const_data_ptr(const detail::ConstTensorArg& t) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not aligned
 /// for T; NotSupported for memory that the host cannot read.
 template <class T>
-const T* const_data_ptr(const TensorArg& t) {
+const T* const_data_ptr(const detail::ConstTensorArg& t) {
   return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// The same for writing.
@@ -79,7 +86,7 @@ T* mutable_data_ptr(const TensorArg& t) {
 /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
 /// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.
 template <class T>
-Span<T> data(const TensorArg& t) {
+Span<T> data(const detail::ArgFor<T>& t) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
 }
 /// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until the
@@ -87,14 +94,14 @@ Span<T> data(const TensorArg& t) {
 /// Errors: those of the pointers; InvalidState for a placeholder; InvalidArgument unless N is the
 /// rank.
 template <class T, size_t N>
-TensorAccessor<T, N> accessor(const TensorArg& t) {
+TensorAccessor<T, N> accessor(const detail::ArgFor<T>& t) {
   return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));
 }
 /// The value of a tensor with one element.
 /// Errors: InvalidArgument for any other element count or when T cannot keep the value, see
 /// Scalar::to(); InvalidState for a placeholder; NotSupported for memory that the host cannot read.
 template <class T>
-T item(const TensorArg& t) {
+T item(const detail::ConstTensorArg& t) {
   return detail::item_of<T>("item", detail::defined_fields("item", t));
 }
 

@@ -93,7 +93,7 @@ struct BackendCopy {
   /// gone), NotSupported (a template, which has nothing to copy; memory of a device for which no
   /// backend is registered), OutOfMemory, and what the backends report.
   /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
-  Out operator()(TensorArg t, Backend& backend) const {
+  Out operator()(detail::ConstTensorArg t, Backend& backend) const {
     return detail::clone<Out>(function, t, CreatorOptions(backend));
   }
 };

@@ -140,7 +140,7 @@ struct CloneTensor {
   /// without a backend; OutOfMemory. Integers out of the target's range wrap, as in C++.
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(TensorArg source, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
     const CreatorOptions asked(options...);

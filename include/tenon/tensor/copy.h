@@ -316,11 +316,11 @@ template <class = void>
 /// reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
 template <class = void>
-Tensor contiguous(TensorArg tensor) {
+Tensor contiguous(detail::ConstTensorArg tensor) {
   return detail::contiguous<Tensor>("contiguous", tensor);
 }
 template <class = void>
-Result<Tensor> try_contiguous(TensorArg tensor) {
+Result<Tensor> try_contiguous(detail::ConstTensorArg tensor) {
   return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
 }
 
@@ -329,11 +329,12 @@ Result<Tensor> try_contiguous(TensorArg tensor) {
 /// Errors: as clone_tensor_ptr().
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
-Tensor to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+Tensor to(detail::ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
   return detail::to_type<Tensor>("to", tensor, type, mode);
 }
 template <class = void>
-Result<Tensor> try_to(TensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+Result<Tensor> try_to(detail::ConstTensorArg tensor, ScalarType type,
+                      CastMode mode = CastMode::Checked) {
   return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 

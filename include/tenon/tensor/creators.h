@@ -188,7 +188,7 @@ struct EmptyLike {
   /// when they are dense, else dense ones in its dim order.
   /// Source: at::empty_like.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(TensorArg source, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
     return detail::create_like<Out>(
         function, source, CreatorOptions(options...), [&](const auto& making, auto& made) noexcept {
           return detail::make_like(detail::fields(source), making, detail::Contents::Uninitialized,
@@ -247,7 +247,7 @@ struct FullLike {
   /// `value` in the shape, type and memory order of empty_like().
   /// Source: at::full_like.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(TensorArg source, const Scalar& value, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, const Scalar& value, Options&&... options) const {
     return detail::create_like<Out>(
         function, source, CreatorOptions(options...), [&](const auto& making, auto& made) noexcept {
           return detail::make_full_like(detail::fields(source), value, making, made.draft());
@@ -286,7 +286,7 @@ template <class Out, int64_t kValue>
 struct ConstantLike {
   const char* function;
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(TensorArg source, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
     return FullLike<Out>{function}(source, kValue, options...);
   }
 };

@@ -47,7 +47,8 @@ class TypeArg {
 ///
 /// A pointer to an element type fixes the dtype. void*, char*, unsigned char* and std::byte* are
 /// raw bytes: they take the dtype given, else Float for void*, Char for char*, Byte for the others.
-/// A pointer to const makes a read-only tensor. The literal nullptr makes a placeholder.
+/// A pointer to const makes a read-only tensor, which ATen mode does not have. The literal nullptr
+/// makes a placeholder.
 class DataPtr {
  public:
   template <class T, std::enable_if_t<std::is_void_v<T> || detail::is_element_v<T> ||
@@ -62,6 +63,15 @@ class DataPtr {
               !std::is_same_v<std::remove_cv_t<T>, bool> &&
               !detail::IsSmallFloat<std::remove_cv_t<T>>::value)),
         readonly_(std::is_const_v<T>) {}
+#if TENON_ATEN_MODE
+  /// ATen has no read-only tensors. A const_cast lends the memory to be written; clone_tensor_ptr() of
+  /// that copies it.
+  template <class T>
+  DataPtr(const T* pointer) = delete;
+#endif
+  constexpr DataPtr(void* pointer, bool readonly) noexcept : DataPtr(pointer) {
+    readonly_ = readonly;
+  }
   template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
   constexpr DataPtr(N) noexcept : raw_(true), placeholder_(true) {}
 

@@ -284,8 +284,11 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
 /// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
-TENON_LAZY std::string to_string(TensorArg t, const FormatOptions& options = {}) {
+TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
+  if (detail::check_metadata(t, "the tensor") != Error::Ok) {
+    return std::string("not shown: ") + last_error_message();
+  }
   const detail::TensorFields& tensor = detail::fields(t);
   const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;

@@ -261,7 +261,7 @@ struct RandomLike {
   const char* function;
 
   template <class... Options>
-  Out operator()(TensorArg source, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
     return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...));
   }
 };
@@ -296,7 +296,8 @@ struct RandomBetweenLike {
   const char* function;
 
   template <class... Options>
-  Out operator()(TensorArg source, Argument a, Argument b, Options&&... options) const {
+  Out operator()(detail::ConstTensorArg source, Argument a, Argument b,
+                 Options&&... options) const {
     return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...), a, b);
   }
 };

@@ -72,7 +72,7 @@ inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_tem
 /// may be others.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
-TENON_LAZY std::vector<std::string> dim_names(TensorArg t) {
+TENON_LAZY std::vector<std::string> dim_names(detail::ConstTensorArg t) {
   detail::raise_if("dim_names", detail::check_metadata(t, "the tensor"));
   Deleter* const kept = detail::deleter_of(t);
   detail::DimNames* const names = kept == nullptr ? nullptr : kept->target<detail::DimNames>();

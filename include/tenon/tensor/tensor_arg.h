@@ -34,6 +34,9 @@ class TensorArg {
 
 namespace detail {
 
+/// One that is only asked and read, which makes a difference in ATen mode: lazy clones stay lazy.
+using ConstTensorArg = TensorArg;
+
 /// The internals of a defined tensor.
 inline ImplFields& fields(const TensorArg& tensor) noexcept {
   return ImplAccess::fields(tensor.impl());

@@ -79,61 +79,62 @@ Out edited_view(const char* function, const TensorArg& source, const Edit& edit)
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
 /// size), NotSupported when the elements would have to be copied, because they do not lie evenly.
 /// Source: at::Tensor::view.
-TENON_VIEW(view, (TensorArg t, const Dims& sizes), view(sizes))
+TENON_VIEW(view, (detail::ConstTensorArg t, const Dims& sizes), view(sizes))
 /// view(). It never copies.
 /// Source: at::reshape, which copies where it must; here contiguous() does that, visibly.
-TENON_VIEW(reshape, (TensorArg t, const Dims& sizes), view(sizes))
+TENON_VIEW(reshape, (detail::ConstTensorArg t, const Dims& sizes), view(sizes))
 
 /// The dimensions from start_dim to end_dim, both included, as one. Rank 0 becomes 1.
 ///
 /// Errors: InvalidArgument when start_dim comes after end_dim; NotSupported as in view().
 /// Source: at::flatten, which copies where it must.
-TENON_VIEW(flatten, (TensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
+TENON_VIEW(flatten, (detail::ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
            flatten(start_dim, end_dim))
 
 /// What is at `index` of a dimension, without that dimension. A negative index counts from the end.
 ///
 /// Errors: OutOfBounds for the index too.
 /// Source: at::select.
-TENON_VIEW(select, (TensorArg t, int64_t dim, int64_t index), select(dim, index))
+TENON_VIEW(select, (detail::ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
 /// Every step-th element of a dimension, from `start` on and before `end`. Negative ones count from
 /// the end; what is out of range is cut off, so INT64_MAX is an end for any size.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
-TENON_VIEW(slice, (TensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
+TENON_VIEW(slice,
+           (detail::ConstTensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
            slice(dim, start, end, step))
 
 /// `length` elements of a dimension, from `start` on, which counts from the end when negative.
 ///
 /// Errors: OutOfBounds unless all of them are there, InvalidArgument for a negative length.
 /// Source: at::narrow.
-TENON_VIEW(narrow, (TensorArg t, int64_t dim, int64_t start, int64_t length),
+TENON_VIEW(narrow, (detail::ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
 /// Two dimensions exchanged. As in ATen, rank 0 passes for rank 1 here, in squeeze(), flatten() and
 /// flip().
 ///
 /// Source: at::transpose.
-TENON_VIEW(transpose, (TensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
+TENON_VIEW(transpose, (detail::ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 
 /// Dimension i of the view is dimension dims[i] of the tensor.
 ///
 /// Errors: InvalidArgument unless each dimension is in `dims` once.
 /// Source: at::permute.
-TENON_VIEW(permute, (TensorArg t, const Dims& dims), permute(dims))
+TENON_VIEW(permute, (detail::ConstTensorArg t, const Dims& dims), permute(dims))
 
 /// All dimensions but those of size 1; with `dim`, all but that one if its size is 1.
 ///
 /// Source: at::squeeze.
-TENON_VIEW(squeeze, (TensorArg t), squeeze())
-TENON_VIEW(squeeze, (TensorArg t, int64_t dim), squeeze(dim))
+TENON_VIEW(squeeze, (detail::ConstTensorArg t), squeeze())
+TENON_VIEW(squeeze, (detail::ConstTensorArg t, int64_t dim), squeeze(dim))
 
 /// One more dimension, of size 1: the view's dimension `dim`.
 ///
 /// Source: at::unsqueeze.
-TENON_VIEW(unsqueeze, (TensorArg t, int64_t dim), unsqueeze(dim))
+TENON_VIEW(unsqueeze, (detail::ConstTensorArg t, int64_t dim), unsqueeze(dim))
 
 /// Dimensions of size 1 repeated to the sizes given, without memory of their own: stride 0. A -1
 /// keeps a size; there may be more dimensions than the tensor has, to the left of those.
@@ -141,13 +142,13 @@ TENON_VIEW(unsqueeze, (TensorArg t, int64_t dim), unsqueeze(dim))
 /// Errors: InvalidArgument (fewer dimensions; another size for a dimension that is not of size 1; a
 /// negative size, -1 to the left included).
 /// Source: at::Tensor::expand.
-TENON_VIEW(expand, (TensorArg t, const Dims& sizes), expand(sizes))
+TENON_VIEW(expand, (detail::ConstTensorArg t, const Dims& sizes), expand(sizes))
 
 /// The order along the dimensions reversed, by negative strides: element 0 becomes the last.
 ///
 /// Errors: InvalidArgument for a dimension that is given twice.
 /// Source: at::flip, which copies since ATen's strides cannot be negative; numpy.flip.
-TENON_VIEW(flip, (TensorArg t, const Dims& dims), flip(dims))
+TENON_VIEW(flip, (detail::ConstTensorArg t, const Dims& dims), flip(dims))
 
 /// Any sizes and strides, zero and negative ones too, from `storage_offset` elements after the
 /// tensor's element 0 on. All lists empty make a view of rank 0.
@@ -156,7 +157,8 @@ TENON_VIEW(flip, (TensorArg t, const Dims& dims), flip(dims))
 /// of different length; a negative size; an overflow).
 /// Source: at::as_strided, whose offset counts from the start of the storage, which also bounds it.
 TENON_VIEW(as_strided,
-           (TensorArg t, const Dims& sizes, const Dims& strides, int64_t storage_offset = 0),
+           (detail::ConstTensorArg t, const Dims& sizes, const Dims& strides,
+            int64_t storage_offset = 0),
            as_strided(sizes, strides, storage_offset))
 
 /// The bytes of the elements taken as elements of `type`.
@@ -167,7 +169,8 @@ TENON_VIEW(as_strided,
 /// last dimension of another stride than 1; a last dimension or a stride that is no multiple of the
 /// larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
-TENON_VIEW(view_as_type, (TensorArg t, ScalarType type), view_as_type(detail::own_type(type)))
+TENON_VIEW(view_as_type, (detail::ConstTensorArg t, ScalarType type),
+           view_as_type(detail::own_type(type)))
 
 #undef TENON_VIEW
 
