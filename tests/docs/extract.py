@@ -11,6 +11,8 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- not compiled: reason -->          the block is left out
   <!-- continues -->                     the block goes on in the function of the one above
   <!-- namespace scope -->               the block is declarations, visible to the blocks below it
+  <!-- plain mode -->                   the block is left out in ATen mode, in which the others of
+                                         <name>_blocks.cpp are compiled too
   <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
@@ -101,6 +103,8 @@ def translate(text, name, path):
                 hoisted += [line_directive(start + offset, path), line]
                 line = ""
             body.append(line)
+        if directive == "plain mode":
+            body = ["#if !TENON_ATEN_MODE", *body, "#endif"]
         if directive == "namespace scope":
             scope += body
         elif directive == "continues":

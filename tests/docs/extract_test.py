@@ -45,6 +45,11 @@ class Extract(unittest.TestCase):
         self.assertIn('int x;\n#line 11 "/x/A.md"\nx = 1;\n}', text)
         self.assertIn('}\n#line 15 "/x/A.md"\nint f();\nstatic void block_18()', text)
 
+    def test_a_block_of_plain_mode_is_left_out_in_aten_mode(self):
+        text = translate("<!-- plain mode -->\n```cpp\nx();\n```\n```cpp\ny();\n```\n")["blocks"]
+        self.assertIn('{\n#if !TENON_ATEN_MODE\n#line 3 "/x/A.md"\nx();\n#endif\n}', text)
+        self.assertIn('{\n#line 6 "/x/A.md"\ny();\n}', text)
+
     def test_a_comment_far_above_does_not_count(self):
         self.assertIn("int x;", translate("<!-- not compiled: no -->\ntext\n```cpp\nint x;\n```\n")
                       ["blocks"])

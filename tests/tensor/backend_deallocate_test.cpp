@@ -346,7 +346,7 @@ TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or 
     REQUIRE(memory != nullptr);
     t = tenon::from_blob(
         memory, {2}, ScalarType::Float,
-        [&t, &released, use](void* p) {
+        [&released, use](void* p) {
           ++released;
           use();
           std::free(p);
