@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/fault_backend.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -269,6 +270,37 @@ TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in 
     }
   }
   CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE("Outputs: what is copied aside is in the host's memory in any scope") {
+  const TensorPtr state = tenon::make_tensor_ptr({1.0f, 2.0f});
+  Outputs outputs;
+  REQUIRE(outputs.set(0, *state) == Error::Ok);
+  REQUIRE(outputs.begin({}, 2) == Error::Ok);
+  REQUIRE(outputs.put(0, tenon::full({2}, 9)) == Error::Ok);
+  REQUIRE(outputs.put(1, state) == Error::Ok);
+  tenon::TemplateBackend nothing;
+  const tenon::BackendScope scope(nothing);
+  REQUIRE(outputs.deliver() == Error::Ok);
+  CHECK(tenon::const_data_ptr<float>(outputs.values()[1].toTensor())[1] == 2.0f);
+}
+
+TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too", "[plain]") {
+  tests::FaultBackend device;
+  const TensorPtr state = tenon::clone_tensor_ptr(tenon::make_tensor_ptr({1.0f, 2.0f}), device);
+  Outputs outputs;
+  REQUIRE(outputs.set(0, *state) == Error::Ok);
+  REQUIRE(outputs.begin({}, 3) == Error::Ok);
+  REQUIRE(outputs.put(0, tenon::full({2}, 9)) == Error::Ok);
+  REQUIRE(outputs.put(1, state) == Error::Ok);
+  REQUIRE(outputs.put(2, std::vector<Tensor>{*state}) == Error::Ok);
+  REQUIRE(outputs.deliver() == Error::Ok);
+  for (const Tensor& saved :
+       {outputs.values()[1].toTensor(), outputs.values()[2].toTensorList()[0]}) {
+    CHECK(saved.device() == state->device());
+    CHECK(values(*tenon::clone_tensor_ptr(saved, tenon::host_backend())) == Floats{1, 2});
+  }
+  CHECK(values(*tenon::clone_tensor_ptr(state, tenon::host_backend())) == Floats{9, 9});
 }
 
 TEST_CASE("Outputs: no memory to copy aside is an error, and nothing is delivered") {

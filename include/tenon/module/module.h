@@ -40,8 +40,8 @@ TENON_BEGIN_NAMESPACE
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
 /// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for a method
 /// that there is not; OutOfBounds for an input or output that there is not; what the runtime
-/// reports; InvalidState for a method that its own run runs or describes. After an error inputs and outputs that were set stay set, and the outputs of the last
-/// run are gone if it had begun.
+/// reports; InvalidState for a method that its own run runs or describes. After an error inputs and
+/// outputs that were set stay set, and the outputs of the last run are gone if it had begun.
 /// Threads: a module is used on one thread at a time.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/cpu.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
@@ -18,7 +19,6 @@
 #include "tenon/module/evalue.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/draft.h"
@@ -266,6 +266,7 @@ class Outputs {
     return Error::Ok;
   }
   /// Makes output i, a tensor or a list of tensors, a copy of itself.
+  /// Errors: OutOfMemory; NotSupported (memory on a device for which no backend is registered).
   template <class = void>
   Error save(size_t i) {
     const Error error = values_[i].isTensor() ? save_tensor(i) : save_list(i);
@@ -312,16 +313,22 @@ class Outputs {
   }
   Device device() const noexcept { return memory_ == nullptr ? Device() : memory_->device(); }
 
+  /// Makes `copy` one of `from`, in the module's memory, or where `from` is if that is elsewhere.
   template <class = void>
-  Error save_tensor(size_t i) noexcept {
-    const Tensor from = values_[i].toTensor();
+  Error copy_aside(const Tensor& from, Tensor& copy) const noexcept {
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
-    if (source.device != device()) return clone(from, values_[i]);
+    Backend* where = memory_;
+    if (source.device != device()) TENON_TRY(detail::find_backend_like(source, nullptr, where));
+    if (where == nullptr) where = &host_backend();  // whatever the thread's default is
+    TENON_TRY(detail::renew(copy, where, detail::public_type(source.type), source.layout.sizes, {},
+                            TensorShapeDynamism::DYNAMIC_UNBOUND));
+    return copy_(copy, from);
+  }
+  template <class = void>
+  Error save_tensor(size_t i) noexcept {
     if (saved_.size() <= i) TENON_TRY(saved_.resize(values_.size()));
-    TENON_TRY(detail::renew(saved_[i], memory_, detail::public_type(source.type),
-                            source.layout.sizes, {}, TensorShapeDynamism::DYNAMIC_UNBOUND));
-    TENON_TRY(copy_(saved_[i], from));
+    TENON_TRY(copy_aside(values_[i].toTensor(), saved_[i]));
     values_[i] = saved_[i];
     return Error::Ok;
   }
@@ -329,19 +336,11 @@ class Outputs {
   Error save_list(size_t i) {
     detail::StoredArray<Tensor> copies(values_.where());
     for (const Tensor& tensor : detail::tensors_of(values_[i])) {
-      EValue copy(tensor);
-      if (tensor.defined()) TENON_TRY(clone(tensor, copy));
-      TENON_TRY(copies.push_back(std::move(copy).toTensor()));
+      TENON_TRY(copies.push_back(Tensor()));
+      if (tensor.defined()) TENON_TRY(copy_aside(tensor, copies[copies.size() - 1]));
     }
     const ArrayRef<Tensor> list(copies.data(), copies.size());
     values_[i] = values_[i].isTensorList() ? EValue(list) : EValue::optional_tensor_list(list);
-    return Error::Ok;
-  }
-  template <class = void>
-  static Error clone(const Tensor& from, EValue& to) noexcept {
-    Result<TensorPtr> copy = try_clone_tensor_ptr(from);
-    if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), {copy.message()});
-    to = **copy;
     return Error::Ok;
   }
 
