@@ -109,8 +109,8 @@
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
 // user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
 // target has one for it, so that results are the same everywhere; Clang is told by
-// TENON_NO_CONTRACTION in each function that has such an expression. GCC inlines into it only what
-// is always inlined.
+// TENON_NO_CONTRACTION in each function that has such an expression, and not to reorder sums there
+// either, which with -ffast-math would lose digits. GCC inlines into it only what is always inlined.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE __attribute__((optimize("O3")))
 #define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))
@@ -122,7 +122,7 @@
 #define TENON_VECTORIZE_EXACT
 #endif
 #if defined(__clang__)
-#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off)")
+#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off) reassociate(off)")
 #else
 #define TENON_NO_CONTRACTION
 #endif

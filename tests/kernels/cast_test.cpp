@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/kernels/convert.h"
 
 using tenon::BFloat16;
 using tenon::CastMode;
@@ -17,7 +18,7 @@ using tenon::Error;
 using tenon::Half;
 using tenon::Scalar;
 using tenon::ScalarType;
-using tenon::detail::cast_exactly;
+using tenon::detail::cast_elements;
 using tenon::detail::load_scalar;
 using tenon::detail::store_scalar;
 
@@ -32,8 +33,8 @@ ScalarType type_of() {
 template <class To, class From>
 std::vector<To> cast(const std::vector<From>& values, CastMode mode) {
   std::vector<To> out(values.size());
-  cast_exactly(type_of<To>(), out.data(), type_of<From>(), values.data(),
-               static_cast<int64_t>(values.size()), mode);
+  cast_elements(type_of<To>(), out.data(), type_of<From>(), values.data(),
+                static_cast<int64_t>(values.size()), mode);
   return out;
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("cast: the imaginary part is dropped, but makes a Bool true") {
     CHECK(cast<int32_t>(values, mode) == std::vector<int32_t>{0, 0, 2, -7});
     CHECK(cast<float>(values, mode) == std::vector<float>{0, 0, 2.5f, -7});
     uint8_t bools[4];
-    cast_exactly(ScalarType::Bool, bools, ScalarType::ComplexFloat, values.data(), 4, mode);
+    cast_elements(ScalarType::Bool, bools, ScalarType::ComplexFloat, values.data(), 4, mode);
     CHECK(std::vector<uint8_t>(bools, bools + 4) == std::vector<uint8_t>{0, 1, 1, 1});
   }
 }
@@ -118,7 +119,7 @@ TEST_CASE("cast: a double becomes Half, and a 64-bit integer BFloat16, with one 
 TEST_CASE("cast: any byte but 0 is a true Bool") {
   const unsigned char in[] = {0, 1, 2, 128, 255};
   int32_t ints[5];
-  cast_exactly(ScalarType::Int, ints, ScalarType::Bool, in, 5, CastMode::Checked);
+  cast_elements(ScalarType::Int, ints, ScalarType::Bool, in, 5, CastMode::Checked);
   for (int i = 0; i < 5; ++i) {
     INFO("byte " << int{in[i]});
     CHECK(ints[i] == (i == 0 ? 0 : 1));
@@ -133,8 +134,8 @@ TEST_CASE("cast: runs of every length are cast whole, and nothing beyond them") 
     std::vector<int16_t> in(300);
     for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int16_t>(i * 37 - 5000);
     std::vector<double> out(301, 0.5);
-    cast_exactly(ScalarType::Double, out.data(), ScalarType::Short, in.data(), count,
-                 CastMode::Checked);
+    cast_elements(ScalarType::Double, out.data(), ScalarType::Short, in.data(), count,
+                  CastMode::Checked);
     for (size_t i = 0; i < out.size(); ++i) {
       const double expected = static_cast<int64_t>(i) < count ? static_cast<double>(in[i]) : 0.5;
       if (out[i] != expected) ++wrong;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bits of floating numbers, and what they say of them. With -ffast-math compilers assume that
-// there are no infinities and NaNs, and leave out comparisons that would find them.
+// there are no infinities and NaNs, and leave out comparisons that would find them. All are inlined:
+// kernels for several instruction sets share them.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +12,34 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline uint32_t float_bits(float value) noexcept {
+TENON_ALWAYS_INLINE uint32_t float_bits(float value) noexcept {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
-inline float float_from_bits(uint32_t bits) noexcept {
+TENON_ALWAYS_INLINE float float_from_bits(uint32_t bits) noexcept {
   float value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-inline uint64_t double_bits(double value) noexcept {
+TENON_ALWAYS_INLINE uint64_t double_bits(double value) noexcept {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+TENON_ALWAYS_INLINE double double_from_bits(uint64_t bits) noexcept {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
 inline constexpr uint64_t kDoubleInfinity = uint64_t{0x7ff} << 52;
-inline bool is_finite(double value) noexcept {
+TENON_ALWAYS_INLINE bool is_finite(double value) noexcept {
   return (double_bits(value) & kDoubleInfinity) != kDoubleInfinity;
 }
-inline bool is_nan(double value) noexcept { return double_bits(value) << 1 > kDoubleInfinity << 1; }
+TENON_ALWAYS_INLINE bool is_nan(double value) noexcept {
+  return double_bits(value) << 1 > kDoubleInfinity << 1;
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -31,19 +31,20 @@ inline float round_to_odd(double value) noexcept {
   return float_from_bits(bits | 1u);
 }
 
-/// The same for an integer that a double may not hold exactly.
+/// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
+template <class I>
+TENON_ALWAYS_INLINE I round_long_to_odd(I value) noexcept {
+  const auto bits = static_cast<uint64_t>(value);
+  const uint64_t above = std::is_signed_v<I> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
+  const uint64_t dropped = bits & 0x7ff;
+  const uint64_t odd = (bits - dropped) | ((dropped + 0x7ff) & 0x800u);
+  const uint64_t mask = uint64_t{0} - ((above | (uint64_t{0} - above)) >> 63);
+  return static_cast<I>((odd & mask) | (bits & ~mask));
+}
 template <class I>
 double round_to_odd_double(I value) noexcept {
-  const bool negative = value < I{0};
-  uint64_t magnitude = static_cast<uint64_t>(value);
-  if (negative) magnitude = uint64_t{0} - magnitude;
-  if (magnitude >> 53 != 0) {
-    // Keep the top bits and fold what is dropped into the last one that stays.
-    const uint64_t low = magnitude & 0x7ff;
-    magnitude = (magnitude & ~uint64_t{0x7ff}) | (low != 0 ? uint64_t{0x800} : uint64_t{0});
-  }
-  const auto result = static_cast<double>(magnitude);
-  return negative ? -result : result;
+  if constexpr (sizeof(I) < sizeof(uint64_t)) return static_cast<double>(value);
+  return static_cast<double>(round_long_to_odd(value));
 }
 
 template <class Storage, int kExponentBits, int kMantissaBits, int kBias, Specials kSpecials>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Converts consecutive elements, the common pairs at the speed of memory. The bits are those of
-// cast_exactly() on every instruction set.
+// Converts consecutive elements between all types.
 //
-// What is exact in float goes through float: a kernel per type and direction serves all pairs.
+// A cast is a chain of steps through float, double or int64_t: a loop for each type and direction,
+// not for each pair of types. Values are rounded once.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 #include "tenon/config.h"
 #include "tenon/kernels/cast.h"
+#include "tenon/kernels/conversions.h"
 #include "tenon/kernels/dispatch.h"
 #include "tenon/kernels/vector.h"
 
@@ -25,111 +26,19 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
          (isIntegralType(type, true) && elementSize(type) <= 2);
 }
 
-/// a > b ? yes : no, for values below 2^31: without a branch, which would keep the loop from being
-/// vectorised, and signed, since x86 compares vectors of signed integers only.
-TENON_ALWAYS_INLINE uint32_t if_greater(uint32_t a, uint32_t b, uint32_t yes,
-                                        uint32_t no) noexcept {
-  const auto mask =
-      uint32_t{0} - static_cast<uint32_t>(static_cast<int32_t>(a) > static_cast<int32_t>(b));
-  return (yes & mask) | (no & ~mask);
+constexpr bool is_float8(ScalarType type) noexcept {
+  return isFloatingType(type) && elementSize(type) == 1;
 }
 
-/// As in C++: between integers, from them to floating types, between float and double.
-template <class T, class F>
-struct Plain {
-  using To = T;
-  using From = F;
-  static TENON_ALWAYS_INLINE T convert(F value) noexcept { return static_cast<T>(value); }
-};
-
-struct HalfToFloat {
-  using To = float;
-  using From = Half;
-  static TENON_ALWAYS_INLINE float convert(Half value) noexcept {
-    const uint32_t magnitude = value.x & 0x7fffu;
-    // A subnormal is an integer times 2^-24, exactly.
-    const float subnormal =
-        static_cast<float>(static_cast<int32_t>(magnitude)) * 5.9604644775390625e-8f;
-    uint32_t bits = (magnitude << 13) + 0x38000000u;
-    bits += if_greater(magnitude, 0x7bffu, 0x38000000u, 0);
-    bits |= if_greater(magnitude, 0x7c00u, 0x400000u, 0);
-    bits = if_greater(0x400u, magnitude, float_bits(subnormal), bits);
-    return float_from_bits(bits | (value.x & 0x8000u) << 16);
+/// The type of a complex element's parts, else the element's.
+constexpr ScalarType part_type_of(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::ComplexHalf: return ScalarType::Half;
+    case ScalarType::ComplexFloat: return ScalarType::Float;
+    case ScalarType::ComplexDouble: return ScalarType::Double;
+    default: return type;
   }
-};
-
-struct FloatToHalf {
-  using To = Half;
-  using From = float;
-  static TENON_ALWAYS_INLINE Half convert(float value) noexcept {
-    const uint32_t bits = float_bits(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    // Adding 0.5, whose last bit is worth the smallest subnormal, rounds to one.
-    const uint32_t subnormal = float_bits(float_from_bits(magnitude) + 0.5f) - 0x3f000000u;
-    uint32_t code = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
-    code = if_greater(0x38800000u, magnitude, subnormal, code);
-    code = if_greater(magnitude, 0x477fefffu, 0x7c00u, code);  // from 65520 on: infinity
-    code = if_greater(magnitude, 0x7f800000u, ((magnitude >> 13) & 0x3ffu) | 0x7e00u, code);
-    return Half(static_cast<uint16_t>(code | (bits >> 16 & 0x8000u)), Half::from_bits());
-  }
-};
-
-struct BFloat16ToFloat {
-  using To = float;
-  using From = BFloat16;
-  static TENON_ALWAYS_INLINE float convert(BFloat16 value) noexcept {
-    const uint32_t bits = static_cast<uint32_t>(value.x) << 16;
-    return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));
-  }
-};
-
-struct FloatToBFloat16 {
-  using To = BFloat16;
-  using From = float;
-  static TENON_ALWAYS_INLINE BFloat16 convert(float value) noexcept {
-    uint32_t bits = float_bits(value);
-    // A NaN becomes quiet and loses what rounding could carry over.
-    bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
-    const uint32_t code = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    return BFloat16(static_cast<uint16_t>(code), BFloat16::from_bits());
-  }
-};
-
-/// Float to integers of up to 16 bits, truncated or rounded, clamped.
-template <class T, bool kRound>
-struct FloatToInteger {
-  using To = T;
-  using From = float;
-  static TENON_ALWAYS_INLINE T convert(float value) noexcept {
-    constexpr auto lowest = static_cast<float>(std::numeric_limits<T>::lowest());
-    constexpr auto highest = static_cast<float>(std::numeric_limits<T>::max());
-    uint32_t bits = float_bits(value);
-    bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
-    // Masks again, and not ?: on floats, which GCC leaves a branch.
-    const auto low = uint32_t{0} - static_cast<uint32_t>(float_from_bits(bits) < lowest);
-    bits = (bits & ~low) | (float_bits(lowest) & low);
-    const auto high = uint32_t{0} - static_cast<uint32_t>(float_from_bits(bits) > highest);
-    bits = (bits & ~high) | (float_bits(highest) & high);
-    value = float_from_bits(bits);
-    if (!kRound) return static_cast<T>(static_cast<int32_t>(value));
-    // The sum's last bit is worth 1: the addition rounds, to nearest even.
-    constexpr float kUnit = 12582912.0f;
-    return static_cast<T>(static_cast<int32_t>(float_bits(value + kUnit) - 0x4b400000u));
-  }
-};
-
-/// Float to float: whatever is beyond `kLargest`, a finite float's bits, gives that.
-template <uint32_t kLargest>
-struct ClampFloat {
-  using To = float;
-  using From = float;
-  static TENON_ALWAYS_INLINE float convert(float value) noexcept {
-    const uint32_t bits = float_bits(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    const uint32_t clamped = if_greater(magnitude, kLargest, kLargest | (bits & 0x80000000u), bits);
-    return float_from_bits(if_greater(magnitude, 0x7f800000u, bits, clamped));
-  }
-};
+}
 
 template <class Conversion>
 struct ConvertKernel {
@@ -137,151 +46,253 @@ struct ConvertKernel {
   using From = typename Conversion::From;
 
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
-                                       int64_t count) noexcept {
+                                       int64_t count, const CastLimits& given) noexcept {
+    const CastLimits limits = given;  // where no element that is written can alias it
     for (int64_t i = 0; i < count; ++i) {
-      store_element<To>(out, i, Conversion::convert(load_element<From>(in, i)));
+      store_element<To>(out, i, Conversion::convert(load_element<From>(in, i), limits));
     }
   }
-  TENON_VECTORIZE static void run(Baseline, void* out, const void* in, int64_t count) noexcept {
-    body(out, in, count);
+  TENON_VECTORIZE static void run(Baseline, void* out, const void* in, int64_t count,
+                                  const CastLimits* limits) noexcept {
+    body(out, in, count, *limits);
   }
 #if TENON_HAS_AVX2
-  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in,
-                                                    int64_t count) noexcept {
-    body(out, in, count);
+  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in, int64_t count,
+                                                    const CastLimits* limits) noexcept {
+    body(out, in, count, *limits);
   }
 #endif
 };
 
 #if TENON_HAS_AVX2
-/// Half and float by the processor's own conversion.
+/// Half and float by the processor's own conversion, the last few elements from a copy.
+TENON_TARGET_AVX2 TENON_ALWAYS_INLINE void eight_halves_to_floats(void* to,
+                                                                  const void* from) noexcept {
+  Vector<short, 16> codes;
+  load(codes, from);
+  const Vector<float, 32> floats = __builtin_ia32_vcvtph2ps256(codes);
+  store(to, floats);
+}
 template <>
 TENON_TARGET_AVX2 inline void ConvertKernel<HalfToFloat>::run(Avx2, void* out, const void* in,
-                                                              int64_t count) noexcept {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    Vector<short, 16> codes;
-    load(codes, static_cast<const char*>(in) + 2 * i);
-    const Vector<float, 32> floats = __builtin_ia32_vcvtph2ps256(codes);
-    store(static_cast<char*>(out) + 4 * i, floats);
-  }
-  body(static_cast<char*>(out) + 4 * i, static_cast<const char*>(in) + 2 * i, count - i);
+                                                              int64_t count,
+                                                              const CastLimits*) noexcept {
+  auto* to = static_cast<char*>(out);
+  const auto* from = static_cast<const char*>(in);
+  for (; count >= 8; count -= 8, to += 32, from += 16) eight_halves_to_floats(to, from);
+  char last[48] = {};
+  std::memcpy(last, from, static_cast<size_t>(2 * count));
+  eight_halves_to_floats(last + 16, last);
+  std::memcpy(to, last + 16, static_cast<size_t>(4 * count));
+}
+TENON_TARGET_AVX2 TENON_ALWAYS_INLINE void eight_floats_to_halves(void* to,
+                                                                  const void* from) noexcept {
+  Vector<float, 32> floats;
+  load(floats, from);
+  const Vector<short, 16> codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
+  store(to, codes);
 }
 template <>
 TENON_TARGET_AVX2 inline void ConvertKernel<FloatToHalf>::run(Avx2, void* out, const void* in,
-                                                              int64_t count) noexcept {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    Vector<float, 32> floats;
-    load(floats, static_cast<const char*>(in) + 4 * i);
-    const Vector<short, 16> codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
-    store(static_cast<char*>(out) + 2 * i, codes);
-  }
-  body(static_cast<char*>(out) + 2 * i, static_cast<const char*>(in) + 4 * i, count - i);
+                                                              int64_t count,
+                                                              const CastLimits*) noexcept {
+  auto* to = static_cast<char*>(out);
+  const auto* from = static_cast<const char*>(in);
+  for (; count >= 8; count -= 8, to += 16, from += 32) eight_floats_to_halves(to, from);
+  char last[48] = {};
+  std::memcpy(last, from, static_cast<size_t>(4 * count));
+  eight_floats_to_halves(last + 32, last);
+  std::memcpy(to, last + 32, static_cast<size_t>(2 * count));
 }
 #endif
 
+using Step = void (*)(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept;
+
+/// What AVX2 makes much faster, and what it does not.
 template <class Conversion>
-void convert(void* out, const void* in, int64_t count) noexcept {
-  dispatch<ConvertKernel<Conversion>>(out, in, count);
+void convert(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
+  dispatch<ConvertKernel<Conversion>>(out, in, count, limits);
+}
+template <class Conversion>
+void convert_plainly(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
+  ConvertKernel<Conversion>::run(Baseline(), out, in, count, limits);
 }
 
-/// One by one: for what the vectors of common processors do not help.
-template <class To, class From>
-void convert_each(void* out, const void* in, int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i) {
-    store_element<To>(out, i, static_cast<To>(load_element<From>(in, i)));
-  }
-}
-
-using Converter = void (*)(void* out, const void* in, int64_t count) noexcept;
-
-/// What converts the type to float, nullptr for one that goes the exact way.
-TENON_LAZY Converter converter_to_float(ScalarType from) noexcept {
+/// nullptr for float itself, and for the Float8 types, whose codes come as uint32_t.
+TENON_LAZY Step step_to_float(ScalarType from) noexcept {
   switch (from) {
-    case ScalarType::Byte: return &convert<Plain<float, uint8_t>>;
-    case ScalarType::Char: return &convert<Plain<float, int8_t>>;
-    case ScalarType::Short: return &convert<Plain<float, int16_t>>;
-    case ScalarType::UInt16: return &convert<Plain<float, uint16_t>>;
-    case ScalarType::Int: return &convert<Plain<float, int32_t>>;
-    case ScalarType::Long: return &convert_each<float, int64_t>;
-    case ScalarType::Bool: return &convert<Plain<float, bool>>;
-    case ScalarType::Double: return &convert<Plain<float, double>>;
+    case ScalarType::Byte: return &convert_plainly<Plain<float, uint8_t>>;
+    case ScalarType::Char: return &convert_plainly<Plain<float, int8_t>>;
+    case ScalarType::Short: return &convert_plainly<Plain<float, int16_t>>;
+    case ScalarType::UInt16: return &convert_plainly<Plain<float, uint16_t>>;
+    case ScalarType::Int: return &convert_plainly<Plain<float, int32_t>>;
+    case ScalarType::UInt32: return &convert_plainly<Plain<float, uint32_t>>;
+    case ScalarType::Long: return &convert_plainly<Plain<float, int64_t>>;
+    case ScalarType::UInt64: return &convert_plainly<Plain<float, uint64_t>>;
+    case ScalarType::Bool: return &convert_plainly<Plain<float, bool>>;
+    case ScalarType::Double: return &convert_plainly<Plain<float, double>>;
     case ScalarType::Half: return &convert<HalfToFloat>;
     case ScalarType::BFloat16: return &convert<BFloat16ToFloat>;
-    case ScalarType::Float8_e5m2: return &convert_each<float, Float8_e5m2>;
-    case ScalarType::Float8_e4m3fn: return &convert_each<float, Float8_e4m3fn>;
-    case ScalarType::Float8_e5m2fnuz: return &convert_each<float, Float8_e5m2fnuz>;
-    case ScalarType::Float8_e4m3fnuz: return &convert_each<float, Float8_e4m3fnuz>;
+    default: return nullptr;
+  }
+}
+TENON_LAZY Step step_to_double(ScalarType from) noexcept {
+  switch (from) {
+    case ScalarType::Int: return &convert_plainly<Plain<double, int32_t>>;
+    case ScalarType::UInt32: return &convert_plainly<Plain<double, uint32_t>>;
+    case ScalarType::Long: return &convert_plainly<Plain<double, int64_t>>;
+    case ScalarType::UInt64: return &convert_plainly<Plain<double, uint64_t>>;
+    default: return &convert_plainly<Plain<double, float>>;
+  }
+}
+/// nullptr for integers of 64 bits themselves.
+TENON_LAZY Step step_to_long(ScalarType from) noexcept {
+  switch (from) {
+    case ScalarType::Bool: return &convert_plainly<Plain<int64_t, bool>>;
+    case ScalarType::Byte: return &convert_plainly<Plain<int64_t, uint8_t>>;
+    case ScalarType::Char: return &convert_plainly<Plain<int64_t, int8_t>>;
+    case ScalarType::Short: return &convert_plainly<Plain<int64_t, int16_t>>;
+    case ScalarType::UInt16: return &convert_plainly<Plain<int64_t, uint16_t>>;
+    case ScalarType::Int: return &convert_plainly<Plain<int64_t, int32_t>>;
+    case ScalarType::UInt32: return &convert_plainly<Plain<int64_t, uint32_t>>;
     default: return nullptr;
   }
 }
 
-template <class T>
-Converter float_to_integer(CastMode mode) noexcept {
-  return mode == CastMode::Saturate ? &convert<FloatToInteger<T, true>>
-                                    : &convert<FloatToInteger<T, false>>;
+TENON_LAZY Step step_to_bool(ScalarType from) noexcept {
+  switch (elementSize(from)) {
+    case 1: return &convert_plainly<IsNonzero<uint8_t>>;
+    case 2: return &convert_plainly<IsNonzero<uint16_t>>;
+    case 4: return &convert_plainly<IsNonzero<uint32_t>>;
+    case 8: return &convert_plainly<IsNonzero<uint64_t>>;
+    default: return &convert_plainly<IsPairNonzero>;
+  }
 }
-
-/// What converts float to the type, nullptr for one that goes the exact way.
-TENON_LAZY Converter converter_from_float(ScalarType to, CastMode mode) noexcept {
-  switch (to) {
-    case ScalarType::Half: return &convert<FloatToHalf>;
-    case ScalarType::BFloat16: return &convert<FloatToBFloat16>;
-    case ScalarType::Double: return &convert<Plain<double, float>>;
-    case ScalarType::Byte: return float_to_integer<uint8_t>(mode);
-    case ScalarType::Char: return float_to_integer<int8_t>(mode);
-    case ScalarType::Short: return float_to_integer<int16_t>(mode);
-    case ScalarType::Float8_e5m2: return &convert_each<Float8_e5m2, float>;
-    case ScalarType::Float8_e4m3fn: return &convert_each<Float8_e4m3fn, float>;
-    case ScalarType::Float8_e5m2fnuz: return &convert_each<Float8_e5m2fnuz, float>;
-    case ScalarType::Float8_e4m3fnuz: return &convert_each<Float8_e4m3fnuz, float>;
-    default: return nullptr;
+TENON_LAZY Step step_take_real(ScalarType from) noexcept {
+  switch (elementSize(from)) {
+    case 4: return &convert_plainly<TakeReal<uint16_t, uint32_t>>;
+    case 8: return &convert_plainly<TakeReal<uint32_t, uint64_t>>;
+    default: return &convert_plainly<TakeReal<uint64_t, DoubleParts>>;
+  }
+}
+TENON_LAZY Step step_add_imaginary(ScalarType to) noexcept {
+  switch (elementSize(to)) {
+    case 4: return &convert_plainly<AddImaginary<uint16_t, uint32_t>>;
+    case 8: return &convert_plainly<AddImaginary<uint32_t, uint64_t>>;
+    default: return &convert_plainly<AddImaginary<uint64_t, DoubleParts>>;
   }
 }
 
-/// Converts through float; false when that is not exact or not faster.
-TENON_LAZY bool convert_by_float(ScalarType to, void* out, ScalarType from, const void* in,
-                                 int64_t count, CastMode mode) noexcept {
+/// Those that the steps between the types ask for.
+TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode) noexcept {
+  CastLimits limits{};
+  limits.rounding = mode == CastMode::Saturate;
+  limits.largest = std::numeric_limits<double>::infinity();
+  if (isIntegralType(to, false) || limits.rounding) {
+    visit(
+        to,
+        [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          if constexpr (std::is_integral_v<T>) {
+            if constexpr (std::is_signed_v<T>) {
+              limits.lowest = int64_t{std::numeric_limits<T>::lowest()};
+            }
+            limits.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
+          } else if constexpr (!IsComplexLike<T>::value) {
+            limits.largest = static_cast<double>(std::numeric_limits<T>::max());
+          }
+        },
+        [] {});
+    limits.lowest_number = static_cast<double>(limits.lowest);
+    limits.highest_number = static_cast<double>(limits.highest);
+  }
+  if (is_float8(from)) limits.in = float8_limits(from);
+  if (is_float8(to)) limits.out = float8_limits(to);
+  if (to == ScalarType::Bool) {
+    limits.nonzero = UINT64_MAX;
+    // Zeros have signs, but for the formats in which the sign alone is NaN.
+    if (!isIntegralType(from, true) && !(is_float8(from) && limits.in.signed_zero == 0)) {
+      const size_t bits = 8 * elementSize(part_type_of(from));
+      for (size_t i = bits - 1; i < 64; i += bits) limits.nonzero -= uint64_t{1} << i;
+    }
+  }
+  return limits;
+}
+
+/// The steps of a cast, one after another.
+struct CastSteps {
+  Step steps[6];
+  int count = 0;
+
+  void add(Step step) noexcept {
+    if (step != nullptr) steps[count++] = step;
+  }
+  /// From integers of `size` bytes to shorter ones; they wrap.
+  TENON_LAZY void add_wrapping(size_t size, ScalarType to) noexcept {
+    const size_t to_size = elementSize(to);
+    if (size == 8 && to_size < 8) add(&convert_plainly<Plain<uint32_t, uint64_t>>);
+    if (to_size == 2) add(&convert_plainly<Plain<uint16_t, uint32_t>>);
+    if (to_size == 1) add(&convert_plainly<Plain<uint8_t, uint32_t>>);
+  }
+  TENON_LAZY void add_to_float(ScalarType from) noexcept {
+    if (!is_float8(from)) return add(step_to_float(from));
+    add(&convert_plainly<Plain<uint32_t, uint8_t>>);
+    add(&convert<Float8ToFloat>);
+  }
+  TENON_LAZY void add_from_float(ScalarType to) noexcept {
+    if (to == ScalarType::Half) add(&convert<FloatToHalf>);
+    if (to == ScalarType::BFloat16) add(&convert<FloatToBFloat16>);
+    if (!is_float8(to)) return;
+    add(&convert<FloatToFloat8>);
+    add_wrapping(4, to);
+  }
+};
+
+/// The steps between real types; equal ones are the parts of complex types.
+TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
+                          CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
-  if (to == ScalarType::Float && !saturate) {
-    const Converter load_floats = converter_to_float(from);
-    if (load_floats == nullptr) return false;
-    load_floats(out, in, count);
-    return true;
+  const bool to_integer = isIntegralType(to, false);
+  const bool to_small_integer = to_integer && elementSize(to) <= 2;
+  const bool to_wide = to == ScalarType::Double || (to_integer && !to_small_integer);
+  const bool from_float = is_exact_in_float(from);
+  if (to_integer && isIntegralType(from, true) && !(saturate && to_small_integer && from_float)) {
+    steps.add(step_to_long(from));
+    if (saturate) {
+      steps.add(from == ScalarType::UInt64 ? &convert_plainly<ClampLong<uint64_t>>
+                                           : &convert_plainly<ClampLong<int64_t>>);
+    }
+    return steps.add_wrapping(8, to);
   }
-  // Integers wrap into integers, which they do not by way of float. Clamping is to a double's
-  // precision the exact way's, and there are only two formats for which it is worth a kernel.
-  if (!is_exact_in_float(from) ||
-      (isIntegralType(to, false) && !saturate && isIntegralType(from, true)))
-    return false;
-  Converter clamp = nullptr;
-  if (saturate && !isIntegralType(to, false)) {
-    if (to == ScalarType::Half) clamp = &convert<ClampFloat<0x477fe000u>>;
-    if (to == ScalarType::BFloat16) clamp = &convert<ClampFloat<0x7f7f0000u>>;
-    if (clamp == nullptr) return false;
+  if (from_float || (to == ScalarType::Float && !(saturate && from == ScalarType::Double))) {
+    steps.add_to_float(from);
+    if (to_small_integer) {
+      steps.add(saturate ? &convert<FloatToInt<true>> : &convert<FloatToInt<false>>);
+      return steps.add_wrapping(4, to);
+    }
+    if (!to_wide) {
+      if (from_float && (saturate || to == from)) steps.add(&convert<ClampFloat>);
+      return steps.add_from_float(to);
+    }
+    steps.add(step_to_double(ScalarType::Float));
+  } else if (from != ScalarType::Double) {
+    if (!to_wide && from == ScalarType::Long) steps.add(&convert<LongToOddLong<int64_t>>);
+    if (!to_wide && from == ScalarType::UInt64) steps.add(&convert<LongToOddLong<uint64_t>>);
+    steps.add(step_to_double(from));
   }
-  const Converter load_floats = from == ScalarType::Float ? nullptr : converter_to_float(from);
-  const Converter store_floats = converter_from_float(to, mode);
-  if (store_floats == nullptr) return false;
-  if (load_floats == nullptr && clamp == nullptr) {
-    store_floats(out, in, count);
-    return true;
+  if (to_integer && (elementSize(to) == 8 || to == ScalarType::UInt32)) {
+    steps.add(&convert_plainly<DoubleToLong>);
+    return steps.add_wrapping(8, to);
   }
-  constexpr int64_t kChunk = 512;
-  alignas(64) float floats[kChunk];
-  alignas(64) float clamped[kChunk];  // a kernel's memories do not overlap
-  const auto out_size = static_cast<int64_t>(elementSize(to));
-  const auto in_size = static_cast<int64_t>(elementSize(from));
-  for (int64_t i = 0; i < count; i += kChunk) {
-    const int64_t n = count - i < kChunk ? count - i : kChunk;
-    const void* taken = static_cast<const unsigned char*>(in) + i * in_size;
-    if (load_floats != nullptr) load_floats(floats, taken, n);
-    if (clamp != nullptr) clamp(clamped, load_floats != nullptr ? floats : taken, n);
-    store_floats(static_cast<unsigned char*>(out) + i * out_size,
-                 clamp != nullptr ? clamped : floats, n);
+  if (to_integer) {
+    steps.add(saturate ? &convert<DoubleToInt<true>> : &convert<DoubleToInt<false>>);
+    return steps.add_wrapping(4, to);
   }
-  return true;
+  if (saturate) steps.add(&convert<ClampDouble>);
+  if (to == ScalarType::Double) return;
+  steps.add(to == ScalarType::Float ? step_to_float(ScalarType::Double)
+                                    : &convert<DoubleToOddFloat>);
+  steps.add_from_float(to);
 }
 
 /// Converts `count` consecutive elements of host memory, which need no alignment. With
@@ -293,8 +304,39 @@ TENON_LAZY_KERNEL void cast_elements(ScalarType to, void* out, ScalarType from, 
     std::memcpy(out, in, static_cast<size_t>(count) * elementSize(to));
     return;
   }
-  if (convert_by_float(to, out, from, in, count, mode)) return;
-  cast_exactly(to, out, from, in, count, mode);
+  if (isComplexType(to) && isComplexType(from)) {
+    to = part_type_of(to);
+    from = part_type_of(from);
+    count *= 2;
+  }
+  const auto out_size = static_cast<int64_t>(elementSize(to));
+  const auto in_size = static_cast<int64_t>(elementSize(from));
+  CastSteps steps;
+  if (to == ScalarType::Bool) {
+    steps.add(step_to_bool(from));
+  } else {
+    if (isComplexType(from)) steps.add(step_take_real(from));
+    add_steps(steps, part_type_of(to), part_type_of(from), mode);
+    if (isComplexType(to)) steps.add(step_add_imaginary(to));
+  }
+  if (steps.count == 0) {  // between Long and UInt64
+    std::memcpy(out, in, static_cast<size_t>(count * out_size));
+    return;
+  }
+  const CastLimits limits = cast_limits(part_type_of(to), from, mode);
+  constexpr int64_t kChunk = 256;
+  alignas(64) unsigned char between[2][kChunk * 8];
+  const int64_t chunk = steps.count == 1 ? count : kChunk;
+  for (int64_t i = 0; i < count; i += chunk) {
+    const int64_t n = count - i < chunk ? count - i : chunk;
+    const void* taken = static_cast<const unsigned char*>(in) + i * in_size;
+    for (int k = 0; k + 1 < steps.count; ++k) {
+      steps.steps[k](between[k % 2], taken, n, &limits);
+      taken = between[k % 2];
+    }
+    steps.steps[steps.count - 1](static_cast<unsigned char*>(out) + i * out_size, taken, n,
+                                 &limits);
+  }
 }
 
 }  // namespace detail

@@ -23,8 +23,6 @@ namespace detail {
 TENON_DETAIL_INSTANCE void load_exact<void>(ScalarType, const void*, int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarType,
                                              const void*) noexcept;
-TENON_DETAIL_INSTANCE void cast_exactly<void>(ScalarType, void*, ScalarType, const void*, int64_t,
-                                              CastMode) noexcept;
 TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, const void*, int64_t,
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;

@@ -180,7 +180,9 @@ struct RoundDownKernel {
       const uint32_t bits = float_bits(value);
       const uint32_t negative = uint32_t{0} - (bits >> 31);
       const uint32_t whole = (bits + (negative & dropped)) & ~dropped;
-      float steps = (value + aligned) - aligned;
+      // The sum's last bit is worth a step. The difference as integers, which -ffast-math keeps.
+      const auto nearest = static_cast<int32_t>(float_bits(value + aligned) - float_bits(aligned));
+      float steps = static_cast<float>(nearest) * step;
       const uint32_t above = uint32_t{0} - (float_bits(value - steps) >> 31);
       steps -= float_from_bits(above & float_bits(step));
       const uint32_t tiny =

@@ -137,15 +137,6 @@ TENON_LAZY Limits limits_of(ScalarType type) noexcept {
   return limits;
 }
 
-constexpr ScalarType part_type_of(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::ComplexHalf: return ScalarType::Half;
-    case ScalarType::ComplexFloat: return ScalarType::Float;
-    case ScalarType::ComplexDouble: return ScalarType::Double;
-    default: return type;
-  }
-}
-
 TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
     return fail(Error::InvalidType, {"the type is ", type});

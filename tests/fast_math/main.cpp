@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Prints a hash of what each cast gives, NaN, infinities and the edges of all types among it, and of
+// random numbers. Built with and without -ffast-math, it prints the same.
+//
+// Not among them: floats and doubles below the normal ones, which the processor takes for 0 in
+// programs linked with -ffast-math, and what docs/random.md names.
+#include <cinttypes>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tenon/tenon.h"
+
+using namespace tenon;
+
+namespace {
+
+constexpr ScalarType kTypes[] = {
+#define TENON_TESTS_NAME(cpp_type, name) ScalarType::name,
+    TENON_FORALL_SCALAR_TYPES(TENON_TESTS_NAME)
+#undef TENON_TESTS_NAME
+};
+
+/// FNV-1a.
+uint64_t hash(const std::vector<unsigned char>& bytes) {
+  uint64_t result = 0xcbf29ce484222325u;
+  for (unsigned char byte : bytes) result = (result ^ byte) * 0x100000001b3u;
+  return result;
+}
+
+double from_bits(uint64_t bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// NaN, infinity, integers' limits, ties and their neighbours.
+std::vector<double> hard_values() {
+  std::vector<double> values = {from_bits(0x7ff8000000000000u), from_bits(0x7ff4000000000000u),
+                                from_bits(0x7fffffffffffffffu), from_bits(0x7ff0000000000000u)};
+  for (double value :
+       {0.0, 0.25, 0.5, 0.75, 1.5, 2.5, 3.5, 100.49, 1e10, 1e20, 1e38, 1e39, 1e300}) {
+    values.push_back(value);
+  }
+  for (int bits : {7, 8, 11, 15, 16, 24, 31, 32, 51, 52, 53, 63, 64}) {
+    const double power = std::ldexp(1.0, bits);
+    for (double delta : {-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5}) values.push_back(power + delta);
+  }
+  for (double value : {240.0, 448.0, 57344.0, 65504.0, 65520.0, 1.0 + 0x1p-8 + 0x1p-40}) {
+    for (double factor : {0.999, 1.0, 1.001, 1.04, 1.07}) values.push_back(value * factor);
+  }
+  for (int bits = 2; bits < 26; ++bits) values.push_back(std::ldexp(1.37, -bits));
+  const size_t positive = values.size();
+  for (size_t i = 0; i < positive; ++i) {
+    uint64_t code;
+    std::memcpy(&code, &values[i], sizeof code);
+    values.push_back(from_bits(code | uint64_t{1} << 63));
+  }
+  return values;
+}
+
+void print_casts() {
+  const std::vector<double> values = hard_values();
+  const auto count = static_cast<int64_t>(values.size());
+  for (ScalarType from : kTypes) {
+    std::vector<unsigned char> in(values.size() * elementSize(from));
+    detail::cast_elements(from, in.data(), ScalarType::Double, values.data(), count,
+                          CastMode::Truncate);
+    for (ScalarType to : kTypes) {
+      for (CastMode mode : {CastMode::Truncate, CastMode::Saturate}) {
+        std::vector<unsigned char> out(values.size() * elementSize(to));
+        detail::cast_elements(to, out.data(), from, in.data(), count, mode);
+        std::printf("%s to %s, %s: %016" PRIx64 "\n", toString(from), toString(to), toString(mode),
+                    hash(out));
+      }
+    }
+  }
+}
+
+void print_tensor(const char* what, const TensorPtr& tensor) {
+  const auto* data = static_cast<const unsigned char*>(tensor->const_data_ptr());
+  std::printf("%s of %s: %016" PRIx64 "\n", what, toString(tensor->scalar_type()),
+              hash(std::vector<unsigned char>(data, data + tensor->nbytes())));
+}
+
+void print_random() {
+  for (ScalarType type : kTypes) {
+    Generator generator(7);
+    print_tensor("rand", rand({2000}, generator, type));
+    print_tensor("randint", randint(0, 2, {2000}, generator, type));
+  }
+  Generator generator(7);
+  print_tensor("randint", randint(-5, int64_t{1} << 40, {2000}, generator, ScalarType::Long));
+}
+
+}  // namespace
+
+int main() {
+  for (int level = 0; level <= static_cast<int>(detail::detect_isa()); ++level) {
+    detail::isa() = static_cast<detail::Isa>(level);
+    std::printf("instruction set %d\n", level);
+    print_casts();
+    print_random();
+  }
+}
