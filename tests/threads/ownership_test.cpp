@@ -11,7 +11,7 @@
 #include "support/catch.h"
 #include "tenon/core/atomic.h"
 #include "tenon/module/evalue.h"
-#include "tenon/module/made_outputs.h"
+#include "tenon/module/outputs.h"
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
@@ -186,13 +186,13 @@ TEST_CASE("EValue: threads copy and drop a list; its tensor is released once, af
   }
 }
 
-TEST_CASE("MadeOutputs: an output that another thread has read and dropped is written again") {
-  tenon::detail::MadeOutputs outputs(nullptr, nullptr);
-  REQUIRE(outputs.resize(1) == Error::Ok);
+TEST_CASE("Outputs: one that another thread has read and dropped is written again") {
+  tenon::Outputs outputs;
+  REQUIRE(outputs.begin({}, 1) == Error::Ok);
   tenon::TensorSpec spec{{-1}, ScalarType::Int};
   spec.max_sizes.push_back(4);
-  Tensor output;
-  REQUIRE(outputs.provide(0, spec, output) == Error::Ok);
+  REQUIRE(outputs.make(0, spec) == Error::Ok);
+  Tensor output = std::exchange(outputs.values()[0], {}).toTensor();
   auto* const memory = output.mutable_data_ptr<int32_t>();
   std::fill_n(memory, 4, 1);
   int32_t seen = 0;
@@ -203,8 +203,8 @@ TEST_CASE("MadeOutputs: an output that another thread has read and dropped is wr
     is_dropped.store(true, std::memory_order_relaxed);
   });
   while (!is_dropped.load(std::memory_order_relaxed)) std::this_thread::yield();
-  output = Tensor();
-  REQUIRE(outputs.provide(0, spec, output) == Error::Ok);
+  REQUIRE(outputs.make(0, spec) == Error::Ok);
+  output = outputs.values()[0].toTensor();
   CHECK(output.const_data_ptr() == memory);
   std::fill_n(memory, 4, 2);
   reader.join();
