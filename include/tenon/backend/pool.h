@@ -82,9 +82,8 @@ struct PoolStatistics {
 /// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
 /// it keeps.
 /// Errors: an allocation that the backend refuses twice is OutOfMemory, with the backend's text.
-/// Threads: any, as far as the backend allows it, which is called by whichever thread needs memory,
-/// without the pool's lock; in front of one for one thread, such as an ArenaBackend, the pool is for
-/// one thread, too.
+/// Threads: those that the backend allows: it is called by whichever thread needs memory, without
+/// the pool's lock. A pool in front of an ArenaBackend is for one thread, as the arena is.
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:

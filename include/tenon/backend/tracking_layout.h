@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where each block of a timeline lies in a picture, and the line of all bytes. In nanoseconds and bytes.
+// Where each block of a timeline lies in a picture, and the line of all bytes. In nanoseconds and
+// bytes.
 #pragma once
 
 #include <algorithm>

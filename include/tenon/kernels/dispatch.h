@@ -46,8 +46,8 @@ inline Isa detect_isa() noexcept {
   return Isa::Baseline;
 }
 
-/// The best set that the processor has and TENON_ISA in the environment allows: "baseline", "avx2" or
-/// "avx512"; any other value allows all.
+/// The best set that the processor has and TENON_ISA in the environment allows: "baseline", "avx2"
+/// or "avx512"; any other value allows all.
 inline Isa choose_isa() noexcept {
   const Isa best = detect_isa();
 #if TENON_HAS_AVX2

@@ -130,7 +130,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Has `kept` be a tensor that nobody else has: the same one again where that will do.
+/// Makes `kept` a tensor that nobody else has: the same one again where that will do.
 TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
                        ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
   if (is_unshared(kept)) {
@@ -159,9 +159,9 @@ TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, co
 
 }  // namespace detail
 
-/// The outputs of a run, as many as the module says or, where it does not know, as the runtime
-/// makes them. Once the runtime is done, they are copied to the tensors that were set, as if all
-/// at once: one that would be written over before is copied aside first.
+/// The outputs of a run: as many as the module says or, where it does not know, as the runtime
+/// makes. Once the runtime is done, they are copied to the tensors that were set, as if all at
+/// once: one that an earlier copy would overwrite is copied aside first.
 ///
 /// Ownership: shares tensors. What it makes itself is in the module's memory, and is used again in
 /// the next run unless somebody still has it.
@@ -202,8 +202,8 @@ class Outputs {
     }
     return &values_[i].toTensor();
   }
-  /// Makes `value` output i. Where a tensor was set and this is another one, it is copied there when
-  /// the runtime is done.
+  /// Makes `value` output i. Where a tensor was set and this is another one, it is copied there
+  /// when the runtime is done.
   /// Errors: OutOfBounds. The run fails with InvalidType (no tensor where one was set, or one of
   /// another dtype), and with those of resize_tensor() and copy_() for that copy.
   Error put(size_t i, EValue value) noexcept {
@@ -241,7 +241,7 @@ class Outputs {
   }
 
   /// Makes output i a tensor to be written to, by its spec: as large as it may be, in that dim
-  /// order, row-major for `{}`; DYNAMIC_BOUND where sizes may vary, else STATIC. Makes it None where
+  /// order, row-major for `{}`; DYNAMIC_BOUND where sizes may vary, else STATIC. Makes it None if
   /// the spec does not say enough, or asks for another device than the memory's.
   /// Errors: OutOfMemory, InvalidArgument (sizes that overflow).
   template <class = void>  // compiled where it is used, as copy_() is
@@ -271,7 +271,7 @@ class Outputs {
     const Error error = values_[i].isTensor() ? save_tensor(i) : save_list(i);
     return TENON_UNLIKELY(error != Error::Ok) ? detail::blame_value("output", i, "", error) : error;
   }
-  /// Has the tensors that were set be the outputs.
+  /// Copies outputs to the tensors that were set for them, which become the outputs.
   template <class = void>
   Error deliver() {
     for (size_t i = 0; i < values_.size(); ++i) {
