@@ -152,11 +152,11 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {
     TENON_TRY(options.check_names({"max_cached_bytes"}));
-    int64_t limit = INT64_MAX;
+    int64_t limit = -1;
+    TENON_TRY(options.read("max_cached_bytes", 0, limit));
+    if (limit < 0) return Error::Ok;
     {
       const Guard guard(mutex_);
-      limit = max_cached_bytes_;
-      TENON_TRY(options.read("max_cached_bytes", 0, limit));
       max_cached_bytes_ = limit;
     }
     trim_to(limit);
