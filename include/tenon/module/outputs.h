@@ -82,8 +82,11 @@ inline bool is_delivered(const Tensor& from, const Tensor& to) noexcept {
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
-inline Error check_delivery(const Tensor& from, const Tensor& to) noexcept {
-  const TensorArg source(from);
+inline Error check_delivery(const EValue& from, const Tensor& to) noexcept {
+  if (TENON_UNLIKELY(!from.isTensor())) {
+    return fail(Error::InvalidType, {"it is ", from, ", and a tensor was set for it"});
+  }
+  const TensorArg source(from.toTensor());
   TENON_TRY(check_defined(source, "the output"));
   const TensorArg target(to);
   TENON_TRY(check_defined(target, "the tensor that was set for it"));
@@ -96,7 +99,6 @@ inline Error check_delivery(const Tensor& from, const Tensor& to) noexcept {
 
 /// Copies an output to the tensor that was set for it, which takes its shape.
 TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
-  TENON_TRY(check_delivery(from, to));
   const TensorArg source(from);
   if (ArrayRef<int64_t>(fields(source).layout.sizes) !=
       ArrayRef<int64_t>(fields(TensorArg(to)).layout.sizes)) {
@@ -259,44 +261,38 @@ class Outputs {
     const Error error =
         detail::renew(made_[i], memory_, wanted.type, sizes, dim_order,
                       dynamic ? TensorShapeDynamism::DYNAMIC_BOUND : TensorShapeDynamism::STATIC);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return detail::blame_value("output", i, spec.name(), error);
-    }
+    TENON_TRY(blamed(i, error, spec.name()));
     values_[i] = made_[i];
     return Error::Ok;
   }
   /// Makes output i, a tensor or a list of tensors, a copy of itself.
   template <class = void>
   Error save(size_t i) {
-    const Error error = values_[i].isTensor() ? save_tensor(i) : save_list(i);
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame_value("output", i, "", error) : error;
+    return blamed(i, values_[i].isTensor() ? save_tensor(i) : save_list(i));
   }
   /// Copies outputs to the tensors that were set for them, which become the outputs.
   template <class = void>
   Error deliver() {
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (!is_pending(i)) continue;
-      const Error error = values_[i].isTensor()
-                              ? detail::check_delivery(values_[i].toTensor(), set_[i])
-                              : detail::fail(Error::InvalidType, {"it is ", values_[i],
-                                                                  ", and a tensor was set for it"});
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame_value("output", i, "", error);
+      if (is_pending(i)) TENON_TRY(blamed(i, detail::check_delivery(values_[i], set_[i])));
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (is_written_over(i)) TENON_TRY(save(i));
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
-      if (is_pending(i)) {
-        const Error error = detail::deliver(values_[i].toTensor(), set_[i]);
-        if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame_value("output", i, "", error);
-      }
+      if (is_pending(i)) TENON_TRY(blamed(i, detail::deliver(values_[i].toTensor(), set_[i])));
       values_[i] = set_[i];
     }
     return Error::Ok;
   }
 
  private:
+  static Error blamed(size_t i, Error error, const char* name = "") noexcept {
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame_value("output", i, name, error)
+                                              : error;
+  }
+  /// Whether output i is still to be copied to the tensor that was set for it.
   bool is_pending(size_t i) const noexcept {
     return is_set(i) &&
            !(values_[i].isTensor() && detail::is_delivered(values_[i].toTensor(), set_[i]));
