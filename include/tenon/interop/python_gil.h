@@ -122,8 +122,8 @@ inline bool has_gil() noexcept {
 #endif
 }
 
-/// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which aborts
-/// the process: so none may be waiting for it when the end begins.
+/// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
+/// aborts the process: so none may be waiting for it when the end begins.
 struct GilGate {
   std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
   std::atomic<bool> is_open{false};
