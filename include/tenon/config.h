@@ -39,8 +39,8 @@
 #endif
 
 // The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
-// version; before 1.0 the minor one too), library modes, and code built with and without exceptions,
-// whose functions differ.
+// version; before 1.0 the minor one too), library modes, and code built with and without
+// exceptions, whose functions differ.
 #if TENON_HAS_EXCEPTIONS
 #define TENON_EXCEPTIONS_NAME
 #else
@@ -139,14 +139,14 @@
 // compiled in one file.
 #define TENON_LAZY_KERNEL template <class = void>
 
-// Identity in a process of several shared libraries. A library that hides its symbols has its own copy
-// of every function, constant and static variable here. Hence:
-// - What has to be one object is a static variable of a TENON_EXPORT function: the registry, the host's
-//   backend, the default backend and generator, error texts, the failure handler. (Clang makes one for
-//   each library that is opened with RTLD_LOCAL; GCC one in all.)
+// Identity in a process of several shared libraries. A library that hides its symbols has its own
+// copy of every function, constant and static variable here. Hence:
+// - What has to be one object is a static variable of a TENON_EXPORT function: the registry, the
+//   host's backend, the default backend and generator, error texts, the failure handler. (With GCC
+//   there is one; with Clang each library that is opened with RTLD_LOCAL has its own.)
 // - Types are told apart by a value or a name, never by the address of a constant or a function.
-// - Everything else may be there several times. tests/structure/check_headers.py lists which static
-//   variables are.
+// - Of everything else there may be several. tests/structure/check_headers.py lists these static
+//   variables.
 #define TENON_EXPORT __attribute__((visibility("default")))
 
 // The system's random bits, by the one function that Linux, macOS and the BSDs have for it.

@@ -14,23 +14,21 @@
 
 namespace tests {
 
-/// What the clock of trackers made with sources() says.
+/// What the clock of trackers made with clock() says.
 inline uint64_t& nanoseconds() {
   static uint64_t now = 0;
   return now;
 }
 /// Sets the clock to 1 s.
-inline tenon::detail::TrackingSources sources() {
+inline tenon::detail::TrackingClock clock() {
   nanoseconds() = 1'000'000'000;
-  tenon::detail::TrackingSources sources;
-  sources.clock = []() noexcept { return nanoseconds(); };
-  return sources;
+  return []() noexcept { return nanoseconds(); };
 }
 
 /// A tracker of host memory, with a clock to set.
 struct TrackedBackend {
   tenon::CpuBackend cpu;
-  tenon::TrackingBackend backend{cpu, sources()};
+  tenon::TrackingBackend backend{cpu, clock()};
 
   /// A tensor of Floats, as a creator makes it.
   void* make(const tenon::Dims& sizes, const char* function = "empty") {

@@ -52,7 +52,7 @@ TEST_CASE("tracking layout: blocks that live together do not overlap, none is hi
   }
   CHECK(layout.top == 117);
   CHECK(layout.peak.bytes == 117);
-  CHECK(layout.peak.tick == 1030);
+  CHECK(layout.peak.time == 1030);
 }
 
 TEST_CASE("tracking layout: the line has a step for each event") {
@@ -66,7 +66,7 @@ TEST_CASE("tracking layout: the line has a step for each event") {
                                 {1050, 14}, {1050, 4},  {1052, 4}};
   REQUIRE(layout.line.size() == 7);
   for (size_t i = 0; i < 7; ++i) {
-    CHECK(static_cast<double>(layout.line[i].tick) == expected[i][0]);
+    CHECK(static_cast<double>(layout.line[i].time) == expected[i][0]);
     CHECK(layout.line[i].bytes == expected[i][1]);
   }
   for (const TrackingLayout::Block& block : layout.blocks) {

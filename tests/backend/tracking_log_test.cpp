@@ -18,7 +18,7 @@ namespace {
 
 /// A log with the tests' clock, and an address for each number.
 struct Log {
-  TrackingLog log{tests::sources()};
+  TrackingLog log{tests::clock()};
 
   static const void* at(uintptr_t number) { return reinterpret_cast<const void*>(64 * number); }
   void add(uintptr_t number, size_t nbytes) { log.add(at(number), nbytes, log.no_site(), {}); }

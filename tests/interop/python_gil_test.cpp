@@ -158,12 +158,12 @@ TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an excep
     PyErr_SetString(PyExc_ValueError, "of the call");
   };
   PyErr_SetString(PyExc_KeyError, "in flight");
-  CHECK(tenon::detail::with_gil(work));
+  tenon::detail::with_gil(work);
   CHECK(PyErr_ExceptionMatches(PyExc_KeyError) != 0);
   PyErr_Clear();
   PyThreadState* const saved = PyEval_SaveThread();
-  CHECK(tenon::detail::with_gil(work));
-  std::thread([&] { CHECK(tenon::detail::with_gil(work)); }).join();
+  tenon::detail::with_gil(work);
+  std::thread([&] { tenon::detail::with_gil(work); }).join();
   PyEval_RestoreThread(saved);
   CHECK(calls == 3);
   CHECK(PyErr_Occurred() == nullptr);
@@ -171,7 +171,7 @@ TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an excep
 
 TEST_CASE("python: with_gil does nothing where there is no interpreter") {
   bool was_called = false;
-  CHECK_FALSE(tenon::detail::with_gil([&] { was_called = true; }));
+  tenon::detail::with_gil([&] { was_called = true; });
   CHECK_FALSE(was_called);
 }
 

@@ -238,8 +238,8 @@ TEST_CASE("bytes: with a shape and a type any container of them is memory of tha
 TEST_CASE("bytes: as many as elements are refused, and the error says how they are cast") {
   CHECK_ERROR(
       Error::InvalidArgument,
-      "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; uint8_t with sizes and a type "
-      "are memory of that type",
+      "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; with sizes and a type, uint8_t "
+      "is memory of that type",
       make_tensor_ptr({2}, std::array<uint8_t, 2>{{1, 2}}, ScalarType::Int));
 }
 

@@ -65,8 +65,8 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   bool deallocated = false;
 };
 
-/// Releases what make_storage() has put into a DataPtr, which is known by it: the same function for
-/// all shared libraries.
+/// The deleter of a DataPtr that make_storage() made, by which that is recognised: one
+/// function for all shared libraries.
 TENON_EXPORT inline c10::DeleterFnPtr& release_deleter() noexcept {
   static c10::DeleterFnPtr function = [](void* deleter) { delete static_cast<Deleter*>(deleter); };
   return function;
@@ -93,7 +93,7 @@ inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
 inline void* const_storage_data(const c10::Storage& storage) {
   return const_cast<void*>(static_cast<const void*>(storage.data()));
 }
-/// The same for writing: what copies on write has copied then. libtorch 1.13 has no such storages, nor
+/// The same for writing, which makes a lazy clone copy. libtorch 1.13 has neither lazy clones nor
 /// the function.
 template <class Storage>
 auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {

@@ -21,7 +21,7 @@ TENON_BEGIN_NAMESPACE
 /// then.
 ///
 /// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
-/// arena; the first bytes keep what they need to know of it.
+/// arena: its first bytes hold what these need to know of the arena.
 /// Units: bytes. Blocks take multiples of detail::kDataAlignment.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there is.
 /// Threads: not synchronised; the arena and all its tensors are used on one thread at a time.

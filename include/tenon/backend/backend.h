@@ -47,7 +47,7 @@ struct BackendState {
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
   int32_t get() const noexcept { return one_thread ? count : users.get(); }
 
-  /// The backend; null once it is gone, or one that it wraps.
+  /// The backend; null once it, or one that it wraps, is gone.
   Backend* find() const noexcept {
     const BackendState* at = this;
     while (at->backend != nullptr && at->inner != nullptr) at = at->inner;
@@ -165,7 +165,7 @@ class TENON_EXPORT Backend {
     if (state_ != nullptr) state_->on_heap = true;
   }
   /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
-  /// long as its tensors and wrappers, or null where there is none, in which case it can make none. With
+  /// long as its tensors and wrappers. If it is null, the backend can make no tensors. With
   /// `one_thread` all its tensors are made, used and dropped on one thread at a time.
   Backend(void* place, bool one_thread) noexcept;
 
@@ -241,7 +241,7 @@ inline void drop_state(BackendState* state) noexcept {
   if (state->remove() == 0 && state->on_heap) std::free(state);
 }
 
-/// Has the state of a wrapper know the backend that it wraps.
+/// Links the state of a wrapper to that of the backend that it wraps.
 inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
   BackendState* const state = BackendAccess::state(wrapper);
   if (state == nullptr) return;

@@ -115,8 +115,7 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
   return Error::Ok;
 }
 
-/// Gives it back. When the backend is gone, or one that it wraps, so is the way to do that: then it
-/// stays allocated.
+/// Gives it back. It stays allocated when the backend, or one that it wraps, is gone.
 inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept {
   Backend* const backend = data == nullptr ? nullptr : state->find();
   if (backend != nullptr) backend->deallocate(data, nbytes);

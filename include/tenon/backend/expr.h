@@ -35,8 +35,8 @@ TENON_BEGIN_NAMESPACE
 /// tensor/expression.h gives the tree, materialize(t, backend) the elements elsewhere. Reading them
 /// evaluates them on the host each time; they are those that the CPU's functions make.
 ///
-/// Its addresses are made up: no memory is behind them, so a tensor of any size takes little, until
-/// its elements are read or its parts are written some 60 times over: then all of them are evaluated.
+/// Its addresses are made up: a tensor of any size takes little memory, except while it is read
+/// and after some 60 writes to its parts, when all of it is evaluated.
 /// Threads: any; it locks. Evaluation happens outside of the lock, unless a tree got too deep.
 /// Source: Nx.Defn.Expr; memory that is a list of writes is tenon's own.
 class TENON_EXPORT ExprBackend final : public Backend {

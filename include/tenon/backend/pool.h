@@ -82,9 +82,8 @@ struct PoolStatistics {
 /// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
 /// it keeps.
 /// Errors: an allocation that the backend refuses twice is OutOfMemory, with the backend's text.
-/// Threads: any, as far as the backend allows it, which is called by whichever thread needs memory,
-/// without the pool's lock; in front of one for one thread, such as an ArenaBackend, the pool is for
-/// one thread, too.
+/// Threads: those that the backend allows: it is called by whichever thread needs memory, without
+/// the pool's lock. A pool in front of an ArenaBackend is for one thread, as the arena is.
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
@@ -153,11 +152,11 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {
     TENON_TRY(options.check_names({"max_cached_bytes"}));
-    int64_t limit = INT64_MAX;
+    int64_t limit = -1;
+    TENON_TRY(options.read("max_cached_bytes", 0, limit));
+    if (limit < 0) return Error::Ok;
     {
       const Guard guard(mutex_);
-      limit = max_cached_bytes_;
-      TENON_TRY(options.read("max_cached_bytes", 0, limit));
       max_cached_bytes_ = limit;
     }
     trim_to(limit);

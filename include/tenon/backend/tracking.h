@@ -66,11 +66,10 @@ struct TagCounts {
 /// Threads: any. The reports copy piece by piece, so that allocations do not wait for them.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
-  explicit TrackingBackend(Backend& inner) noexcept
-      : TrackingBackend(inner, detail::TrackingSources()) {}
-  /// For tests: with a clock of their own.
-  TrackingBackend(Backend& inner, const detail::TrackingSources& sources) noexcept
-      : WrapperBackend(inner), log_(sources) {}
+  /// The clock is for tests.
+  explicit TrackingBackend(Backend& inner,
+                           detail::TrackingClock clock = &detail::steady_nanoseconds) noexcept
+      : WrapperBackend(inner), log_(clock) {}
 
   const char* name() const noexcept override { return "tracking"; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where each block of a timeline lies in a picture, and the line of all bytes. In nanoseconds and bytes.
+// Where each block of a timeline lies in a picture, and the line of all bytes. In nanoseconds and
+// bytes.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct TrackingLayout {
     size_t offset;
   };
   struct Point {
-    uint64_t tick;
+    uint64_t time;
     double bytes;
   };
 
@@ -60,7 +61,7 @@ struct TrackingLayout {
     first = records.front().born;
     uint64_t latest = first;
     for (const TrackingEvent& event : events) {
-      if (event.tick < timeline.end()) latest = event.tick;
+      if (event.time < timeline.end()) latest = event.time;
     }
     // Some room to the right, for those that were allocated last.
     last = latest + (latest != first ? (latest - first) / 40 + 1
@@ -111,26 +112,26 @@ struct TrackingLayout {
   void trace_live_bytes() {
     double live = 0;
     const auto column_of = [this](const TrackingEvent& event) {
-      return (event.tick - first) / ((last - first) / kColumns + 1);
+      return (event.time - first) / ((last - first) / kColumns + 1);
     };
-    for (size_t i = 0; i < events.size() && events[i].tick < timeline.end();) {
-      const uint64_t tick = events[i].tick;
-      line.push_back({tick, live});
-      Point low{tick, live};
-      Point high{tick, live};
+    for (size_t i = 0; i < events.size() && events[i].time < timeline.end();) {
+      const uint64_t time = events[i].time;
+      line.push_back({time, live});
+      Point low{time, live};
+      Point high{time, live};
       const uint64_t column = column_of(events[i]);
       do {
         const TrackingEvent& event = events[i];
         const auto nbytes = static_cast<double>(records[event.record].nbytes);
         live += event.is_birth ? nbytes : -nbytes;
-        if (live > peak.bytes) peak = {event.tick, live};
+        if (live > peak.bytes) peak = {event.time, live};
         low.bytes = std::min(low.bytes, live);
         high.bytes = std::max(high.bytes, live);
         ++i;
-      } while (has_many_events() && i < events.size() && events[i].tick < timeline.end() &&
+      } while (has_many_events() && i < events.size() && events[i].time < timeline.end() &&
                column_of(events[i]) == column);
       if (has_many_events()) line.insert(line.end(), {low, high});
-      line.push_back({tick, live});
+      line.push_back({time, live});
     }
     if (!line.empty()) line.push_back({last, live});
     top = std::max(top, peak.bytes);

@@ -101,14 +101,13 @@ struct TrackingRecord {
   bool knows_tensor() const noexcept { return type != ScalarType::Undefined; }
 };
 
-/// Where a log gets the time; tests have a clock of their own.
-struct TrackingSources {
-  uint64_t (*clock)() noexcept = []() noexcept {
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                     std::chrono::steady_clock::now().time_since_epoch())
-                                     .count());
-  };
-};
+/// Where a log gets the time, in nanoseconds; tests have a clock of their own.
+using TrackingClock = uint64_t (*)() noexcept;
+inline uint64_t steady_nanoseconds() noexcept {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
 
 /// A tag at a moment.
 struct TrackingTagCounts {
@@ -150,9 +149,7 @@ bool unless_out_of_memory(const Function& function) noexcept {
 
 class TrackingLog {
  public:
-  explicit TrackingLog(const TrackingSources& sources) noexcept : clock_(sources.clock) {
-    no_site_.tag = &no_tag_;
-  }
+  explicit TrackingLog(TrackingClock clock) noexcept : clock_(clock) { no_site_.tag = &no_tag_; }
   TrackingLog(const TrackingLog&) = delete;
   TrackingLog& operator=(const TrackingLog&) = delete;
 
@@ -352,7 +349,7 @@ class TrackingLog {
     return last_time_;
   }
 
-  uint64_t (*const clock_)() noexcept;
+  const TrackingClock clock_;
   const uint64_t begin_ = clock_();
   mutable std::mutex mutex_;
   MemoryCounts counts_;
@@ -367,7 +364,7 @@ class TrackingLog {
   TrackingTag no_tag_;
   TrackingSite no_site_;
   std::list<TrackingTag> tags_;  // but for that one, in the order of their first use
-  std::unordered_multimap<size_t, TrackingSite> sites_;  // by a hash of all
+  std::unordered_multimap<size_t, TrackingSite> sites_;  // by a hash of tag and line
 };
 
 }  // namespace detail

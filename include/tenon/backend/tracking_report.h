@@ -194,7 +194,7 @@ inline std::string json_text(const char* text) {
 
 /// An allocation or a deallocation.
 struct TrackingEvent {
-  uint64_t tick;
+  uint64_t time;
   size_t record;
   bool is_birth;
 };
@@ -208,7 +208,7 @@ inline std::vector<TrackingEvent> events_of(const TrackingTimeline& timeline) {
     if (!record.is_alive) events.push_back({record.died, i, false});
   }
   std::sort(events.begin(), events.end(),
-            [](const TrackingEvent& a, const TrackingEvent& b) { return a.tick < b.tick; });
+            [](const TrackingEvent& a, const TrackingEvent& b) { return a.time < b.time; });
   return events;
 }
 
@@ -232,12 +232,12 @@ class ChromeTrace {
     size_t live = 0;
     for (const TrackingEvent& event : events_of(timeline_)) {
       const TrackingRecord& record = timeline_.records[event.record];
-      put_async(event.is_birth ? 'b' : 'e', event.tick, event.record,
+      put_async(event.is_birth ? 'b' : 'e', event.time, event.record,
                 event.is_birth ? record.made_on : record.dropped_on,
                 event.is_birth ? arguments(record) : "{}");
       live = event.is_birth ? live + record.nbytes : live - record.nbytes;
-      if (event.tick < timeline_.end()) {
-        put("C", event.tick, 0,
+      if (event.time < timeline_.end()) {
+        put("C", event.time, 0,
             "\"name\":\"live bytes\",\"args\":{\"bytes\":" + std::to_string(live) + "}");
       }
       flush(size_t{1} << 16);
@@ -263,18 +263,18 @@ class ChromeTrace {
     file_.write(text_);
     text_.clear();
   }
-  void put(const char* phase, uint64_t tick, unsigned thread, const std::string& rest) {
+  void put(const char* phase, uint64_t time, unsigned thread, const std::string& rest) {
     text_ += ",\n{\"ph\":\"";
     text_ += phase;
     text_ += "\",\"pid\":1,\"tid\":" + std::to_string(thread) + ",\"ts\":" +
-             decimal_text(static_cast<double>(tick - timeline_.begin) / 1000, 3, true) + "," +
+             decimal_text(static_cast<double>(time - timeline_.begin) / 1000, 3, true) + "," +
              rest + "}";
   }
-  void put_async(char phase, uint64_t tick, size_t index, unsigned thread,
+  void put_async(char phase, uint64_t time, size_t index, unsigned thread,
                  const std::string& args) {
     const char text[] = {phase, '\0'};
     const std::string tensor = tensor_text(timeline_.records[index]);
-    put(text, tick, thread,
+    put(text, time, thread,
         "\"cat\":\"memory\",\"id\":\"" + std::to_string(index + 1) + "\",\"name\":" +
             json_text(tensor.empty() ? "block" : tensor.c_str()) + ",\"args\":" + args);
   }

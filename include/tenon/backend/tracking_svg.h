@@ -79,13 +79,13 @@ class TrackingPicture {
     });
     return width_of(static_cast<size_t>(count), font);
   }
-  double x_of(uint64_t tick) const noexcept {
-    return kLeft + (kRight - kLeft) * static_cast<double>(tick - layout_.first) / span();
+  double x_of(uint64_t time) const noexcept {
+    return kLeft + (kRight - kLeft) * static_cast<double>(time - layout_.first) / span();
   }
   double y_of(double nbytes) const noexcept { return kBottom - (kBottom - kTop) * nbytes / top_; }
   double span() const noexcept { return static_cast<double>(layout_.last - layout_.first); }
-  std::string time_since_first(uint64_t tick) const {
-    return time_text(static_cast<double>(tick - layout_.first));
+  std::string time_since_first(uint64_t time) const {
+    return time_text(static_cast<double>(time - layout_.first));
   }
   void put(const std::string& element) { svg_ += element + "\n"; }
   void put_text(double x, double y, const char* attributes, const std::string& text) {
@@ -222,7 +222,7 @@ class TrackingPicture {
     std::string path;
     for (const TrackingLayout::Point& point : layout_.line) {
       path +=
-          (path.empty() ? "M" : "L") + number(x_of(point.tick)) + " " + number(y_of(point.bytes));
+          (path.empty() ? "M" : "L") + number(x_of(point.time)) + " " + number(y_of(point.bytes));
     }
     // Referred to twice: in white below, to stand out from the blocks.
     put("<defs><path id=\"live\" d=\"" + path +
@@ -234,10 +234,10 @@ class TrackingPicture {
 
   /// The label is above the plot, where nothing else is.
   void draw_peak() {
-    const double x = x_of(layout_.peak.tick);
+    const double x = x_of(layout_.peak.time);
     const double y = y_of(layout_.peak.bytes);
     const std::string label = "peak " + bytes_text(static_cast<uint64_t>(layout_.peak.bytes)) +
-                              " at " + time_since_first(layout_.peak.tick);
+                              " at " + time_since_first(layout_.peak.time);
     const double width = width_of(label, 12);
     put("<path d=\"M" + number(x) + " " + number(y) + "V" + number(kTop - 12) +
         "\" stroke=\"#b91c1c\" stroke-dasharray=\"3 3\"/>");

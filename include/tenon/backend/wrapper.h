@@ -11,8 +11,8 @@ TENON_BEGIN_NAMESPACE
 
 /// Passes everything on to the backend that it wraps; what it is for, a class derived from it
 /// overrides: name(), and allocate() and deallocate(), which come in pairs.
-/// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure handler
-/// is told; dropping tensors of the wrapper is safe then, but their memory is not released anymore.
+/// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure
+/// handler is told; dropping the wrapper's tensors is safe then, but their memory is not released.
 class TENON_EXPORT WrapperBackend : public Backend {
  public:
   Device device() const noexcept override { return inner_.device(); }

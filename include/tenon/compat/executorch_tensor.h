@@ -202,7 +202,7 @@ TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
 
 // ---- make_tensor_ptr of impls and tensors ----
 
-/// The shared impl of releases before 0.5. An object: it takes no `<T>`, its values have their type.
+/// The shared impl of releases before 0.5. An object, so without `<T>`: the type is the values'.
 inline constexpr tenon::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
 
 template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
@@ -243,8 +243,8 @@ inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type
   return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor(), type);
 }
 
-/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for another
-/// number of dimensions, as ExecuTorch reports it.
+/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for
+/// another number of dimensions, as ExecuTorch reports it.
 [[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
   using tenon::detail::blame;
   using tenon::detail::fail;

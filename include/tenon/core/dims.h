@@ -31,8 +31,8 @@ inline constexpr bool is_number_v =
     !std::is_same_v<I, wchar_t> && !std::is_same_v<I, char16_t> && !std::is_same_v<I, char32_t>;
 
 /// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
-/// from floating values: `{1.0f}` is data, never a shape. What int64_t cannot hold is INT64_MIN, not
-/// the -1 that `n - 3` would wrap to.
+/// from floating values: `{1.0f}` is data, never a shape. A value that int64_t cannot hold, such as
+/// `n - 3` of a size_t 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
 struct AnyInteger {
   template <class I, std::enable_if_t<is_number_v<I>, int> = 0>
   constexpr AnyInteger(I i) noexcept
@@ -115,8 +115,8 @@ class InlineArray {
   const T& operator[](size_t i) const noexcept { return data()[i]; }
   const T& back() const noexcept { return data()[size_ - 1]; }
 
-  /// Ok, InvalidArgument (more than kMaxDims values were given), OutOfBounds (one that T cannot hold)
-  /// or OutOfMemory.
+  /// Ok, InvalidArgument (more than kMaxDims values were given), OutOfBounds (one that T cannot
+  /// hold) or OutOfMemory.
   Error error() const noexcept { return error_; }
 
   void push_back(T value) noexcept {
@@ -186,8 +186,8 @@ class InlineArray {
 /// Sizes or strides: up to 6 inline, one heap block beyond, at most kMaxDims.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
-/// copies the values, so nothing refers to a dead initializer list. Never throws: see error(). A list
-/// with an unsigned value above INT64_MAX is refused by what takes it.
+/// copies the values, so nothing refers to a dead initializer list. Never throws: see error().
+/// Functions refuse a list with an unsigned value above INT64_MAX.
 class Dims : public detail::InlineArray<int64_t, 6> {
  public:
   Dims() noexcept = default;

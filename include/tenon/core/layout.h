@@ -231,10 +231,10 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return dense;
 }
 
-/// Whether two index tuples may share an element. Never false when they do. Exact for up to two
-/// dimensions, and where all others nest around them; beyond, true also for some strides that
-/// happen not to collide, since the exact question is NP-hard. The extent has been checked, so its
-/// length fits 64 unsigned bits.
+/// Whether two index tuples may share an element. Never false when they do. Exact if the dimensions
+/// nest, all but the two innermost; else true also for some strides that happen not to collide,
+/// since the exact question is NP-hard. The extent has been checked, so its length fits 64 unsigned
+/// bits.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
@@ -248,8 +248,8 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     if (sizes[d] == 1) continue;
     const auto stride = static_cast<uint64_t>(detail::magnitude(strides[d]));
     if (stride <= reach && !overlap) {
-      overlap = count != 1;
-      if (!overlap) {
+      overlap = true;
+      if (count == 1) {
         // Two indices meet where i steps of the one are j of the other: first at i = other / gcd.
         const uint64_t other = reach / static_cast<uint64_t>(sizes[inner] - 1);
         uint64_t gcd = other;

@@ -14,8 +14,9 @@ TENON_BEGIN_NAMESPACE
 struct None {};
 inline constexpr None none{};
 
-/// A T or `none`. Why not std::optional: its header costs more than all of this library's arguments, and
-/// any value would do that converts to a T: a flag takes only a bool here, a number only an integer.
+/// A T or `none`. Not std::optional: its header costs more compile time than all of this library's
+/// arguments, and it takes whatever converts to a T. Here a flag takes only a bool, a number only
+/// an integer.
 template <class T>
 class Optional {
   using Given = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;

@@ -179,30 +179,25 @@ template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       const DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
-  const Dims sizes(from.sizes());
-  Layout layout;
-  Error error = make_layout(sizes, {}, plan.shape.row_major ? Dims() : Dims(from.strides()),
-                            elementSize(plan.shape.type), layout);
-  const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) /
-                         static_cast<int64_t>(elementSize(plan.shape.type));
-  void* const handle = from.tensor.data;
-  Made<Tensor> whole;
-  if (error == Error::Ok) {
-    error = make_from_pointer(
-        from.is_readonly() ? DataPtr(static_cast<const void*>(handle)) : DataPtr(handle),
-        {offset + layout.reach()}, {}, {}, public_type(plan.shape.type), dynamism, plan.device,
-        release, whole.draft());
-  }
-  if (error == Error::Ok) error = whole.commit();
-  if (error != Error::Ok) return Made<Out>().finish(function, error);
-  const Tensor memory = whole.finish(function, Error::Ok);
   Made<Out> made;
-  error = start_draft(made.draft());
-  if (error == Error::Ok) {
+  const auto make = [&]() noexcept -> Error {
+    const ScalarType type = plan.shape.type;
+    Layout layout;
+    TENON_TRY(make_layout(Dims(from.sizes()), {},
+                          plan.shape.row_major ? Dims() : Dims(from.strides()), elementSize(type),
+                          layout));
+    const int64_t offset =
+        static_cast<int64_t>(from.tensor.byte_offset) / static_cast<int64_t>(elementSize(type));
+    Made<Tensor> whole;
+    TENON_TRY(make_from_pointer(DataPtr(from.tensor.data, from.is_readonly()),
+                                {offset + layout.reach()}, {}, {}, public_type(type), dynamism,
+                                plan.device, release, whole.draft()));
+    TENON_TRY(whole.commit());
+    TENON_TRY(start_draft(made.draft()));
     fields(made.draft()).layout = layout;
-    error = attach_view(memory, plan.shape.type, offset, fields(made.draft()));
-  }
-  return made.finish(function, error);
+    return attach_view(whole.finish(function, Error::Ok), type, offset, fields(made.draft()));
+  };
+  return made.finish(function, make());
 }
 
 template <class Out>

@@ -100,7 +100,7 @@ struct LentMemory {
   std::shared_ptr<const void> owner;
   bool readonly;
 };
-/// Releases it. The same function for all shared libraries, since a storage is known by it.
+/// Releases it. One function for all shared libraries, since a storage is recognised by it.
 TENON_EXPORT inline c10::DeleterFnPtr& release_lent() noexcept {
   static c10::DeleterFnPtr function = [](void* lent) { delete static_cast<LentMemory*>(lent); };
   return function;

@@ -47,9 +47,9 @@ TENON_BEGIN_NAMESPACE
 /// It may be read-only: a program writes to no input but one that it was exported to change.
 /// Outputs: one for which no memory is planned (alloc_graph_output=False at export) is written
 /// right into the tensor that was set, if that has room for the largest shape, is dense in the same
-/// dim order and shares nothing with an input or an earlier set output; or, where none was set,
-/// into one that the module makes, as FunctionModule does. Any other, also a constant, or one that
-/// is an input, is copied there.
+/// dim order and shares nothing with an input or an earlier set output; where none was set, into
+/// one that the module makes, as FunctionModule does. Any other, also a constant, or one that is an
+/// input, is copied there.
 /// Ownership: the file is copied to memory, and stays open for delegates. A program in memory is
 /// used where it is, and kept by its tensor: bytes in flash, an adopted std::vector, a mapped file.
 /// With `memory`, which is the host's, all is made there but what ExecuTorch, kernels and delegates

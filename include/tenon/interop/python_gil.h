@@ -122,8 +122,8 @@ inline bool has_gil() noexcept {
 #endif
 }
 
-/// Guards the end of the interpreter. A thread that asks for the GIL then is ended by CPython,
-/// which aborts the process: so none may be waiting for it when the end begins.
+/// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
+/// aborts the process: so none may be waiting for it when the end begins.
 struct GilGate {
   std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
   std::atomic<bool> is_open{false};
@@ -176,19 +176,18 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   return static_cast<bool>(registered);
 }
 
-/// Calls `f` with the GIL, on any thread, and keeps an exception in flight. False, without a call,
-/// when the interpreter is gone or going: then what belongs to it has to be leaked.
+/// Calls `f` with the GIL, on any thread, and keeps an exception in flight. Does nothing when the
+/// interpreter is gone or going: what belongs to it is leaked then.
 template <class F>
-bool with_gil(const F& f) noexcept {
+void with_gil(const F& f) noexcept {
   if (has_gil()) {
     const KeepPythonError keep;
     f();
-    return true;
+    return;
   }
   GilGate& gate = gil_gate();
   ++gate.in_flight;  // before the question: close() asks in the other order
-  const bool is_open = gate.is_open;
-  if (is_open) {
+  if (gate.is_open) {
     const PyGILState_STATE state = PyGILState_Ensure();
     {
       const KeepPythonError keep;
@@ -197,7 +196,6 @@ bool with_gil(const F& f) noexcept {
     PyGILState_Release(state);
   }
   --gate.in_flight;
-  return is_open;
 }
 
 }  // namespace detail

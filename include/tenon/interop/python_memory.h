@@ -75,9 +75,9 @@ struct HeldBuffer {
 struct ReleaseBuffer {
   HeldBuffer* held;
   void operator()(void*) const noexcept {
-    static_cast<void>(with_gil([this]() noexcept {
+    with_gil([this]() noexcept {
       if (the_python_state().run == held->run) PyBuffer_Release(&held->buffer);
-    }));
+    });
     std::free(held);
   }
 };
@@ -87,9 +87,9 @@ struct ReleaseObject {
   PyObject* object;
   unsigned run;
   void operator()(void*) const noexcept {
-    static_cast<void>(with_gil([this]() noexcept {
+    with_gil([this]() noexcept {
       if (the_python_state().run == run) Py_DECREF(object);
-    }));
+    });
   }
 };
 

@@ -150,11 +150,10 @@ class TorchScriptMethod {
 ///
 /// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
 /// outputs outlive the module, and one may be an input's memory or the module's, as the script has
-/// it. It writes to an input where the script does, as in `x.add_(1)`, and nowhere else: it
-/// computes outputs in memory of its own, from which they are copied to tensors that were set. A
-/// read-only tensor may be an input; whether the script writes to it is not known before, nor
-/// prevented. Outputs that share its memory are read-only. In ATen mode inputs and outputs are the
-/// at::Tensors themselves.
+/// it. It writes to an input where the script does, as in `x.add_(1)`. A tensor that was set for an
+/// output gets a copy. A read-only tensor may be an input; whether the script writes to it is
+/// neither known beforehand nor prevented. Outputs that share its memory are read-only. In ATen
+/// mode inputs and outputs are the at::Tensors themselves.
 /// Gradients: none are recorded. Outputs do not require them.
 /// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is no TorchScript;
 /// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot

@@ -35,8 +35,8 @@ inline constexpr bool returns_outputs_v =
 /// A method: this head, and behind it in one block the callable.
 class Function {
  public:
-  /// Ownership: takes `f`, drops it where memory is out, which makes null. Throws what moving it
-  /// does, which copies where a member is const.
+  /// Null when memory is out.
+  /// Ownership: takes `f`. Throws what moving it throws, or copying it, if a member is const.
   template <class F>
   static Stored<Function> make(BackendState* where, Text name, F&& f) {
     using Callable = std::decay_t<F>;

@@ -33,14 +33,14 @@ TENON_BEGIN_NAMESPACE
 ///
 /// Ownership: takes the callables and keeps them until it is destroyed. With `memory`, they and
 /// everything else the module keeps is there if that backend keeps metadata, and outputs are made
-/// there; the backend outlives the module. On the heap are nevertheless: names that a Text or a
+/// there; the backend outlives the module. On the heap even then: names that a Text or a
 /// NameList does not hold inline, shapes of more than 6 dimensions, and the texts and lists of
 /// EValues. A made output is written again in the next run unless somebody still shares it then.
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
 /// callable throws becomes one too.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, and for the first copy of an output that shares memory.
+/// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
 class TENON_EXPORT FunctionModule final : public Module {
  public:
   /// Without methods; or with one, `forward`, of which nothing is checked where no specs are given.

@@ -27,7 +27,7 @@ struct MethodState {
         given(storage_of(memory)),
         outputs(memory) {}
 
-  /// Errors: InvalidState while the method runs: what it was given has to stay.
+  /// Errors: InvalidState while the method runs, since what it was given has to stay.
   Error check_idle() const noexcept;
   /// Errors: OutOfBounds unless index < count, or where the count is not known, within reason.
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept;

@@ -39,9 +39,9 @@ TENON_BEGIN_NAMESPACE
 /// of the method.
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
 /// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for a method
-/// that there is not; OutOfBounds for an input or output that there is not; what the runtime
-/// reports; InvalidState for a method that its own run runs or describes. After an error inputs and
-/// outputs that were set stay set, and the outputs of the last run are gone if it had begun.
+/// that there is not; OutOfBounds for an input or output that there is not; InvalidState to run or
+/// describe a method from within its own run; what the runtime reports. After an error, inputs and
+/// outputs that were set stay set; the outputs of the last run are gone if the new one had begun.
 /// Threads: a module is used on one thread at a time.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {

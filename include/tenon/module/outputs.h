@@ -82,8 +82,11 @@ inline bool is_delivered(const Tensor& from, const Tensor& to) noexcept {
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
-inline Error check_delivery(const Tensor& from, const Tensor& to) noexcept {
-  const TensorArg source(from);
+inline Error check_delivery(const EValue& from, const Tensor& to) noexcept {
+  if (TENON_UNLIKELY(!from.isTensor())) {
+    return fail(Error::InvalidType, {"it is ", from, ", and a tensor was set for it"});
+  }
+  const TensorArg source(from.toTensor());
   TENON_TRY(check_defined(source, "the output"));
   const TensorArg target(to);
   TENON_TRY(check_defined(target, "the tensor that was set for it"));
@@ -96,7 +99,6 @@ inline Error check_delivery(const Tensor& from, const Tensor& to) noexcept {
 
 /// Copies an output to the tensor that was set for it, which takes its shape.
 TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
-  TENON_TRY(check_delivery(from, to));
   const TensorArg source(from);
   if (ArrayRef<int64_t>(fields(source).layout.sizes) !=
       ArrayRef<int64_t>(fields(TensorArg(to)).layout.sizes)) {
@@ -130,7 +132,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Has `kept` be a tensor that nobody else has: the same one again where that will do.
+/// Makes `kept` a tensor that nobody else has: the same one again where that will do.
 TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
                        ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
   if (is_unshared(kept)) {
@@ -159,9 +161,9 @@ TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, co
 
 }  // namespace detail
 
-/// The outputs of a run, as many as the module says or, where it does not know, as the runtime
-/// makes them. Once the runtime is done, they are copied to the tensors that were set, as if all
-/// at once: one that would be written over before is copied aside first.
+/// The outputs of a run: as many as the module says or, where it does not know, as the runtime
+/// makes. Once the runtime is done, they are copied to the tensors that were set, as if all at
+/// once: one that an earlier copy would overwrite is copied aside first.
 ///
 /// Ownership: shares tensors. What it makes itself is in the module's memory, and is used again in
 /// the next run unless somebody still has it.
@@ -202,8 +204,8 @@ class Outputs {
     }
     return &values_[i].toTensor();
   }
-  /// Makes `value` output i. Where a tensor was set and this is another one, it is copied there when
-  /// the runtime is done.
+  /// Makes `value` output i. Where a tensor was set and this is another one, it is copied there
+  /// when the runtime is done.
   /// Errors: OutOfBounds. The run fails with InvalidType (no tensor where one was set, or one of
   /// another dtype), and with those of resize_tensor() and copy_() for that copy.
   Error put(size_t i, EValue value) noexcept {
@@ -241,7 +243,7 @@ class Outputs {
   }
 
   /// Makes output i a tensor to be written to, by its spec: as large as it may be, in that dim
-  /// order, row-major for `{}`; DYNAMIC_BOUND where sizes may vary, else STATIC. Makes it None where
+  /// order, row-major for `{}`; DYNAMIC_BOUND where sizes may vary, else STATIC. Makes it None if
   /// the spec does not say enough, or asks for another device than the memory's.
   /// Errors: OutOfMemory, InvalidArgument (sizes that overflow).
   template <class = void>  // compiled where it is used, as copy_() is
@@ -259,9 +261,7 @@ class Outputs {
     const Error error =
         detail::renew(made_[i], memory_, wanted.type, sizes, dim_order,
                       dynamic ? TensorShapeDynamism::DYNAMIC_BOUND : TensorShapeDynamism::STATIC);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return detail::blame_value("output", i, spec.name(), error);
-    }
+    TENON_TRY(blamed(i, error, spec.name()));
     values_[i] = made_[i];
     return Error::Ok;
   }
@@ -269,35 +269,31 @@ class Outputs {
   /// Errors: OutOfMemory; NotSupported (memory on a device for which no backend is registered).
   template <class = void>
   Error save(size_t i) {
-    const Error error = values_[i].isTensor() ? save_tensor(i) : save_list(i);
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame_value("output", i, "", error) : error;
+    return blamed(i, values_[i].isTensor() ? save_tensor(i) : save_list(i));
   }
-  /// Has the tensors that were set be the outputs.
+  /// Copies outputs to the tensors that were set for them, which become the outputs.
   template <class = void>
   Error deliver() {
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (!is_pending(i)) continue;
-      const Error error = values_[i].isTensor()
-                              ? detail::check_delivery(values_[i].toTensor(), set_[i])
-                              : detail::fail(Error::InvalidType, {"it is ", values_[i],
-                                                                  ", and a tensor was set for it"});
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame_value("output", i, "", error);
+      if (is_pending(i)) TENON_TRY(blamed(i, detail::check_delivery(values_[i], set_[i])));
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (is_written_over(i)) TENON_TRY(save(i));
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
-      if (is_pending(i)) {
-        const Error error = detail::deliver(values_[i].toTensor(), set_[i]);
-        if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame_value("output", i, "", error);
-      }
+      if (is_pending(i)) TENON_TRY(blamed(i, detail::deliver(values_[i].toTensor(), set_[i])));
       values_[i] = set_[i];
     }
     return Error::Ok;
   }
 
  private:
+  static Error blamed(size_t i, Error error, const char* name = "") noexcept {
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame_value("output", i, name, error)
+                                              : error;
+  }
+  /// Whether output i is still to be copied to the tensor that was set for it.
   bool is_pending(size_t i) const noexcept {
     return is_set(i) &&
            !(values_[i].isTensor() && detail::is_delivered(values_[i].toTensor(), set_[i]));

@@ -24,7 +24,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// For reading elements when T is const.
+/// The argument of what gives elements as T, which is const to read them.
 template <class T>
 using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
 
@@ -67,8 +67,8 @@ inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
 inline const void* const_data_ptr(const detail::ConstTensorArg& t) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
-/// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not aligned
-/// for T; NotSupported for memory that the host cannot read.
+/// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
+/// aligned for T; NotSupported for memory that the host cannot read.
 template <class T>
 const T* const_data_ptr(const detail::ConstTensorArg& t) {
   return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));

@@ -58,7 +58,7 @@ inline bool is_template_backend(InBackend where) noexcept {
   return where.backend->device().type() == DeviceType::Template;
 }
 
-/// Whether a clone can be on the source's device, which is not the heap's label to have.
+/// Whether a clone can be on the source's device: memory of the heap is on cpu alone.
 TENON_LAZY Error check_same_device(const TensorArg& source) noexcept {
   if (!source.defined()) return Error::Ok;
   const TensorFields& from = fields(source);

@@ -311,7 +311,7 @@ template <class = void>
 }
 
 /// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same
-/// backend. The try_ form returns a Result.
+/// backend; on cpu for pinned and managed memory without a backend. The try_ form returns a Result.
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
 /// reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
@@ -326,7 +326,8 @@ Result<Tensor> try_contiguous(detail::ConstTensorArg tensor) {
 
 /// The tensor itself when it has the type, else a converted copy that owns its memory, with strides
 /// as clone_tensor_ptr() chooses them. The try_ form returns a Result.
-/// Errors: as clone_tensor_ptr().
+/// Errors: as clone_tensor_ptr(), but the copy of pinned or managed memory without a backend is on
+/// cpu.
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
 Tensor to(detail::ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {

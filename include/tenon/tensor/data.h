@@ -64,8 +64,8 @@ class DataPtr {
               !detail::IsSmallFloat<std::remove_cv_t<T>>::value)),
         readonly_(std::is_const_v<T>) {}
 #if TENON_ATEN_MODE
-  /// ATen has no read-only tensors. A const_cast lends the memory to be written; clone_tensor_ptr() of
-  /// that copies it.
+  /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
+  /// clone_tensor_ptr() of that tensor copies it.
   template <class T>
   DataPtr(const T* pointer) = delete;
 #endif
@@ -128,10 +128,10 @@ inline constexpr bool owns_elements_v =
 
 /// Elements with a known count: a brace list, or a container or range of any element type.
 ///
-/// A moved contiguous container is adopted, without copying, where its elements are its own and
-/// stay at their address when it is moved, which cannot throw: it lives until the tensor releases
-/// it. Every other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that can only
-/// be copied) is copied from when the tensor is made. `{}` is an empty list of floats.
+/// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
+/// cannot throw and leaves them at their address: it lives until the tensor releases it. Every
+/// other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that can only be
+/// copied) is copied from when the tensor is made. `{}` is an empty list of floats.
 /// Ownership: takes what it adopts at once; the rest must live until the creator returns.
 class Values {
  public:

@@ -53,8 +53,8 @@ struct DimNames;
 struct DeleterChain;
 struct ReleaseToBackend;
 
-/// The callables that target() can tell, by a number: in another shared library the same type's table
-/// has another address.
+/// The callables that target() recognises, by a number: in another shared library the same type's
+/// table has another address.
 template <class F>
 inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
                                       : std::is_same_v<F, DeleterChain>     ? 2

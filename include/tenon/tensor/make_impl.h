@@ -183,8 +183,8 @@ Error make_from_values(Values& values, const Dims& sizes, const Dims& dim_order,
     return fail(Error::InvalidArgument,
                 {values.count(), bytes ? " bytes" : " values", " were given, sizes ", sizes,
                  strides.empty() ? "" : " with these strides", " need ", needed,
-                 meant ? "; uint8_t with sizes and a type are memory of that type: make a tensor "
-                         "without a type of values, and convert it by to()"
+                 meant ? "; with sizes and a type, uint8_t is memory of that type: to convert "
+                         "values, make the tensor without a type, and call to()"
                        : ""});
   }
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {

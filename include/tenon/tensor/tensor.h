@@ -47,7 +47,8 @@ class Tensor {
   Tensor(const Tensor&) noexcept = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  /// What it held goes last: a deleter may use this handle, which std::shared_ptr does not promise.
+  /// What it held is dropped last, since a deleter may use this handle. The assignment of
+  /// std::shared_ptr does not promise that order.
   Tensor& operator=(const Tensor& other) noexcept {
     TensorImplPtr(other.impl_).swap(impl_);
     return *this;

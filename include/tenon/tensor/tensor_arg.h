@@ -34,7 +34,7 @@ class TensorArg {
 
 namespace detail {
 
-/// One that is only asked and read, which makes a difference in ATen mode: lazy clones stay lazy.
+/// One that is only asked and read. A type of its own in ATen mode, where lazy clones stay lazy.
 using ConstTensorArg = TensorArg;
 
 /// The internals of a defined tensor.

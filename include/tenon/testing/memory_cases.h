@@ -98,8 +98,8 @@ inline void names_stay(Trial& trial) {
               {"base(): expected device ", device, ", found ", backend.base().device()});
 }
 
-/// An alignment is kept or refused; that of tensors is kept. By every block: the first ones stay, so
-/// that the others do not come out aligned by being the first.
+/// An alignment is kept or refused; that of tensors is kept. All blocks stay until the end: the
+/// first one in memory may be aligned by chance.
 inline void alignments_are_kept(Trial& trial) {
   std::vector<TrialBlock> blocks;
   for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -168,7 +168,7 @@ inline void too_much_is_refused(Trial& trial) {
 }
 
 /// A bounded memory is used up unless it comes back; where there is much of it, its addresses come
-/// again. That can take as long as sanitizers keep what is freed, some 256 MiB.
+/// again. Sanitizers keep what is freed, some 256 MiB of it, so that can take many rounds.
 inline void memory_comes_back(Trial& trial) {
   const size_t nbytes = trial.traits().largest / 2;
   bool again = !trial.traits().reuses_addresses;

@@ -34,8 +34,9 @@ struct BackendTraits {
   size_t largest = size_t{8} << 20;
   uint64_t seed = 1;  ///< of the random cases
   int rounds = 30;    ///< how many of each
-  /// Whether memory that was released is given again sooner or later. False for a backend that makes
-  /// its addresses up and uses none twice: then nothing tells a deallocate() that does not release.
+  /// Whether memory that was released is given again sooner or later. False for a backend that
+  /// makes its addresses up and uses none twice: then a deallocate() that does not release goes
+  /// unnoticed.
   bool reuses_addresses = true;
 };
 
