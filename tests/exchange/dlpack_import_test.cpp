@@ -604,6 +604,23 @@ TEST_CASE("from_dlpack: a byte offset from a handle is kept, and given out again
   refused({-3}, 8);
 }
 
+TEST_CASE("from_dlpack: elements beyond the address space are an error, from a handle too",
+          "[plain]") {
+  void* const handle = reinterpret_cast<void*>(uintptr_t{4099});
+  const auto refused = [&](const Vector& shape, const Vector& steps, uint64_t offset) {
+    Lent<> lent(handle, kFloat32, shape, steps);
+    lent.set_device(4, 1);
+    lent.tensor().byte_offset = offset;
+    check_refused(lent, Error::InvalidArgument,
+                  ("at byte offset " + std::to_string(offset) + " lead out").c_str());
+  };
+  constexpr uint64_t kMost = uint64_t{INT64_MAX} - 3;  // a multiple of 4
+  refused({1}, {}, kMost);
+  refused({INT64_MAX / 4}, {}, kMost);
+  refused({2}, {INT64_MAX / 4 - 1}, 4);
+  refused({2}, {-8}, kMost);
+}
+
 TEST_CASE("from_dlpack: an export of a part of a handle's memory is taken back", "[plain]") {
   const TensorPtr t =
       tenon::for_blob(reinterpret_cast<void*>(uintptr_t{4099}), {6}, ScalarType::Float)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/file.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -136,6 +138,20 @@ TEST_CASE("file: a device is written to, and its error is the system's") {
 #endif
 }
 
+TEST_CASE("file: one without a name is written to") {
+  if (::access("/proc/self/fd", X_OK) != 0) return;
+  const TempFolder folder;
+  const std::string gone = folder / "gone";
+  const int descriptor = ::open(gone.c_str(), O_CREAT | O_RDWR, 0600);
+  REQUIRE(descriptor >= 0);
+  REQUIRE(::unlink(gone.c_str()) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  CHECK(write_text(path, "new") == Error::Ok);
+  CHECK(text_of(path) == "new");
+  CHECK(folder.names().empty());
+  CHECK(::close(descriptor) == 0);
+}
+
 TEST_CASE("file: where no file can be made the error says why") {
   const TempFolder folder;
   put_file(folder / "file", {'x'});
@@ -166,6 +182,14 @@ TEST_CASE("file: reading reports what is missing, no file, or has become shorter
 }
 
 #if TENON_HAS_POSIX_FILES
+TEST_CASE("file: a pipe is no file to read, and nobody waits for its writer") {
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  InputFile file;
+  CHECK_RETURNS(Error::AccessFailed, "not a regular file", file.open(pipe.c_str()));
+}
+
 TEST_CASE("file: a mapping shows the file, survives it, and keeps writes to itself") {
   const TempFolder folder;
   const std::string path = folder / "in";

@@ -153,6 +153,18 @@ class ArrayInterface(Case):
         with self.assertRaises(TypeError):
             m.take(image)
 
+    def test_a_size_that_empties_the_dict_when_it_is_asked_does_no_harm(self):
+        class Size:
+            def __index__(self):
+                source.entries.clear()
+                gc.collect()
+                self.others = [(9, 9, i) for i in range(100)]
+                return 1
+
+        source = Interface(strides=None)
+        source.entries["shape"] = (Size(), int("2"), int("3"))
+        self.assertEqual(m.take(source).shape, (1, 2, 3))
+
     def test_errors_say_what_is_wrong(self):
         for entries, error, text in (({"typestr": "<V4"}, BufferError, "<V4"),
                                      ({"typestr": ">f4" if sys.byteorder == "little" else "<f4"},

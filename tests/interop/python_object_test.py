@@ -22,6 +22,12 @@ class Objects(Case):
         self.assertEqual(type(tensor).__name__, "Tensor")
         self.assertEqual(type(tensor).__module__, "tenon")
 
+    def test_the_stride_of_one_element_may_be_any(self):
+        stride = (1 << 63) - 1
+        tensor = m.as_strided(m.make((6,), "float32"), (1, 6), (stride, 1), 0)
+        self.assertEqual(tensor.strides, (stride, 1))
+        self.assertEqual(memoryview(tensor).shape, (1, 6))
+
     def test_a_tensor_without_dimensions_has_no_length(self):
         with self.assertRaises(TypeError):
             len(m.make(()))

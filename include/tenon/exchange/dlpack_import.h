@@ -79,8 +79,14 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   plan.device = device_from_dlpack(t.device);
   const Device device = plan.device;
   if (TENON_UNLIKELY(has_offset_from_handle(t))) {
-    Extent extent{0, 0};
-    if (!plan.shape.row_major) TENON_TRY(compute_extent(from.sizes(), from.strides(), extent));
+    Extent extent;
+    if (plan.shape.row_major) {
+      int64_t numel = 0;
+      TENON_TRY(compute_numel(from.sizes(), elementSize(plan.shape.type), numel));
+      extent = Extent{0, numel - 1};
+    } else {
+      TENON_TRY(compute_extent(from.sizes(), from.strides(), extent));
+    }
     const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
     if (offset % size != 0 || offset / size + extent.min < 0) {
@@ -88,6 +94,10 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
           Error::NotSupported,
           {"byte offset ", offset, " of memory on ", device, ", expected a multiple of the ", size,
            " bytes of an element, and no element before the handle's memory"});
+    }
+    if (offset > PTRDIFF_MAX - (extent.max + 1) * size) {
+      return fail(Error::InvalidArgument, {"sizes ", from.sizes(), " at byte offset ", offset,
+                                           " lead out of the address space"});
     }
   }
   const bool moves = asked.value_or(device) != device;

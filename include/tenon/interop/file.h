@@ -74,6 +74,11 @@ class InputFile {
  public:
   /// Errors: NotFound; AccessFailed, for what is no regular file too.
   Error open(const char* path) noexcept {
+#if TENON_HAS_POSIX_FILES
+    struct stat status;
+    // Before it is opened, which would wait for whoever writes to a pipe.
+    if (::stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return fail_no_file();
+#endif
     file_ = std::fopen(path, "rb");
     if (file_ == nullptr) {
       const bool missing = errno == ENOENT;
@@ -82,9 +87,8 @@ class InputFile {
     }
     closer_ = Deleter(file_, [](void* f) noexcept { std::fclose(static_cast<std::FILE*>(f)); });
 #if TENON_HAS_POSIX_FILES
-    struct stat status;
     if (::fstat(::fileno(file_), &status) != 0) return file_error("cannot read", errno);
-    if (!S_ISREG(status.st_mode)) return fail(Error::AccessFailed, {"not a regular file"});
+    if (!S_ISREG(status.st_mode)) return fail_no_file();
     size_ = static_cast<uint64_t>(status.st_size);
 #else
     const long end = std::fseek(file_, 0, SEEK_END) == 0 ? std::ftell(file_) : -1;
@@ -123,6 +127,8 @@ class InputFile {
   }
 
  private:
+  static Error fail_no_file() noexcept { return fail(Error::AccessFailed, {"not a regular file"}); }
+
   std::FILE* file_ = nullptr;
   uint64_t size_ = 0;
   Deleter closer_;
@@ -190,8 +196,8 @@ inline Error replace_file(const char* path, const struct stat* old,
 ///
 /// An existing one is replaced by rename, and only by a complete one: it stays whole on failure,
 /// and for those who have it open or mapped, whom truncation would end with SIGBUS. A symbolic link
-/// stays one. Devices, pipes, what a link leads to that is not there yet, and files on systems
-/// without POSIX, are written to.
+/// stays one. Devices, pipes, what a link leads to that is not there yet, files without a name, and
+/// files on systems without POSIX, are written to.
 /// Errors: AccessFailed, OutOfMemory.
 inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
 #if TENON_HAS_POSIX_FILES
@@ -202,8 +208,10 @@ inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
   if (!dangles && (!exists || S_ISREG(old.st_mode))) {
     char* const real = exists ? ::realpath(path, nullptr) : nullptr;
     const Deleter freer(real, &std::free);
-    if (exists && real == nullptr) return file_error("cannot write", errno);
-    return replace_file(exists ? real : path, exists ? &old : nullptr, blocks);
+    // One without a name, which a descriptor in /proc leads to, is written to.
+    const bool nameless = exists && real == nullptr && errno == ENOENT;
+    if (exists && real == nullptr && !nameless) return file_error("cannot write", errno);
+    if (!nameless) return replace_file(exists ? real : path, exists ? &old : nullptr, blocks);
   }
 #endif
   std::FILE* const file = std::fopen(path, "wb");

@@ -158,11 +158,12 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noex
   return check_dims(what, values);
 }
 
-/// The value of a key; null where there is none or it is None.
-inline PyObject* find_value(PyObject* dict, PyObject* key) noexcept {
+/// The value of a key; null where there is none or it is None. It is kept: asking a value for an
+/// integer calls anything, which may take it out of the dict.
+inline PyRef find_value(PyObject* dict, PyObject* key) noexcept {
   PyObject* const value = PyDict_GetItemWithError(dict, key);  // borrowed
   if (value == nullptr) PyErr_Clear();
-  return value == Py_None ? nullptr : value;
+  return value == nullptr || value == Py_None ? PyRef() : PyRef(new_reference(value));
 }
 
 /// Whether the elements that `described` has lie within `nbytes` bytes, element 0 at `offset`.
@@ -193,9 +194,9 @@ inline Error take_array_interface(const PythonState& state, PyObject* object, Py
     return fail(Error::InvalidType,
                 {"__array_interface__ is '", Py_TYPE(dict)->tp_name, "', expected a dict"});
   }
-  PyObject* const typestr = find_value(dict, state.name(PythonName::Typestr));
+  const PyRef typestr = find_value(dict, state.name(PythonName::Typestr));
   const char* const text =
-      typestr != nullptr && PyUnicode_Check(typestr) != 0 ? PyUnicode_AsUTF8(typestr) : nullptr;
+      typestr && PyUnicode_Check(typestr.get()) != 0 ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
   if (TENON_UNLIKELY(text == nullptr)) {
     PyErr_Clear();
     return fail(Error::InvalidType, {"__array_interface__ has no typestr"});
@@ -204,47 +205,47 @@ inline Error take_array_interface(const PythonState& state, PyObject* object, Py
   if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
     return fail(Error::NotSupported, {"there is no element type for the typestr \"", text, "\""});
   }
-  if (TENON_UNLIKELY(find_value(dict, state.name(PythonName::Mask)) != nullptr)) {
+  if (TENON_UNLIKELY(static_cast<bool>(find_value(dict, state.name(PythonName::Mask))))) {
     return fail(Error::NotSupported, {"__array_interface__ has a mask"});
   }
-  PyObject* const data = find_value(dict, state.name(PythonName::Data));
+  const PyRef data = find_value(dict, state.name(PythonName::Data));
   void* address = nullptr;
   int readonly = 0;
   const Py_buffer* buffer = nullptr;
-  if (data != nullptr && PyTuple_Check(data) != 0 && PyTuple_GET_SIZE(data) == 2) {
-    address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(data, 0));
+  if (data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2) {
+    address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(data.get(), 0));
     if (TENON_UNLIKELY(address == nullptr && PyErr_Occurred() != nullptr)) return fail_as_python();
-    readonly = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
+    readonly = PyObject_IsTrue(PyTuple_GET_ITEM(data.get(), 1));
     if (TENON_UNLIKELY(readonly < 0)) return fail_as_python();
     offer.release.emplace(nullptr, ReleaseObject{new_reference(object), state.run});
-  } else if (data != nullptr && PyObject_CheckBuffer(data) != 0) {  // PIL's images: bytes
-    TENON_TRY(hold_buffer(state, data, PyBUF_SIMPLE, offer, buffer));
+  } else if (data && PyObject_CheckBuffer(data.get()) != 0) {  // PIL's images: bytes
+    TENON_TRY(hold_buffer(state, data.get(), PyBUF_SIMPLE, offer, buffer));
     address = buffer->buf;
     readonly = buffer->readonly;
   } else {
     return fail(Error::NotSupported, {"__array_interface__'s data is neither a pair of an address "
                                       "and whether it is read-only nor an object with a buffer"});
   }
-  PyObject* const shape = find_value(dict, state.name(PythonName::Shape));
-  if (TENON_UNLIKELY(shape == nullptr)) {
+  const PyRef shape = find_value(dict, state.name(PythonName::Shape));
+  if (TENON_UNLIKELY(!shape)) {
     return fail(Error::InvalidType, {"__array_interface__ has no shape"});
   }
   Dims sizes;
   Dims strides;
-  TENON_TRY(read_integers(shape, "shape", sizes));
-  PyObject* const given = find_value(dict, state.name(PythonName::Strides));
-  if (given != nullptr) {
-    TENON_TRY(read_integers(given, "strides", strides));
+  TENON_TRY(read_integers(shape.get(), "shape", sizes));
+  const PyRef given = find_value(dict, state.name(PythonName::Strides));
+  if (given) {
+    TENON_TRY(read_integers(given.get(), "strides", strides));
     if (TENON_UNLIKELY(strides.size() != sizes.size())) {
       return fail(Error::InvalidArgument, {"__array_interface__'s shape ", sizes, " and strides ",
                                            strides, " differ in length"});
     }
   }
   TENON_TRY(describe_memory<int64_t>(address, type, readonly != 0, sizes.size(), sizes.data(),
-                                     given != nullptr ? strides.data() : nullptr, offer));
+                                     given ? strides.data() : nullptr, offer));
   if (buffer == nullptr) return Error::Ok;
-  PyObject* const start = find_value(dict, state.name(PythonName::Offset));
-  const long long offset = start == nullptr ? 0 : PyLong_AsLongLong(start);
+  const PyRef start = find_value(dict, state.name(PythonName::Offset));
+  const long long offset = start ? PyLong_AsLongLong(start.get()) : 0;
   if (TENON_UNLIKELY(offset == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
   TENON_TRY(check_within(offer.contents, elementSize(type), buffer->len, offset));
   offer.contents.tensor.data = static_cast<char*>(address) + offset;

@@ -248,10 +248,12 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
   if (TENON_UNLIKELY(self == nullptr)) return nullptr;
   PythonTensor& object = python_tensor(self);
   ::new (static_cast<void*>(object.handle)) Tensor(made.finish(kForPython, Error::Ok));
-  const auto size = static_cast<Py_ssize_t>(elementSize(fields(source).type));
+  const size_t size = elementSize(fields(source).type);
   for (size_t d = 0; d < rank; ++d) {
     object.shape()[d] = static_cast<Py_ssize_t>(layout.sizes[d]);
-    object.byte_strides()[d] = static_cast<Py_ssize_t>(layout.strides[d]) * size;
+    // Without a sign: what the stride of a dimension of size 1 is means nothing and may overflow.
+    object.byte_strides()[d] =
+        static_cast<Py_ssize_t>(static_cast<size_t>(layout.strides[d]) * size);
   }
   return self;
 }
