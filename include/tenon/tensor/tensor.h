@@ -49,7 +49,7 @@ class Tensor {
   ~Tensor() = default;
   /// What it held is dropped last, since a deleter may use this handle. The assignment of
   /// std::shared_ptr does not promise that order.
-  Tensor& operator=(const Tensor& other) noexcept {
+  Tensor& operator=(const Tensor& other) noexcept {  // NOLINT(bugprone-unhandled-self-assignment)
     TensorImplPtr(other.impl_).swap(impl_);
     return *this;
   }
