@@ -393,6 +393,39 @@ TEST_CASE("FunctionModule: a deleter that runs the method which drops its tensor
   CHECK(inner == Error::InvalidState);
 }
 
+TEST_CASE("FunctionModule: a deleter of an output may set others") {
+  const auto spare = pair(0, 0);
+  SECTION("of the last run's, when the next one begins") {
+    float memory[1] = {};
+    bool first = true;
+    FunctionModule module([&](Span<const EValue>) -> EValue {
+      if (!std::exchange(first, false)) return 1;
+      return tenon::from_blob(memory, {1}, ScalarType::Float,
+                              [&](void*) { CHECK(module.set_output(spare, 500) == Error::Ok); });
+    });
+    REQUIRE(module.run() == Error::Ok);
+    CHECK(module.run() == Error::InvalidArgument);
+    REQUIRE(module.set_output(tenon::none, 500) == Error::Ok);
+    CHECK(module.run() == Error::Ok);
+  }
+  SECTION("of one that was set, when it grows") {
+    FunctionModule module([](Span<const EValue>) { return tenon::ones({100}); });
+    float memory[1] = {};
+    bool released = false;
+    const auto set = tenon::from_blob(
+        memory, {1}, ScalarType::Float,
+        [&](void*) {
+          released = true;
+          CHECK(module.set_output(spare, 500) == Error::Ok);
+        },
+        tenon::TensorShapeDynamism::DYNAMIC_UNBOUND);
+    REQUIRE(module.set_output(set) == Error::Ok);
+    REQUIRE(module.run() == Error::Ok);
+    CHECK(released);
+    CHECK(tenon::const_data_ptr<float>(set)[99] == 1);
+  }
+}
+
 TEST_CASE("FunctionModule: a callable whose copy throws is an error, and nothing is kept") {
   int copies_left = 0;
   const Fragile fragile(&copies_left);

@@ -230,8 +230,9 @@ class Outputs {
   Error begin(Span<const EValue> inputs, size_t count) noexcept {
     if (set_.size() < count) TENON_TRY(set_.resize(count));
     TENON_TRY(values_.resize(set_.size()));
-    for (size_t i = 0; i < set_.size(); ++i) {
-      values_[i] = set_[i].defined() ? EValue(set_[i]) : EValue();
+    // Dropping the last outputs may run a deleter that sets more.
+    for (size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = is_set(i) ? EValue(set_[i]) : EValue();
     }
     inputs_ = inputs;
     return Error::Ok;
@@ -287,11 +288,12 @@ class Outputs {
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
+      Tensor to = set_[i];  // a deleter that runs when it grows may set another one
       if (is_pending(i)) {
-        const Error error = detail::deliver(values_[i].toTensor(), set_[i]);
+        const Error error = detail::deliver(values_[i].toTensor(), to);
         if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame_value("output", i, "", error);
       }
-      values_[i] = set_[i];
+      values_[i] = std::move(to);
     }
     return Error::Ok;
   }
