@@ -329,6 +329,21 @@ TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that i
   CHECK(arena.reset() == Error::Ok);
 }
 
+TEST_CASE("FunctionModule: a copy of a set output is where the output is, whatever the default") {
+  const auto state = tenon::make_tensor_ptr({1.0f});
+  FunctionModule module([](Span<const EValue> inputs, Span<EValue> outputs) {
+    const Tensor out = outputs[0].toTensor();
+    tenon::mutable_data_ptr<float>(out)[0] = 0;
+    tenon::mutable_data_ptr<float>(out)[0] += item(inputs[0], 0) + 1;
+  });
+  REQUIRE(module.set_output(state) == Error::Ok);
+  REQUIRE(module.run("forward", *state) == Error::Ok);
+  tenon::TemplateBackend backend;
+  const tenon::BackendScope scope(backend);
+  REQUIRE(module.run("forward", *state) == Error::Ok);
+  CHECK(item(*state, 0) == 3);
+}
+
 TEST_CASE("FunctionModule: what a set output holds, a writing callable may add to, shared or not") {
   FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
     tenon::mutable_data_ptr<float>(out[0].toTensor())[0] += item(in[0], 0);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
@@ -130,13 +131,18 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
+/// Where tensors are made in `memory`, or if it is null in that of the thread's default backend.
+inline Device device_of(const Backend* memory) noexcept {
+  return memory != nullptr ? memory->device() : default_backend().device();
+}
+
 /// Has `kept` be a tensor that nobody else has: the same one again where that will do.
 TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
                        ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == own_type(type) &&
+    if (last.type == own_type(type) && last.device == device_of(memory) &&
         (last.layout.sizes == sizes || (last.dynamism != TensorShapeDynamism::STATIC &&
                                         resize_tensor(kept, sizes) == Error::Ok))) {
       return Error::Ok;
@@ -251,7 +257,8 @@ class Outputs {
     const TensorSpec& wanted = spec.tensor;
     Dims sizes;
     bool dynamic = false;
-    if (spec.kind != ValueKind::Tensor || !spec.is_described || device() != wanted.device ||
+    if (spec.kind != ValueKind::Tensor || !spec.is_described ||
+        detail::device_of(memory_) != wanted.device ||
         wanted.type == tenon::ScalarType::Undefined ||
         !detail::largest_sizes(wanted, sizes, dynamic)) {
       return Error::Ok;
@@ -312,14 +319,13 @@ class Outputs {
     }
     return false;
   }
-  Device device() const noexcept { return memory_ == nullptr ? Device() : memory_->device(); }
 
   template <class = void>
   Error save_tensor(size_t i) noexcept {
     const Tensor from = values_[i].toTensor();
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
-    if (source.device != device()) return clone(from, values_[i]);
+    if (source.device != detail::device_of(memory_)) return clone(from, values_[i]);
     if (saved_.size() <= i) TENON_TRY(saved_.resize(values_.size()));
     TENON_TRY(detail::renew(saved_[i], memory_, detail::public_type(source.type),
                             source.layout.sizes, {}, TensorShapeDynamism::DYNAMIC_UNBOUND));
