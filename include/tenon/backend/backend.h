@@ -209,12 +209,13 @@ struct BackendAccess {
   static bool& is_expr(Backend& backend) noexcept { return backend.is_expr_; }
 };
 
-/// The state of a backend, with what never changes filled in; null where there is none.
+/// The state of a backend, with what never changes filled in; null where there is none. One that
+/// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE)) return state;
   const LockGuard<SpinLock> guard(state->lock);
-  if (state->is_known) return state;
+  if (state->is_known || state->find() == nullptr) return state;
   state->device = backend.device();
   state->opaque = backend.is_opaque();
   Backend* const metadata = backend.metadata_backend();
