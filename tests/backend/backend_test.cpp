@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/backend.h"
 
+#include <cstdlib>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/calls.h"
+#include "tenon/backend/host_memory.h"
+#include "tenon/tensor/creators.h"
 
 using tenon::Error;
 using tests::MinimalBackend;
@@ -149,4 +153,28 @@ TEST_CASE("Backend: without memory for its state it makes no tensors") {
                 tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 8, p));
   CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 0, p) ==
         Error::OutOfMemory);
+}
+
+namespace {
+
+// Finds out which device it is by a tensor of its own.
+struct ProbingBackend final : tenon::HostMemoryBackend {
+  const char* name() const noexcept override { return "probing"; }
+  tenon::Device device() const noexcept override {
+    if (!std::exchange(has_probed, true)) probed = tenon::try_zeros({1}, *self).ok();
+    return tenon::Device();
+  }
+  void* allocate(size_t nbytes, size_t) noexcept override { return std::malloc(nbytes); }
+  void deallocate(void* p, size_t) noexcept override { std::free(p); }
+  tenon::Backend* self = this;
+  mutable bool has_probed = false;
+  mutable bool probed = false;
+};
+
+}  // namespace
+
+TEST_CASE("Backend: one that uses itself when it is asked for its device is not locked out") {
+  ProbingBackend backend;
+  CHECK(tenon::try_zeros({4}, backend).ok());
+  CHECK(backend.probed);
 }

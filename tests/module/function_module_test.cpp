@@ -329,6 +329,21 @@ TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that i
   CHECK(arena.reset() == Error::Ok);
 }
 
+TEST_CASE("FunctionModule: a copy of a set output is where the output is, whatever the default") {
+  const auto state = tenon::make_tensor_ptr({1.0f});
+  FunctionModule module([](Span<const EValue> inputs, Span<EValue> outputs) {
+    const Tensor out = outputs[0].toTensor();
+    tenon::mutable_data_ptr<float>(out)[0] = 0;
+    tenon::mutable_data_ptr<float>(out)[0] += item(inputs[0], 0) + 1;
+  });
+  REQUIRE(module.set_output(state) == Error::Ok);
+  REQUIRE(module.run("forward", *state) == Error::Ok);
+  tenon::TemplateBackend backend;
+  const tenon::BackendScope scope(backend);
+  REQUIRE(module.run("forward", *state) == Error::Ok);
+  CHECK(item(*state, 0) == 3);
+}
+
 TEST_CASE("FunctionModule: what a set output holds, a writing callable may add to, shared or not") {
   FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
     tenon::mutable_data_ptr<float>(out[0].toTensor())[0] += item(in[0], 0);
@@ -391,6 +406,39 @@ TEST_CASE("FunctionModule: a deleter that runs the method which drops its tensor
   REQUIRE(module.set_input(5, 1) == Error::Ok);
   CHECK(module.run("forward", value) == Error::Ok);
   CHECK(inner == Error::InvalidState);
+}
+
+TEST_CASE("FunctionModule: a deleter of an output may set others") {
+  const auto spare = pair(0, 0);
+  SECTION("of the last run's, when the next one begins") {
+    float memory[1] = {};
+    bool first = true;
+    FunctionModule module([&](Span<const EValue>) -> EValue {
+      if (!std::exchange(first, false)) return 1;
+      return tenon::from_blob(memory, {1}, ScalarType::Float,
+                              [&](void*) { CHECK(module.set_output(spare, 500) == Error::Ok); });
+    });
+    REQUIRE(module.run() == Error::Ok);
+    CHECK(module.run() == Error::InvalidArgument);
+    REQUIRE(module.set_output(tenon::none, 500) == Error::Ok);
+    CHECK(module.run() == Error::Ok);
+  }
+  SECTION("of one that was set, when it grows") {
+    FunctionModule module([](Span<const EValue>) { return tenon::ones({100}); });
+    float memory[1] = {};
+    bool released = false;
+    const auto set = tenon::from_blob(
+        memory, {1}, ScalarType::Float,
+        [&](void*) {
+          released = true;
+          CHECK(module.set_output(spare, 500) == Error::Ok);
+        },
+        tenon::TensorShapeDynamism::DYNAMIC_UNBOUND);
+    REQUIRE(module.set_output(set) == Error::Ok);
+    REQUIRE(module.run() == Error::Ok);
+    CHECK(released);
+    CHECK(tenon::const_data_ptr<float>(set)[99] == 1);
+  }
 }
 
 TEST_CASE("FunctionModule: a callable whose copy throws is an error, and nothing is kept") {

@@ -76,8 +76,20 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   CHECK_RETURNS(Error::InvalidState,
                 "the tensor is in memory of backend tracking, whose own backend was destroyed",
                 tenon::fill_(t, 1));
+  CHECK_ERROR(Error::InvalidState, "backend tracking has no memory, its own backend was destroyed",
+              tenon::zeros({400}, tracking));
   t.reset();
   CHECK(told.count() == 1);
+}
+
+TEST_CASE("lifetime: a pool whose backend is gone before it made a tensor makes none") {
+  const Reports told;
+  auto backend = std::make_unique<MinimalBackend>("gpu");
+  tenon::PoolBackend pool(*backend);
+  backend.reset();
+  CHECK_ERROR(Error::InvalidState, "has no memory, its own backend was destroyed",
+              tenon::zeros({4}, pool));
+  CHECK_ERROR(Error::InvalidState, "", tenon::make_tensor_ptr({1, 2, 3}, pool));
 }
 
 TEST_CASE("lifetime: without its backend a tensor's elements are an error that names it") {

@@ -169,3 +169,45 @@ TEST_CASE("data: a container whose elements move with it is copied") {
   REQUIRE(moved.count() == 3);
   CHECK(static_cast<const float*>(moved.data())[2] == 2);
 }
+
+namespace {
+
+// Somebody else's elements, every `step`th of them: as Eigen's maps, segments and rows.
+struct Lent {
+  struct Iterator {
+    const float* at;
+    ptrdiff_t step;
+    const float& operator*() const noexcept { return *at; }
+    Iterator& operator++() noexcept { return at += step, *this; }
+    bool operator!=(const Iterator& other) const noexcept { return at != other.at; }
+  };
+  float* data() noexcept { return first; }
+  const float* data() const noexcept { return first; }
+  ptrdiff_t size() const noexcept { return count; }
+  Iterator begin() const noexcept { return {first, step}; }
+  Iterator end() const noexcept { return {first + count * step, step}; }
+
+  float* first;
+  ptrdiff_t count;
+  ptrdiff_t step = 1;
+};
+
+}  // namespace
+
+TEST_CASE("data: a moved view whose elements are somebody else's is copied") {
+  std::vector<float> owner{0, 1, 2};
+  const auto t = tenon::make_tensor_ptr({3}, Lent{owner.data(), 3});
+  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  owner.assign(3, -1);
+  CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
+}
+
+TEST_CASE("data: elements that do not lie one after the other are taken one by one") {
+  std::vector<float> owner{0, 1, 2, 3, 4, 5};
+  Lent column{owner.data(), 3, 2};
+  CHECK(tests::values<float>(tenon::make_tensor_ptr(column)) == std::vector<float>{0, 2, 4});
+  CHECK(tests::values<float>(tenon::make_tensor_ptr({3}, Lent{owner.data(), 3, 2})) ==
+        std::vector<float>{0, 2, 4});
+  Lent reversed{owner.data() + 5, 3, -1};
+  CHECK(tests::values<float>(tenon::make_tensor_ptr(reversed)) == std::vector<float>{5, 4, 3});
+}

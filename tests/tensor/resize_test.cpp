@@ -668,6 +668,26 @@ TEST_CASE("resize: a backend may drop the tensor while it allocates") {
   }
 }
 
+TEST_CASE("resize: a backend that changes the tensor while it allocates stops the growth") {
+  CallingBackend backend;
+  for (const bool reserve : {false, true}) {
+    auto t = tenon::full({400}, 7, ScalarType::Int, kDynamic, backend);
+    const auto grow = [&] {
+      return reserve ? reserve_tensor_ptr(t, 4000) : resize_tensor_ptr(t, {1000});
+    };
+    backend.use = [&] { CHECK(resize_tensor_ptr(t, {100000}) == Error::Ok); };
+    CHECK(grow() == Error::InvalidState);
+    REQUIRE(sizes(t) == Vector{100000});
+    for (int64_t i = 400; i < 100000; ++i) tenon::mutable_data_ptr<int32_t>(t)[i] = 7;
+    CHECK(memory(t, 100000) == Ints(100000, 7));
+
+    t = tenon::full({400}, 7, ScalarType::Int, kDynamic, backend);
+    backend.use = [&] { CHECK(tenon::backend_deallocate(t) == tenon::Deallocation::Ok); };
+    CHECK(grow() == Error::InvalidState);
+    CHECK(backend.live_blocks() == 0);
+  }
+}
+
 TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
   CallingBackend backend;
   backend.label = "cuda_managed:1";

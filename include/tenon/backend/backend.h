@@ -209,18 +209,29 @@ struct BackendAccess {
   static bool& is_expr(Backend& backend) noexcept { return backend.is_expr_; }
 };
 
-/// The state of a backend, with what never changes filled in; null where there is none.
+/// The state of a backend, with what never changes filled in; null where there is none. One that
+/// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE)) return state;
+  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE) ||
+      state->find() == nullptr) {
+    return state;
+  }
+  // Asked without the lock: the backend may use itself, and come back here.
+  const Device device = backend.device();
+  const bool opaque = backend.is_opaque();
+  Backend* const keeper = backend.metadata_backend();
+  BackendState* const metadata = keeper == nullptr    ? nullptr
+                                 : keeper == &backend ? state
+                                                      : known_state(*keeper);
+  const char* const text = backend.name();
   const LockGuard<SpinLock> guard(state->lock);
   if (state->is_known) return state;
-  state->device = backend.device();
-  state->opaque = backend.is_opaque();
-  Backend* const metadata = backend.metadata_backend();
-  if (metadata != nullptr) state->metadata = metadata == &backend ? state : known_state(*metadata);
+  state->device = device;
+  state->opaque = opaque;
+  state->metadata = metadata;
   Message name(state->name, sizeof state->name);
-  name.put(backend.name());
+  name.put(text);
   __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
   return state;
 }

@@ -100,8 +100,15 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
 
 /// Memory of a backend, for a tensor: aligned like all of tenon's. With 0 bytes it is null, and
 /// counts nevertheless. Without a `state` there is none.
+/// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
 inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
                            void*& data) noexcept {
+  data = nullptr;
+  if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
+    const char* const name = state->name;
+    return fail(Error::InvalidState, {"backend ", *name == '\0' ? "that wraps another" : name,
+                                      " has no memory, its own backend was destroyed"});
+  }
   const ErrorTextGuard guard;
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {

@@ -8,6 +8,7 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
@@ -132,13 +133,18 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
+/// Where tensors are made in `memory`, or if it is null in that of the thread's default backend.
+inline Device device_of(const Backend* memory) noexcept {
+  return memory != nullptr ? memory->device() : default_backend().device();
+}
+
 /// Makes `kept` a tensor that nobody else has: the same one again where that will do.
 TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
                        ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == own_type(type) &&
+    if (last.type == own_type(type) && last.device == device_of(memory) &&
         (last.layout.sizes == sizes || (last.dynamism != TensorShapeDynamism::STATIC &&
                                         resize_tensor(kept, sizes) == Error::Ok))) {
       return Error::Ok;
@@ -232,8 +238,9 @@ class Outputs {
   Error begin(Span<const EValue> inputs, size_t count) noexcept {
     if (set_.size() < count) TENON_TRY(set_.resize(count));
     TENON_TRY(values_.resize(set_.size()));
-    for (size_t i = 0; i < set_.size(); ++i) {
-      values_[i] = set_[i].defined() ? EValue(set_[i]) : EValue();
+    // Dropping the last outputs may run a deleter that sets more.
+    for (size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = is_set(i) ? EValue(set_[i]) : EValue();
     }
     inputs_ = inputs;
     return Error::Ok;
@@ -252,7 +259,8 @@ class Outputs {
     const TensorSpec& wanted = spec.tensor;
     Dims sizes;
     bool dynamic = false;
-    if (spec.kind != ValueKind::Tensor || !spec.is_described || device() != wanted.device ||
+    if (spec.kind != ValueKind::Tensor || !spec.is_described ||
+        detail::device_of(memory_) != wanted.device ||
         wanted.type == tenon::ScalarType::Undefined ||
         !detail::largest_sizes(wanted, sizes, dynamic)) {
       return Error::Ok;
@@ -282,8 +290,9 @@ class Outputs {
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
-      if (is_pending(i)) TENON_TRY(blamed(i, detail::deliver(values_[i].toTensor(), set_[i])));
-      values_[i] = set_[i];
+      Tensor to = set_[i];  // a deleter that runs when it grows may set another one
+      if (is_pending(i)) TENON_TRY(blamed(i, detail::deliver(values_[i].toTensor(), to)));
+      values_[i] = std::move(to);
     }
     return Error::Ok;
   }
@@ -307,7 +316,6 @@ class Outputs {
     }
     return false;
   }
-  Device device() const noexcept { return memory_ == nullptr ? Device() : memory_->device(); }
 
   /// Makes `copy` one of `from`, in the module's memory, or where `from` is if that is elsewhere.
   template <class = void>
@@ -315,7 +323,8 @@ class Outputs {
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
     Backend* where = memory_;
-    if (source.device != device()) TENON_TRY(detail::find_backend_like(source, nullptr, where));
+    if (source.device != (memory_ == nullptr ? Device() : memory_->device()))
+      TENON_TRY(detail::find_backend_like(source, nullptr, where));
     if (where == nullptr) where = &host_backend();  // whatever the thread's default is
     TENON_TRY(detail::renew(copy, where, detail::public_type(source.type), source.layout.sizes, {},
                             TensorShapeDynamism::DYNAMIC_UNBOUND));

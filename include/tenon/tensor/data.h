@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -129,9 +131,9 @@ inline constexpr bool owns_elements_v =
 /// Elements with a known count: a brace list, or a container or range of any element type.
 ///
 /// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
-/// cannot throw and leaves them at their address: it lives until the tensor releases it. Every
-/// other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that can only be
-/// copied) is copied from when the tensor is made. `{}` is an empty list of floats.
+/// cannot throw, takes them along and leaves them at their address: it lives until the tensor
+/// releases it. Every other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that
+/// can only be copied) is copied from when the tensor is made. `{}` is an empty list of floats.
 /// Ownership: takes what it adopts at once; the rest must live until the creator returns.
 class Values {
  public:
@@ -153,13 +155,19 @@ class Values {
       gather(container);
     } else {
       data_ = container.data();
-      count_ = container.size();
+      count_ = static_cast<size_t>(container.size());
+      if (!is_row(container)) {
+        gather(container);
+        return;
+      }
       if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> &&
                     detail::owns_elements_v<Container> &&
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
-          if (moved.data() == data_) {
+          // What still refers to them, too, is a view of somebody else's elements.
+          const bool has_left = container.data() != data_;  // NOLINT(bugprone-use-after-move)
+          if (moved.data() == data_ && has_left) {
             owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
           } else {
@@ -195,6 +203,18 @@ class Values {
     const auto begin = reinterpret_cast<uintptr_t>(object);
     const auto at = reinterpret_cast<uintptr_t>(data_);
     return at >= begin && at < begin + size;
+  }
+
+  /// Whether the elements lie one after the other: those of a matrix' row may not.
+  template <class C>
+  bool is_row([[maybe_unused]] const C& container) const noexcept {
+    if constexpr (std::is_lvalue_reference_v<decltype(*std::begin(container))>) {
+      if (count_ < 2) return true;
+      auto second = std::begin(container);
+      ++second;
+      return std::addressof(*second) == container.data() + 1;
+    }
+    return true;
   }
 
   template <class C>
