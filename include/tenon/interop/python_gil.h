@@ -123,17 +123,27 @@ inline bool has_gil() noexcept {
 }
 
 /// Guards the end of the interpreter. A thread that asks for the GIL then is ended by CPython,
-/// which aborts the process: so none may be waiting for it when the end begins.
+/// which aborts the process: so none may be waiting for it when the end begins. Those that have
+/// the GIL give it up and ask again where they run Python code.
 struct GilGate {
   std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
   std::atomic<bool> is_open{false};
+  // Read and written with the GIL.
+  int holders = 0;                  // threads in with_gil() that had it
+  PyThreadState* closer = nullptr;  // the one that ends the interpreter, which goes on
 
   /// From an atexit callback: refuses threads from now on and waits for those inside.
   void close() noexcept {
     is_open = false;
-    Py_BEGIN_ALLOW_THREADS;
-    while (in_flight > 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    Py_END_ALLOW_THREADS;
+    closer = PyGILState_GetThisThreadState();
+    while (in_flight > 0 || holders > 0) {
+      Py_BEGIN_ALLOW_THREADS;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      Py_END_ALLOW_THREADS;
+    }
+  }
+  bool refuses_holder() const noexcept {
+    return closer != nullptr && closer != PyGILState_GetThisThreadState();
   }
 };
 inline GilGate& gil_gate() noexcept {
@@ -153,6 +163,7 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   static PyMethodDef after_fork = {"tenon_after_fork",
                                    [](PyObject*, PyObject*) -> PyObject* {
                                      gil_gate().in_flight = 0;
+                                     gil_gate().holders = 0;
                                      Py_RETURN_NONE;
                                    },
                                    METH_NOARGS, nullptr};
@@ -172,6 +183,7 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   PyErr_Clear();  // of a system without fork()
   const PyRef registered(
       PyObject_CallMethod(atexit.get(), "register", "N", PyCFunction_New(&at_exit, nullptr)));
+  gil_gate().closer = nullptr;  // of an earlier interpreter
   gil_gate().is_open = static_cast<bool>(registered);
   return static_cast<bool>(registered);
 }
@@ -180,12 +192,17 @@ TENON_COLD inline bool open_gil_gate() noexcept {
 /// when the interpreter is gone or going: then what belongs to it has to be leaked.
 template <class F>
 bool with_gil(const F& f) noexcept {
+  GilGate& gate = gil_gate();
   if (has_gil()) {
-    const KeepPythonError keep;
-    f();
+    if (TENON_UNLIKELY(gate.refuses_holder())) return false;
+    ++gate.holders;
+    {
+      const KeepPythonError keep;
+      f();
+    }
+    --gate.holders;
     return true;
   }
-  GilGate& gate = gil_gate();
   ++gate.in_flight;  // before the question: close() asks in the other order
   const bool is_open = gate.is_open;
   if (is_open) {
