@@ -179,10 +179,13 @@ TENON_COLD inline bool open_gil_gate() noexcept {
         !PyRef(PyObject_Call(at_fork.get(), positional.get(), keywords.get()))) {
       return false;
     }
+  } else if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) {
+    return false;
   }
   PyErr_Clear();  // of a system without fork()
-  const PyRef registered(
-      PyObject_CallMethod(atexit.get(), "register", "N", PyCFunction_New(&at_exit, nullptr)));
+  const PyRef closer(PyCFunction_New(&at_exit, nullptr));
+  if (!closer) return false;
+  const PyRef registered(PyObject_CallMethod(atexit.get(), "register", "O", closer.get()));
   gil_gate().closer = nullptr;  // of an earlier interpreter
   gil_gate().is_open = static_cast<bool>(registered);
   return static_cast<bool>(registered);
