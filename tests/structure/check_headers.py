@@ -27,8 +27,11 @@ ATEN_LAYERS = {"tensor.h": "tensor", "draft.h": "tensor", "random.h": "tensor"} 
 DUPLICATES = {
     ("tenon/aten/draft.h", "cpu"): "a constant",
     ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
-    ("tenon/interop/python_gil.h", "depth"): "of calls into this library",
-    ("tenon/interop/python_state.h", "last"): "each library has a Python type of its own",
+    ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
+    ("tenon/interop/python_gil.h", "after_fork"): "Python is told of each library's gate",
+    ("tenon/interop/python_gil.h", "at_exit"): "Python is told of each library's gate",
+    ("tenon/interop/python_gil.h", "gate"): "each library waits for the threads in its own code",
+    ("tenon/interop/python_state.h", "state"): "each library has a Python type of its own",
     ("tenon/interop/python_type.h", "api"): "a table of that type",
     ("tenon/interop/python_type.h", "attributes"): "a table of that type",
     ("tenon/interop/python_type.h", "doc"): "a text of that type",
