@@ -42,6 +42,50 @@ tenon::TensorPtr counted(int& live) {
   return tenon::for_blob(memory, {3}).deleter([&live](void*) { --live; }).make_tensor_ptr();
 }
 
+// Lets the n-th of Python's allocations fail during its life.
+class FailingAllocations {
+ public:
+  explicit FailingAllocations(int n) : left_(n) {
+    for (const auto domain : kDomains) {
+      PyMem_GetAllocator(domain, &original_[domain]);
+      PyMemAllocatorEx failing = original_[domain];
+      failing.ctx = &hooks_[domain];
+      hooks_[domain] = {this, &original_[domain]};
+      failing.malloc = [](void* hook, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).malloc(from(hook).ctx, size);
+      };
+      failing.calloc = [](void* hook, size_t count, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).calloc(from(hook).ctx, count, size);
+      };
+      failing.realloc = [](void* hook, void* old, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).realloc(from(hook).ctx, old, size);
+      };
+      failing.free = [](void* hook, void* old) { from(hook).free(from(hook).ctx, old); };
+      PyMem_SetAllocator(domain, &failing);
+    }
+  }
+  FailingAllocations(const FailingAllocations&) = delete;
+  FailingAllocations& operator=(const FailingAllocations&) = delete;
+  ~FailingAllocations() {
+    for (const auto domain : kDomains) PyMem_SetAllocator(domain, &original_[domain]);
+  }
+  bool has_failed() const { return left_ < 0; }
+
+ private:
+  static constexpr PyMemAllocatorDomain kDomains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+  struct Hook {
+    FailingAllocations* self;
+    PyMemAllocatorEx* original;
+  };
+  static FailingAllocations& of(void* hook) { return *static_cast<Hook*>(hook)->self; }
+  static PyMemAllocatorEx& from(void* hook) { return *static_cast<Hook*>(hook)->original; }
+  bool fails() { return left_-- == 0; }
+
+  int left_;
+  PyMemAllocatorEx original_[PYMEM_DOMAIN_OBJ + 1];
+  Hook hooks_[PYMEM_DOMAIN_OBJ + 1];
+};
+
 // Runs `f` in a sub-interpreter.
 template <class F>
 void in_sub_interpreter(const F& f) {
@@ -167,6 +211,32 @@ TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an excep
   PyEval_RestoreThread(saved);
   CHECK(calls == 3);
   CHECK(PyErr_Occurred() == nullptr);
+}
+
+TEST_CASE("python: without memory the first object is a MemoryError, and a later one works") {
+  int n = 0;
+  for (bool has_failed = true; has_failed;) {
+    const Interpreter python;
+    int live = 0;
+    PyObject* object = nullptr;
+    while (object == nullptr) {
+      INFO("allocation " << n);
+      {
+        const FailingAllocations failing(n++);
+        object = tenon::to_python(counted(live));
+        has_failed = failing.has_failed();
+      }
+      if (object != nullptr) break;  // some can be done without
+      REQUIRE(has_failed);
+      CHECK(PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
+      PyErr_Clear();
+      CHECK(live == 0);
+    }
+    CHECK(tenon::detail::gil_gate().is_open);
+    Py_DECREF(object);
+    CHECK(live == 0);
+  }
+  CHECK(n > 20);
 }
 
 TEST_CASE("python: with_gil does nothing where there is no interpreter") {

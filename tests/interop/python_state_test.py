@@ -56,6 +56,22 @@ class InterpretersEnd(Case):
         for _ in range(10):
             self.run_script(script)
 
+    def test_the_end_waits_for_a_daemon_thread_that_releases_what_runs_python_code(self):
+        out = self.run_script("import sys\n"
+                              f"sys.path[:0] = {sys.path!r}\n"
+                              "import os, threading, time, tenon_test_module as m\n"
+                              "inside = threading.Event()\n"
+                              "class Slow(bytearray):\n"
+                              "    def __del__(self):\n"
+                              "        inside.set()\n"
+                              "        time.sleep(0.3)\n"
+                              "        os.write(1, b'released\\n')\n"
+                              "def work():\n"
+                              "    while True: m.drop(m.hold(Slow(3)))\n"
+                              "threading.Thread(target=work, daemon=True).start()\n"
+                              "inside.wait()\n")
+        self.assertEqual(out, "released\n")
+
     def test_a_child_does_not_wait_for_the_threads_of_its_parent(self):
         self.run_script("import sys\n"
                         f"sys.path[:0] = {sys.path!r}\n"

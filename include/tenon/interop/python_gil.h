@@ -123,17 +123,27 @@ inline bool has_gil() noexcept {
 }
 
 /// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
-/// aborts the process: so none may be waiting for it when the end begins.
+/// aborts the process: so none may be waiting for it when the end begins. Those that have the GIL
+/// give it up and ask again where they run Python code.
 struct GilGate {
   std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
   std::atomic<bool> is_open{false};
+  // Read and written with the GIL.
+  int holders = 0;                  // threads in with_gil() that had it
+  PyThreadState* closer = nullptr;  // the one that ends the interpreter, which goes on
 
   /// From an atexit callback: refuses threads from now on and waits for those inside.
   void close() noexcept {
     is_open = false;
-    Py_BEGIN_ALLOW_THREADS;
-    while (in_flight > 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    Py_END_ALLOW_THREADS;
+    closer = PyGILState_GetThisThreadState();
+    while (in_flight > 0 || holders > 0) {
+      Py_BEGIN_ALLOW_THREADS;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      Py_END_ALLOW_THREADS;
+    }
+  }
+  bool refuses_holder() const noexcept {
+    return closer != nullptr && closer != PyGILState_GetThisThreadState();
   }
 };
 inline GilGate& gil_gate() noexcept {
@@ -153,6 +163,7 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   static PyMethodDef after_fork = {"tenon_after_fork",
                                    [](PyObject*, PyObject*) -> PyObject* {
                                      gil_gate().in_flight = 0;
+                                     gil_gate().holders = 0;
                                      Py_RETURN_NONE;
                                    },
                                    METH_NOARGS, nullptr};
@@ -168,10 +179,14 @@ TENON_COLD inline bool open_gil_gate() noexcept {
         !PyRef(PyObject_Call(at_fork.get(), positional.get(), keywords.get()))) {
       return false;
     }
+  } else if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) {
+    return false;
   }
   PyErr_Clear();  // of a system without fork()
-  const PyRef registered(
-      PyObject_CallMethod(atexit.get(), "register", "N", PyCFunction_New(&at_exit, nullptr)));
+  const PyRef closer(PyCFunction_New(&at_exit, nullptr));
+  if (!closer) return false;
+  const PyRef registered(PyObject_CallMethod(atexit.get(), "register", "O", closer.get()));
+  gil_gate().closer = nullptr;  // of an earlier interpreter
   gil_gate().is_open = static_cast<bool>(registered);
   return static_cast<bool>(registered);
 }
@@ -180,12 +195,17 @@ TENON_COLD inline bool open_gil_gate() noexcept {
 /// interpreter is gone or going: what belongs to it is leaked then.
 template <class F>
 void with_gil(const F& f) noexcept {
+  GilGate& gate = gil_gate();
   if (has_gil()) {
-    const KeepPythonError keep;
-    f();
+    if (TENON_UNLIKELY(gate.refuses_holder())) return;
+    ++gate.holders;
+    {
+      const KeepPythonError keep;
+      f();
+    }
+    --gate.holders;
     return;
   }
-  GilGate& gate = gil_gate();
   ++gate.in_flight;  // before the question: close() asks in the other order
   if (gate.is_open) {
     const PyGILState_STATE state = PyGILState_Ensure();

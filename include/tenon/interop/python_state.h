@@ -104,6 +104,7 @@ inline void end_python_state(PyObject*) noexcept {
   state.is_alive = false;
   ++state.run;
   gil_gate().is_open = false;
+  gil_gate().closer = nullptr;
   state.drop();
 }
 

@@ -212,7 +212,10 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
   PyType_Spec spec{"tenon.Tensor", static_cast<int>(sizeof(PythonTensor)),
                    static_cast<int>(sizeof(Py_ssize_t)), kFlags, slots};
   PyRef type(PyType_FromSpec(&spec));
-  if (!type) return nullptr;
+  if (!type) {
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // which Python 3.11 forgets
+    return nullptr;
+  }
   auto* const made = reinterpret_cast<PyTypeObject*>(type.get());
 #if PY_VERSION_HEX < 0x030A0000
   made->tp_new = nullptr;  // they are made by to_python() alone
