@@ -152,7 +152,8 @@ inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
   if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
   Replacement memory;
   const int64_t reach = tensor.layout.reach();
-  const Tensor kept = handle.tensor();  // a backend's code may drop the handle
+  // A backend's code may drop the handle. NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+  const Tensor kept = handle.tensor();
   TENON_TRY(allocate_grown(kept, tensor, plan.new_capacity, plan.numel,
                            reach < plan.numel ? reach : plan.numel, memory));
   TENON_TRY(replace_layout(tensor, std::move(layout)));
@@ -177,7 +178,7 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   const int64_t reach = tensor.layout.reach();
   int64_t capacity = asked < reach ? reach : asked;
   Replacement memory;
-  const Tensor kept = handle.tensor();
+  const Tensor kept = handle.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   TENON_TRY(allocate_grown(kept, tensor, capacity, capacity, reach, memory));
   replace_memory(tensor, std::move(memory), capacity);
   return Error::Ok;
