@@ -33,7 +33,8 @@ TENON_BEGIN_NAMESPACE
 /// wherever a call gives None or gives fewer; those of a call are for that call. An output set by
 /// set_output() stays too: the runtime writes to that tensor, or what it gives is copied there. It
 /// may share memory with inputs and other outputs, as a state that goes round does: every output
-/// is what it would be if none did.
+/// is what it would be if none did, but for elements that two outputs have in common: those are the
+/// last one's.
 ///
 /// Ownership: shares the tensors that were set, and those of the last outputs, until the next run
 /// of the method.
