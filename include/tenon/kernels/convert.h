@@ -116,6 +116,7 @@ void convert(void* out, const void* in, int64_t count, const CastLimits* limits)
 template <class Conversion>
 void convert_plainly(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
   ConvertKernel<Conversion>::run(Baseline(), out, in, count, limits);
+  clear_after_baseline();
 }
 
 /// nullptr for float itself, and for the Float8 types, whose codes come as uint32_t.

@@ -77,6 +77,13 @@ TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
 #endif
 }
 
+/// The same after a loop for the baseline that is called directly: with -march=native that is AVX.
+TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
+#if defined(__AVX__)
+  clear_upper_halves();
+#endif
+}
+
 template <class Kernel, class... Args>
 void dispatch(Args... args) noexcept {
 #if TENON_HAS_AVX2
@@ -86,9 +93,7 @@ void dispatch(Args... args) noexcept {
   }
 #endif
   Kernel::run(Baseline(), args...);
-#if defined(__AVX__)  // as with -march=native
-  clear_upper_halves();
-#endif
+  clear_after_baseline();
 }
 
 }  // namespace detail
