@@ -190,6 +190,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
                                       const DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
   Made<Out> made;
+  Tensor memory;  // stays until made.finish(), which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
     const ScalarType type = plan.shape.type;
     Layout layout;
@@ -205,7 +206,8 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
     TENON_TRY(whole.commit());
     TENON_TRY(start_draft(made.draft()));
     fields(made.draft()).layout = layout;
-    return attach_view(whole.finish(function, Error::Ok), type, offset, fields(made.draft()));
+    memory = whole.finish(function, Error::Ok);
+    return attach_view(memory, type, offset, fields(made.draft()));
   };
   return made.finish(function, make());
 }

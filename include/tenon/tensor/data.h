@@ -166,7 +166,8 @@ class Values {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
           // What still refers to them, too, is a view of somebody else's elements.
-          const bool has_left = container.data() != data_;  // NOLINT(bugprone-use-after-move)
+          const bool has_left =
+              count_ == 0 || container.data() != data_;  // NOLINT(bugprone-use-after-move)
           if (moved.data() == data_ && has_left) {
             owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
