@@ -108,9 +108,10 @@
 
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
 // user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
-// target has one for it, so that results are the same everywhere; Clang is told by
-// TENON_NO_CONTRACTION in each function that has such an expression, and not to reorder sums there
-// either, which with -ffast-math would lose digits. GCC inlines into it only what is always inlined.
+// target has one for it, so that results are the same everywhere. Clang is told by
+// TENON_NO_CONTRACTION in each function that has such an expression; it does not reorder sums there
+// either, which with -ffast-math would lose digits. GCC inlines into all of these only what is
+// always inlined.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE __attribute__((optimize("O3")))
 #define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))

@@ -70,18 +70,6 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   return Error::Ok;
 }
 
-/// Whether a tensor is still as it was: a backend's code ran, which may have changed it.
-inline Error check_unchanged(const TensorArg& handle, const void* data, int64_t capacity,
-                             int64_t reach) noexcept {
-  const TensorFields& now = fields(handle);
-  if (TENON_UNLIKELY(now.data != data || now.capacity != capacity || now.deallocated ||
-                     now.layout.reach() != reach)) {
-    return fail(Error::InvalidState,
-                {"the tensor was resized or deallocated while its backend made it grow"});
-  }
-  return Error::Ok;
-}
-
 /// Copies the first elements to memory of the same kind.
 TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_t kept,
                                void* data) noexcept {
@@ -95,16 +83,23 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
   return copy_block_between(&base, data, &base, tensor.data, nbytes);
 }
 
-/// Allocates room for `capacity` elements aside, or for `needed` if that is too much, and copies the
-/// first `kept` there. `handle` is the tensor's, and stays.
+/// Allocates room for `capacity` elements aside, or for `needed` if that is too much, and copies
+/// the first `kept` there. `handle` is the tensor's, and stays.
 inline Error allocate_grown(const Tensor& handle, const Resizable& tensor, int64_t& capacity,
                             int64_t needed, int64_t kept, Replacement& replacement) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   const void* const data = tensor.data;
   const int64_t room = tensor.capacity;
   const int64_t reach = tensor.layout.reach();
-  const auto check_again = [&]() noexcept {
-    TENON_TRY(check_unchanged(handle, data, room, reach));
+  // A backend's code may have resized or deallocated the tensor, or lent its memory.
+  const auto check_again = [&]() noexcept -> Error {
+    const TensorArg arg(handle);
+    const TensorFields& now = fields(arg);
+    if (TENON_UNLIKELY(now.data != data || now.capacity != room || now.deallocated ||
+                       now.layout.reach() != reach)) {
+      return fail(Error::InvalidState,
+                  {"the tensor was resized or deallocated while its backend made it grow"});
+    }
     return check_can_grow(tensor, needed);
   };
   Backend* backend = nullptr;
@@ -118,7 +113,6 @@ inline Error allocate_grown(const Tensor& handle, const Resizable& tensor, int64
       NewMemory memory;
       const Error error = backend != nullptr ? allocate_from(*backend, nbytes, memory)
                                              : allocate_on_host(nbytes, memory);
-      // A backend's code ran, and runs where it copies: it may have lent the memory.
       if (backend != nullptr) TENON_TRY(check_again());
       if (error == Error::Ok) {
         TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
@@ -152,8 +146,8 @@ inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
   if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
   Replacement memory;
   const int64_t reach = tensor.layout.reach();
-  // A backend's code may drop the handle. NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
-  const Tensor kept = handle.tensor();
+  // A backend's code may drop the handle.
+  const Tensor kept = handle.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   TENON_TRY(allocate_grown(kept, tensor, plan.new_capacity, plan.numel,
                            reach < plan.numel ? reach : plan.numel, memory));
   TENON_TRY(replace_layout(tensor, std::move(layout)));
@@ -198,8 +192,8 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory of another
 /// device than cpu that no backend gave, and where elements lie below element 0), InvalidArgument
 /// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with), InUse
-/// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined;
-/// changed by its backend while that allocates), OutOfMemory. After an error the tensor is as it was.
+/// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined; changed by its
+/// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
 /// doubling.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
