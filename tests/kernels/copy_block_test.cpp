@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/convert.h"
 
 using tenon::CastMode;
 using tenon::ScalarType;

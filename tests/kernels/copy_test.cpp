@@ -12,7 +12,6 @@ using tenon::CastMode;
 using tenon::Dims;
 using tenon::ScalarType;
 using tenon::TensorView;
-using tenon::detail::copy_elements;
 using tests::dense_strides;
 using tests::is_copied;
 using tests::Random;
@@ -20,6 +19,10 @@ using tests::Strided;
 using tests::Vector;
 
 namespace {
+
+void copy_elements(const TensorView& dst, const TensorView& src) {
+  tenon::detail::copy_elements(dst, src, CastMode::Checked, &tenon::detail::cast_elements<>);
+}
 
 const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
                                      ScalarType::Double, ScalarType::ComplexDouble};

@@ -25,6 +25,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/byte_order.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/kernels/random_plan.h"
 
@@ -148,7 +149,7 @@ inline Error ExprBackend::copy(const TensorView& dst, const TensorView& src, Cas
     std::shared_ptr<const unsigned char> bytes;
     TENON_TRY(read_bytes(from, bytes));
     rows.data = const_cast<unsigned char*>(bytes.get());
-    detail::copy_elements(to, rows, mode);
+    detail::copy_elements(to, rows, mode, &detail::cast_elements<>);
     return Error::Ok;
   }
   ExpressionPtr value;
@@ -159,7 +160,7 @@ inline Error ExprBackend::copy(const TensorView& dst, const TensorView& src, Cas
     const size_t nbytes = static_cast<size_t>(numel) * elementSize(from.type);
     TENON_TRY(detail::make_data(nullptr, nbytes, *data));
     rows.data = const_cast<unsigned char*>(data->data.get());
-    detail::copy_elements(rows, from);
+    detail::copy_elements(rows, from, CastMode::Checked, nullptr);
     data->type = detail::public_type(from.type);
     data->sizes = from.sizes;
     TENON_TRY(detail::finish_node(*data));

@@ -20,6 +20,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/kernels/fill.h"
 #include "tenon/kernels/random.h"
@@ -162,7 +163,7 @@ class Evaluation {
     TENON_TRY(view_row_major(node, value.writable, to));
     TENON_TRY(view_part(node, node.sizes, own_type(node.source_type),
                         values_[node.inputs[0].get()].bytes.get(), from));
-    copy_elements(to, from, node.mode);
+    copy_elements(to, from, node.mode, &cast_elements<>);
     return Error::Ok;
   }
 
@@ -180,7 +181,7 @@ class Evaluation {
     TensorView from;
     TENON_TRY(view_part(node, part.sizes, own_type(part.type), value.writable, to));
     TENON_TRY(view_row_major(part, values_[&part].bytes.get(), from));
-    copy_elements(to, from);
+    copy_elements(to, from, CastMode::Checked, nullptr);
     return Error::Ok;
   }
 

@@ -197,8 +197,9 @@ class Staged {
 };
 
 /// Copies elements between places of the same sizes, at least one of them a backend's, that do not
-/// overlap. The destination's elements are distinct.
-TENON_LAZY Error copy_between(const Place& dst, const Place& src, CastMode mode) noexcept {
+/// overlap. The destination's elements are distinct. `cast` may be null where the types are equal.
+TENON_LAZY Error copy_between(const Place& dst, const Place& src, CastMode mode,
+                              CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst.view, src.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
@@ -225,12 +226,12 @@ TENON_LAZY Error copy_between(const Place& dst, const Place& src, CastMode mode)
   if (src.backend != nullptr) TENON_TRY(from.fetch());
   const TensorView& source = src.backend != nullptr ? from.view() : src.view;
   if (dst.backend == nullptr) {
-    copy_elements(dst.view, source, mode);
+    copy_elements(dst.view, source, mode, cast);
     return Error::Ok;
   }
   Staged to(dst);
   TENON_TRY(to.prepare());
-  copy_elements(to.view(), source, mode);
+  copy_elements(to.view(), source, mode, cast);
   return to.store();
 }
 

@@ -63,14 +63,14 @@ TENON_LAZY Error make_assign_job(const TensorArg& out, const Blob& blob, CastMod
 TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode) noexcept {
   CopyJob job;
   TENON_TRY(make_assign_job(out, blob, mode, job));
-  return run_job(job, mode, CopyPolicy::AllowTemporary);
+  return run_job(job, mode, CopyPolicy::AllowTemporary, &cast_elements<>);
 }
 
 TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes) noexcept {
   CopyJob job;
   TENON_TRY(find_destination(out, "the tensor", job.dst));
   TENON_TRY(find_exchange(data, nbytes, out, job.src));
-  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode) noexcept {
@@ -85,14 +85,14 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
     return fail(Error::InvalidArgument, {"the blob has strides ", out.strides, " for sizes ",
                                          out.sizes, ", at which elements may share memory"});
   }
-  return run_job(job, mode, CopyPolicy::AllowTemporary);
+  return run_job(job, mode, CopyPolicy::AllowTemporary, &cast_elements<>);
 }
 
 TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
   CopyJob job;
   TENON_TRY(find_source(tensor, "the tensor", job.src));
   TENON_TRY(find_exchange(data, nbytes, tensor, job.dst));
-  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 }  // namespace detail

@@ -52,7 +52,8 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
     box.sizes[0] = steps;
     Layout dense;
     TENON_TRY(make_dense_layout(box.sizes, nullptr, elementSize(view.type), dense));
-    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box);
+    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box,
+                  CastMode::Checked, nullptr);
     count -= steps * inner;
     to += steps * inner * element_size;
     if (count != 0) from += steps * view.strides[d] * element_size;

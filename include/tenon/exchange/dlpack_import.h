@@ -151,7 +151,7 @@ TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
   for (const Dims* dims : {&to.sizes, &to.strides, &in.sizes, &in.strides}) {
     TENON_TRY(check_dims("a shape", *dims));
   }
-  copy_elements(to, in, CastMode::Checked);
+  copy_elements(to, in, CastMode::Checked, nullptr);
   return Error::Ok;
 }
 

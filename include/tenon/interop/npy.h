@@ -171,9 +171,9 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
       TENON_TRY(check_dims("shape", *dims));
     }
     if (is_on_host) {
-      copy_elements(out.view, place.view);
+      copy_elements(out.view, place.view, CastMode::Checked, nullptr);
     } else {
-      TENON_TRY(copy_between(out, place, CastMode::Checked));
+      TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     }
     image.data = out.view.data;
   }

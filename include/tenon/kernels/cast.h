@@ -35,6 +35,12 @@ constexpr const char* toString(CastMode mode) noexcept {
 
 namespace detail {
 
+/// Converts `count` consecutive elements of host memory, which need no alignment: cast_elements(),
+/// or null where the types are equal, so that a program which never casts does not link the casts.
+/// With CastMode::Checked canCast(from_type, to_type) holds.
+using CastFunction = void (*)(ScalarType to_type, void* to, ScalarType from_type, const void* from,
+                              int64_t count, CastMode mode) noexcept;
+
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
 template <class T>
 using ExactType = std::conditional_t<

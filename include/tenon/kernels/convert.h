@@ -15,6 +15,7 @@
 #include "tenon/kernels/cast.h"
 #include "tenon/kernels/conversions.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/parallel.h"
 #include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
@@ -338,6 +339,18 @@ TENON_LAZY_KERNEL void cast_elements(ScalarType to, void* out, ScalarType from, 
     steps.steps[steps.count - 1](static_cast<unsigned char*>(out) + i * out_size, taken, n,
                                  &limits);
   }
+}
+
+/// Converts a block as cast_elements() does.
+TENON_LAZY void cast_block(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
+                           CastMode mode = CastMode::Checked) noexcept {
+  const auto out_size = static_cast<int64_t>(elementSize(to));
+  const auto in_size = static_cast<int64_t>(elementSize(from));
+  const size_t nbytes = static_cast<size_t>(count * out_size);
+  parallel_for(count, 4096, nbytes, [&](int64_t begin, int64_t end) {
+    cast_elements(to, static_cast<char*>(out) + begin * out_size, from,
+                  static_cast<const char*>(in) + begin * in_size, end - begin, mode);
+  });
 }
 
 }  // namespace detail

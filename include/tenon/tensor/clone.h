@@ -7,6 +7,7 @@
 #include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/result.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make_impl.h"
@@ -27,7 +28,7 @@ TENON_LAZY Error clone_on_host(const TensorFields& from, Making<OnHost> making, 
     for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
       TENON_TRY(check_dims("a shape", *dims));
     }
-    copy_elements(to, view, mode);
+    copy_elements(to, view, mode, &cast_elements<>);
   } else if (making.type != from.type) {
     cast_block(making.type, out, from.type, from.data, from.layout.numel, mode);
   } else if (from.layout.numel != 0) {
@@ -47,10 +48,10 @@ Error clone_between(const TensorFields& from, Making<Where> making, CastMode mod
   TENON_TRY(check_dims("sizes", out.view.sizes));
   TENON_TRY(check_dims("strides", out.view.strides));
   if (out.backend == nullptr && source.backend == nullptr) {
-    copy_elements(out.view, source.view, mode);
+    copy_elements(out.view, source.view, mode, &cast_elements<>);
     return Error::Ok;
   }
-  return copy_between(out, source, mode);
+  return copy_between(out, source, mode, &cast_elements<>);
 }
 
 inline bool is_template_backend(OnHost) noexcept { return false; }

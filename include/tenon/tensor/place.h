@@ -101,7 +101,7 @@ Error produce(Backend* asked, const Place& out, const char* operation, const Ask
       {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
       nullptr};
   TENON_TRY(make(here.view));
-  return copy_between(out, here, CastMode::Checked);
+  return copy_between(out, here, CastMode::Checked, nullptr);
 }
 
 /// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all of
