@@ -204,19 +204,19 @@ struct ConvertKernel {
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
                                        int64_t count, const CastLimits& given) noexcept {
     const CastLimits limits = given;  // where no element that is written can alias it
-    for (int64_t i = 0; i < count; i += kStepElements) {
-      for (int64_t k = i; k < i + kStepElements; ++k) {
-        store_element<To>(out, k, Conversion::convert(load_element<From>(in, k), limits));
-      }
+    count &= -kStepElements;  // for the compiler, which then vectorises without code for a rest
+    for (int64_t i = 0; i < count; ++i) {
+      store_element<To>(out, i, Conversion::convert(load_element<From>(in, i), limits));
     }
   }
-  TENON_VECTORIZE static void run(Baseline, void* out, const void* in, int64_t count,
-                                  const CastLimits* limits) noexcept {
+  TENON_VECTORIZE_WHOLE static void run(Baseline, void* out, const void* in, int64_t count,
+                                        const CastLimits* limits) noexcept {
     body(out, in, count, *limits);
   }
 #if TENON_HAS_AVX2
-  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in, int64_t count,
-                                                    const CastLimits* limits) noexcept {
+  TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in,
+                                                          int64_t count,
+                                                          const CastLimits* limits) noexcept {
     if constexpr (std::is_same_v<Conversion, Plain<float, Half>>) {
       for (int64_t i = 0; i < count; i += 8) {
         Vector<short, 16> codes;
