@@ -51,9 +51,7 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  // One by one, which volatile enforces: a load of several members that were just stored one by one
-  // waits for the store buffer.
-  const volatile auto& t = from.dl_tensor;
+  const auto& t = from.dl_tensor;
   read.tensor.data = t.data;
   read.tensor.device.device_type = static_cast<int32_t>(t.device.device_type);
   read.tensor.device.device_id = t.device.device_id;
