@@ -5,19 +5,12 @@
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/exchange/dlpack.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/made.h"
 #include "tenon/tensor/make_impl.h"
 
 TENON_BEGIN_NAMESPACE
@@ -85,47 +78,28 @@ inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   }
   const bool is_complex = *format == 'Z';
   if (is_complex) ++format;
-  char kind = '\0';
-  size_t found = 0;
-  const auto is = [&](char of_kind, size_t bytes) noexcept { kind = of_kind, found = bytes; };
-  switch (*format) {
-    case '?': is('b', 1); break;
-    case 'b': is('i', 1); break;
-    case 'B': is('u', 1); break;
-    case 'h': is('i', 2); break;
-    case 'H': is('u', 2); break;
-    case 'i': is('i', 4); break;
-    case 'I': is('u', 4); break;
-    case 'l': is('i', is_native ? sizeof(long) : 4); break;
-    case 'L': is('u', is_native ? sizeof(long) : 4); break;
-    case 'q': is('i', 8); break;
-    case 'Q': is('u', 8); break;
-    case 'n': is('i', is_native ? sizeof(size_t) : 0); break;
-    case 'N': is('u', is_native ? sizeof(size_t) : 0); break;
-    case 'e': is('f', 2); break;
-    case 'f': is('f', 4); break;
-    case 'd': is('f', 8); break;
-    case 'F': is('c', 8); break;  // as Python 3.14's struct writes them
-    case 'D': is('c', 16); break;
-    default: return ScalarType::Undefined;
-  }
-  if (format[1] != '\0' || (is_complex && kind != 'f')) return ScalarType::Undefined;
-  if (is_complex) is('c', 2 * found);
-  return found == size ? type_of_kind(kind, size) : ScalarType::Undefined;
+  constexpr char kLetters[] = "fdBbhHiIlLqQ?enNFD";  // F, D: complex, in Python 3.14's struct
+  constexpr char kKinds[] = "ffuiiuiuiuiubfiucc";
+  const size_t of_long = is_native ? sizeof(long) : 4;
+  const size_t of_size = is_native ? sizeof(size_t) : 0;
+  const size_t sizes[] = {4,       8, 1, 1, 2, 2,       4,       4, of_long,
+                          of_long, 8, 8, 1, 2, of_size, of_size, 8, 16};
+  const char* const letter = *format == '\0' ? nullptr : std::strchr(kLetters, *format);
+  if (letter == nullptr || format[1] != '\0') return ScalarType::Undefined;
+  const char kind = kKinds[letter - kLetters];
+  const size_t found = sizes[letter - kLetters];
+  if (!is_complex) return found == size ? type_of_kind(kind, size) : ScalarType::Undefined;
+  return kind == 'f' && 2 * found == size ? type_of_kind('c', size) : ScalarType::Undefined;
 }
 
 /// The type of a typestr, "<f4"; Undefined for none.
 inline ScalarType type_of_typestr(const char* text) noexcept {
-  char order = '\0';
-  char kind = '\0';
-  size_t size = 0;
-  int length = 0;
-  if (std::sscanf(text, "%c%c%2zu%n", &order, &kind, &size, &length) != 3 || text[2] < '0' ||
-      text[2] > '9' || text[length] != '\0' || std::strchr("<>=|", order) == nullptr) {
-    return ScalarType::Undefined;
-  }
-  const bool is_swapped = order == (host_is_big_endian() ? '<' : '>');
-  return is_swapped && size != 1 ? ScalarType::Undefined : type_of_kind(kind, size);
+  const bool has_size = std::strlen(text) > 2 && text[2] >= '1' && text[2] <= '9';
+  if (!has_size || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
+  char* end = nullptr;
+  const size_t size = std::strtoul(text + 2, &end, 10);
+  const bool is_swapped = *text == (host_is_big_endian() ? '<' : '>') && size != 1;
+  return is_swapped || *end != '\0' ? ScalarType::Undefined : type_of_kind(text[1], size);
 }
 
 /// A buffer that a tensor holds. It stays where it is: exporters let its fields point into itself.
@@ -156,48 +130,41 @@ struct ReleaseObject {
   }
 };
 
-/// Host memory that a Python object lends. Strides are in bytes, null for row-major.
+/// Host memory that a Python object lends.
 struct LentMemory {
   void* data;
   ScalarType type;
   bool readonly;
-  size_t rank;
-  const Py_ssize_t* sizes;
-  const Py_ssize_t* byte_strides;
+  Dims sizes;
+  Dims strides;  // in bytes; empty for row-major
 };
 
-inline Error read_shape(const LentMemory& from, Dims& sizes, Dims& strides) noexcept {
-  if (TENON_UNLIKELY(from.rank > kMaxDims)) {
-    return fail(Error::InvalidArgument, {from.rank, " dimensions, expected at most ", kMaxDims});
-  }
-  bool is_empty = false;
-  for (size_t d = 0; d < from.rank; ++d) {
-    sizes.push_back(from.sizes[d]);
-    is_empty = is_empty || from.sizes[d] == 0;
-  }
+/// Makes strides in bytes strides in elements.
+inline Error divide_strides(LentMemory& from) noexcept {
+  TENON_TRY(check_dims("sizes", from.sizes));
+  TENON_TRY(check_dims("strides", from.strides));
   const auto element_size = static_cast<int64_t>(elementSize(from.type));
   int shift = 0;  // a division by shift, which shows in the time of an import
   while (int64_t{1} << shift < element_size) ++shift;
-  for (size_t d = 0; from.byte_strides != nullptr && d < from.rank; ++d) {
-    const int64_t bytes = from.byte_strides[d];
-    if (TENON_UNLIKELY((bytes & (element_size - 1)) != 0 && sizes[d] > 1 && !is_empty)) {
-      return fail(Error::NotSupported,
-                  {"a stride of ", bytes, " bytes is no multiple of the ", element_size,
-                   element_size == 1 ? " byte" : " bytes", " of an element"});
-    }
-    strides.push_back(bytes >> shift);
+  for (size_t d = 0; d < from.strides.size(); ++d) {
+    const int64_t bytes = from.strides[d];
+    from.strides[d] = bytes >> shift;
+    if ((bytes & (element_size - 1)) == 0 || from.sizes[d] <= 1) continue;
+    bool is_empty = false;
+    for (const int64_t size : from.sizes) is_empty = is_empty || size == 0;
+    if (is_empty) continue;
+    return fail(Error::NotSupported,
+                {"a stride of ", bytes, " bytes is no multiple of the ", element_size,
+                 element_size == 1 ? " byte" : " bytes", " of an element"});
   }
-  TENON_TRY(check_dims("sizes", sizes));
-  return check_dims("strides", strides);
+  return Error::Ok;
 }
 
 /// A tensor over lent memory, which `release` gives back, or a copy of it.
-inline Result<TensorPtr> make_from_lent(const LentMemory& from, Deleter& release,
+inline Result<TensorPtr> make_from_lent(LentMemory& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   Made<Result<TensorPtr>> made;
-  Dims sizes;
-  Dims strides;
-  Error error = read_shape(from, sizes, strides);
+  Error error = divide_strides(from);
   if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(args.function, error);
   const size_t alignment = elementSize(from.type) / (isComplexType(from.type) ? 2 : 1);
   if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() || from.data == nullptr ||
@@ -206,14 +173,14 @@ inline Result<TensorPtr> make_from_lent(const LentMemory& from, Deleter& release
     contents.flags = from.readonly ? kDLPackReadOnly : 0;
     contents.tensor.data = from.data;
     contents.tensor.device.device_type = static_cast<int32_t>(DeviceType::CPU);
-    contents.tensor.ndim = static_cast<int32_t>(sizes.size());
-    contents.tensor.shape = sizes.data();
-    contents.tensor.strides = strides.empty() ? nullptr : strides.data();
+    contents.tensor.ndim = static_cast<int32_t>(from.sizes.size());
+    contents.tensor.shape = from.sizes.data();
+    contents.tensor.strides = from.strides.empty() ? nullptr : from.strides.data();
     static_cast<void>(type_to_dlpack(from.type, contents.tensor.dtype));  // has all of Python's
     return import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
   }
-  error = make_from_pointer(DataPtr(from.data, from.readonly), sizes, {}, strides,
+  error = make_from_pointer(DataPtr(from.data, from.readonly), from.sizes, {}, from.strides,
                             public_type(from.type), args.dynamism, Device(), release, made.draft());
   return made.finish(args.function, error);
 }
@@ -242,44 +209,40 @@ inline Result<TensorPtr> import_buffer(const PythonState& state, PyObject* objec
                                        size, size == 1 ? " byte" : " bytes"});
   } else if (TENON_UNLIKELY(buffer.suboffsets != nullptr)) {
     error = fail(Error::NotSupported, {"the buffer has suboffsets"});
-  } else if (TENON_UNLIKELY(buffer.ndim < 0)) {
-    error = fail(Error::InvalidArgument, {"the buffer's ndim is ", buffer.ndim});
+  } else if (TENON_UNLIKELY(buffer.ndim < 0 || buffer.ndim > static_cast<int>(kMaxDims))) {
+    error = fail(Error::InvalidArgument,
+                 {"the buffer has ", buffer.ndim, " dimensions, expected 0 to ", kMaxDims});
   }
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  LentMemory lent{buffer.buf,           type,
-                  buffer.readonly != 0, static_cast<size_t>(buffer.ndim),
-                  buffer.shape,         buffer.strides};
-  const Py_ssize_t count = buffer.len / buffer.itemsize;
+  LentMemory lent{buffer.buf, type, buffer.readonly != 0, {}, {}};
+  for (int d = 0; buffer.shape != nullptr && d < buffer.ndim; ++d) {
+    lent.sizes.push_back(buffer.shape[d]);
+    if (buffer.strides != nullptr) lent.strides.push_back(buffer.strides[d]);
+  }
   if (TENON_UNLIKELY(buffer.shape == nullptr && buffer.ndim != 0)) {
-    lent = {buffer.buf, type, lent.readonly, 1, &count, nullptr};
+    lent.sizes.push_back(buffer.len / buffer.itemsize);
   }
   return make_from_lent(lent, release, args);
 }
 
-/// Reads a tuple of at most kMaxDims integers.
+/// Reads a tuple of integers.
 /// Errors: Python's stays set where it comes from an integer.
-inline Error read_integers(PyObject* tuple, const char* what, Py_ssize_t* values,
-                           size_t& count) noexcept {
+inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
   if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
     return fail(Error::InvalidType, {"__array_interface__'s ", what, " is no tuple"});
   }
-  count = static_cast<size_t>(PyTuple_GET_SIZE(tuple));
-  if (TENON_UNLIKELY(count > kMaxDims)) {
-    return fail(Error::InvalidArgument, {count, " dimensions, expected at most ", kMaxDims});
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
     if (TENON_UNLIKELY(value == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
-    values[i] = static_cast<Py_ssize_t>(value);
+    values.push_back(value);
   }
-  return Error::Ok;
+  return check_dims(what, values);
 }
 
 /// Reads an __array_interface__, whose data is an address, or an object with a row-major buffer, as
-/// PIL's images have it. `dims` has room for sizes and strides; `owner` keeps such a buffer.
+/// PIL's images have it, which `owner` keeps.
 /// Errors: Python's stays set where it comes from there.
-inline Error read_array_interface(PyObject* dict, LentMemory& lent, Py_ssize_t* dims,
-                                  PyRef& owner) noexcept {
+inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
     return fail(Error::InvalidType,
                 {"__array_interface__ is '", Py_TYPE(dict)->tp_name, "', expected a dict"});
@@ -309,15 +272,12 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, Py_ssize_t* 
     return fail(Error::NotSupported,
                 {"__array_interface__ has a mask, or strides or an offset without an address"});
   }
-  size_t stride_count = 0;
-  TENON_TRY(read_integers(shape.get(), "shape", dims, lent.rank));
-  if (strides) TENON_TRY(read_integers(strides.get(), "strides", dims + kMaxDims, stride_count));
-  if (TENON_UNLIKELY(strides && stride_count != lent.rank)) {
-    return fail(Error::InvalidArgument,
-                {"__array_interface__'s shape and strides differ in length"});
+  TENON_TRY(read_integers(shape.get(), "shape", lent.sizes));
+  if (strides) TENON_TRY(read_integers(strides.get(), "strides", lent.strides));
+  if (TENON_UNLIKELY(strides && lent.strides.size() != lent.sizes.size())) {
+    return fail(Error::InvalidArgument, {"__array_interface__'s shape ", lent.sizes,
+                                         " and strides ", lent.strides, " differ in length"});
   }
-  lent.sizes = dims;
-  lent.byte_strides = strides ? dims + kMaxDims : nullptr;
   if (has_address) {
     PyObject* address = nullptr;
     int readonly = 0;
@@ -334,14 +294,11 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, Py_ssize_t* 
   if (TENON_UNLIKELY(!owner)) return fail_as_python();
   const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(owner.get());
   int64_t numel = 0;
-  Dims sizes;
-  for (size_t d = 0; d < lent.rank; ++d) sizes.push_back(dims[d]);
-  TENON_TRY(check_dims("shape", sizes));
-  TENON_TRY(compute_numel(sizes, elementSize(lent.type), numel));
+  TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
   if (TENON_UNLIKELY(PyBuffer_IsContiguous(&buffer, 'C') == 0 ||
                      static_cast<size_t>(numel) * elementSize(lent.type) >
                          static_cast<size_t>(buffer.len))) {
-    return fail(Error::InvalidArgument, {"sizes ", sizes, " do not fit into the ", buffer.len,
+    return fail(Error::InvalidArgument, {"sizes ", lent.sizes, " do not fit into the ", buffer.len,
                                          " bytes of __array_interface__'s data"});
   }
   lent.data = buffer.buf;
@@ -352,9 +309,8 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, Py_ssize_t* 
 inline Result<TensorPtr> import_array_interface(const PythonState& state, PyObject* object,
                                                 PyObject* dict, const ImportArgs& args) noexcept {
   LentMemory lent{};
-  Py_ssize_t dims[2 * kMaxDims];
   PyRef owner;
-  const Error error = read_array_interface(dict, lent, dims, owner);
+  const Error error = read_array_interface(dict, lent, owner);
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
   PyObject* const kept = owner ? owner.release() : new_reference(object);
   Deleter release(nullptr, ReleaseObject{kept, state.run});

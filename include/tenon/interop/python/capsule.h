@@ -5,21 +5,10 @@
 #include "tenon/interop/python/interpreter.h"  // Python.h first
 
 #include <cstddef>
-#include <cstdint>
-#include <utility>
 
 #include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/optional.h"
-#include "tenon/core/result.h"
 #include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/clone.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/fields.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

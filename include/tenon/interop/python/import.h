@@ -4,21 +4,13 @@
 
 #include "tenon/interop/python/interpreter.h"  // Python.h first
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/optional.h"
-#include "tenon/core/result.h"
-#include "tenon/exchange/dlpack.h"
 #include "tenon/interop/python/buffer.h"
 #include "tenon/interop/python/capsule.h"
 #include "tenon/interop/python/tensor_type.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -69,28 +61,25 @@ inline PythonState::KnownType known_type(PythonState& state, PyTypeObject* type)
 /// __dlpack__ does not say that it is negated.
 /// Errors: Python's stays set where it comes from there.
 inline Error check_torch(const PythonState& state, PyObject* object) noexcept {
-  const auto is_true = [](PyRef value) noexcept {
-    return value ? PyObject_IsTrue(value.get()) : -1;
-  };
-  const int watched = is_true(PyRef(PyObject_GetAttr(object, state.requires_grad)));
-  if (watched > 0) {
-    return fail(Error::NotSupported,
-                {"the tensor requires grad, and writes through tenon would pass autograd by; its "
-                 "detach() shares the memory"});
+  const struct {
+    PyObject* name;
+    bool is_method;
+    const char* refusal;
+  } states[] = {{state.requires_grad, false,
+                 "the tensor requires grad, and writes through tenon would pass autograd by; its "
+                 "detach() shares the memory"},
+                {state.is_conj, true,
+                 "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
+                {state.is_neg, true,
+                 "the tensor is to be negated when it is read; resolve_neg() does so now"}};
+  for (const auto& known : states) {
+    const PyRef value(known.is_method ? PyObject_CallMethodNoArgs(object, known.name)
+                                      : PyObject_GetAttr(object, known.name));
+    const int is_set = value ? PyObject_IsTrue(value.get()) : -1;
+    if (is_set < 0) return fail_as_python();
+    if (is_set > 0) return fail(Error::NotSupported, {known.refusal});
   }
-  if (watched < 0) return fail_as_python();
-  const int conjugated = is_true(PyRef(PyObject_CallMethodNoArgs(object, state.is_conj)));
-  if (conjugated > 0) {
-    return fail(Error::NotSupported, {"the tensor is to be conjugated when it is read; "
-                                      "resolve_conj() does so now"});
-  }
-  if (conjugated < 0) return fail_as_python();
-  const int negated = is_true(PyRef(PyObject_CallMethodNoArgs(object, state.is_neg)));
-  if (negated > 0) {
-    return fail(Error::NotSupported,
-                {"the tensor is to be negated when it is read; resolve_neg() does so now"});
-  }
-  return negated < 0 ? fail_as_python() : Error::Ok;
+  return Error::Ok;
 }
 
 /// Calls __dlpack__ for the newest version, and as it was before 1.0 where that is not understood.

@@ -12,19 +12,10 @@
 #include <string>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/exchange/dlpack.h"
 #include "tenon/interop/python/buffer.h"
 #include "tenon/interop/python/capsule.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/fields.h"
 #include "tenon/tensor/format.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -110,6 +101,38 @@ PyObject* make_text(const Make& make) noexcept {
     return PyErr_NoMemory();
   }
 #endif
+}
+
+enum class PythonAttribute : uintptr_t {
+  Shape,
+  Strides,
+  Dtype,
+  Device,
+  Ndim,
+  Size,
+  Nbytes,
+  Itemsize,
+  Readonly
+};
+inline void* attribute_id(PythonAttribute which) noexcept {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(which));
+}
+inline PyObject* python_attribute(PyObject* self, void* which) noexcept {
+  PythonTensor& object = python_tensor(self);
+  const TensorArg t = object.arg();
+  const TensorFields& tensor = fields(t);
+  switch (static_cast<PythonAttribute>(reinterpret_cast<uintptr_t>(which))) {
+    case PythonAttribute::Shape: return make_tuple(object.shape(), object.rank());
+    case PythonAttribute::Strides: return make_tuple(tensor.layout.strides, object.rank());
+    case PythonAttribute::Dtype: return PyUnicode_FromString(python_type(tensor.type).name);
+    case PythonAttribute::Device: return make_text([&] { return tensor.device.to_string(); });
+    case PythonAttribute::Ndim: return PyLong_FromSize_t(object.rank());
+    case PythonAttribute::Size: return PyLong_FromLongLong(tensor.layout.numel);
+    case PythonAttribute::Nbytes: return PyLong_FromSize_t(tensor.nbytes());
+    case PythonAttribute::Itemsize: return PyLong_FromSize_t(elementSize(tensor.type));
+    case PythonAttribute::Readonly: return PyBool_FromLong(tensor.readonly ? 1 : 0);
+  }
+  return nullptr;
 }
 
 /// Whether the host can have the elements by their address.
@@ -329,51 +352,25 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
       {"__dlpack_device__", &python_dlpack_device, METH_NOARGS,
        "DLPack's numbers of the device: its type and its index."},
       {nullptr, nullptr, 0, nullptr}};
-  using Self = PyObject*;
   static PyGetSetDef attributes[] = {
-      {"shape",
-       [](Self self, void*) {
-         return make_tuple(python_tensor(self).shape(), python_tensor(self).rank());
-       },
-       nullptr, "The sizes, a tuple.", nullptr},
-      {"strides",
-       [](Self self, void*) {
-         return make_tuple(fields(python_tensor(self).arg()).layout.strides,
-                           python_tensor(self).rank());
-       },
-       nullptr, "The strides in elements, a tuple.", nullptr},
-      {"dtype",
-       [](Self self, void*) {
-         return PyUnicode_FromString(python_type(fields(python_tensor(self).arg()).type).name);
-       },
-       nullptr, "The type of the elements, 'float32'.", nullptr},
-      {"device",
-       [](Self self, void*) {
-         return make_text([&] { return fields(python_tensor(self).arg()).device.to_string(); });
-       },
-       nullptr, "Where the memory is, 'cpu'.", nullptr},
-      {"ndim", [](Self self, void*) { return PyLong_FromSize_t(python_tensor(self).rank()); },
-       nullptr, "The number of dimensions.", nullptr},
-      {"size",
-       [](Self self, void*) {
-         return PyLong_FromLongLong(fields(python_tensor(self).arg()).layout.numel);
-       },
-       nullptr, "The number of elements.", nullptr},
-      {"nbytes",
-       [](Self self, void*) {
-         return PyLong_FromSize_t(fields(python_tensor(self).arg()).nbytes());
-       },
-       nullptr, "The bytes of the elements.", nullptr},
-      {"itemsize",
-       [](Self self, void*) {
-         return PyLong_FromSize_t(elementSize(fields(python_tensor(self).arg()).type));
-       },
-       nullptr, "The bytes of an element.", nullptr},
-      {"readonly",
-       [](Self self, void*) {
-         return PyBool_FromLong(fields(python_tensor(self).arg()).readonly ? 1 : 0);
-       },
-       nullptr, "Whether the elements may not be written.", nullptr},
+      {"shape", &python_attribute, nullptr, "The sizes, a tuple.",
+       attribute_id(PythonAttribute::Shape)},
+      {"strides", &python_attribute, nullptr, "The strides in elements, a tuple.",
+       attribute_id(PythonAttribute::Strides)},
+      {"dtype", &python_attribute, nullptr, "The type of the elements, 'float32'.",
+       attribute_id(PythonAttribute::Dtype)},
+      {"device", &python_attribute, nullptr, "Where the memory is, 'cpu'.",
+       attribute_id(PythonAttribute::Device)},
+      {"ndim", &python_attribute, nullptr, "The number of dimensions.",
+       attribute_id(PythonAttribute::Ndim)},
+      {"size", &python_attribute, nullptr, "The number of elements.",
+       attribute_id(PythonAttribute::Size)},
+      {"nbytes", &python_attribute, nullptr, "The bytes of the elements.",
+       attribute_id(PythonAttribute::Nbytes)},
+      {"itemsize", &python_attribute, nullptr, "The bytes of an element.",
+       attribute_id(PythonAttribute::Itemsize)},
+      {"readonly", &python_attribute, nullptr, "Whether the elements may not be written.",
+       attribute_id(PythonAttribute::Readonly)},
       {"__array_interface__", &python_array_interface, nullptr, "NumPy's description.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMemberDef members[] = {
@@ -381,10 +378,10 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
        static_cast<Py_ssize_t>(offsetof(PythonTensor, weak_references)), READONLY, nullptr},
       {nullptr, 0, 0, 0, nullptr}};
   static char doc[] = "A tensor of tenon's, whose memory can be shared.";
-  const reprfunc repr = [](Self self) {
+  const reprfunc repr = [](PyObject* self) {
     return make_text([&] { return to_string(python_tensor(self).tensor()); });
   };
-  const lenfunc length = [](Self self) {
+  const lenfunc length = [](PyObject* self) {
     if (Py_SIZE(self) != 0) return python_tensor(self).shape()[0];
     PyErr_SetString(PyExc_TypeError, "len() of a tensor without dimensions");
     return Py_ssize_t{-1};
