@@ -2,17 +2,12 @@
 // What a DLPack struct must be to be a tensor: the rules, and check_dlpack().
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/exchange/dlpack_types.h"

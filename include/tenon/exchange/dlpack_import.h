@@ -2,33 +2,15 @@
 // from_dlpack: a tensor over the memory of anybody's DLPack struct.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/optional.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/exchange/dlpack_types.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
