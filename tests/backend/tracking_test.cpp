@@ -14,7 +14,7 @@
 #include "tenon/backend/arena.h"
 #include "tenon/core/error.h"
 #include "tenon/tenon.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 
 using namespace tenon;
 using tests::contains;
