@@ -8,7 +8,7 @@
 #include "support/catch.h"
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/sequence.h"

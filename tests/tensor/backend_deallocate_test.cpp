@@ -10,7 +10,7 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"

@@ -8,7 +8,7 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/exchange/binary.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
