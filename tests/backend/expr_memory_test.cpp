@@ -8,11 +8,8 @@
 #include "backend/expr_helpers.h"
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::ExprBackend;
-using tenon::ScalarType;
-using tests::Block;
-using tests::text;
+using namespace tenon;
+using namespace tests;
 
 TEST_CASE("ExprBackend: an address that it has not given is refused") {
   ExprBackend backend;

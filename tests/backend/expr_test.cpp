@@ -9,21 +9,8 @@
 #include "backend/expr_helpers.h"
 #include "support/catch.h"
 
-using tenon::CastMode;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ExprBackend;
-using tenon::ExpressionKind;
-using tenon::ExpressionPtr;
-using tenon::ScalarType;
-using tenon::TensorView;
-using tests::Block;
-using tests::expression;
-using tests::fill;
-using tests::Floats;
-using tests::Ints;
-using tests::text;
-using tests::values;
+using namespace tenon;
+using namespace tests;
 
 TEST_CASE("ExprBackend: its memory is public, on a device of its own") {
   ExprBackend backend;

@@ -10,21 +10,8 @@
 #include "backend/expr_helpers.h"
 #include "support/catch.h"
 
-using tenon::CastMode;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ExprBackend;
-using tenon::ExpressionKind;
-using tenon::ExpressionPtr;
-using tenon::ScalarType;
-using tenon::TensorView;
-using tests::Block;
-using tests::expression;
-using tests::fill;
-using tests::Floats;
-using tests::Ints;
-using tests::text;
-using tests::values;
+using namespace tenon;
+using namespace tests;
 
 TEST_CASE("to_string: an expression's operands are shown four levels down") {
   ExprBackend backend;

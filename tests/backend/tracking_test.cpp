@@ -17,8 +17,7 @@
 #include "tenon/tensor/backend.h"
 
 using namespace tenon;
-using tests::contains;
-using tests::TrackedBackend;
+using namespace tests;
 
 TEST_CASE("tracking: it is the backend that it wraps, under a name of its own") {
   CpuBackend cpu;

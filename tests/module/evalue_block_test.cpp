@@ -9,8 +9,7 @@
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 
-using tenon::Tensor;
-using tenon::ValueKind;
+using namespace tenon;
 using tenon::detail::ValueBlock;
 
 TEST_CASE("ValueKind: its names are those of the enumerators, in a text with an article") {

@@ -12,10 +12,7 @@
 #include "support/catch.h"
 #include "tenon/module/evalue.h"
 
-using tenon::EValue;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::ValueKind;
+using namespace tenon;
 using tenon::detail::Conversion;
 using tenon::detail::conversion;
 using tenon::detail::list_kind;

@@ -8,8 +8,7 @@
 #include "tenon/module/evalue.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
-using tenon::EValue;
-using tenon::Tensor;
+using namespace tenon;
 
 TEST_CASE("ValueStorage: it is as large as a tensor's handle and a word") {
   STATIC_REQUIRE(sizeof(EValue) == (sizeof(Tensor) < 8 ? 8 : sizeof(Tensor)) + 8);

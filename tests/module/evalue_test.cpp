@@ -13,13 +13,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::Scalar;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::ValueKind;
+using namespace tenon;
 
 namespace {
 

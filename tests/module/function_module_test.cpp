@@ -12,21 +12,11 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
-using tenon::EValue;
-using tenon::FunctionModule;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 
 namespace {
 
-using Values = std::vector<EValue>;
+using List = std::vector<EValue>;
 
 TensorPtr pair(float a, float b) { return tenon::make_tensor_ptr({a, b}); }
 const ValueSpec kPair("x", TensorSpec{{2}, ScalarType::Float, {"items"}});
@@ -64,7 +54,7 @@ struct Fragile {
 }  // namespace
 
 TEST_CASE("FunctionModule: a lambda is a module, forward gives what it returns") {
-  FunctionModule module([](Span<const EValue> in) { return Values{in[1], in[0]}; });
+  FunctionModule module([](Span<const EValue> in) { return List{in[1], in[0]}; });
   auto outputs = module.forward({pair(1, 2), 5});
   REQUIRE(outputs.ok());
   CHECK((*outputs)[0].toInt() == 5);
@@ -79,7 +69,7 @@ TEST_CASE("FunctionModule: inputs and outputs are checked by the specs") {
   FunctionModule module(
       [&](Span<const EValue> in) {
         ++calls;
-        return Values{in[1].toInt() == 1 ? EValue(in[0]) : EValue(in[1])};
+        return List{in[1].toInt() == 1 ? EValue(in[0]) : EValue(in[1])};
       },
       {kPair, {"which", ValueKind::Int}}, {{"y", TensorSpec{{2}}}});
   CHECK(module.forward({pair(1, 2), 1}).ok());
@@ -152,7 +142,7 @@ TEST_CASE("FunctionModule: a spec that contradicts itself is refused where the m
 }
 
 TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
-  FunctionModule throwing([](Span<const EValue>) -> Values { throw std::runtime_error("broken"); });
+  FunctionModule throwing([](Span<const EValue>) -> List { throw std::runtime_error("broken"); });
   CHECK(throwing.forward().error() == Error::Internal);
   CHECK(throwing.forward().message() == std::string("forward: broken"));
   FunctionModule wrong([](Span<const EValue> in) { return in[0].toTensor(); });
@@ -166,7 +156,7 @@ TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
 }
 
 TEST_CASE("FunctionModule: a returned tensor is copied to the output that was set") {
-  FunctionModule module([](Span<const EValue> in) { return Values{in[0]}; });
+  FunctionModule module([](Span<const EValue> in) { return List{in[0]}; });
   float memory[2] = {};
   REQUIRE(module.set_output(tenon::from_blob(memory, {2})) == Error::Ok);
   auto outputs = module.forward(pair(3, 4));
@@ -271,7 +261,7 @@ TEST_CASE(
     "FunctionModule: a state may be set as input and as output, beside a set or unset output") {
   for (const bool is_delayed_set : {false, true}) {
     FunctionModule module([](Span<const EValue> in) {
-      return Values{*tenon::full({1}, item(in[0], 0) + 1), in[0]};
+      return List{*tenon::full({1}, item(in[0], 0) + 1), in[0]};
     });
     const TensorPtr state = tenon::zeros({1});
     REQUIRE(module.set_input(state, 0) == Error::Ok);
@@ -292,7 +282,7 @@ TEST_CASE("FunctionModule: set outputs that are inputs are exchanged") {
   const TensorPtr b = pair(3, 4);
   FunctionModule module(
       [](Span<const EValue> in) {
-        return Values{in[1], in[0]};
+        return List{in[1], in[0]};
       },
       {kPair, kPair}, {kPair, kPair});
   REQUIRE(module.set_output(a, 0) == Error::Ok);

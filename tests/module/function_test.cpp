@@ -9,15 +9,12 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::Outputs;
-using tenon::Span;
+using namespace tenon;
 using tenon::detail::Function;
 
 namespace {
 
-using Values = std::vector<EValue>;
+using List = std::vector<EValue>;
 
 template <class F>
 constexpr bool kWrites = tenon::detail::writes_outputs_v<F>;
@@ -25,7 +22,7 @@ template <class F>
 constexpr bool kReturns = tenon::detail::returns_outputs_v<F>;
 
 struct alignas(64) Aligned {
-  Values operator()(Span<const EValue>) const {
+  List operator()(Span<const EValue>) const {
     return {reinterpret_cast<uintptr_t>(this) % 64 == 0};
   }
 };
@@ -42,24 +39,24 @@ EValue call(F f) {
 }  // namespace
 
 TEST_CASE("Function: a callable returns its outputs or writes them, by what it takes") {
-  STATIC_REQUIRE(kReturns<Values (*)(Span<const EValue>)>);
-  STATIC_REQUIRE(kReturns<Values (*)(tenon::ArrayRef<EValue>)>);
-  STATIC_REQUIRE(kReturns<Values (*)(const Values&)>);
-  STATIC_REQUIRE(kReturns<Values (*)(const tenon::EValues&)>);
+  STATIC_REQUIRE(kReturns<List (*)(Span<const EValue>)>);
+  STATIC_REQUIRE(kReturns<List (*)(tenon::ArrayRef<EValue>)>);
+  STATIC_REQUIRE(kReturns<List (*)(const List&)>);
+  STATIC_REQUIRE(kReturns<List (*)(const tenon::EValues&)>);
   STATIC_REQUIRE(kWrites<void (*)(Span<const EValue>, Span<EValue>)>);
   STATIC_REQUIRE(kWrites<Error (*)(Span<const EValue>, Span<EValue>)>);
   STATIC_REQUIRE_FALSE(kReturns<void (*)(Span<const EValue>, Span<EValue>)>);
-  STATIC_REQUIRE_FALSE(kReturns<Values (*)(int*)>);
+  STATIC_REQUIRE_FALSE(kReturns<List (*)(int*)>);
 }
 
 TEST_CASE("Function: what is returned may be outputs, one output, or a Result of either") {
-  CHECK(call([](Span<const EValue> in) { return Values{in[0]}; }).toInt() == 3);
-  CHECK(call([](const Values& in) { return in; }).toInt() == 3);
+  CHECK(call([](Span<const EValue> in) { return List{in[0]}; }).toInt() == 3);
+  CHECK(call([](const List& in) { return in; }).toInt() == 3);
   CHECK(call([](Span<const EValue>) { return tenon::zeros({2}); }).toTensor().numel() == 2);
   CHECK(call([](Span<const EValue>) { return 0.5; }).toDouble() == 0.5);
   CHECK(call([](Span<const EValue>) { return tenon::try_zeros({2}); }).toTensor().numel() == 2);
-  CHECK(call([](Span<const EValue>) { return tenon::Result<Values>(Values{true}); }).toBool());
-  CHECK(call([](auto in) { return Values{in[0]}; }).toInt() == 3);
+  CHECK(call([](Span<const EValue>) { return tenon::Result<List>(List{true}); }).toBool());
+  CHECK(call([](auto in) { return List{in[0]}; }).toInt() == 3);
 }
 
 TEST_CASE("Function: a callable is moved in, aligned, and destroyed with it") {

@@ -8,10 +8,7 @@
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 
-using tenon::EValue;
-using tenon::EValues;
-using tenon::Span;
-using tenon::TensorPtr;
+using namespace tenon;
 
 namespace {
 

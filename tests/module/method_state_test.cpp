@@ -6,11 +6,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::Span;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 using tenon::detail::MethodState;
 
 namespace {

@@ -10,18 +10,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::MethodMeta;
-using tenon::Module;
-using tenon::Outputs;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 
 namespace {
 

@@ -9,8 +9,7 @@
 
 #include "support/catch.h"
 
-using tenon::NameList;
-using tenon::Text;
+using namespace tenon;
 
 TEST_CASE("Text: it keeps a copy of any text, short and long, through copies and moves") {
   for (const size_t length : {size_t{0}, size_t{1}, size_t{23}, size_t{24}, size_t{1000}}) {

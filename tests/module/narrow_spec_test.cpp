@@ -6,12 +6,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 using tenon::detail::narrow_spec;
 
 namespace {

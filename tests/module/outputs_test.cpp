@@ -8,17 +8,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::EValue;
-using tenon::Outputs;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 using tenon::detail::overlap;
 
 namespace {

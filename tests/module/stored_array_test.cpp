@@ -9,8 +9,7 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::storage_of;
 using tenon::detail::StoredArray;
 

@@ -8,14 +8,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::EValue;
-using tenon::ScalarType;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 
 namespace {
 

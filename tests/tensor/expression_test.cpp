@@ -11,14 +11,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Backend;
-using tenon::Error;
-using tenon::ExprBackend;
-using tenon::ExpressionKind;
-using tenon::ExpressionPtr;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 
 #if TENON_ATEN_MODE
 
