@@ -24,25 +24,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::ArenaBackend;
-using tenon::DLPackLegacyPtr;
-using tenon::DLPackPtr;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::from_dlpack;
-using tenon::make_tensor_ptr;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_dlpack;
-using tenon::to_dlpack_legacy;
-using tests::Calls;
-using tests::kInt32;
-using tests::Lent;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -18,12 +18,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::CountingBackend;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -23,14 +23,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
-using tests::Reports;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

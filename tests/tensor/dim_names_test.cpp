@@ -10,8 +10,7 @@
 
 namespace tests {
 
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 using Names = std::vector<std::string>;
 
 TEST_CASE("make_template: type, shape and names, and no data") {

@@ -11,13 +11,10 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::TensorPtr;
+using namespace tenon;
 using tenon::detail::find_place;
 using tenon::detail::Place;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

@@ -15,18 +15,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::backend_copy;
-using tenon::backend_deallocate;
-using tenon::backend_of;
-using tenon::backend_transfer;
-using tenon::Deallocation;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::Calls;
-using tests::MinimalBackend;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

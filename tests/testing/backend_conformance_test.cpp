@@ -28,8 +28,7 @@ using namespace tenon;
 using tenon::testing::BackendCase;
 using tenon::testing::BackendTraits;
 using tenon::testing::Report;
-using tests::FaultBackend;
-using tests::HonestBackend;
+using namespace tests;
 
 namespace {
 

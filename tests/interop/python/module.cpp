@@ -19,12 +19,7 @@
 
 namespace {
 
-using tenon::Error;
-using tenon::none;
-using tenon::Optional;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 
 std::atomic<long> live_memories{0};
 std::atomic<long> deleter_calls{0};
