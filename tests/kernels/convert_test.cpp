@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/kernels/convert.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -270,19 +271,24 @@ TEST_CASE("convert: the types of which every value is a float") {
 }
 
 TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bits") {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Row {
     double value;
     int64_t truncated;
     int64_t rounded;
   };
   constexpr int64_t k51 = int64_t{1} << 51;
-  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},    {0x1p51 + 0.5, k51, k51},
-                      {0x1p51 + 1.5, k51 + 1, k51 + 2},     {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
-                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51}, {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
-                      {0.49999999999999994, 0, 0},          {-3.5, -3, -4},
-                      {-0x1p63, INT64_MIN, INT64_MIN},      {0x1p63, INT64_MAX, INT64_MAX},
-                      {-kInfinity, INT64_MIN, INT64_MIN},   {std::nan(""), 0, 0}};
+  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},
+                      {0x1p51 + 0.5, k51, k51},
+                      {0x1p51 + 1.5, k51 + 1, k51 + 2},
+                      {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
+                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51},
+                      {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
+                      {0.49999999999999994, 0, 0},
+                      {-3.5, -3, -4},
+                      {-0x1p63, INT64_MIN, INT64_MIN},
+                      {0x1p63, INT64_MAX, INT64_MAX},
+                      {double{-kInfinity}, INT64_MIN, INT64_MIN},
+                      {std::nan(""), 0, 0}};
   for (const Row& row : rows) {
     INFO(row.value);
     int64_t out[2];

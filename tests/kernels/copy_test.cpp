@@ -221,8 +221,8 @@ TEST_CASE("copy: a scalar is one element, and without elements nothing is touche
   double out[] = {0};
   copy_elements(view_of(out, {}, {}), view_of(in, {}, {}));
   CHECK(out[0] == 7.0);
-  const TensorView none{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
-  copy_elements(none, none);
+  const TensorView nothing{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
+  copy_elements(nothing, nothing);
   CHECK(out[0] == 7.0);
 }
 
