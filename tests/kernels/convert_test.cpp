@@ -305,3 +305,19 @@ TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bit
   CHECK(out[2] == 0);
   CHECK(out[3] == 0);
 }
+
+TEST_CASE("convert: a block is converted, in the mode asked for") {
+  const float in[] = {1.5f, -2.0f, 300.0f};
+  double wide[] = {0, 0, 0};
+  tenon::detail::cast_block(ScalarType::Double, wide, ScalarType::Float, in, 3);
+  CHECK(std::vector<double>(wide, wide + 3) == std::vector<double>{1.5, -2.0, 300.0});
+  uint8_t bytes[] = {9, 9, 9};
+  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 2, CastMode::Saturate);
+  CHECK(bytes[0] == 2);
+  CHECK(bytes[1] == 0);
+  CHECK(bytes[2] == 9);
+  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 1, CastMode::Truncate);
+  CHECK(bytes[0] == 1);
+  tenon::detail::cast_block(ScalarType::Byte, nullptr, ScalarType::Float, nullptr, 0,
+                            CastMode::Truncate);
+}

@@ -317,3 +317,15 @@ TEST_CASE("copy: 64 dimensions are walked like few") {
   copy_elements(view_of(out, sizes, out_strides), view_of(in, sizes, in_strides));
   CHECK(std::vector<int>(out, out + 8) == std::vector<int>{0, 4, 2, 6, 1, 5, 3, 7});
 }
+
+TEST_CASE("copy: a block moves to where it overlaps itself, forwards and backwards") {
+  std::vector<int> forwards = {1, 2, 3, 4, 5, 6};
+  detail::move_block(forwards.data() + 1, forwards.data(), 4 * sizeof(int));
+  CHECK(forwards == std::vector<int>{1, 1, 2, 3, 4, 6});
+  std::vector<int> backwards = {1, 2, 3, 4, 5, 6};
+  detail::move_block(backwards.data() + 1, backwards.data() + 2, 4 * sizeof(int));
+  CHECK(backwards == std::vector<int>{1, 3, 4, 5, 6, 6});
+  std::vector<int> apart = {1, 2, 3, 4};
+  detail::move_block(apart.data(), apart.data() + 2, 2 * sizeof(int));
+  CHECK(apart == std::vector<int>{3, 4, 3, 4});
+}
