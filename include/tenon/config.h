@@ -106,11 +106,12 @@
 #define TENON_HAS_AVX2 0
 #endif
 
-// TENON_VECTORIZE: GCC vectorises the function's loops at -O2 too, as Clang does by default; not at
-// -Os. TENON_VECTORIZE_EXACT: also, a * b + c stays two operations even where the target has one
-// for it, so that results are the same everywhere. For Clang, each function with such an expression
-// has TENON_NO_CONTRACTION, which also keeps -ffast-math from reordering its sums. GCC inlines only
-// always_inline functions into these.
+// A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
+// user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
+// target has one for it, so that results are the same everywhere. Clang is told by
+// TENON_NO_CONTRACTION in each function that has such an expression; it does not reorder sums there
+// either, which with -ffast-math would lose digits. GCC inlines into all of these only what is
+// always inlined.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE __attribute__((optimize("O3")))
 #define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))

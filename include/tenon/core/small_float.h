@@ -12,16 +12,16 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// How a format encodes infinity and NaN.
+/// Where a format has its infinity and NaNs.
 enum class Specials {
   Ieee,         ///< the highest exponent holds infinity and NaN
   FiniteOnly,   ///< no infinity; NaN is all ones below the sign ("fn")
   UnsignedZero  ///< no infinity, no negative zero; NaN is the sign bit alone ("fnuz")
 };
 
-/// Rounds to odd: truncates to float, and sets the last bit when that is inexact. Rounding the
-/// result to a format at least two bits shorter gives what rounding `value` directly gives, so
-/// double and 64-bit integers reach the small formats with a single rounding error.
+/// The float nearest to `value` towards zero, its last bit set when the result is inexact. Rounding
+/// this once more to a format at least two bits shorter gives what rounding `value` directly gives,
+/// so double and 64-bit integers reach the small formats with a single rounding error.
 inline float round_to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const double back = static_cast<double>(nearest);
@@ -31,7 +31,7 @@ inline float round_to_odd(double value) noexcept {
   return float_from_bits(bits | 1u);
 }
 
-/// The same for integers that a double may not hold: rounds away the lowest eleven bits.
+/// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
 template <class I>
 TENON_ALWAYS_INLINE I round_long_to_odd(I value) noexcept {
   const auto bits = static_cast<uint64_t>(value);
@@ -97,7 +97,7 @@ struct SmallFloatFormat {
     return static_cast<Storage>(sign | code);
   }
 
-  /// Exact, except that a signalling NaN becomes quiet.
+  /// Exact, but that a signalling NaN becomes quiet.
   static float decode(Storage stored) noexcept {
     const uint32_t sign = (stored & sign_bit) != 0 ? 0x80000000u : 0u;
     const uint32_t code = stored & (sign_bit - 1);
@@ -124,7 +124,7 @@ struct SmallFloatFormat {
 };
 
 /// A value stored in a small floating format. Storage only: arithmetic happens in float, to which
-/// it converts implicitly, as c10::Half does.
+/// it converts implicitly, as c10::Half and its kin do.
 template <class Format>
 struct SmallFloat {
   using format = Format;
