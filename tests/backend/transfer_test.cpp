@@ -28,6 +28,7 @@ using Ints = std::vector<int32_t>;
 struct Block {
   Block(MinimalBackend& backend, const Ints& values)
       : owner(backend), nbytes(values.size() * 4), data(backend.allocate(nbytes, 64)) {
+    tenon::detail::enlist(backend);
     REQUIRE(backend.copy_from_host(data, values.data(), nbytes) == Error::Ok);
     forget();
   }
@@ -184,6 +185,7 @@ TEST_CASE("copy_between: 8 dimensions") {
 TEST_CASE("copy_between: without elements nobody is asked") {
   CountingBackend b;
   Ints values(1);
+  tenon::detail::enlist(b);
   CHECK(copy_between({{nullptr, tenon::detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}}, &b},
                      host(values, {0, 3}, {3, 1}), CastMode::Checked,
                      &tenon::detail::cast_elements<>) == Error::Ok);

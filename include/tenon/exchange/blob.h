@@ -18,7 +18,7 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 

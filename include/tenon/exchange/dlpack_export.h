@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -17,8 +17,8 @@
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/fields.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/options.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"

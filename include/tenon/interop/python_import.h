@@ -20,8 +20,8 @@
 #include "tenon/interop/python_memory.h"
 #include "tenon/interop/python_object.h"
 #include "tenon/interop/python_state.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

@@ -19,7 +19,7 @@
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/fields.h"
 #include "tenon/tensor/format.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -45,7 +45,7 @@ inline Error make_whole_view(const TensorArg& source, TensorShapeDynamism dynami
                              Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the tensor"));
   const TensorFields& from = fields(source);
-  TENON_TRY(start_draft(draft, metadata_like(source)));
+  TENON_TRY(new_impl(draft, metadata_like(source)));
   ImplFields& made = fields(draft);
   made.layout = from.layout;
   TENON_TRY(check_dims("sizes", made.layout.sizes));

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"

@@ -22,7 +22,7 @@
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/fields.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/place.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/sequence.h"
@@ -47,14 +47,13 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
 }
 
 /// Elements that the host computes, to a new tensor.
-template <class Where>
-Error make_evaluated(const Expression& expression, Making<Where> making, Draft& draft) noexcept {
+TENON_LAZY Error make_evaluated(const Expression& expression, const Making& making, Draft& draft) noexcept {
   std::shared_ptr<const unsigned char> bytes;
-  if (!is_template_backend(making.where)) {
+  if (!(making.backend != nullptr && making.backend->device().type() == DeviceType::Template)) {
     TENON_TRY(ask_unblamed([&] { return evaluate(expression, bytes); }));
   }
   TENON_TRY(make_owned(expression.sizes, {}, {}, making, Contents::Uninitialized, draft));
-  return produce_new(making.where, fields(draft), Region::Row, "", kNotAsked,
+  return produce_new(fields(draft), Region::Row, "", kNotAsked,
                      [&](void* out) noexcept {
                        const size_t nbytes = expression.nbytes();
                        if (nbytes != 0) std::memcpy(out, bytes.get(), nbytes);
@@ -63,16 +62,16 @@ Error make_evaluated(const Expression& expression, Making<Where> making, Draft& 
 }
 
 /// What the expression says: by the call that it records, where it is one, else evaluated.
-template <class Where>
-Error make_of_expression(const Expression& expression, Making<Where> making,
+TENON_LAZY Error make_of_expression(const Expression& expression, const Making& making,
                          Draft& draft) noexcept {
   switch (expression.kind) {
     case ExpressionKind::Empty:
     case ExpressionKind::Constant: {
-      FillElement element;
-      std::memcpy(element.bytes, expression.element, sizeof element.bytes);
-      TENON_TRY(make_owned(expression.sizes, {}, {}, making, Contents::Uninitialized, draft));
-      return fill_new(making.where, fields(draft), element);
+      Making filled = making;
+      filled.sizes = &expression.sizes;
+      filled.element = expression.element;
+      filled.fill = &fill_new_elements<>;
+      return make_new(filled, draft);
     }
     case ExpressionKind::Eye:
       return make_eye(expression.sizes[0], expression.sizes[1], making, draft);
@@ -163,6 +162,7 @@ struct Materialize {
   /// Source: Nx.Defn.jit, for what Nx.Defn.Expr recorded.
   Out operator()(const TensorArg& tensor, Backend& backend) const {
     ExpressionPtr found;
+    detail::enlist(backend);
     const Error error = detail::find_expression(tensor, found);
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
     const auto& source = detail::fields(tensor);
