@@ -9,16 +9,10 @@
 #include "support/catch.h"
 #include "tenon/kernels/convert.h"
 
-using tenon::CastMode;
-using tenon::Device;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::copy_between;
 using tenon::detail::Place;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

@@ -12,20 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::assign;
-using tenon::Blob;
-using tenon::can_assign;
-using tenon::CastMode;
-using tenon::copy_to;
-using tenon::Error;
-using tenon::last_error_message;
-using tenon::make_tensor;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::contains;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

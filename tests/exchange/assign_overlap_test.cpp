@@ -13,13 +13,7 @@
 #include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
-using tenon::assign;
-using tenon::Blob;
-using tenon::copy_to;
-using tenon::Error;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
+using namespace tenon;
 using tests::values;
 using tests::copy_model::Reversed;
 using tests::copy_model::Scene;

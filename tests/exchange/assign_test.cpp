@@ -14,21 +14,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::assign;
-using tenon::Blob;
-using tenon::can_assign;
-using tenon::CastMode;
-using tenon::copy_to;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::zeros;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 using Ints = std::vector<int32_t>;

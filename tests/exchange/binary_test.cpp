@@ -12,25 +12,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::from_binary;
-using tenon::from_blob;
-using tenon::kAllElements;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_binary;
-using tenon::try_from_binary;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -16,26 +16,13 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-using tenon::Blob;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_blob;
-using tenon::try_from_blob;
-using tests::Calls;
-using tests::values;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
 using Floats = std::vector<float>;
-using FromBlob = decltype(from_blob);
+using Create = decltype(from_blob);
 
 float memory[4] = {1, 2, 3, 4};
 
@@ -287,11 +274,11 @@ TEST_CASE("from_blob: an owner whose move throws is dropped once, wherever it th
 
 TEST_CASE("from_blob: a callable is no owner, since it would never be called") {
   const auto deleter = [](void*) {};
-  static_assert(std::is_invocable_v<FromBlob, Blob, int>);
-  static_assert(std::is_invocable_v<FromBlob, Blob, std::shared_ptr<int>>);
-  static_assert(!std::is_invocable_v<FromBlob, Blob, decltype(deleter)>);
-  static_assert(!std::is_invocable_v<FromBlob, Blob, void (*)(void*)>);
-  static_assert(!std::is_invocable_v<FromBlob, Blob, std::nullptr_t>);
+  static_assert(std::is_invocable_v<Create, Blob, int>);
+  static_assert(std::is_invocable_v<Create, Blob, std::shared_ptr<int>>);
+  static_assert(!std::is_invocable_v<Create, Blob, decltype(deleter)>);
+  static_assert(!std::is_invocable_v<Create, Blob, void (*)(void*)>);
+  static_assert(!std::is_invocable_v<Create, Blob, std::nullptr_t>);
   SUCCEED();
 }
 

@@ -15,28 +15,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-using tenon::Blob;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Dims;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::TensorView;
-using tenon::to_blob;
-using tenon::try_from_blob;
-using tenon::try_to_blob;
-using tests::list;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 static_assert(std::is_aggregate_v<Blob>);
 static_assert(std::is_nothrow_move_constructible_v<Blob>);

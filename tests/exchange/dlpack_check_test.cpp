@@ -10,15 +10,9 @@
 #include "support/catch.h"
 #include "tenon/exchange/dlpack.h"
 
-using tenon::check_dlpack;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::DLDataType;
-using tenon::DLPackViolation;
-using tenon::Error;
-using tenon::own::ScalarType;  // in ATen mode, c10 has another
-using tests::Lent;
-using tests::Vector;
+using namespace tenon;
+using OwnType = own::ScalarType;  // in ATen mode, c10 has another
+using namespace tests;
 
 namespace {
 
@@ -37,30 +31,30 @@ using Texts = std::vector<std::string>;
 float memory[24] = {};
 
 struct TypeRow {
-  ScalarType type;
+  OwnType type;
   uint8_t code, bits;
 };
 constexpr TypeRow kTypes[] = {
-    {ScalarType::Byte, 1, 8},
-    {ScalarType::Char, 0, 8},
-    {ScalarType::Short, 0, 16},
-    {ScalarType::Int, 0, 32},
-    {ScalarType::Long, 0, 64},
-    {ScalarType::UInt16, 1, 16},
-    {ScalarType::UInt32, 1, 32},
-    {ScalarType::UInt64, 1, 64},
-    {ScalarType::Half, 2, 16},
-    {ScalarType::Float, 2, 32},
-    {ScalarType::Double, 2, 64},
-    {ScalarType::BFloat16, 4, 16},
-    {ScalarType::ComplexHalf, 5, 32},
-    {ScalarType::ComplexFloat, 5, 64},
-    {ScalarType::ComplexDouble, 5, 128},
-    {ScalarType::Bool, 6, 8},
-    {ScalarType::Float8_e4m3fn, 10, 8},
-    {ScalarType::Float8_e4m3fnuz, 11, 8},
-    {ScalarType::Float8_e5m2, 12, 8},
-    {ScalarType::Float8_e5m2fnuz, 13, 8},
+    {OwnType::Byte, 1, 8},
+    {OwnType::Char, 0, 8},
+    {OwnType::Short, 0, 16},
+    {OwnType::Int, 0, 32},
+    {OwnType::Long, 0, 64},
+    {OwnType::UInt16, 1, 16},
+    {OwnType::UInt32, 1, 32},
+    {OwnType::UInt64, 1, 64},
+    {OwnType::Half, 2, 16},
+    {OwnType::Float, 2, 32},
+    {OwnType::Double, 2, 64},
+    {OwnType::BFloat16, 4, 16},
+    {OwnType::ComplexHalf, 5, 32},
+    {OwnType::ComplexFloat, 5, 64},
+    {OwnType::ComplexDouble, 5, 128},
+    {OwnType::Bool, 6, 8},
+    {OwnType::Float8_e4m3fn, 10, 8},
+    {OwnType::Float8_e4m3fnuz, 11, 8},
+    {OwnType::Float8_e5m2, 12, 8},
+    {OwnType::Float8_e5m2fnuz, 13, 8},
 };
 
 }  // namespace
@@ -83,7 +77,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
     for (int bits = 0; bits < 256; ++bits) {
       for (const uint16_t lanes : {uint16_t{0}, uint16_t{1}, uint16_t{4}, uint16_t{65535}}) {
         const DLDataType type{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), lanes};
-        if (tenon::detail::type_from_dlpack(type) != ScalarType::Undefined) ++known;
+        if (tenon::detail::type_from_dlpack(type) != OwnType::Undefined) ++known;
       }
     }
   }
@@ -93,7 +87,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
 TEST_CASE("dlpack check: what is no element type is no type of DLPack's") {
   DLDataType type{};
   CHECK_RETURNS(Error::NotSupported, "DLPack has no element type Undefined",
-                tenon::detail::type_to_dlpack(ScalarType::Undefined, type));
+                tenon::detail::type_to_dlpack(OwnType::Undefined, type));
 }
 
 TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two") {

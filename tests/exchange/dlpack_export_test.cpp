@@ -12,31 +12,16 @@
 #include "support/catch.h"
 #include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/template.h"
+#include "tenon/tensor/dim_names.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::DLPackLegacyPtr;
-using tenon::DLPackPtr;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::LegacyReadOnly;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::to_dlpack;
-using tenon::to_dlpack_legacy;
-using tenon::try_to_dlpack;
-using tenon::try_to_dlpack_legacy;
-using tests::shape_of;
-using tests::strides_of;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "support/catch.h"
 #include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
@@ -22,26 +22,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::DLPackLegacyPtr;
-using tenon::DLPackPtr;
-using tenon::Error;
-using tenon::from_dlpack;
-using tenon::none;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_dlpack;
-using tenon::try_from_dlpack;
-using tests::kBool8;
-using tests::kFloat32;
-using tests::kInt32;
-using tests::Lent;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -17,32 +17,15 @@
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::ArenaBackend;
-using tenon::DLPackLegacyPtr;
-using tenon::DLPackPtr;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::from_dlpack;
-using tenon::make_tensor_ptr;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_dlpack;
-using tenon::to_dlpack_legacy;
-using tests::Calls;
-using tests::kInt32;
-using tests::Lent;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -14,13 +14,11 @@
 #include "interop/files.h"
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::FileBlock;
 using tenon::detail::FilePath;
 using tenon::detail::InputFile;
-using tests::file_bytes;
-using tests::put_file;
-using tests::TempFolder;
+using namespace tests;
 
 namespace {
 

@@ -14,13 +14,7 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::as_mdspan;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 using tests::Vector;
 
 namespace {

@@ -8,9 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::NpyHeader;
 using tenon::detail::NpyRange;
 

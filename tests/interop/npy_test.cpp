@@ -17,17 +17,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::NpyMemory;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::data_path;
-using tests::file_bytes;
-using tests::put_file;
-using tests::TempFolder;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

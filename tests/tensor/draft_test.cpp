@@ -10,7 +10,7 @@
 #include "tenon/tensor/resize.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
+using namespace tenon;
 namespace detail = tenon::detail;
 
 TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on both sides") {

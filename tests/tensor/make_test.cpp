@@ -10,16 +10,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Backend;
-using tenon::Deleter;
-using tenon::Device;
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::TensorImplPtr;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::TypeArg;
+using namespace tenon;
 using tests::Calls;
 using tests::MinimalBackend;
 namespace detail = tenon::detail;

@@ -58,7 +58,7 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
 /// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in
 /// from outside, and reading one as a C++ bool would be undefined.
 template <class T>
-T load_element(const void* data, int64_t i) noexcept {
+TENON_ALWAYS_INLINE T load_element(const void* data, int64_t i) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
     return static_cast<const unsigned char*>(data)[i] != 0;
   } else {
@@ -69,7 +69,7 @@ T load_element(const void* data, int64_t i) noexcept {
   }
 }
 template <class T>
-void store_element(void* data, int64_t i, T value) noexcept {
+TENON_ALWAYS_INLINE void store_element(void* data, int64_t i, T value) noexcept {
   std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 

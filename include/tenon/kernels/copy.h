@@ -26,12 +26,7 @@ TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t
     // One channel of pixels.
     return transpose_plane({dst, src, 0, src_stride, 1, count}, unit);
   }
-  with_element_size(unit, [&](auto bits) {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&bits, src + i * src_stride, sizeof bits);
-      std::memcpy(dst + i * dst_stride, &bits, sizeof bits);
-    }
-  });
+  copy_strided(dst, dst_stride, src, src_stride, count, unit);
 }
 
 /// Converts `count` elements at any strides, in pieces that stay in the cache.

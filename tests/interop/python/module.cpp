@@ -19,12 +19,7 @@
 
 namespace {
 
-using tenon::Error;
-using tenon::none;
-using tenon::Optional;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 
 std::atomic<long> live_memories{0};
 std::atomic<long> deleter_calls{0};
@@ -406,7 +401,7 @@ tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
 // hostile(what): a capsule with such a struct.
 PyObject* hostile(PyObject*, PyObject* text) {
   const char* const what = PyUnicode_AsUTF8(text);
-  return what == nullptr ? nullptr : tenon::detail::make_capsule(make_hostile(what));
+  return what == nullptr ? nullptr : tenon::detail::make_capsule(Result(make_hostile(what)));
 }
 
 // named_capsule(name): one that is no DLPack's.
