@@ -65,6 +65,7 @@ struct BackendHooks {
   Error (*produce)(Backend* asked, const Place& out, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
                    FunctionRef<Error(const TensorView&)> make) noexcept;
+  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
   Error (*write)(Backend&, const NewRow&, const void* element,
                  FunctionRef<Error(void*)> make) noexcept;
 };
@@ -249,9 +250,15 @@ inline void release_metadata(void* p) noexcept {
 inline BackendState* known_state(Backend& backend) noexcept;
 
 /// Those for memory alone.
-inline constexpr BackendHooks kMemoryHooks{
-    &known_state,         &allocate_from, &release_to, &allocate_metadata_from,
-    &release_metadata_to, nullptr,        nullptr,     nullptr};
+inline constexpr BackendHooks kMemoryHooks{&known_state,
+                                           &allocate_from,
+                                           &release_to,
+                                           &allocate_metadata_from,
+                                           &release_metadata_to,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.

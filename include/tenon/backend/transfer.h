@@ -263,6 +263,12 @@ TENON_LAZY Error produce_elements(Backend* asked, const Place& out, const char* 
   return transfer_elements(out, here, CastMode::Checked, nullptr);
 }
 
+/// Copies bytes inside of the memory that `backend` hands out.
+TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
+                                  size_t nbytes) noexcept {
+  return copy_block_between(&backend.base(), dst, &backend.base(), src, nbytes);
+}
+
 /// Writes a new row: `element` to all of it, or what `make(data)` writes to host memory.
 TENON_LAZY Error write_row(Backend& backend, const NewRow& row, const void* element,
                            FunctionRef<Error(void*)> make) noexcept {
@@ -281,7 +287,8 @@ TENON_LAZY Error write_row(Backend& backend, const NewRow& row, const void* elem
 template <class = void>
 inline constexpr BackendHooks kAllHooks{
     &known_state,         &allocate_from,       &release_to,         &allocate_metadata_from,
-    &release_metadata_to, &transfer_elements<>, &produce_elements<>, &write_row<>};
+    &release_metadata_to, &transfer_elements<>, &produce_elements<>, &copy_within_base<>,
+    &write_row<>};
 
 /// Gives a backend what tensors in its memory need. Called in templates, where a program names a
 /// backend, so that what has no backend does not compile it.

@@ -274,6 +274,18 @@ struct Layout {
   bool is_contiguous() const noexcept { return row_major || tenon::is_contiguous(sizes, strides); }
   bool is_dense() const noexcept { return row_major || tenon::is_dense(sizes, strides, dim_order); }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes, strides, dim_order); }
+  /// Whether a copy has its lists, and its elements, of `element_size`, the room.
+  /// Errors: OutOfMemory, InvalidArgument.
+  Error check(size_t element_size) const noexcept {
+    size_t nbytes = 0;
+    TENON_TRY(detail::check_dims("sizes", sizes));
+    TENON_TRY(detail::check_dims("strides", strides));
+    if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
+      return detail::fail(Error::OutOfMemory, {"out of memory for a shape"});
+    }
+    TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
+    return compute_nbytes(reach(), element_size, nbytes);
+  }
   /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
   /// and what a shape laid from element 0 upward may use.
   int64_t reach() const noexcept { return extent.max + 1; }

@@ -17,19 +17,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Copies elements between host memories of the same sizes. `cast` may be null where the types are
-/// equal.
-TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
-                              CastFunction cast) noexcept {
-  if (from.layout.numel == 0) return Error::Ok;
-  if (from.layout.is_dense()) {
-    if (to.type == from.type) {
-      move_block(to.data, from.data, from.nbytes());
-    } else {
-      cast(to.type, to.data, from.type, from.data, from.layout.numel, mode);
-    }
-    return Error::Ok;
-  }
+/// Copies elements between host memories of the same sizes, the destination dense. `cast` may be
+/// null where the types are equal.
+TENON_LAZY TENON_COLD Error copy_views(const TensorFields& to, const TensorFields& from,
+                                       CastMode mode, CastFunction cast) noexcept {
   const TensorView out = view_of(to);
   const TensorView in = view_of(from);
   for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
@@ -38,10 +29,21 @@ TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, 
   copy_elements(out, in, mode, cast);
   return Error::Ok;
 }
+TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
+                              CastFunction cast) noexcept {
+  if (from.layout.numel == 0) return Error::Ok;
+  if (!from.layout.is_dense()) return copy_views(to, from, mode, cast);
+  if (to.type == from.type) {
+    move_block(to.data, from.data, from.nbytes());
+  } else {
+    cast(to.type, to.data, from.type, from.data, from.layout.numel, mode);
+  }
+  return Error::Ok;
+}
 
 /// Copies the elements of `from` to a new tensor like it, of which one is a backend's.
 TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const TensorFields& from,
-                                                  CastMode mode, CastFunction cast) noexcept {
+                                              CastMode mode, CastFunction cast) noexcept {
   if (to.is_template()) return Error::Ok;
   Place source;
   TENON_TRY(find_place(from, "the source tensor", source));
@@ -54,54 +56,54 @@ TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const 
   return copy_between(out, source, mode, cast);
 }
 
-/// Whether a clone can be on the source's device: memory of the heap is on cpu alone.
-TENON_LAZY Error check_same_device(const TensorArg& source) noexcept {
-  if (!source.defined()) return Error::Ok;
-  const TensorFields& from = fields(source);
-  if (from.device.is_cpu() || from.backend != nullptr || !from.is_host_accessible() ||
-      !from.has_data() || find_backend(from.device) != nullptr) {
-    return Error::Ok;
+/// Where a clone is to be that a backend has to do with.
+TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* given,
+                                               bool same_device, Backend*& backend) noexcept {
+  if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
+      find_backend(from.device) == nullptr) {
+    return fail(Error::NotSupported,
+                {"no backend is registered for the source tensor's memory, on ", from.device,
+                 "; with host_backend() the clone is on cpu"});
   }
-  return fail(Error::NotSupported,
-              {"the source tensor is on ", from.device,
-               ", for which no backend is registered; with host_backend() the clone is on cpu"});
-}
-
-/// Where a clone of `source` is to be, and whether it has no elements, as the source has none.
-TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& options, CastMode mode,
-                            Making& making, bool& placeholder) noexcept {
-  TENON_TRY(check_defined(source, "the source tensor"));
-  const TensorFields& from = fields(source);
-  making.like = &from;
-  making.lay_out = &lay_out_like<>;
-  making.type = options.type.value_or(from.type);
-  making.dynamism = from.dynamism;
-  TENON_TRY(check_cast(from.type, making.type, mode));
+  TENON_TRY(find_backend_like(from, given, backend));
   const bool has_nothing = from.is_template() || !from.has_data();
-  if (options.given_backend() == nullptr && from.backend == nullptr &&
-      (from.device.is_cpu() || has_nothing)) {
-    placeholder = has_nothing;
-    return Error::Ok;
-  }
-  TENON_TRY(find_backend_like(from, options.given_backend(), making.backend));
-  if (TENON_UNLIKELY(has_nothing) &&
-      (making.backend == nullptr || making.backend->device().type() != DeviceType::Template)) {
+  if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Template)) {
     Place nowhere;
     return find_place(from, "the source tensor", nowhere);
   }
   return Error::Ok;
 }
 
+/// Where a clone of `source` is to be, and whether it has no elements, as the source has none.
+TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& options, CastMode mode,
+                            bool same_device, Making& making, bool& placeholder) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  const TensorFields& from = fields(source);
+  making.like = &from;
+  making.lay_out = &lay_out_like<>;
+  making.type = options.type.value_or(from.type);
+  making.dynamism = from.dynamism;
+  if (making.type != from.type) TENON_TRY(check_cast(from.type, making.type, mode));
+  const bool has_nothing = from.is_template() || !from.has_data();
+  if (TENON_UNLIKELY(options.given_backend() != nullptr || from.backend != nullptr ||
+                     !(from.device.is_cpu() || has_nothing))) {
+    return find_clone_backend(from, options.given_backend(), same_device, making.backend);
+  }
+  placeholder = has_nothing;
+  return Error::Ok;
+}
+
 /// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is. `cast` may be null where options have no type. `afterwards` is done once nothing else
+/// source is, with `same_device` not even on cpu instead. `cast` may be null where options have no
+/// type. `afterwards` is done once nothing else
 /// can fail.
 template <class Out, class Afterwards = std::nullptr_t>
 Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
-          CastMode mode = CastMode::Checked, CastFunction cast = nullptr,
+          CastMode mode = CastMode::Checked, CastFunction cast = nullptr, bool same_device = false,
           [[maybe_unused]] const Afterwards& afterwards = {}) {
   Making making;
   bool placeholder = false;
-  Error error = plan_clone(source, options, mode, making, placeholder);
+  Error error = plan_clone(source, options, mode, same_device, making, placeholder);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
   const TensorFields& from = *making.like;
   Made<Out> made(making.backend);
@@ -145,13 +147,9 @@ struct CloneTensor {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
     const CreatorOptions asked(options...);
-    if (asked.given_backend() == nullptr) {
-      const Error error = detail::check_same_device(source);
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    }
     detail::CastFunction cast = nullptr;
     if constexpr (detail::has_type_v<Options...>) cast = &detail::cast_block<>;
-    return detail::clone<Out>(function, source, asked, CastMode::Checked, cast);
+    return detail::clone<Out>(function, source, asked, CastMode::Checked, cast, true);
   }
 };
 

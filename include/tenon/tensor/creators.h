@@ -45,13 +45,13 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
 }
 
 /// A tensor without data like `from`, on its device.
-TENON_LAZY Error make_placeholder(const TensorFields& from, ScalarType type,
-                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
+TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, ScalarType type,
+                                             TensorShapeDynamism dynamism, Draft& draft) noexcept {
   TENON_TRY(check_type(type));
   TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
-  TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,
-                        elementSize(type), made.layout));
+  made.layout = from.layout;
+  TENON_TRY(made.layout.check(elementSize(type)));
   made.type = type;
   made.device = from.device;
   made.settle(dynamism);

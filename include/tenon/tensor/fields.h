@@ -82,8 +82,8 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
 /// `role` is what the function calls the tensor: "the source tensor".
 inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(tensor.deallocated)) {
-    return fail(Error::InvalidState, {role, ", ", tensor.type, ' ', tensor.layout.sizes, " on ",
-                                      tensor.device, ", was deallocated"});
+    return fail(Error::InvalidState,
+                {role, ", of sizes ", tensor.layout.sizes, ", was deallocated"});
   }
   return Error::Ok;
 }

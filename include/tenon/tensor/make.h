@@ -394,7 +394,7 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
 }
 
 /// make_new() in a backend's memory.
-TENON_LAZY TENON_COLD Error make_in_backend(const Making& making, Layout&& layout, size_t nbytes,
+TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout, size_t nbytes,
                                             Draft& draft) noexcept {
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);

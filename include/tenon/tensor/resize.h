@@ -33,7 +33,7 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   }
   if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.device.is_cpu())) {
     return fail(Error::NotSupported,
-                {"memory on ", tensor.device, " that no backend gave cannot grow"});
+                {"memory that is neither the host's nor given by a backend cannot grow"});
   }
   if (TENON_UNLIKELY(is_borrowed(tensor))) {
     return fail(Error::InUse,
@@ -68,10 +68,7 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
   }
-  const auto row = [&](void* first) -> Place {
-    return {{first, tensor.type, tensor.device, {kept}, {1}}, &backend->base()};
-  };
-  return copy_between(row(data), row(tensor.data), CastMode::Checked, nullptr);
+  return BackendAccess::hooks(*backend).copy_within(*backend, data, tensor.data, nbytes);
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
