@@ -7,6 +7,7 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/kernels/convert.h"
 
 using namespace tenon;
 using tenon::detail::copy_between;
@@ -21,6 +22,7 @@ using Ints = std::vector<int32_t>;
 struct Block {
   Block(MinimalBackend& backend, const Ints& values)
       : owner(backend), nbytes(values.size() * 4), data(backend.allocate(nbytes, 64)) {
+    tenon::detail::enlist(backend);
     REQUIRE(backend.copy_from_host(data, values.data(), nbytes) == Error::Ok);
     forget();
   }
@@ -66,14 +68,14 @@ TEST_CASE("copy_between: what lies alike is one block") {
   MinimalBackend b;
   const Block block(b, Ints(6, 0));
   Ints values = counted(6);
-  CHECK(copy_between(block.place({2, 3}, {3, 1}), host(values, {2, 3}, {3, 1}),
-                     CastMode::Checked) == Error::Ok);
+  CHECK(copy_between(block.place({2, 3}, {3, 1}), host(values, {2, 3}, {3, 1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(block.values() == Ints{0, 1, 2, 3, 4, 5});
   CHECK(b.calls["copy_from_host"] == 1);
   Ints turned(6);
   // Both column by column: alike all the same.
-  CHECK(copy_between(host(turned, {2, 3}, {1, 2}), block.place({2, 3}, {1, 2}),
-                     CastMode::Checked) == Error::Ok);
+  CHECK(copy_between(host(turned, {2, 3}, {1, 2}), block.place({2, 3}, {1, 2}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(turned == values);
   CHECK(b.calls["copy_to_host"] == 1);
 }
@@ -82,8 +84,8 @@ TEST_CASE("copy_between: a few rows are moved one by one, and nothing between th
   MinimalBackend b;
   const Block block(b, Ints(40, 9));
   Ints values = counted(4);
-  CHECK(copy_between(block.place({2, 2}, {20, 1}), host(values, {2, 2}, {2, 1}),
-                     CastMode::Checked) == Error::Ok);
+  CHECK(copy_between(block.place({2, 2}, {20, 1}), host(values, {2, 2}, {2, 1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(b.uploaded == 16);
   CHECK(b.downloaded == 0);
   Ints expected(40, 9);
@@ -94,8 +96,8 @@ TEST_CASE("copy_between: a few rows are moved one by one, and nothing between th
   CHECK(block.values() == expected);
   Ints back(4);
   block.forget();
-  CHECK(copy_between(host(back, {2, 2}, {2, 1}), block.place({2, 2}, {20, 1}), CastMode::Checked) ==
-        Error::Ok);
+  CHECK(copy_between(host(back, {2, 2}, {2, 1}), block.place({2, 2}, {20, 1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(back == values);
   CHECK(b.downloaded == 16);
 }
@@ -104,8 +106,8 @@ TEST_CASE("copy_between: many short rows are fetched with what is between them, 
   MinimalBackend b;
   const Block block(b, counted(300));
   Ints values(100, -1);
-  CHECK(copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked) ==
-        Error::Ok);
+  CHECK(copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(b.calls["copy_from_host"] == 1);
   CHECK(b.calls["copy_to_host"] == 1);
   CHECK(b.downloaded == 298 * 4);
@@ -119,8 +121,8 @@ TEST_CASE("copy_between: rows far apart are not fetched with what is between the
   MinimalBackend b;
   const Block block(b, counted(20000));
   Ints values(20);
-  CHECK(copy_between(host(values, {20}, {1}), block.place({20}, {1000}), CastMode::Checked) ==
-        Error::Ok);
+  CHECK(copy_between(host(values, {20}, {1}), block.place({20}, {1000}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(b.downloaded == 80);
   for (int32_t i = 0; i < 20; ++i) CHECK(values[static_cast<size_t>(i)] == i * 1000);
 }
@@ -129,11 +131,11 @@ TEST_CASE("copy_between: negative strides, of either") {
   MinimalBackend b;
   const Block block(b, counted(6));
   Ints values(6);
-  CHECK(copy_between(host(values, {6}, {1}), block.place({6}, {-1}, 5), CastMode::Checked) ==
-        Error::Ok);
+  CHECK(copy_between(host(values, {6}, {1}), block.place({6}, {-1}, 5), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(values == Ints{5, 4, 3, 2, 1, 0});
-  CHECK(copy_between(block.place({3}, {-2}, 5), host(values, {3}, {1}), CastMode::Checked) ==
-        Error::Ok);
+  CHECK(copy_between(block.place({3}, {-2}, 5), host(values, {3}, {1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(block.values() == Ints{0, 3, 2, 4, 4, 5});
   CHECK(b.faults == 0);
 }
@@ -142,8 +144,8 @@ TEST_CASE("copy_between: an element for all, by stride 0") {
   MinimalBackend b;
   const Block block(b, counted(3));
   Ints values(6);
-  CHECK(copy_between(host(values, {2, 3}, {3, 1}), block.place({2, 3}, {0, 1}),
-                     CastMode::Checked) == Error::Ok);
+  CHECK(copy_between(host(values, {2, 3}, {3, 1}), block.place({2, 3}, {0, 1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(values == Ints{0, 1, 2, 0, 1, 2});
   CHECK(b.downloaded == 12);
 }
@@ -153,7 +155,7 @@ TEST_CASE("copy_between: types are converted on the host") {
   const Block from(b, {1, -2, 3});
   const Block to(b, Ints(3, 0));
   CHECK(copy_between(to.place({3}, {1}, 0, tenon::detail::ScalarType::Float), from.place({3}, {1}),
-                     CastMode::Checked) == Error::Ok);
+                     CastMode::Checked, &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(b.get<float>(to.data, 1) == -2.f);
   CHECK(b.faults == 0);
 }
@@ -165,7 +167,7 @@ TEST_CASE("copy_between: 8 dimensions") {
   const Dims sizes{2, 2, 2, 2, 2, 2, 2, 2};
   const Dims turned{1, 2, 4, 8, 16, 32, 64, 128};
   CHECK(copy_between(block.place(sizes, {128, 64, 32, 16, 8, 4, 2, 1}), host(values, sizes, turned),
-                     CastMode::Checked) == Error::Ok);
+                     CastMode::Checked, &tenon::detail::cast_elements<>) == Error::Ok);
   const Ints got = block.values();
   for (size_t i = 0; i < 256; ++i) {
     size_t reversed = 0;
@@ -177,8 +179,10 @@ TEST_CASE("copy_between: 8 dimensions") {
 TEST_CASE("copy_between: without elements nobody is asked") {
   CountingBackend b;
   Ints values(1);
+  tenon::detail::enlist(b);
   CHECK(copy_between({{nullptr, tenon::detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}}, &b},
-                     host(values, {0, 3}, {3, 1}), CastMode::Checked) == Error::Ok);
+                     host(values, {0, 3}, {3, 1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(b.calls.empty());
 }
 
@@ -188,15 +192,17 @@ TEST_CASE("copy_between: of two backends the destination's is asked first, then 
   const Block from(a, counted(4));
   const Block to(b, Ints(4, 0));
   b.will["copy"] = Answer::Fails;
-  CHECK(copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked) ==
-        Error::AccessFailed);
+  CHECK(copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::AccessFailed);
   CHECK(a.calls["copy"] == 0);
   b.will["copy"] = Answer::NotSupported;
   a.will["copy"] = Answer::Fails;
   CHECK_RETURNS(Error::AccessFailed, "backend a failed in copy",
-                copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked));
+                copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked,
+                             &tenon::detail::cast_elements<>));
   a.will["copy"] = Answer::NotSupported;
-  CHECK(copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked) == Error::Ok);
+  CHECK(copy_between(to.place({4}, {1}), from.place({4}, {1}), CastMode::Checked,
+                     &tenon::detail::cast_elements<>) == Error::Ok);
   CHECK(to.values() == counted(4));
 }
 
@@ -206,11 +212,13 @@ TEST_CASE("copy_between: an error in the middle is the outcome") {
   Ints values(100);
   b.will["copy_to_host"] = Answer::Fails;
   CHECK_RETURNS(Error::AccessFailed, "backend gpu failed in copy_to_host: the cable is out",
-                copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked));
+                copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked,
+                             &tenon::detail::cast_elements<>));
   b.will["copy_to_host"] = Answer::Does;
   b.will["copy_from_host"] = Answer::Throws;
   CHECK_RETURNS(Error::Internal, "backend gpu failed in copy_from_host: thrown on the way",
-                copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked));
+                copy_between(block.place({100}, {3}), host(values, {100}, {1}), CastMode::Checked,
+                             &tenon::detail::cast_elements<>));
   CHECK(block.values() == counted(300));
 }
 

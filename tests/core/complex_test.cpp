@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "support/catch.h"
-#include "tenon/core/half.h"
+#include "tenon/core/small_float.h"
 
 using namespace tenon;
 

@@ -37,10 +37,11 @@ void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMod
   const Bytes before = dst.bytes;
   {
     const ThreadsScope scope(1);
-    detail::run_plan(plan);
+    detail::run_plan(plan, &detail::cast_elements<>);
   }
   const Bytes expected = dst.bytes;
-  CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_plan(plan); }) == 0);
+  CHECK(count_wrong(dst.bytes, before, expected,
+                    [&] { detail::run_plan(plan, &detail::cast_elements<>); }) == 0);
 }
 
 // Both dense, with their dimensions in these orders, outermost first.

@@ -62,7 +62,7 @@ TEST_CASE("backend_of: an undefined and a deallocated tensor have none") {
   const TensorPtr t = tenon::empty({2}, backend);
   backend_deallocate(t);
   CHECK_ERROR(Error::InvalidState,
-              "backend_of: the tensor, Float {2} on ext_dev:0, was deallocated", backend_of(t));
+              "backend_of: the tensor, of sizes {2}, was deallocated", backend_of(t));
 }
 
 TEST_CASE("backend_copy: there and back, the source stays") {
@@ -169,7 +169,7 @@ TEST_CASE("backend_transfer: the source is deallocated, in all its handles") {
   CHECK(fetched(b) == Floats{1, 2});
   for (const TensorPtr* t : {&a, &other}) {
     CHECK(backend_deallocate(*t) == Deallocation::AlreadyDeallocated);
-    CHECK_ERROR(Error::InvalidState, "the tensor, Float {2} on cpu, was deallocated",
+    CHECK_ERROR(Error::InvalidState, "the tensor, of sizes {2}, was deallocated",
                 tenon::const_data_ptr(*t));
   }
 }
@@ -250,7 +250,7 @@ TEST_CASE("backend_transfer: undefined, deallocated tensors and placeholders are
   const TensorPtr t = tenon::zeros({2}, backend);
   backend_deallocate(t);
   CHECK_ERROR(Error::InvalidState,
-              "backend_transfer: the source tensor, Float {2} on ext_dev:0, was deallocated",
+              "backend_transfer: the source tensor, of sizes {2}, was deallocated",
               backend_transfer(t, backend));
   CHECK_ERROR(Error::InvalidState, "backend_transfer: the source tensor is a placeholder",
               backend_transfer(tenon::make_tensor_ptr({2}, nullptr), backend));

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 
 TENON_BEGIN_NAMESPACE

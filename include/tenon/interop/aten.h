@@ -19,7 +19,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

@@ -20,7 +20,7 @@
 #include "tenon/module/evalue.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/made.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 
 #if defined(TENON_HAS_EXECUTORCH)

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
@@ -20,8 +20,8 @@
 #include "tenon/interop/executorch_layout.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

@@ -19,7 +19,7 @@
 #include "tenon/interop/npy_header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
@@ -62,7 +62,7 @@ inline Dims npy_dim_order(const NpyHeader& header) noexcept {
 /// A tensor of the header's type and shape, its elements not yet set.
 inline Error make_npy_owned(const NpyHeader& header, Draft& draft) noexcept {
   return make_owned(header.sizes, npy_dim_order(header), {},
-                    Making<OnHost>{header.type, TensorShapeDynamism::DYNAMIC_BOUND, {}},
+                    Making{header.type, TensorShapeDynamism::DYNAMIC_BOUND},
                     Contents::Uninitialized, draft);
 }
 
@@ -164,16 +164,16 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!is_on_host || (!contiguous && !fortran_order)) {
-    TENON_TRY(make_owned(layout.sizes, {}, {}, Making<OnHost>{from.type, from.dynamism, {}},
+    TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
                          Contents::Uninitialized, image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
     for (const Dims* dims : {&out.view.sizes, &out.view.strides}) {
       TENON_TRY(check_dims("shape", *dims));
     }
     if (is_on_host) {
-      copy_elements(out.view, place.view);
+      copy_elements(out.view, place.view, CastMode::Checked, nullptr);
     } else {
-      TENON_TRY(copy_between(out, place, CastMode::Checked));
+      TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     }
     image.data = out.view.data;
   }

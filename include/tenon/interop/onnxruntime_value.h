@@ -15,8 +15,8 @@
 #include "tenon/interop/onnxruntime_error.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

@@ -12,10 +12,11 @@
 #include "tenon/core/memory.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/data.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -114,7 +115,7 @@ TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept 
 }
 
 /// Copies by way of a temporary, laid out row-major.
-TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job) noexcept {
+TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job, CastFunction cast) noexcept {
   const Allocation memory = allocate(plan.temporary_nbytes);
   if (TENON_UNLIKELY(memory.base == nullptr)) {
     return fail(Error::OutOfMemory,
@@ -127,9 +128,9 @@ TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job) noexcept {
                        layout.strides};
   TENON_TRY(check_dims("sizes", temporary.sizes));
   TENON_TRY(check_dims("strides", temporary.strides));
-  copy_elements(temporary, job.src.view);
+  copy_elements(temporary, job.src.view, CastMode::Checked, nullptr);
   TENON_TRY(broadcast_to(job.dst.view.sizes, temporary));
-  copy_elements(job.dst.view, temporary, plan.mode);
+  copy_elements(job.dst.view, temporary, plan.mode, cast);
   return Error::Ok;
 }
 
@@ -140,15 +141,16 @@ inline bool blocks_touch(const CopyPlan& plan) noexcept {
 }
 
 /// Copies between memories of one backend that overlap: by way of the host.
-TENON_LAZY Error run_overlapping(const CopyJob& job, CastMode mode) noexcept {
+TENON_LAZY Error run_overlapping(const CopyJob& job, CastMode mode, CastFunction cast) noexcept {
   const Place from{job.broadcast, job.src.backend};
   Staged source(from);
   TENON_TRY(source.fetch());
-  return copy_between(job.dst, {source.view(), nullptr}, mode);
+  return copy_between(job.dst, {source.view(), nullptr}, mode, cast);
 }
 
 /// Copies between memories that may overlap.
-TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcept {
+TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy,
+                         CastFunction cast) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
   if (!job.is_on_host() && plan.kind != CopyKind::Staged) {
@@ -156,7 +158,7 @@ TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcep
     const bool blocks_overlap =
         plan.kind == CopyKind::Memcpy && job.dst.backend == job.src.backend && blocks_touch(plan);
     if (!blocks_overlap) {
-      return copy_between(job.dst, {job.broadcast, job.src.backend}, mode);
+      return copy_between(job.dst, {job.broadcast, job.src.backend}, mode, cast);
     }
     plan.kind = CopyKind::Staged;
     plan.temporary_nbytes = plan.nbytes;
@@ -166,14 +168,14 @@ TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy) noexcep
     return Error::Ok;
   }
   if (plan.kind != CopyKind::Staged) {
-    run_plan(plan);
+    run_plan(plan, cast);
     return Error::Ok;
   }
   if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
     return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
                                       plan.temporary_nbytes, " bytes"});
   }
-  return job.is_on_host() ? run_staged(plan, job) : run_overlapping(job, mode);
+  return job.is_on_host() ? run_staged(plan, job, cast) : run_overlapping(job, mode, cast);
 }
 
 TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
@@ -185,7 +187,7 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
                              CopyPolicy policy) noexcept {
   CopyJob job;
   TENON_TRY(make_job(dst, src, job));
-  return run_job(job, mode, policy);
+  return run_job(job, mode, policy, &cast_elements<>);
 }
 
 /// Writes the element at `element` to all of the tensor.
@@ -198,7 +200,7 @@ TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
       [&](const TensorView& dst) noexcept -> Error {
         TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};
         TENON_TRY(broadcast_to(dst.sizes, src));
-        copy_elements(dst, src);
+        copy_elements(dst, src, CastMode::Checked, nullptr);
         return Error::Ok;
       });
 }
@@ -219,13 +221,13 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
 }
 
 /// A row-major copy, where the source is.
-template <class Where>
-Error make_contiguous(const TensorFields& from, Making<Where> making, Draft& draft) noexcept {
+TENON_LAZY Error make_contiguous(const TensorFields& from, const Making& making,
+                                 Draft& draft) noexcept {
   CopyJob job;
   TENON_TRY(find_place(from, "the source tensor", job.src));
   TENON_TRY(make_owned(from.layout.sizes, {}, {}, making, Contents::Uninitialized, draft));
   job.dst = place_of_new(fields(draft), view_of(fields(draft)));
-  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary);
+  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }
 
 template <class Out>
@@ -247,7 +249,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
       fields(tensor).type == type.value_or(ScalarType::Undefined)) {
     return tensor.tensor();
   }
-  return clone<Out>(function, tensor, CreatorOptions(type), mode);
+  return clone<Out>(function, tensor, CreatorOptions(type), mode, &cast_block<>);
 }
 
 }  // namespace detail

@@ -10,7 +10,7 @@
 
 #include "tenon/backend/registry.h"
 #include "tenon/config.h"
-#include "tenon/core/half.h"
+#include "tenon/core/small_float.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/sequence.h"
