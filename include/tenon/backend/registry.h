@@ -4,7 +4,7 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/backend/transfer.h"
+#include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"

@@ -84,9 +84,14 @@ TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int
   } else if (is_contiguous) {
     TENON_TRY(download(*from.backend, out, from.view.data, nbytes));
   } else {
-    Staged staged(from);
-    TENON_TRY(staged.fetch());
-    TENON_TRY(gather_elements(staged.view(), count, out));
+    Layout dense;
+    HostBuffer buffer;
+    TENON_TRY(make_dense_layout(from.view.sizes, nullptr, elementSize(tensor.type), dense));
+    TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(tensor.type)));
+    const TensorView rows{buffer.data(), from.view.type, Device(), std::move(dense.sizes),
+                          std::move(dense.strides)};
+    TENON_TRY(copy_between({rows, nullptr}, from, CastMode::Checked, nullptr));
+    std::memcpy(out, buffer.data(), nbytes);
   }
   swap_to_little_endian(tensor.type, out, nbytes);
   return Error::Ok;

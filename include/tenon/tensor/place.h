@@ -4,7 +4,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/backend/registry.h"
-#include "tenon/backend/transfer.h"
+#include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/backend/transfer.h"
+#include "tenon/backend/copy_between.h"
 
 #include <cstdint>
 #include <numeric>

@@ -71,130 +71,109 @@ TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* sr
   return Error::Ok;
 }
 
-/// The consecutive pieces of a copy between memories of one type.
-struct Runs {
-  size_t nbytes;  // of one
-  size_t rank;    // dimensions of the plan around one
-  int64_t count;
-};
-TENON_LAZY Runs runs_of(const CopyPlan& plan) noexcept {
-  Runs runs{plan.unit, plan.rank, 1};
-  if (plan.rank != 0) {
-    const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
-    const auto unit = static_cast<int64_t>(plan.unit);
-    if (inner.dst_stride == unit && inner.src_stride == unit) {
-      runs.nbytes *= static_cast<size_t>(inner.size);
-      --runs.rank;
-    }
-  }
-  for (size_t d = 0; d < runs.rank; ++d) runs.count *= plan.dims[d].size;
-  return runs;
-}
-
-/// Calls copy(dst, src, nbytes) for each.
-template <class Copy>
-Error for_each_run(const CopyPlan& plan, const Runs& runs, const Copy& copy) noexcept {
-  int64_t index[kMaxDims] = {};
-  auto* dst = static_cast<char*>(plan.dst);
-  auto* src = static_cast<const char*>(plan.src);
-  for (int64_t i = 0; i < runs.count; ++i) {
-    TENON_TRY(copy(dst, src, runs.nbytes));
-    for (size_t d = runs.rank; d-- > 0;) {
-      const CopyPlan::Dim& dim = plan.dims[d];
-      dst += dim.dst_stride;
-      src += dim.src_stride;
-      if (++index[d] < dim.size) break;
-      index[d] = 0;
-      dst -= dim.size * dim.dst_stride;
-      src -= dim.size * dim.src_stride;
-    }
-  }
-  return Error::Ok;
-}
-
-/// Elements of a backend's on their way through host memory.
+/// A plan's source, or its destination, in a backend's memory, on its way through the host's.
 class Staged {
  public:
-  explicit Staged(const Place& place) noexcept : place_(place), range_(byte_range(place.view)) {}
-
-  /// The elements in host memory, at other strides maybe.
-  const TensorView& view() const noexcept { return view_; }
-
-  /// Fetches them.
-  TENON_LAZY Error fetch() noexcept {
-    TENON_TRY(plan(true));
-    if (!by_runs_) return download(*place_.backend, buffer_.data(), begin(), size());
-    return for_each_run(plan_, runs_, [&](void* dst, const void* src, size_t nbytes) noexcept {
-      return download(*place_.backend, dst, src, nbytes);
-    });
+  /// Gives the side host memory, which has the elements, if it is the source, and else what lies
+  /// between them. The plan is to be finished then.
+  TENON_LAZY Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
+    backend_ = &backend;
+    const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
+    const int64_t unit = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
+    int64_t low = 0;
+    int64_t high = unit;
+    int64_t dense = unit;
+    int64_t run = unit;  // the bytes that are consecutive, along the inner dimensions
+    for (size_t d = plan.rank; d-- > 0;) {
+      const CopyPlan::Dim& dim = plan.dims[d];
+      const int64_t reach = (dim.size - 1) * dim.*stride;
+      (reach < 0 ? low : high) += reach;
+      if (dim.*stride != 0) dense *= dim.size;
+      if (dim.*stride == run) run *= dim.size;
+    }
+    nbytes_ = static_cast<size_t>(high - low);
+    // Many short runs cost more than the bytes between them, unless there are many more of those.
+    constexpr int64_t kFewRuns = 16;
+    constexpr int64_t kLongRun = 4096;
+    by_runs_ = high - low > dense &&
+               (dense / run <= kFewRuns || run >= kLongRun || (high - low) / 64 > dense);
+    TENON_TRY(buffer_.allocate(by_runs_ ? static_cast<size_t>(dense) : nbytes_));
+    if (by_runs_) {
+      detach(plan, is_source, buffer_.data(), part_);
+      return is_source ? move_runs(true) : Error::Ok;
+    }
+    char* const data = static_cast<char*>(is_source ? const_cast<void*>(plan.src) : plan.dst);
+    range_ = data + low;
+    if (is_source) {
+      plan.src = buffer_.data() - low;
+    } else {
+      plan.dst = buffer_.data() - low;
+      if (high - low == dense) return Error::Ok;  // nothing lies between the elements
+    }
+    return download(backend, buffer_.data(), range_, nbytes_);
   }
-
-  /// Makes room for them, to be written to view().
-  TENON_LAZY Error prepare() noexcept {
-    TENON_TRY(plan(false));
-    // What lies between the elements is uploaded with them, as it was.
-    if (by_runs_ || is_full()) return Error::Ok;
-    return download(*place_.backend, buffer_.data(), begin(), size());
-  }
-  /// Stores them.
+  /// Stores the elements of a destination.
   TENON_LAZY Error store() noexcept {
-    if (!by_runs_) return upload(*place_.backend, begin(), buffer_.data(), size());
-    return for_each_run(plan_, runs_, [&](void* dst, const void* src, size_t nbytes) noexcept {
-      return upload(*place_.backend, dst, src, nbytes);
-    });
+    return by_runs_ ? move_runs(false) : upload(*backend_, range_, buffer_.data(), nbytes_);
   }
 
  private:
-  void* begin() const noexcept {
-    void* const data = place_.view.data;
-    return static_cast<char*>(data) - (reinterpret_cast<uintptr_t>(data) - range_.begin);
-  }
-  size_t size() const noexcept { return range_.end - range_.begin; }
-  bool is_full() const noexcept { return size() == nbytes_; }
-
-  /// Decides between the whole range of bytes, gaps included, and run by run.
-  TENON_LAZY Error plan(bool fetching) noexcept {
-    const TensorView& from = place_.view;
-    Layout dense;
-    TENON_TRY(make_dense_layout(from.sizes, nullptr, elementSize(from.type), dense));
-    nbytes_ = static_cast<size_t>(dense.numel) * elementSize(from.type);
-    view_ = {nullptr, from.type, Device(), from.sizes, from.strides};
-    TENON_TRY(check_dims("sizes", view_.sizes));
-    TENON_TRY(check_dims("strides", view_.strides));
-    TensorView rows{nullptr, from.type, Device(), std::move(dense.sizes), std::move(dense.strides)};
-    plan_views(fetching, rows);
-    runs_ = runs_of(plan_);
-    // Many short runs cost more than the bytes between them, unless there are many more of those.
-    constexpr int64_t kFewRuns = 16;
-    constexpr size_t kLongRun = 4096;
-    by_runs_ = !is_full() && size() > nbytes_ &&
-               (runs_.count <= kFewRuns || runs_.nbytes >= kLongRun || size() / 64 > nbytes_);
-    if (!by_runs_) {
-      TENON_TRY(buffer_.allocate(size()));
-      view_.data = buffer_.data() + (reinterpret_cast<uintptr_t>(from.data) - range_.begin);
-      return Error::Ok;
+  /// Copies run by run to the buffer, or from it.
+  TENON_LAZY Error move_runs(bool fetch) noexcept {
+    int64_t run = static_cast<int64_t>(part_.unit);
+    size_t inner = 0;
+    for (; inner < part_.rank && part_.dims[inner].src_stride == run; ++inner) {
+      run *= part_.dims[inner].size;
     }
-    TENON_TRY(buffer_.allocate(nbytes_));
-    rows.data = buffer_.data();
-    plan_views(fetching, rows);
-    view_ = std::move(rows);
+    int64_t index[kMaxDims] = {};
+    char* there = static_cast<char*>(const_cast<void*>(part_.src));
+    for (size_t done = 0; done < part_.nbytes; done += static_cast<size_t>(run)) {
+      char* const here = buffer_.data() + done;
+      TENON_TRY(fetch ? download(*backend_, here, there, static_cast<size_t>(run))
+                      : upload(*backend_, there, here, static_cast<size_t>(run)));
+      for (size_t d = inner; d < part_.rank; ++d) {
+        const CopyPlan::Dim& dim = part_.dims[d];
+        there += dim.src_stride;
+        if (++index[d] < dim.size) break;
+        index[d] = 0;
+        there -= dim.size * dim.src_stride;
+      }
+    }
     return Error::Ok;
   }
-  TENON_LAZY void plan_views(bool fetching, const TensorView& rows) noexcept {
-    plan_ = CopyPlan();
-    const TensorView& there = place_.view;
-    plan_elements(plan_, fetching ? rows : there, fetching ? there : rows, CastMode::Checked);
-  }
 
-  const Place& place_;
-  ByteRange range_;
-  TensorView view_;
+  Backend* backend_ = nullptr;
   HostBuffer buffer_;
-  CopyPlan plan_;
-  Runs runs_{};
-  size_t nbytes_ = 0;  // of the elements
+  char* range_ = nullptr;
+  size_t nbytes_ = 0;  // of the range, gaps included
+  CopyPlan part_;
   bool by_runs_ = false;
 };
+
+/// Does what a plan says by way of host memory.
+TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+                                  CastFunction cast) noexcept {
+  Staged from;
+  if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
+  Staged to;
+  if (dst != nullptr) TENON_TRY(to.begin(plan, false, *dst));
+  finish_plan(plan);
+  run_plan(plan, cast);
+  return dst != nullptr ? to.store() : Error::Ok;
+}
+
+/// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
+TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
+  Dims strides = sizes;
+  TENON_TRY(check_dims("strides", strides));
+  const size_t leading = sizes.size() - view.sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    strides[d] = d < leading || view.sizes[d - leading] == 1 ? 0 : view.strides[d - leading];
+  }
+  view.strides = std::move(strides);
+  view.sizes = sizes;
+  return check_dims("sizes", view.sizes);
+}
 
 TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
                                    CastFunction cast) noexcept {
@@ -204,14 +183,14 @@ TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode 
   const bool is_block = plan.kind == CopyKind::Memcpy;
   const bool is_direct =
       dst.backend == nullptr || src.backend == nullptr || dst.backend == src.backend;
-  if (is_block && is_direct) {
-    return copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes);
-  }
-  if (dst.backend == src.backend || dst.view.device != src.view.device) {
+  if (!(is_block && is_direct) &&
+      (dst.backend == src.backend || dst.view.device != src.view.device)) {
+    TensorView from = src.view;
+    TENON_TRY(broadcast_to(dst.view.sizes, from));
     Error error = Error::Ok;
     for (Backend* backend : {dst.backend, dst.backend == src.backend ? nullptr : src.backend}) {
       if (backend != nullptr && ask_optional(*backend, "copy", error, [&] {
-            return backend->copy(public_view(dst.view), public_view(src.view), mode);
+            return backend->copy(public_view(dst.view), public_view(from), mode);
           })) {
         return error;
       }
@@ -220,21 +199,12 @@ TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode 
   if (is_block) {
     return copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes);
   }
-  Staged from(src);
-  if (src.backend != nullptr) TENON_TRY(from.fetch());
-  const TensorView& source = src.backend != nullptr ? from.view() : src.view;
-  if (dst.backend == nullptr) {
-    copy_elements(dst.view, source, mode, cast);
-    return Error::Ok;
-  }
-  Staged to(dst);
-  TENON_TRY(to.prepare());
-  copy_elements(to.view(), source, mode, cast);
-  return to.store();
+  return run_through_host(plan, dst.backend, src.backend, cast);
 }
 
-/// Copies elements between places of the same sizes, at least one of them a backend's, that do not
-/// overlap. The destination's elements are distinct. `cast` may be null where the types are equal.
+/// Copies elements between places, at least one of them a backend's, that do not overlap; the
+/// source is broadcast. The destination's elements are distinct. `cast` may be null where the types
+/// are equal.
 inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
                           CastFunction cast) noexcept {
   const Backend& mover = *(dst.backend != nullptr ? dst.backend : src.backend);
