@@ -17,11 +17,11 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/tensor/expr.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/template.h"
 #include "tenon/backend/tracking.h"
+#include "tenon/tensor/expr.h"
 #include "testing/broken_backends.h"
 
 using namespace tenon;
@@ -158,6 +158,7 @@ TEST_CASE("conformance: memory of another device that the host reaches") {
 }
 
 TEST_CASE("conformance: a backend that copies later") {
+  // Begins copies and does them when it must.
   struct Later final : HonestBackend {
     std::mutex mutex;
     std::vector<std::function<void()>> begun;
@@ -258,11 +259,11 @@ TEST_CASE("conformance: check_backend names a case before it runs") {
   CHECK(text.substr(text.size() - last.size()) == last);
 }
 
-TEST_CASE("conformance: a backend of the device template has cases of its own") {
+TEST_CASE("conformance: of a backend of the device template, which has no data, little is asked") {
   TemplateBackend without_data;
   CpuBackend with_data;
-  CHECK(tenon::testing::backend_cases(without_data).size() < 10);
-  CHECK(tenon::testing::backend_cases(with_data).size() > 40);
+  CHECK(tenon::testing::backend_cases(without_data).size() == 2);
+  CHECK(tenon::testing::backend_cases(with_data).size() > 20);
 }
 
 TEST_CASE("FaultBackend: the host cannot read its memory") {
