@@ -345,6 +345,11 @@ class RandomView {
     }
     return sizes;
   }
+  int64_t base_numel() const {
+    int64_t numel = 1;
+    for (int64_t size : base_sizes()) numel *= size;
+    return numel;
+  }
   Tensor of(const Tensor& base) const {
     std::vector<int64_t> back(order_.size());
     for (size_t i = 0; i < order_.size(); ++i) {
