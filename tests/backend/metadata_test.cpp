@@ -7,10 +7,8 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 
-using tenon::detail::allocate_metadata;
-using tenon::detail::known_state;
-using tenon::detail::metadata_data;
-using tenon::detail::release_metadata;
+using namespace tenon;
+using namespace tenon::detail;
 
 TEST_CASE("metadata: from the heap, aligned for pointers and as large as asked") {
   for (size_t nbytes : {size_t{1}, size_t{16}, size_t{1000}}) {
@@ -39,7 +37,7 @@ TEST_CASE("metadata: releasing null does nothing") { release_metadata(nullptr); 
 
 TEST_CASE("metadata: a block of a backend's counts there, and is given back there") {
   alignas(64) static unsigned char buffer[4096];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   const int64_t before = arena.live_blocks();
   void* const p = allocate_metadata(40, known_state(arena), 100);
   REQUIRE(p != nullptr);
@@ -58,7 +56,7 @@ TEST_CASE("metadata: a block of a backend's counts there, and is given back ther
 
 TEST_CASE("metadata: null when the backend has none, and nothing is counted") {
   alignas(64) static unsigned char buffer[512];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   const int64_t before = arena.live_blocks();
   CHECK(allocate_metadata(1000, known_state(arena)) == nullptr);
   CHECK(arena.live_blocks() == before);

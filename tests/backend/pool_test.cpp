@@ -13,7 +13,7 @@
 #include "tenon/backend/cpu.h"
 
 using namespace tenon;
-using tenon::detail::PoolClass;
+using namespace tenon::detail;
 using tests::contains;
 using tests::Source;
 

@@ -8,13 +8,8 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
-using tenon::CastMode;
-using tenon::Device;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::detail::copy_between;
-using tenon::detail::Place;
+using namespace tenon;
+using namespace tenon::detail;
 using tests::Answer;
 using tests::CountingBackend;
 using tests::MinimalBackend;
@@ -42,7 +37,7 @@ struct Block {
     return out;
   }
   Place place(const Dims& sizes, const Dims& strides, int64_t offset = 0,
-              tenon::detail::ScalarType type = tenon::detail::ScalarType::Int) const {
+              detail::ScalarType type = detail::ScalarType::Int) const {
     return {{static_cast<char*>(data) + offset * 4, type, owner.device(), sizes, strides}, &owner};
   }
   void forget() const {
@@ -56,8 +51,7 @@ struct Block {
 };
 
 Place host(Ints& values, const Dims& sizes, const Dims& strides, int64_t offset = 0) {
-  return {{values.data() + offset, tenon::detail::ScalarType::Int, Device(), sizes, strides},
-          nullptr};
+  return {{values.data() + offset, detail::ScalarType::Int, Device(), sizes, strides}, nullptr};
 }
 
 Ints counted(size_t n) {
@@ -158,7 +152,7 @@ TEST_CASE("copy_between: types are converted on the host") {
   MinimalBackend b;
   const Block from(b, {1, -2, 3});
   const Block to(b, Ints(3, 0));
-  CHECK(copy_between(to.place({3}, {1}, 0, tenon::detail::ScalarType::Float), from.place({3}, {1}),
+  CHECK(copy_between(to.place({3}, {1}, 0, detail::ScalarType::Float), from.place({3}, {1}),
                      CastMode::Checked) == Error::Ok);
   CHECK(b.get<float>(to.data, 1) == -2.f);
   CHECK(b.faults == 0);
@@ -183,14 +177,14 @@ TEST_CASE("copy_between: 8 dimensions") {
 TEST_CASE("copy_between: without elements nobody is asked") {
   CountingBackend b;
   Ints values(1);
-  CHECK(copy_between({{nullptr, tenon::detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}}, &b},
+  CHECK(copy_between({{nullptr, detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}}, &b},
                      host(values, {0, 3}, {3, 1}), CastMode::Checked) == Error::Ok);
   CHECK(b.calls.empty());
 }
 
 TEST_CASE("copy_between: of two backends the destination's is asked first, then the source's") {
-  CountingBackend a("a", Device(tenon::DeviceType::ExtDev, 0));
-  CountingBackend b("b", Device(tenon::DeviceType::ExtDev, 1));
+  CountingBackend a("a", Device(DeviceType::ExtDev, 0));
+  CountingBackend b("b", Device(DeviceType::ExtDev, 1));
   const Block from(a, counted(4));
   const Block to(b, Ints(4, 0));
   b.will["copy"] = Answer::Fails;
@@ -221,11 +215,11 @@ TEST_CASE("copy_between: an error in the middle is the outcome") {
 }
 
 TEST_CASE("HostBuffer: it is aligned, and released with it") {
-  tenon::detail::HostBuffer buffer;
+  detail::HostBuffer buffer;
   REQUIRE(buffer.allocate(100) == Error::Ok);
   CHECK(reinterpret_cast<uintptr_t>(buffer.data()) % 64 == 0);
   std::memset(buffer.data(), 1, 100);
-  tenon::detail::HostBuffer huge;
+  detail::HostBuffer huge;
   CHECK_RETURNS(Error::OutOfMemory, "out of memory for a temporary of ",
                 huge.allocate(SIZE_MAX / 2));
 }

@@ -65,7 +65,7 @@ TEST_CASE("creator_cases: found: an eye without its zeros") {
       View diagonal = out;
       diagonal.sizes = {out.sizes[0] < out.sizes[1] ? out.sizes[0] : out.sizes[1]};
       diagonal.strides = {out.strides[0] + out.strides[1]};
-      return tenon::fill_(on_host(diagonal), 1);
+      return fill_(on_host(diagonal), 1);
     }
   };
   CHECK_FOUND("eye(5, 5)", Broken, eye_has_a_diagonal);

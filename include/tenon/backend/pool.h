@@ -9,7 +9,6 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/options.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"

@@ -190,21 +190,26 @@ inline void threads_are_apart(Trial& trial) {
 #if TENON_HAS_THREADS
   const detail::BackendState* const state = detail::BackendAccess::state(trial.base());
   if (state == nullptr || state->one_thread) return;
-  std::atomic<int> started{0};
-  std::atomic<bool> failed{false};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> arrived{0};
   std::string faults[2];
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
   const auto work = [&](uint64_t thread) {
     Backend& backend = trial.backend();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    ++started;
-    while (started < 2) std::this_thread::yield();
-    for (uint64_t round = 0; !failed && round < 5000 && std::chrono::steady_clock::now() < end;
-         ++round) {
+    // Both do the same at the same time, and neither reads before both have written.
+    auto meet = [&, count = uint64_t{0}]() mutable {
+      count += 2;
+      ++arrived;
+      while (arrived < count && !stop) std::this_thread::yield();
+    };
+    for (uint64_t round = 0; !stop; ++round) {
+      meet();
       std::vector<TrialBlock> blocks;
       for (uint64_t i = 0; i < 64; ++i) blocks.emplace_back(backend, i % 3 == 0 ? 1000 : 64);
       Error error = Error::Ok;
       bool same = true;
       for (const bool reads : {false, true}) {
+        meet();
         uint64_t mark = round << 32 | thread;
         for (const TrialBlock& block : blocks) {
           uint64_t found = mark += 2;
@@ -218,7 +223,8 @@ inline void threads_are_apart(Trial& trial) {
       }
       if (!same) faults[thread] = "expected in a block what its thread wrote, found something else";
       if (error != Error::Ok) faults[thread] = last_error_message();
-      if (!faults[thread].empty()) failed = true;
+      const bool is_late = round == 5000 || std::chrono::steady_clock::now() > end;
+      if (is_late || !faults[thread].empty()) stop = true;
     }
   };
   std::thread other(work, 1);
