@@ -53,10 +53,10 @@ TEST_CASE("registry: a device has one backend, which the error names") {
   MinimalBackend b("b");
   register_backend(a);
   CHECK_ERROR(Error::InvalidState,
-              "register_backend: backend a is registered for ext_dev:0 already",
+              "register_backend: a backend is registered for ext_dev:0 already",
               (register_backend(b), 0));
   CHECK_ERROR(Error::InvalidState,
-              "register_backend: backend a is registered for ext_dev:0 already",
+              "register_backend: a backend is registered for ext_dev:0 already",
               (register_backend(a), 0));
   CHECK(&backend_for(kFirst) == &a);
   unregister_backend(a);
@@ -90,9 +90,9 @@ TEST_CASE("registry: the CPU's backend is always there, and cannot be replaced")
   CHECK(&backend_for("cpu") == &host_backend());
   CpuBackend cpu;
   MinimalBackend other("other", Device());
-  CHECK_ERROR(Error::InvalidState, "register_backend: backend cpu is registered for cpu already",
+  CHECK_ERROR(Error::InvalidState, "register_backend: a backend is registered for cpu already",
               (register_backend(cpu), 0));
-  CHECK_ERROR(Error::InvalidState, "register_backend: backend cpu is registered for cpu already",
+  CHECK_ERROR(Error::InvalidState, "register_backend: a backend is registered for cpu already",
               (register_backend(other), 0));
   CHECK_ERROR(Error::NotFound, "unregister_backend: backend cpu is not registered",
               (unregister_backend(cpu), 0));
