@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "tenon/backend/host_memory.h"
+#include "tenon/backend/backend.h"
 #include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/tensor_ptr.h"
