@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/npy_header.h"
+#include "tenon/interop/npy/header.h"
 
 #include <cstdint>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 Error parse(const std::string& text, NpyHeader& header) {
   // On the heap, of exactly this size, so that a sanitizer sees a read beyond it.
   const std::vector<char> copy(text.begin(), text.end());
-  return tenon::detail::NpyParser(copy.data(), copy.size()).parse(header);
+  return tenon::detail::NpyParser({copy.data(), copy.size()}).parse(header);
 }
 Error parse(const std::string& text) {
   NpyHeader header;
