@@ -12,7 +12,7 @@
 #include "tenon/backend/host_memory.h"
 #include "tenon/tensor/creators.h"
 
-using tenon::Error;
+using namespace tenon;
 using tests::MinimalBackend;
 
 namespace {

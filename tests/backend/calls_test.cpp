@@ -8,11 +8,10 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::ask;
 using tenon::detail::ask_optional;
-using tests::Answer;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

@@ -7,8 +7,7 @@
 
 #include "support/catch.h"
 
-using tenon::CpuBackend;
-using tenon::Error;
+using namespace tenon;
 
 TEST_CASE("CpuBackend: it is the host's memory, which everybody reads") {
   CpuBackend cpu;

@@ -10,7 +10,7 @@
 
 namespace {
 
-using tenon::Error;
+using namespace tenon;
 
 // As little as a user has to write.
 class PlainBackend final : public tenon::HostMemoryBackend {

@@ -6,9 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::BackendOption;
-using tenon::BackendOptions;
-using tenon::Error;
+using namespace tenon;
 
 namespace {
 

@@ -14,8 +14,7 @@
 
 using namespace tenon;
 using tenon::detail::PoolClass;
-using tests::contains;
-using tests::Source;
+using namespace tests;
 
 TEST_CASE("pool classes: four to each doubling, from 64 bytes") {
   const size_t expected[] = {64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640};

@@ -6,14 +6,7 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
-using tenon::backend_for;
-using tenon::BackendScope;
-using tenon::default_backend;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::register_backend;
-using tenon::unregister_backend;
+using namespace tenon;
 using tests::MinimalBackend;
 
 namespace {

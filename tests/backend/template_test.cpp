@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 
 TEST_CASE("TemplateBackend: it is opaque memory of its own device") {
   tenon::TemplateBackend backend;

@@ -8,16 +8,10 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
-using tenon::CastMode;
-using tenon::Device;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::copy_between;
 using tenon::detail::Place;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "tenon/backend/calls.h"
 
-using tenon::Error;
+using namespace tenon;
 using tests::CountingBackend;
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::BFloat16;
+using namespace tenon;
 
 namespace {
 float decoded(int bits) { return BFloat16(static_cast<uint16_t>(bits), BFloat16::from_bits()); }

@@ -8,7 +8,7 @@
 #include "support/catch.h"
 #include "tenon/core/half.h"
 
-using tenon::complex;
+using namespace tenon;
 
 TEST_CASE("complex: the real part comes first, and the imaginary one is 0 unless given") {
   const complex<double> z(1.5, -2.5);

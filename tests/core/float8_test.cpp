@@ -6,10 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Float8_e4m3fn;
-using tenon::Float8_e4m3fnuz;
-using tenon::Float8_e5m2;
-using tenon::Float8_e5m2fnuz;
+using namespace tenon;
 
 namespace {
 const float kInfinity = std::numeric_limits<float>::infinity();

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Half;
+using namespace tenon;
 
 namespace {
 float decoded(int bits) { return Half(static_cast<uint16_t>(bits), Half::from_bits()); }

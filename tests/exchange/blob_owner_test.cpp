@@ -13,7 +13,7 @@ using namespace tests;
 namespace {
 
 using Floats = std::vector<float>;
-using FromBlob = decltype(from_blob);
+using Create = decltype(from_blob);
 
 float memory[4] = {1, 2, 3, 4};
 

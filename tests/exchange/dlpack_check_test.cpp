@@ -27,30 +27,30 @@ using Texts = std::vector<std::string>;
 float memory[24] = {};
 
 struct TypeRow {
-  ScalarType type;
+  OwnType type;
   uint8_t code, bits;
 };
 constexpr TypeRow kTypes[] = {
-    {ScalarType::Byte, 1, 8},
-    {ScalarType::Char, 0, 8},
-    {ScalarType::Short, 0, 16},
-    {ScalarType::Int, 0, 32},
-    {ScalarType::Long, 0, 64},
-    {ScalarType::UInt16, 1, 16},
-    {ScalarType::UInt32, 1, 32},
-    {ScalarType::UInt64, 1, 64},
-    {ScalarType::Half, 2, 16},
-    {ScalarType::Float, 2, 32},
-    {ScalarType::Double, 2, 64},
-    {ScalarType::BFloat16, 4, 16},
-    {ScalarType::ComplexHalf, 5, 32},
-    {ScalarType::ComplexFloat, 5, 64},
-    {ScalarType::ComplexDouble, 5, 128},
-    {ScalarType::Bool, 6, 8},
-    {ScalarType::Float8_e4m3fn, 10, 8},
-    {ScalarType::Float8_e4m3fnuz, 11, 8},
-    {ScalarType::Float8_e5m2, 12, 8},
-    {ScalarType::Float8_e5m2fnuz, 13, 8},
+    {OwnType::Byte, 1, 8},
+    {OwnType::Char, 0, 8},
+    {OwnType::Short, 0, 16},
+    {OwnType::Int, 0, 32},
+    {OwnType::Long, 0, 64},
+    {OwnType::UInt16, 1, 16},
+    {OwnType::UInt32, 1, 32},
+    {OwnType::UInt64, 1, 64},
+    {OwnType::Half, 2, 16},
+    {OwnType::Float, 2, 32},
+    {OwnType::Double, 2, 64},
+    {OwnType::BFloat16, 4, 16},
+    {OwnType::ComplexHalf, 5, 32},
+    {OwnType::ComplexFloat, 5, 64},
+    {OwnType::ComplexDouble, 5, 128},
+    {OwnType::Bool, 6, 8},
+    {OwnType::Float8_e4m3fn, 10, 8},
+    {OwnType::Float8_e4m3fnuz, 11, 8},
+    {OwnType::Float8_e5m2, 12, 8},
+    {OwnType::Float8_e5m2fnuz, 13, 8},
 };
 
 }  // namespace

@@ -15,16 +15,8 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
-using tenon::DLPackDeleter;
-using tenon::Error;
-using tenon::from_dlpack;
-using tenon::make_tensor_ptr;
-using tenon::TensorPtr;
-using tenon::to_dlpack;
-using tenon::to_dlpack_legacy;
-using tests::Lent;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 // Somebody's own: other names, enumerations for numbers, and members that tenon does not know.
 namespace theirs {

@@ -18,13 +18,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -18,21 +18,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_aten;
-using tenon::try_to_aten;
-using tests::Calls;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

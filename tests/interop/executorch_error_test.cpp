@@ -6,8 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::last_error_message;
+using namespace tenon;
 using tenon::detail::check_executorch;
 using tenon::detail::own_error;
 using Theirs = executorch::runtime::Error;

@@ -13,13 +13,8 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::from_executorch;
-using tenon::Ownership;
-using tenon::try_from_executorch;
-using tests::Calls;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 using EEValue = executorch::runtime::EValue;
 using executorch::runtime::BoxedEvalueList;
 

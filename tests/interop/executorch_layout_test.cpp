@@ -10,23 +10,14 @@
 
 #include "support/catch.h"
 #include "tenon/backend/template.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Dims;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorArg;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tenon::detail::ExecutorchLayout;
 using tenon::detail::make_executorch_layout;
 using tenon::detail::ReadOnly;

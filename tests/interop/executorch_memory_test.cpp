@@ -10,10 +10,7 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/tracking.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
-using tenon::host_backend;
-using tenon::TrackingBackend;
+using namespace tenon;
 using tenon::detail::ExecutorchMemory;
 
 namespace {

@@ -18,21 +18,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::EValue;
-using tenon::ExecuTorchModule;
-using tenon::from_blob;
-using tenon::full;
-using tenon::host_backend;
-using tenon::none;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::TrackingBackend;
-using tests::model_path;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -18,19 +18,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::EValue;
-using tenon::ExecuTorchModule;
-using tenon::from_blob;
-using tenon::full;
-using tenon::none;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::ValueKind;
-using tests::model_path;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

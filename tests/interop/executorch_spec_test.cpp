@@ -9,12 +9,7 @@
 #include "support/catch.h"
 
 using executorch::runtime::Tag;
-using tenon::ArrayRef;
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 using tenon::detail::describe_value;
 using tenon::detail::find_kind;
 using tenon::detail::is_same_order;

@@ -23,25 +23,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_executorch;
-using tenon::Ownership;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to_executorch;
-using tenon::try_from_executorch;
-using tenon::try_to_executorch;
-using tests::Calls;
-using tests::dim_order;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

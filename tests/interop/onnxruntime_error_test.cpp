@@ -6,7 +6,7 @@
 #include "support/catch.h"
 
 namespace detail = tenon::detail;
-using tenon::Error;
+using namespace tenon;
 
 namespace {
 

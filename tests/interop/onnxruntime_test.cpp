@@ -12,13 +12,7 @@
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::OnnxModule;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 using tests::contains;
 
 namespace {

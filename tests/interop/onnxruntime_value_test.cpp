@@ -13,10 +13,7 @@
 namespace detail = tenon::detail;
 using detail::OnnxHandle;
 using detail::OnnxValues;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 
 namespace {
 

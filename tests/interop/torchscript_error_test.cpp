@@ -11,7 +11,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::call_torchscript;
 using tenon::detail::without_traceback;
 

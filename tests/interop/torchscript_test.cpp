@@ -25,24 +25,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::const_data_ptr;
-using tenon::Error;
-using tenon::EValue;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::MethodMeta;
-using tenon::none;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::TorchScriptModule;
-using tenon::ValueKind;
-using tests::Calls;
-using tests::digits_path;
-using tests::model_path;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

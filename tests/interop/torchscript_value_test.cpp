@@ -20,16 +20,7 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::const_data_ptr;
-using tenon::Error;
-using tenon::EValue;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 using tenon::detail::describe_type;
 using tenon::detail::from_ivalue;
 using tenon::detail::to_ivalue;

@@ -13,8 +13,7 @@
 
 namespace tests {
 
-using tenon::CastMode;
-using tenon::ScalarType;
+using namespace tenon;
 
 /// The value of a number of any type.
 struct Exact {
@@ -269,7 +268,7 @@ inline void settle_doubles(ScalarType type, Bytes& elements) {
 }
 
 /// Elements of a type: any bits, and small whole numbers in turn.
-inline Bytes random_elements(Random& random, ScalarType type, size_t count) {
+inline Bytes random_elements(Rng& random, ScalarType type, size_t count) {
   const size_t size = elementSize(type);
   Bytes bytes(count * size);
   fill_with_noise(random, bytes);

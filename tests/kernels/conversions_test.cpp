@@ -9,7 +9,7 @@
 #include "support/catch.h"
 
 namespace d = tenon::detail;
-using tenon::ScalarType;
+using namespace tenon;
 
 namespace {
 

@@ -10,10 +10,7 @@
 
 using tenon::detail::cast_elements;
 using tenon::detail::is_exact_in_float;
-using tests::Bytes;
-using tests::CastMode;
-using tests::Random;
-using tests::ScalarType;
+using namespace tests;
 
 namespace {
 
@@ -185,7 +182,7 @@ TEST_CASE("convert: within one type the bits are copied in every mode") {
 TEST_CASE("convert: every count at every address, between all types, and nothing around it") {
   constexpr size_t kMost = 70;
   constexpr unsigned char kGuard = 0xa5;
-  Random random{1};
+  Rng random{1};
   for (ScalarType from : tests::kAllTypes) {
     const size_t from_size = elementSize(from);
     const Bytes in = tests::random_elements(random, from, kMost);
@@ -222,7 +219,7 @@ TEST_CASE("convert: every count at every address, between all types, and nothing
 }
 
 TEST_CASE("convert: runs longer than the buffers between two kernels") {
-  Random random{2};
+  Rng random{2};
   const struct {
     ScalarType to;
     ScalarType from;

@@ -6,8 +6,7 @@
 #include "kernels/helpers.h"
 #include "tenon/kernels/copy.h"
 
-using tenon::CastMode;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::cast_block;
 using tenon::detail::move_block;
 

@@ -71,7 +71,7 @@ inline Vector dense_strides(const Vector& sizes, const Vector& order) {
 
 /// Whether copy_elements() writes the bytes that a loop writes and leaves the others, with every
 /// instruction set. Both memories get random contents.
-inline bool is_copied(Random& random, Strided& dst, Strided& src, CastMode mode) {
+inline bool is_copied(Rng& random, Strided& dst, Strided& src, CastMode mode) {
   const size_t lead = src.bytes.size() % elementSize(src.type);
   const Bytes elements =
       random_elements(random, src.type, src.bytes.size() / elementSize(src.type));

@@ -10,8 +10,7 @@
 using tenon::detail::Plane;
 using tenon::detail::transpose_by_element;
 using tenon::detail::transpose_plane;
-using tests::Bytes;
-using tests::Random;
+using namespace tests;
 
 namespace {
 
@@ -43,7 +42,7 @@ struct Side {
 // what a loop writes.
 template <class Transpose>
 bool is_right(const Case& c, Transpose&& transpose) {
-  Random random{static_cast<uint64_t>(c.in_rows * 1000 + c.out_rows)};
+  Rng random{static_cast<uint64_t>(c.in_rows * 1000 + c.out_rows)};
   Side in(c.in_rows, c.out_rows * c.size, c.in_gap, c.in_reversed);
   Side out(c.out_rows, c.in_rows * c.size, c.out_gap, c.out_reversed);
   tests::fill_with_noise(random, in.bytes);

@@ -10,7 +10,7 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
@@ -21,14 +21,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::backend_deallocate;
-using tenon::Deallocation;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Calls;
-using tests::MinimalBackend;
+using namespace tenon;
+using namespace tests;
 
 TEST_CASE("backend_deallocate: the memory goes at once, the second time there is none") {
   MinimalBackend backend;

@@ -13,18 +13,7 @@
 #include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
-using tenon::CastMode;
-using tenon::copy_;
-using tenon::CopyKind;
-using tenon::CopyPolicy;
-using tenon::Error;
-using tenon::flip;
-using tenon::make_tensor_ptr;
-using tenon::plan_copy;
-using tenon::ScalarType;
-using tenon::slice;
-using tenon::Tensor;
-using tenon::transpose;
+using namespace tenon;
 using tests::values;
 using tests::copy_model::Reversed;
 using tests::copy_model::Scene;

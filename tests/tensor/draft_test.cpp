@@ -9,8 +9,7 @@
 #include "tenon/tensor/resize.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
+using namespace tenon;
 namespace detail = tenon::detail;
 
 TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on both sides") {

@@ -9,11 +9,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Backend;
-using tenon::Error;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 namespace detail = tenon::detail;
 
 namespace {

@@ -6,13 +6,7 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
-using tenon::Deleter;
-using tenon::Device;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::TensorImplPtr;
-using tenon::TensorShapeDynamism;
-using tenon::TypeArg;
+using namespace tenon;
 using tests::Calls;
 namespace detail = tenon::detail;
 

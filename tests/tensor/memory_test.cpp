@@ -9,7 +9,7 @@
 #include "tenon/backend/template.h"
 #include "tenon/tensor/draft.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::known_state;
 using tenon::detail::NewMemory;
 using tests::MinimalBackend;

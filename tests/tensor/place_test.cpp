@@ -5,19 +5,16 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::TensorPtr;
+using namespace tenon;
 using tenon::detail::find_place;
 using tenon::detail::Place;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

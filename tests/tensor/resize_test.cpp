@@ -12,35 +12,14 @@
 
 #include "support/catch.h"
 #include "tenon/backend/host_memory.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::reserve_tensor;
-using tenon::reserve_tensor_ptr;
-using tenon::resize_tensor;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::dim_order;
-using tests::Random;
-using tests::sizes;
-using tests::State;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
@@ -75,7 +54,7 @@ void check_refused(TensorPtr& t, const Dims& shape, Error error, const std::stri
 // The plan alone.
 
 TEST_CASE("plan_resize: agrees with a naive rule on thousands of cases") {
-  Random random{1};
+  Rng random{1};
   int wrong = 0;
   int counts[3] = {};
   for (int i = 0; i < 20000; ++i) {

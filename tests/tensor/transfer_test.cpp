@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 
 #include <string>
 #include <vector>
@@ -15,18 +15,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::backend_copy;
-using tenon::backend_deallocate;
-using tenon::backend_of;
-using tenon::backend_transfer;
-using tenon::Deallocation;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::Calls;
-using tests::MinimalBackend;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/template.h"
+#include "tenon/tensor/dim_names.h"
 
 #include <string>
 #include <vector>
@@ -10,8 +10,7 @@
 
 namespace tests {
 
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 using Names = std::vector<std::string>;
 
 TEST_CASE("make_template: type, shape and names, and no data") {
