@@ -8,9 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
-#include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
@@ -20,30 +21,24 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The bytes before the text are at most these; in version 1.0 they are 10.
+/// The most bytes before the text; version 1.0 has 10.
 inline constexpr size_t kNpyPreamble = 12;
 /// The longest text that is read. A plain dtype needs 2 kB with 64 sizes; the rest may be padding.
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
 /// Room for what format_npy_header() writes.
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
-/// Text out of a file. In an error up to 60 of its characters are shown, unprintable ones as '?'.
-struct NpyText {
-  const char* data;
-  size_t size;
-
-  bool operator==(const char* other) const noexcept {
-    return std::strlen(other) == size && std::memcmp(data, other, size) == 0;
+/// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.
+struct ShownText {
+  char text[64] = "";
+  explicit ShownText(std::string_view from, size_t most = 60) noexcept {
+    size_t n = 0;
+    for (; n < from.size() && n < most; ++n) {
+      text[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
+    }
+    if (from.size() > 60 && most == 60) std::memcpy(text + n, "...", 4);
   }
 };
-
-inline void append(Message& out, NpyText text) noexcept {
-  constexpr size_t kShown = 60;
-  for (size_t i = 0; i < text.size && i < kShown; ++i) {
-    out.put(text.data[i] >= ' ' && text.data[i] <= '~' ? text.data[i] : '?');
-  }
-  if (text.size > kShown) out.put("...");
-}
 
 /// Where the text of a header lies in its file.
 struct NpyRange {
@@ -52,7 +47,6 @@ struct NpyRange {
   size_t end() const noexcept { return begin + size; }
 };
 
-/// What a header says.
 struct NpyHeader {
   ScalarType type = ScalarType::Undefined;
   bool swapped = false;  // multi-byte numbers are not in the host's byte order
@@ -108,10 +102,10 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
   return Error::Ok;
 }
 
-/// Reads the dict. Nothing in it nests but the sizes, so there is no recursion.
+/// Reads the dict. Only the sizes nest in it, so there is no recursion.
 class NpyParser {
  public:
-  NpyParser(const char* text, size_t size) noexcept : begin_(text), at_(text), end_(text + size) {}
+  explicit NpyParser(std::string_view text) noexcept : text_(text), rest_(text) {}
 
   Error parse(NpyHeader& header) noexcept {
     TENON_TRY(expect('{', "'{'"));
@@ -120,190 +114,158 @@ class NpyParser {
       TENON_TRY(parse_entry(header));
     }
     skip_space();
-    if (at_ != end_) return expected("nothing but spaces after the dict");
-    for (size_t key = 0; key < kKeys; ++key) {
-      if ((seen_ >> key & 1) == 0) {
-        return fail(Error::InvalidArgument, {"the header lacks the key '", kKey[key], "'"});
-      }
+    if (!rest_.empty()) return expected("nothing but spaces after the dict");
+    for (size_t key = 0; key < 3; ++key) {
+      if (seen_[key]) continue;
+      return fail(Error::InvalidArgument, {"the header lacks the key '", kKeys[key], "'"});
     }
     return Error::Ok;
   }
 
  private:
-  static constexpr size_t kKeys = 3;
-  static constexpr const char* kKey[kKeys] = {"descr", "fortran_order", "shape"};
+  static constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
 
   Error parse_entry(NpyHeader& header) noexcept {
-    NpyText name{};
+    std::string_view name;
     TENON_TRY(parse_string("a key", name));
     TENON_TRY(expect(':', "':'"));
     size_t key = 0;
-    while (key < kKeys && !(name == kKey[key])) ++key;
-    if (key == kKeys || (seen_ >> key & 1) != 0) {
-      return fail(Error::InvalidArgument, {"the header has the key '", name,
-                                           key == kKeys ? "'; expected" : "' twice; expected",
+    while (key < 3 && name != kKeys[key]) ++key;
+    if (key == 3 || seen_[key]) {
+      return fail(Error::InvalidArgument, {"the header has the key '", ShownText(name).text,
+                                           key == 3 ? "'; expected" : "' twice; expected",
                                            " 'descr', 'fortran_order' and 'shape' once each"});
     }
-    seen_ |= 1u << key;
-    return key == 0   ? parse_descr(header)
-           : key == 1 ? parse_bool(header.fortran_order)
-                      : parse_shape(header.sizes);
+    seen_[key] = true;
+    if (key == 0) return parse_descr(header);
+    if (key == 2) return parse_shape(header.sizes);
+    skip_space();
+    header.fortran_order = rest_.substr(0, 4) == "True";
+    if (!header.fortran_order && rest_.substr(0, 5) != "False") return expected("True or False");
+    rest_.remove_prefix(header.fortran_order ? 4 : 5);
+    return Error::Ok;
   }
 
   Error parse_descr(NpyHeader& header) noexcept {
     skip_space();
-    const char* const start = at_;
     // A structured dtype is a list, one with a shape a tuple.
-    if (at_ != end_ && (*at_ == '[' || *at_ == '(' || *at_ == '{')) {
+    if (!rest_.empty() && is_one_of(rest_[0], "[({")) {
       size_t depth = 0;
-      for (; at_ != end_; ++at_) {
-        if (*at_ == '[' || *at_ == '(' || *at_ == '{') ++depth;
-        if ((*at_ == ']' || *at_ == ')' || *at_ == '}') && --depth == 0) break;
-      }
-      return unsupported({start, static_cast<size_t>(at_ - start) + (at_ != end_ ? 1 : 0)});
+      size_t n = 0;
+      do {
+        if (is_one_of(rest_[n], "[({")) ++depth;
+        if (is_one_of(rest_[n], "])}")) --depth;
+      } while (++n < rest_.size() && depth != 0);
+      return unsupported(rest_.substr(0, n));
     }
-    NpyText descr{};
+    std::string_view descr;
     TENON_TRY(parse_string("a dtype", descr));
-    NpyText code = descr;
-    char order = '=';
-    if (code.size != 0 &&
-        (*code.data == '<' || *code.data == '>' || *code.data == '|' || *code.data == '=')) {
-      order = *code.data++;
-      --code.size;
-    }
+    const bool has_order = !descr.empty() && is_one_of(descr[0], "<>|=");
     for (const NpyType& known : kNpyTypes) {
-      if (!(code == known.code)) continue;
+      if (descr.substr(has_order ? 1 : 0) != known.code) continue;
       header.type = known.type;
-      header.swapped = elementSize(known.type) > 1 && order == (host_is_big_endian() ? '<' : '>');
+      header.swapped =
+          elementSize(known.type) > 1 && descr[0] == (host_is_big_endian() ? '<' : '>');
       return Error::Ok;
     }
     return unsupported(descr);
   }
 
-  Error parse_bool(bool& value) noexcept {
-    skip_space();
-    for (const NpyText word : {NpyText{"True", 4}, NpyText{"False", 5}}) {
-      if (static_cast<size_t>(end_ - at_) < word.size) continue;
-      if (std::memcmp(at_, word.data, word.size) != 0) continue;
-      at_ += word.size;
-      value = word.size == 4;
-      return Error::Ok;
-    }
-    return expected("True or False");
-  }
-
   Error parse_shape(Dims& sizes) noexcept {
     TENON_TRY(expect('(', "a shape, such as (2, 3),"));
-    size_t rank = 0;
     for (bool more = true; !accept(')'); more = accept(',')) {
       if (!more) return expected("',' or ')'");
-      if (rank++ == kMaxDims) {
+      if (sizes.size() == kMaxDims) {
         return fail(Error::InvalidArgument, {"the shape has more than ", kMaxDims, " dimensions"});
       }
+      skip_space();
+      size_t digits = 0;
       int64_t size = 0;
-      TENON_TRY(parse_size(size));
+      bool fits = true;
+      for (; digits < rest_.size() && is_one_of(rest_[digits], "0123456789"); ++digits) {
+        fits = fits && multiply(size, 10, size) && add(size, rest_[digits] - '0', size);
+      }
+      if (digits == 0) return expected("a size, an integer of 0 or more,");
+      if (!fits) {
+        return fail(Error::InvalidArgument, {"the size ", ShownText(rest_.substr(0, digits)).text,
+                                             " of the shape overflows 64 bits"});
+      }
+      rest_.remove_prefix(digits);
+      if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // as Python 2 wrote it
       sizes.push_back(size);
       skip_space();
       // In Python (3) is a number; a tuple of one is (3,).
-      if (rank == 1 && at_ != end_ && *at_ == ')') return expected("','");
+      if (sizes.size() == 1 && !rest_.empty() && rest_[0] == ')') return expected("','");
     }
     return check_dims("shape", sizes);
   }
 
-  Error parse_size(int64_t& size) noexcept {
+  Error parse_string(const char* what, std::string_view& string) noexcept {
     skip_space();
-    if (at_ == end_ || !is_digit(*at_)) return expected("a size, an integer of 0 or more,");
-    const char* const start = at_;
-    bool fits = true;
-    for (; at_ != end_ && is_digit(*at_); ++at_) {
-      fits = fits && multiply(size, 10, size) && add(size, *at_ - '0', size);
-    }
-    if (!fits) {
-      return fail(Error::InvalidArgument,
-                  {"the size ", NpyText{start, static_cast<size_t>(at_ - start)},
-                   " of the shape overflows 64 bits"});
-    }
-    if (at_ != end_ && *at_ == 'L') ++at_;  // a long integer, as Python 2 wrote it
+    if (rest_.empty() || !is_one_of(rest_[0], "'\"")) return expected(what);
+    const char ends[] = {rest_[0], '\\', '\0'};
+    const size_t close = rest_.find_first_of(ends, 1);
+    if (close == rest_.npos || rest_[close] == '\\') return expected(what);
+    string = rest_.substr(1, close - 1);
+    rest_.remove_prefix(close + 1);
     return Error::Ok;
   }
 
-  Error parse_string(const char* what, NpyText& text) noexcept {
-    skip_space();
-    if (at_ == end_ || (*at_ != '\'' && *at_ != '"')) return expected(what);
-    const char* const start = at_ + 1;
-    const char* close = start;
-    while (close != end_ && *close != *at_ && *close != '\\') ++close;
-    if (close == end_ || *close == '\\') return expected(what);
-    at_ = close + 1;
-    text = {start, static_cast<size_t>(close - start)};
-    return Error::Ok;
-  }
-
-  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+  static bool is_one_of(char c, std::string_view set) noexcept { return set.find(c) != set.npos; }
   void skip_space() noexcept {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
+    while (!rest_.empty() && is_one_of(rest_[0], " \n\t\r")) rest_.remove_prefix(1);
   }
   bool accept(char c) noexcept {
     skip_space();
-    if (at_ == end_ || *at_ != c) return false;
-    ++at_;
+    if (rest_.empty() || rest_[0] != c) return false;
+    rest_.remove_prefix(1);
     return true;
   }
   Error expect(char c, const char* what) noexcept { return accept(c) ? Error::Ok : expected(what); }
   Error expected(const char* what) const noexcept {
-    if (at_ == end_) {
+    if (rest_.empty()) {
       return fail(Error::InvalidArgument, {"expected ", what, " where the header ends"});
     }
-    const auto rest = static_cast<size_t>(end_ - at_);
     return fail(Error::InvalidArgument,
-                {"expected ", what, " at byte ", at_ - begin_, " of the header, found ",
-                 NpyText{at_, rest < 20 ? rest : 20}});
+                {"expected ", what, " at byte ", text_.size() - rest_.size(),
+                 " of the header, found ", ShownText(rest_, 20).text});
   }
-  static Error unsupported(NpyText descr) noexcept {
-    return fail(Error::NotSupported, {"dtype ", descr,
+  static Error unsupported(std::string_view descr) noexcept {
+    return fail(Error::NotSupported, {"dtype ", ShownText(descr).text,
                                       "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
                                       " f2 f4 f8 c8 c16"});
   }
 
-  const char* begin_;
-  const char* at_;
-  const char* end_;
-  unsigned seen_ = 0;  // a bit for each key
+  std::string_view text_;
+  std::string_view rest_;
+  bool seen_[3] = {false, false, false};
 };
 
 /// Writes the header that numpy.save writes, byte for byte: version 1.0, the elements at a multiple
 /// of 64 bytes, and spaces that let the first size (the last, in Fortran order) grow in place.
-/// 64 sizes fit easily into the 65,535 bytes of that version. `code` is from kNpyTypes.
+/// 64 sizes fit easily into the 65,535 bytes of that version.
 inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRef<int64_t> sizes,
                                 char (&out)[kNpyHeaderRoom]) noexcept {
   constexpr size_t kBegin = 10;
-  constexpr size_t kAlignment = 64;
-  constexpr size_t kGrowthDigits = 21;
-  char* const dict = out + kBegin;
-  Message text(dict, kNpyHeaderRoom - kBegin);
-  text.put("{'descr': '");
-  text.put(elementSize(type.type) == 1 ? '|' : host_is_big_endian() ? '>' : '<');
-  text.put(type.code);
-  text.put("', 'fortran_order': ");
-  text.put(fortran_order ? "True" : "False");
-  text.put(", 'shape': (");
+  constexpr int kGrowthDigits = 21;
+  size_t size = kBegin;
+  const auto put = [&](const char* format, auto... values) noexcept {
+    size += static_cast<size_t>(std::snprintf(out + size, sizeof out - size, format, values...));
+  };
+  const char order = elementSize(type.type) == 1 ? '|' : host_is_big_endian() ? '>' : '<';
+  put("{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order, type.code,
+      fortran_order ? "True" : "False");
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (d != 0) text.put(", ");
-    append(text, sizes[d]);
+    put(d == 0 ? "%lld" : ", %lld", static_cast<long long>(sizes[d]));
   }
-  text.put(sizes.size() == 1 ? ",), }" : "), }");
+  put("%s), }", sizes.size() == 1 ? "," : "");
   if (!sizes.empty()) {
-    size_t digits = 1;
-    for (int64_t n = fortran_order ? sizes.back() : sizes.front(); n >= 10; n /= 10) ++digits;
-    for (; digits < kGrowthDigits; ++digits) text.put(' ');
+    const auto grows = static_cast<long long>(fortran_order ? sizes.back() : sizes.front());
+    put("%*s", kGrowthDigits - std::snprintf(nullptr, 0, "%lld", grows), "");
   }
-  size_t size = kBegin + std::strlen(dict) + 1;
-  // A whole 64 where nothing is missing: NumPy's formula.
-  const size_t padding = kAlignment - size % kAlignment;
-  for (size_t i = 0; i < padding; ++i) text.put(' ');
-  text.put('\n');
-  size += padding;
-  const auto length = static_cast<unsigned>(size - kBegin);
+  // With the newline a multiple of 64; a whole 64 where nothing is missing, as NumPy does.
+  put("%*s\n", static_cast<int>(64 - (size + 1) % 64), "");
+  const size_t length = size - kBegin;
   std::memcpy(out, "\x93NUMPY\1", 8);  // the version's second byte is the terminator
   out[8] = static_cast<char>(length & 0xff);
   out[9] = static_cast<char>(length >> 8);

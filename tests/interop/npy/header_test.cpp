@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/npy_header.h"
-
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
+#include "tenon/interop/npy/header.h"
 
 #include "support/catch.h"
 
@@ -17,7 +12,7 @@ namespace {
 Error parse(const std::string& text, NpyHeader& header) {
   // On the heap, of exactly this size, so that a sanitizer sees a read beyond it.
   const std::vector<char> copy(text.begin(), text.end());
-  return tenon::detail::NpyParser(copy.data(), copy.size()).parse(header);
+  return detail::NpyParser({copy.data(), copy.size()}).parse(header);
 }
 Error parse(const std::string& text) {
   NpyHeader header;
@@ -39,9 +34,8 @@ std::string with_descr(const std::string& descr) {
 
 Error find_text(const std::string& bytes, NpyRange& text) {
   const std::vector<unsigned char> copy(bytes.begin(), bytes.end());
-  const size_t count =
-      copy.size() < tenon::detail::kNpyPreamble ? copy.size() : tenon::detail::kNpyPreamble;
-  return tenon::detail::parse_npy_preamble(copy.data(), count, copy.size(), text);
+  const size_t count = copy.size() < detail::kNpyPreamble ? copy.size() : detail::kNpyPreamble;
+  return detail::parse_npy_preamble(copy.data(), count, copy.size(), text);
 }
 Error find_text(const std::string& bytes) {
   NpyRange text;
@@ -100,7 +94,7 @@ TEST_CASE("npy header: a text too long for any shape is refused before it is rea
   const auto* bytes = reinterpret_cast<const unsigned char*>(start.data());
   NpyRange text;
   CHECK_RETURNS(Error::NotSupported, "a header of 1048577 bytes; expected at most 1048576",
-                tenon::detail::parse_npy_preamble(bytes, start.size(), 5000000, text));
+                detail::parse_npy_preamble(bytes, start.size(), 5000000, text));
 }
 
 TEST_CASE("npy header: the dict may be written in any way that Python reads") {
@@ -123,7 +117,7 @@ TEST_CASE("npy header: the dict may be written in any way that Python reads") {
 }
 
 TEST_CASE("npy header: a byte order counts where an element has several bytes") {
-  const bool big = tenon::detail::host_is_big_endian();
+  const bool big = detail::host_is_big_endian();
   CHECK(parsed(with_descr("'<f4'")).swapped == big);
   CHECK(parsed(with_descr("'>f4'")).swapped != big);
   CHECK_FALSE(parsed(with_descr("'=f4'")).swapped);
@@ -238,7 +232,7 @@ TEST_CASE("npy header: with a byte cut off or changed it is an error or a header
       NpyHeader header;
       if (parse(changed, header) != Error::Ok) continue;
       ++accepted;
-      CHECK(tenon::isValidType(header.type));
+      CHECK(isValidType(header.type));
       for (int64_t size : header.sizes) CHECK(size >= 0);
     }
   }
@@ -248,11 +242,11 @@ TEST_CASE("npy header: with a byte cut off or changed it is an error or a header
 TEST_CASE("npy header: what is written is read again, whatever the shape") {
   std::vector<Dims> shapes = {Dims(), Dims({0}), Dims({7}), Dims({2, 3}), Dims({INT64_MAX, 0, 9})};
   shapes.push_back(Dims(std::vector<int64_t>(64, INT64_MAX)));
-  for (const tenon::detail::NpyType& type : tenon::detail::kNpyTypes) {
+  for (const detail::NpyType& type : detail::kNpyTypes) {
     for (const Dims& sizes : shapes) {
       for (const bool fortran_order : {false, true}) {
-        char out[tenon::detail::kNpyHeaderRoom];
-        const size_t size = tenon::detail::format_npy_header(type, fortran_order, sizes, out);
+        char out[detail::kNpyHeaderRoom];
+        const size_t size = detail::format_npy_header(type, fortran_order, sizes, out);
         CHECK(size % 64 == 0);
         CHECK(out[size - 1] == '\n');
         const std::string bytes(out, size);
