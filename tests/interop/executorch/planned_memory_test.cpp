@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecutorchMemory. Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
-#include "tenon/interop/executorch_memory.h"
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/planned_memory.h"
 
 #include <cstdint>
 #include <cstring>
@@ -10,11 +10,8 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/tracking.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
-using tenon::host_backend;
-using tenon::TrackingBackend;
-using tenon::detail::ExecutorchMemory;
+using namespace tenon;
+using namespace tenon::detail;
 
 namespace {
 
