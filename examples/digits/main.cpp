@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads handwritten digits with a small neural network, on a runtime of your choice. What tenon does
-// here: it maps .npy files, borrows each image where it lies in its file, and gives the model one
-// tensor for a batch and one for its scores, which stay where they are from batch to batch: resized
-// for a last one that is smaller, passed to the runtime without a copy, and without touching the heap.
+// Reads handwritten digits with a small neural network, on a runtime of your choice. What tenon
+// does here: it maps .npy files, borrows each image where it lies in its file, and gives the model
+// one tensor for a batch and one for its scores, which stay where they are from batch to batch:
+// resized for a last one that is smaller, passed to the runtime without a copy, and without
+// touching the heap.
 //
 //     digits [--runtime=plain|executorch|torchscript] [folder with the .npy files and the models]
 #include <algorithm>
@@ -88,7 +89,8 @@ class Reader {
   }
 
   TensorPtr images_ = tenon::empty({kBatch, kSide, kSide});
-  // Room for the most that the model may give: so it can be written to without knowing how much that is.
+  // Room for the most that the model may give: so it can be written to without knowing how much
+  // that is.
   TensorPtr scores_ = tenon::empty({kMostImages, kDigits});
   std::unique_ptr<tenon::Module> model_;
 };
@@ -155,8 +157,8 @@ int run(const std::string& runtime, const std::string& folder) {
   const auto count = static_cast<int64_t>(images.size());
   std::vector<uint8_t> answers(images.size());
 
-  // The steady state: nothing in here asks the heap for memory, unless the runtime does. A first batch
-  // lets that get ready.
+  // The steady state: nothing in here asks the heap for memory, unless the runtime does. A first
+  // batch lets that get ready.
   reader.read(images.data(), images.data() + std::min(kBatch, count), answers.data());
   const long allocations_before = count_allocations();
   const auto start = std::chrono::steady_clock::now();

@@ -67,6 +67,17 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   return Error::Ok;
 }
 
+/// Whether the layout is that which the sizes alone imply: such a tensor is made in half the time.
+inline bool is_row_major(const TheirTensor& tensor) noexcept {
+  if (tensor.dim_order().data() == nullptr || tensor.strides().data() == nullptr) return false;
+  int64_t stride = 1;
+  for (size_t d = tensor.sizes().size(); d-- > 0;) {
+    if (tensor.dim_order()[d] != d || tensor.strides()[d] != stride) return false;
+    if (tensor.sizes()[d] != 0) stride *= tensor.sizes()[d];  // of 32 bits each
+  }
+  return true;
+}
+
 /// Reads a list of a TensorImpl's, which may lack it.
 template <class T>
 Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
