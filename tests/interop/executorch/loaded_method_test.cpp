@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//
-// What memory a method reads and writes: where nothing is copied, and where it is.
-#include "tenon/interop/executorch_method.h"
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/loaded_method.h"
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,28 +14,113 @@
 #include "interop/models.h"
 #include "support/catch.h"
 #include "tenon/backend/tracking.h"
-#include "tenon/interop/executorch_module.h"
+#include "tenon/interop/executorch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using executorch::runtime::Tag;
+using tenon::detail::describe_value;
+using tenon::detail::find_kind;
+using tenon::detail::is_same_order;
+using tests::model_path;
+using tests::Vector;
 
 namespace {
 
+using Their = executorch::aten::TensorImpl;
+
+bool is_same(const Dims& sizes, std::initializer_list<uint8_t> a,
+             std::initializer_list<uint8_t> b) {
+  return is_same_order(sizes, ArrayRef<uint8_t>(a.begin(), a.size()),
+                       ArrayRef<uint8_t>(b.begin(), b.size()));
+}
+
 std::vector<float> floats(const Tensor& tensor) { return tests::values<float>(tensor); }
-std::vector<float> floats(tenon::Module& module, const char* method, size_t index = 0) {
+std::vector<float> floats(Module& module, const char* method, size_t index = 0) {
   return floats(module.get_output(method, index)->toTensor());
 }
-const void* data(tenon::Module& module, const char* method, size_t index = 0) {
+const void* data(Module& module, const char* method, size_t index = 0) {
   return module.get_output(method, index)->toTensor().const_data_ptr();
 }
 
 using Floats = std::vector<float>;
 const Floats kSix = {1, 2, 3, 4, 5, 6};
-TensorPtr six() { return tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Float); }
+TensorPtr six() { return make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Float); }
 
 }  // namespace
+
+TEST_CASE("find_kind: each kind that an EValue has, and lists of tensors are refused") {
+  ValueKind kind = ValueKind::None;
+  const auto found = [&kind](Tag tag) {
+    REQUIRE(find_kind(tag, kind) == Error::Ok);
+    return kind;
+  };
+  CHECK(found(Tag::Tensor) == ValueKind::Tensor);
+  CHECK(found(Tag::None) == ValueKind::None);
+  CHECK(found(Tag::Int) == ValueKind::Int);
+  CHECK(found(Tag::Double) == ValueKind::Double);
+  CHECK(found(Tag::Bool) == ValueKind::Bool);
+  CHECK(found(Tag::String) == ValueKind::String);
+  CHECK(found(Tag::ListInt) == ValueKind::IntList);
+  CHECK(found(Tag::ListDouble) == ValueKind::DoubleList);
+  CHECK(found(Tag::ListBool) == ValueKind::BoolList);
+  for (const Tag tag : {Tag::ListTensor, Tag::ListOptionalTensor, Tag::ListScalar}) {
+    CHECK_RETURNS(Error::NotSupported, "list of tensors", find_kind(tag, kind));
+  }
+}
+
+TEST_CASE("describe_value: the sizes of a fixed shape, the largest of a dynamic one") {
+  int32_t sizes[] = {2, 3};
+  uint8_t order[] = {0, 1};
+  int32_t strides[] = {3, 1};
+  Their fixed(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides);
+  ValueSpec spec;
+  REQUIRE(describe_value(executorch::aten::Tensor(&fixed), spec) == Error::Ok);
+  CHECK((spec.kind == ValueKind::Tensor && spec.is_described));
+  CHECK(spec.tensor.type == ScalarType::Long);
+  CHECK(spec.tensor.sizes == Dims{2, 3});
+  CHECK(spec.tensor.max_sizes.empty());
+  Their dynamic(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides,
+                executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
+  REQUIRE(describe_value(executorch::aten::Tensor(&dynamic), spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, -1});
+  CHECK(spec.tensor.max_sizes == Dims{2, 3});
+}
+
+TEST_CASE("describe_value: a dtype that tenon lacks and another device's memory are refused") {
+  int32_t size = 4;
+  uint8_t order = 0;
+  int32_t stride = 1;
+  Their quantised(executorch::aten::ScalarType::QInt8, 1, &size, nullptr, &order, &stride);
+  ValueSpec spec;
+  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype for ExecuTorch's number 12",
+                describe_value(executorch::aten::Tensor(&quantised), spec));
+  Their elsewhere(executorch::aten::ScalarType::Float, 1, &size, nullptr, &order, &stride,
+                  executorch::aten::TensorShapeDynamism::STATIC,
+                  executorch::aten::DeviceType::CUDA);
+  CHECK_RETURNS(Error::NotSupported, "not the host's",
+                describe_value(executorch::aten::Tensor(&elsewhere), spec));
+}
+
+TEST_CASE("describe_value: what is no tensor by its kind") {
+  ValueSpec spec;
+  REQUIRE(describe_value(int64_t{5}, spec) == Error::Ok);
+  CHECK((spec.kind == ValueKind::Int && !spec.is_described));
+  REQUIRE(describe_value({}, spec) == Error::Ok);
+  CHECK(spec.kind == ValueKind::None);
+}
+
+TEST_CASE("is_same_order: dimensions of size 1 may stand anywhere") {
+  CHECK(is_same({2, 3}, {0, 1}, {0, 1}));
+  CHECK_FALSE(is_same({2, 3}, {0, 1}, {1, 0}));
+  CHECK(is_same({1, 3}, {0, 1}, {1, 0}));
+  CHECK(is_same({2, 1, 4, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK_FALSE(is_same({2, 3, 4, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK_FALSE(is_same({2, 3, 1, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK(is_same({1, 1}, {0, 1}, {1, 0}));
+  CHECK(is_same({}, {}, {}));
+}
 
 TEST_CASE(
     "ExecuTorch inputs: one that is not planned is the caller's memory, a planned one a copy") {
@@ -236,7 +321,7 @@ TEST_CASE("ExecuTorch outputs: a constant is copied, and stays what it is") {
     const Floats expected = {0, 1, 2, 3, 4, 5};
     Tensor out = module.execute("constant")->at(0).toTensor();
     CHECK(floats(out) == expected);
-    REQUIRE(tenon::fill_(out, 9) == Error::Ok);
+    REQUIRE(fill_(out, 9) == Error::Ok);
     CHECK(floats(module.execute("constant")->at(0).toTensor()) == expected);
     float target[6] = {};
     REQUIRE(module.set_output("constant", from_blob(target, {2, 3})) == Error::Ok);
@@ -294,39 +379,39 @@ TEST_CASE("ExecuTorch outputs: of a fixed shape go to a tensor of fixed shape") 
 
 TEST_CASE("ExecuTorch outputs: a shape without elements") {
   ExecuTorchModule module(model_path("layouts.pte"));
-  const auto out = module.execute("empty", tenon::empty({0, 3}));
+  const auto out = module.execute("empty", empty({0, 3}));
   REQUIRE(out.ok());
   CHECK(tests::sizes(out->at(0).toTensor()) == Vector{0, 3});
   ExecuTorchModule batch(model_path("add_unplanned.pte"));
-  const auto none_of = batch.forward({tenon::empty({0, 3}), tenon::empty({0, 3})});
+  const auto none_of = batch.forward({empty({0, 3}), empty({0, 3})});
   REQUIRE(none_of.ok());
   CHECK(tests::sizes(none_of->at(0).toTensor()) == Vector{0, 3});
 }
 
 TEST_CASE("ExecuTorch shapes: of rank 0") {
   ExecuTorchModule module(model_path("layouts.pte"));
-  const auto out = module.execute("scalar", tenon::scalar_tensor(41));
+  const auto out = module.execute("scalar", scalar_tensor(41));
   REQUIRE(out.ok());
   CHECK(out->at(0).toTensor().item<float>() == 42.0f);
   float target = 0;
   REQUIRE(module.set_output("scalar", from_blob(&target, {})) == Error::Ok);
-  REQUIRE(module.run("scalar", tenon::scalar_tensor(1)) == Error::Ok);
+  REQUIRE(module.run("scalar", scalar_tensor(1)) == Error::Ok);
   CHECK(target == 2.0f);
 }
 
 TEST_CASE("ExecuTorch shapes: of another dim order than row-major") {
   ExecuTorchModule module(model_path("layouts.pte"));
-  TensorPtr image = tenon::empty({2, 3, 4, 5});
+  TensorPtr image = empty({2, 3, 4, 5});
   for (int64_t i = 0; i < 120; ++i) image->mutable_data_ptr<float>()[i] = static_cast<float>(i);
   CHECK_RETURNS(Error::InvalidArgument,
                 "input 0: its dim order is {0, 1, 2, 3}, the program was exported for {0, 2, 3, 1}",
                 module.run("channels_last", *image));
-  TensorPtr channels_last = tenon::empty_strided({2, 3, 4, 5}, {60, 1, 15, 3});
-  REQUIRE(tenon::copy_(channels_last, image) == Error::Ok);
+  TensorPtr channels_last = empty_strided({2, 3, 4, 5}, {60, 1, 15, 3});
+  REQUIRE(copy_(channels_last, image) == Error::Ok);
   REQUIRE(module.run("channels_last", *channels_last) == Error::Ok);
   const Tensor made = module.get_output("channels_last")->toTensor();
   CHECK(tests::strides(made) == Vector{60, 1, 15, 3});
-  TensorPtr target = tenon::empty({2, 3, 4, 5});
+  TensorPtr target = empty({2, 3, 4, 5});
   REQUIRE(module.set_output("channels_last", target) == Error::Ok);
   REQUIRE(module.run("channels_last", *channels_last) == Error::Ok);
   CHECK(tests::strides(target) == Vector{60, 20, 5, 1});
@@ -340,7 +425,7 @@ TEST_CASE("ExecuTorch shapes: strides that are not dense are refused") {
   ExecuTorchModule module(model_path("add_unplanned.pte"));
   const TensorPtr wide = full({2, 6}, 1);
   CHECK_RETURNS(Error::NotSupported, "input 1: strides {6, 1} of sizes {2, 3} are not dense",
-                module.run("forward", {six(), tenon::narrow(wide, 1, 0, 3)}));
+                module.run("forward", {six(), narrow(wide, 1, 0, 3)}));
 }
 
 TEST_CASE("ExecuTorch dtypes: each goes in and out as it is") {
@@ -358,7 +443,7 @@ TEST_CASE("ExecuTorch dtypes: each goes in and out as it is") {
     const Tensor& twice = out->at(0).toTensor();
     REQUIRE(twice.scalar_type() == type);
     const float expected = type == ScalarType::Bool ? 1.0f : 2.0f;
-    const Tensor as_float = tenon::to(twice, ScalarType::Float);
+    const Tensor as_float = to(twice, ScalarType::Float);
     CHECK(floats(as_float) == Floats(6, expected));
   }
 }
@@ -368,7 +453,7 @@ TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs ar
     WARN("skipped: needs glibc without sanitizers");
     return;
   }
-  const auto count = [](tenon::Module& module) {
+  const auto count = [](Module& module) {
     for (int i = 0; i < 3; ++i) REQUIRE(module.run() == Error::Ok);
     tests::start_counting();
     Error error = Error::Ok;
@@ -382,10 +467,10 @@ TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs ar
     ExecuTorchModule module(model_path(name));
     REQUIRE(module.set_inputs({six(), six()}) == Error::Ok);
     CHECK(count(module) == 0);  // into memory made once
-    REQUIRE(module.set_output(tenon::zeros({16, 3})) ==
+    REQUIRE(module.set_output(zeros({16, 3})) ==
             (module.method_meta()->outputs[0].tensor.max_sizes.empty() ? Error::InvalidArgument
                                                                        : Error::Ok));
-    REQUIRE(module.set_output(tenon::zeros({2, 3})) == Error::Ok);
+    REQUIRE(module.set_output(zeros({2, 3})) == Error::Ok);
     CHECK(count(module) == 0);
   }
   for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
@@ -400,7 +485,7 @@ TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs ar
 
 TEST_CASE("ExecuTorch memory: everything is in an arena that was given") {
   alignas(64) static unsigned char buffer[1 << 16];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   {
     ExecuTorchModule module(model_path("add.pte"), arena);
     REQUIRE(module.set_inputs({six(), six()}) == Error::Ok);
@@ -418,7 +503,7 @@ TEST_CASE("ExecuTorch memory: an arena that is too small is an error, of any siz
   alignas(64) static unsigned char buffer[1 << 14];
   size_t failures = 0;
   for (size_t size = 256; size <= sizeof buffer; size += 128) {
-    tenon::ArenaBackend arena(buffer, size);
+    ArenaBackend arena(buffer, size);
     {
       ExecuTorchModule module(model_path("add.pte"), arena);
       const Error error = module.run("forward", {six(), six()});
@@ -436,7 +521,7 @@ TEST_CASE("ExecuTorch memory: an arena that is too small is an error, of any siz
 
 TEST_CASE("ExecuTorch outputs: one of a branch is where it was set, whichever branch gives it") {
   ExecuTorchModule module(model_path("branch.pte"));
-  const TensorPtr to = tenon::zeros({2, 3});
+  const TensorPtr to = zeros({2, 3});
   const void* const memory = to->const_data_ptr();
   REQUIRE(module.set_output(to) == Error::Ok);
   REQUIRE(module.run("forward", six()) == Error::Ok);

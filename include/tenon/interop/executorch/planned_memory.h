@@ -7,21 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/interop/executorch_error.h"
+#include "tenon/interop/executorch/impl_layout.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/fields.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
-#if defined(TENON_HAS_EXECUTORCH)
-
-#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/span.h>
@@ -34,8 +23,8 @@ namespace detail {
 /// Hands memory out in a row, from blocks that are tensors in a backend's memory.
 ///
 /// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
-/// Cost: reset() makes one block of several, so that who takes as much each time, as kernels do
-/// for what they need during a run, soon takes it without an allocation.
+/// Cost: reset() makes one block of several, so that kernels, which take as much in each run, soon
+/// take it without an allocation.
 class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
  public:
   explicit ExecutorchMemory(Backend& memory) noexcept
@@ -110,12 +99,12 @@ class ExecutorchStorage {
   /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
   Error plan(const ::executorch::runtime::MethodMeta& meta) {
     const size_t count = meta.num_memory_planned_buffers();
-    TENON_TRY(planned_.resize(count));
-    TENON_TRY(spans_.resize(count));
+    TENON_TRY(planned_.reserve(count));
+    TENON_TRY(spans_.reserve(count));
     for (size_t i = 0; i < count; ++i) {
       const auto nbytes = meta.memory_planned_buffer_size(i);
-      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
       const auto device = meta.memory_planned_buffer_device(i);
+      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
       TENON_TRY(check_executorch(device.error(), "planned memory ", i));
       if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
         return fail(Error::NotSupported, {"planned memory ", i, " is not to be the host's"});
@@ -123,9 +112,9 @@ class ExecutorchStorage {
       constexpr Constant<Result<Tensor>, 0> make{"zeros"};
       Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
       if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), {made.message()});
-      planned_[i] = std::move(*made);
-      spans_[i] = {static_cast<uint8_t*>(fields(TensorArg(planned_[i])).data),
-                   static_cast<size_t>(*nbytes)};
+      TENON_TRY(spans_.push_back(
+          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
+      TENON_TRY(planned_.push_back(std::move(*made)));
     }
     hierarchy_.emplace(
         ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
@@ -146,5 +135,3 @@ class ExecutorchStorage {
 
 }  // namespace detail
 TENON_END_NAMESPACE
-
-#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecutorchMemory. Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
-#include "tenon/interop/executorch_memory.h"
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/planned_memory.h"
 
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "tenon/backend/tracking.h"
 
 using namespace tenon;
-using tenon::detail::ExecutorchMemory;
+using namespace tenon::detail;
 
 namespace {
 

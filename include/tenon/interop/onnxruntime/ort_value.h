@@ -1,29 +1,76 @@
 // SPDX-License-Identifier: MIT
-// A tensor as a value of ONNX Runtime's and back, over the same memory.
+// ONNX Runtime's C API: its errors as tenon's, and a tensor as one of its values and back, over the
+// same memory.
 #pragma once
+
+#if !__has_include(<onnxruntime_c_api.h>)
+#error "tenon: interop/onnxruntime.h needs ONNX Runtime's <onnxruntime_c_api.h> in the include path"
+#endif
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
+#include <onnxruntime_c_api.h>
+
 #include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/interop/onnxruntime_error.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
-
-#if defined(TENON_HAS_ONNXRUNTIME)
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// The library's functions, as the header at hand lists them; null from a library that is older.
+/// Cost: asking is as cheap as keeping what it says.
+inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_API_VERSION); }
+
+/// The kind of error that it is here. Of a model that is broken: InvalidArgument; of a run that
+/// went wrong, for which the library has no finer kinds: NotSupported.
+constexpr Error own_error(OrtErrorCode code) noexcept {
+  switch (code) {
+    case ORT_OK: return Error::Ok;
+    case ORT_INVALID_ARGUMENT:
+    case ORT_NO_MODEL:
+    case ORT_INVALID_PROTOBUF:
+    case ORT_INVALID_GRAPH: return Error::InvalidArgument;
+    case ORT_NO_SUCHFILE: return Error::NotFound;
+    case ORT_MODEL_LOADED: return Error::InvalidState;
+    default: return Error::NotSupported;
+  }
+}
+
+/// The status of a call, which is released: Ok, or the error with the message "ONNX Runtime: <its
+/// text>".
+inline Error check_onnx(const OrtApi& api, OrtStatus* status) noexcept {
+  if (status == nullptr) return Error::Ok;
+  const Error error =
+      fail(own_error(api.GetErrorCode(status)), {"ONNX Runtime: ", api.GetErrorMessage(status)});
+  api.ReleaseStatus(status);
+  return error;
+}
+
+template <class T>
+struct OnnxRelease {
+  void(ORT_API_CALL* release)(T*) = nullptr;
+  void operator()(T* object) const noexcept { release(object); }
+};
+
+/// Owns one of the library's objects.
+template <class T>
+using OnnxHandle = std::unique_ptr<T, OnnxRelease<T>>;
+
+/// Puts what `create(&object)` makes into `made`, which is to be released by `release`.
+template <class T, class Create>
+Error make_onnx(const OrtApi& api, void(ORT_API_CALL* release)(T*), OnnxHandle<T>& made,
+                const Create& create) noexcept {
+  T* object = nullptr;
+  TENON_TRY(check_onnx(api, create(&object)));
+  made = OnnxHandle<T>(object, OnnxRelease<T>{release});
+  return Error::Ok;
+}
 
 struct OnnxDtype {
   ScalarType own;
@@ -54,26 +101,30 @@ inline constexpr OnnxDtype kOnnxDtypes[] = {
 
 inline Error to_onnx(ScalarType from, ONNXTensorElementDataType& to) noexcept {
   for (const OnnxDtype& dtype : kOnnxDtypes) {
-    if (dtype.own == from) {
-      to = dtype.theirs;
-      return Error::Ok;
-    }
+    if (dtype.own == from) return to = dtype.theirs, Error::Ok;
   }
   return fail(Error::NotSupported, {"ONNX Runtime has no tensors of ", from});
 }
 
 inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept {
   for (const OnnxDtype& dtype : kOnnxDtypes) {
-    if (dtype.theirs == from) {
-      to = dtype.own;
-      return Error::Ok;
-    }
-  }
-  if (from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    return fail(Error::NotSupported, {"its elements are texts, of which tenon has no tensors"});
+    if (dtype.theirs == from) return to = dtype.own, Error::Ok;
   }
   return fail(Error::NotSupported,
-              {"tenon has no dtype for ONNX's element type ", static_cast<int>(from)});
+              {"tenon has no dtype for ONNX's element type ", static_cast<int>(from),
+               from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : ""});
+}
+
+/// The element type and sizes of a tensor, -1 for an open one.
+inline Error read_onnx_shape(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
+                             ScalarType& type, Dims& sizes) noexcept {
+  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TENON_TRY(check_onnx(api, api.GetTensorElementType(&info, &theirs)));
+  TENON_TRY(from_onnx(theirs, type));
+  size_t rank = 0;
+  TENON_TRY(check_onnx(api, api.GetDimensionsCount(&info, &rank)));
+  if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
+  return check_onnx(api, api.GetDimensions(&info, sizes.data(), rank));
 }
 
 /// Checks that the library can be given a tensor's memory.
@@ -132,13 +183,6 @@ class OnnxValues {
   std::vector<bool> lent_;
 };
 
-/// A tensor's duty towards the library: the value that has its memory goes first.
-struct OnnxOwner {
-  std::shared_ptr<OrtEnv> environment;
-  OnnxHandle<OrtValue> value;
-  void operator()(void*) noexcept { value.reset(); }
-};
-
 /// Makes a tensor over the memory of a value that the library made.
 ///
 /// Ownership: the tensor keeps the value and the environment.
@@ -153,18 +197,14 @@ inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
                       [&](OrtTensorTypeAndShapeInfo** made) {
                         return api.GetTensorTypeAndShape(value.get(), made);
                       }));
-  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   ScalarType type = ScalarType::Undefined;
-  TENON_TRY(check_onnx(api, api.GetTensorElementType(info.get(), &theirs)));
-  TENON_TRY(from_onnx(theirs, type));
-  size_t rank = 0;
-  TENON_TRY(check_onnx(api, api.GetDimensionsCount(info.get(), &rank)));
   Dims sizes;
-  if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
-  TENON_TRY(check_onnx(api, api.GetDimensions(info.get(), sizes.data(), rank)));
+  TENON_TRY(read_onnx_shape(api, *info, type, sizes));
   void* data = nullptr;
   TENON_TRY(check_onnx(api, api.GetTensorMutableData(value.get(), &data)));
-  Deleter release(data, OnnxOwner{std::move(environment), std::move(value)});
+  // The value goes before the environment.
+  Deleter release(data, [environment = std::move(environment),
+                         kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
   Made<Tensor> made;
   TENON_TRY(make_from_pointer(data, sizes, {}, {}, public_type(type),
                               TensorShapeDynamism::DYNAMIC_BOUND, Device(), release, made.draft()));
@@ -175,5 +215,3 @@ inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
 
 }  // namespace detail
 TENON_END_NAMESPACE
-
-#endif

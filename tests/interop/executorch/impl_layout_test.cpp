@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecutorchLayout. Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
-#include "tenon/interop/executorch_layout.h"
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/impl_layout.h"
 
 #include <cstdint>
 #include <string>
@@ -18,17 +18,19 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using tenon::detail::check_executorch;
 using tenon::detail::ExecutorchLayout;
 using tenon::detail::make_executorch_layout;
-using tenon::detail::ReadOnly;
+using tenon::detail::own_error;
 using tests::Vector;
+using Theirs = executorch::runtime::Error;
 
 namespace {
 
 float memory[64] = {};
 
 Error make(const TensorArg& tensor, ExecutorchLayout& layout) {
-  return make_executorch_layout(tensor, ReadOnly::Refuse, layout);
+  return make_executorch_layout(tensor, layout);
 }
 Error make(const TensorArg& tensor) {
   ExecutorchLayout layout;
@@ -50,6 +52,54 @@ Vector dim_order(const ExecutorchLayout& layout) {
 }
 
 }  // namespace
+
+TEST_CASE("executorch errors: each is of the kind that a caller can act on") {
+  CHECK(own_error(Theirs::Ok) == Error::Ok);
+  CHECK(own_error(Theirs::Internal) == Error::Internal);
+  for (const Theirs error :
+       {Theirs::InvalidState, Theirs::EndOfMethod, Theirs::AlreadyLoaded,
+        Theirs::RegistrationAlreadyRegistered, Theirs::DelegateInvalidHandle}) {
+    CHECK(own_error(error) == Error::InvalidState);
+  }
+  for (const Theirs error :
+       {Theirs::NotSupported, Theirs::NotImplemented, Theirs::OperatorMissing,
+        Theirs::RegistrationExceedingMaxKernels, Theirs::DelegateInvalidCompatibility}) {
+    CHECK(own_error(error) == Error::NotSupported);
+  }
+  for (const Theirs error :
+       {Theirs::InvalidArgument, Theirs::InvalidProgram, Theirs::InvalidExternalData}) {
+    CHECK(own_error(error) == Error::InvalidArgument);
+  }
+  CHECK(own_error(Theirs::InvalidType) == Error::InvalidType);
+  CHECK(own_error(Theirs::NotFound) == Error::NotFound);
+  CHECK(own_error(Theirs::AccessFailed) == Error::AccessFailed);
+  for (const Theirs error : {Theirs::MemoryAllocationFailed, Theirs::OutOfResources,
+                             Theirs::DelegateMemoryAllocationFailed}) {
+    CHECK(own_error(error) == Error::OutOfMemory);
+  }
+}
+
+TEST_CASE("executorch errors: a number that is none of them is Internal") {
+  CHECK_RETURNS(Error::Internal, "execute: ExecuTorch says Unknown (0x7e5)",
+                check_executorch(static_cast<Theirs>(0x7e5), "execute"));
+  CHECK_RETURNS(Error::Internal, "(0xffffffff)",
+                check_executorch(static_cast<Theirs>(0xffffffff), "execute"));
+}
+
+TEST_CASE("executorch errors: the message has what was done, the runtime's name and its number") {
+  CHECK(check_executorch(Theirs::InvalidArgument, "set_input of input ", 0) ==
+        Error::InvalidArgument);
+  CHECK(std::string(last_error_message()) ==
+        "set_input of input 0: ExecuTorch says InvalidArgument (0x12)");
+  CHECK(check_executorch(Theirs::InvalidState, "execute") == Error::InvalidState);
+  CHECK(std::string(last_error_message()) == "execute: ExecuTorch says InvalidState (0x2)");
+}
+
+TEST_CASE("executorch errors: Ok leaves the last message alone") {
+  CHECK(check_executorch(Theirs::NotFound, "method forward") == Error::NotFound);
+  CHECK(check_executorch(Theirs::Ok, "execute") == Error::Ok);
+  CHECK(std::string(last_error_message()) == "method forward: ExecuTorch says NotFound (0x20)");
+}
 
 TEST_CASE("ExecutorchLayout: has sizes, strides, dim order, dtype, dynamism and data") {
   ExecutorchLayout layout;
@@ -81,7 +131,7 @@ TEST_CASE("ExecutorchLayout: make_impl() gives a TensorImpl over its lists") {
 
 TEST_CASE("ExecutorchLayout: a transposed tensor is dense in another dim order") {
   ExecutorchLayout layout;
-  const Tensor t = tenon::transpose(for_blob(memory, {2, 3}).make_tensor(), 0, 1);
+  const Tensor t = transpose(for_blob(memory, {2, 3}).make_tensor(), 0, 1);
   REQUIRE(make(t, layout) == Error::Ok);
   CHECK(sizes(layout) == Vector{3, 2});
   CHECK(strides(layout) == Vector{1, 3});
@@ -90,10 +140,10 @@ TEST_CASE("ExecutorchLayout: a transposed tensor is dense in another dim order")
 
 TEST_CASE("ExecutorchLayout: 0-d and shapes without elements") {
   ExecutorchLayout layout;
-  REQUIRE(make(tenon::scalar_tensor(3), layout) == Error::Ok);
+  REQUIRE(make(scalar_tensor(3), layout) == Error::Ok);
   CHECK(layout.rank == 0);
   CHECK(layout.make_impl().numel() == 1);
-  REQUIRE(make(tenon::empty({2, 0, 3}), layout) == Error::Ok);
+  REQUIRE(make(empty({2, 0, 3}), layout) == Error::Ok);
   CHECK(sizes(layout) == Vector{2, 0, 3});
   CHECK(strides(layout) == Vector{3, 3, 1});
   CHECK(layout.make_impl().numel() == 0);
@@ -119,23 +169,24 @@ TEST_CASE("ExecutorchLayout: gaps, broadcasts and reversed dimensions are refuse
   CHECK_RETURNS(Error::NotSupported, "strides {0, 1}", make({2, 3}, {0, 1}));
   CHECK_RETURNS(Error::NotSupported, "strides {2}", make({3}, {2}));
   CHECK_RETURNS(Error::NotSupported, "strides {-1}",
-                make(tenon::flip(for_blob(memory, {3}).make_tensor(), {0})));
+                make(flip(for_blob(memory, {3}).make_tensor(), {0})));
 }
 
 TEST_CASE("ExecutorchLayout: 16 dimensions are the most") {
   ExecutorchLayout layout;
   const Vector sixteen(16, 1);
-  REQUIRE(make(tenon::empty(sixteen), layout) == Error::Ok);
+  REQUIRE(make(empty(sixteen), layout) == Error::Ok);
   CHECK(layout.rank == 16);
   CHECK(sizes(layout) == sixteen);
   CHECK(dim_order(layout) == Vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   CHECK_RETURNS(Error::NotSupported, "the tensor has 17 dimensions, ExecuTorch's at most 16",
-                make(tenon::empty(Vector(17, 1))));
+                make(empty(Vector(17, 1))));
 }
 
 TEST_CASE("ExecutorchLayout: sizes and strides fit 32 bits") {
   CHECK(make({2147483647}) == Error::Ok);
-  CHECK_RETURNS(Error::NotSupported, "sizes {2147483648} or their strides are beyond 32 bits",
+  CHECK_RETURNS(Error::NotSupported,
+                "sizes {2147483648} or their strides are beyond ExecuTorch's 32 bits",
                 make({2147483648}));
   // More elements than that are fine.
   ExecutorchLayout layout;
@@ -144,35 +195,35 @@ TEST_CASE("ExecutorchLayout: sizes and strides fit 32 bits") {
   CHECK(layout.make_impl().numel() == 8589672448);
   CHECK_RETURNS(Error::NotSupported, "sizes {2, 65536, 32768} or their strides",
                 make({2, 65536, 32768}));
-  CHECK_RETURNS(Error::NotSupported, "beyond 32 bits", make({0, 65536, 65536}));
+  CHECK_RETURNS(Error::NotSupported, "beyond ExecuTorch's 32 bits", make({0, 65536, 65536}));
 }
 
 TEST_CASE("ExecutorchLayout: every dtype has its number, name and size in ExecuTorch") {
   int count = 0;
   for (int number = 0; number < static_cast<int>(ScalarType::Undefined); ++number) {
     const auto type = static_cast<ScalarType>(number);
-    if (!tenon::isValidType(type)) continue;
-    INFO(tenon::toString(type));
+    if (!isValidType(type)) continue;
+    INFO(toString(type));
     ExecutorchLayout layout;
     REQUIRE(make(for_blob(static_cast<void*>(memory), {2}, type).make_tensor(), layout) ==
             Error::Ok);
-    CHECK(std::string(executorch::runtime::toString(layout.type)) == tenon::toString(type));
-    CHECK(layout.make_impl().nbytes() == 2 * tenon::elementSize(type));
+    CHECK(std::string(executorch::runtime::toString(layout.type)) == toString(type));
+    CHECK(layout.make_impl().nbytes() == 2 * elementSize(type));
     ++count;
   }
   CHECK(count == 20);
 }
 
 TEST_CASE("ExecutorchLayout: dynamism is the tensor's") {
-  using Theirs = executorch::aten::TensorShapeDynamism;
+  using Dynamism = executorch::aten::TensorShapeDynamism;
   const auto dynamism = [](TensorShapeDynamism asked) {
     ExecutorchLayout layout;
-    REQUIRE(make(tenon::empty({2}, ScalarType::Float, asked), layout) == Error::Ok);
+    REQUIRE(make(empty({2}, ScalarType::Float, asked), layout) == Error::Ok);
     return layout.dynamism;
   };
-  CHECK(dynamism(TensorShapeDynamism::STATIC) == Theirs::STATIC);
-  CHECK(dynamism(TensorShapeDynamism::DYNAMIC_BOUND) == Theirs::DYNAMIC_BOUND);
-  CHECK(dynamism(TensorShapeDynamism::DYNAMIC_UNBOUND) == Theirs::DYNAMIC_UNBOUND);
+  CHECK(dynamism(TensorShapeDynamism::STATIC) == Dynamism::STATIC);
+  CHECK(dynamism(TensorShapeDynamism::DYNAMIC_BOUND) == Dynamism::DYNAMIC_BOUND);
+  CHECK(dynamism(TensorShapeDynamism::DYNAMIC_UNBOUND) == Dynamism::DYNAMIC_UNBOUND);
 }
 
 TEST_CASE("ExecutorchLayout: CUDA's devices stay, pinned memory is the host's") {
@@ -195,22 +246,10 @@ TEST_CASE("ExecutorchLayout: a tensor without memory is refused") {
   CHECK_RETURNS(Error::InvalidState, "the tensor is undefined", make(Tensor()));
   CHECK_RETURNS(Error::InvalidState, "the tensor is undefined", make(TensorPtr()));
   CHECK_RETURNS(Error::InvalidState, "the tensor is a placeholder without data",
-                make(tenon::make_tensor_ptr({2, 3}, nullptr)));
-  tenon::TemplateBackend templates;
-  CHECK_RETURNS(Error::NotSupported, "is a template", make(tenon::empty({2}, templates)));
-  TensorPtr gone = tenon::zeros({2});
-  CHECK(tenon::backend_deallocate(gone) == tenon::Deallocation::Ok);
+                make(make_tensor_ptr({2, 3}, nullptr)));
+  TemplateBackend templates;
+  CHECK_RETURNS(Error::NotSupported, "is a template", make(empty({2}, templates)));
+  TensorPtr gone = zeros({2});
+  CHECK(backend_deallocate(gone) == Deallocation::Ok);
   CHECK_RETURNS(Error::InvalidState, "was deallocated", make(gone));
-}
-
-TEST_CASE("ExecutorchLayout: a read-only tensor passes only for who reads") {
-  static const float constants[3] = {1, 2, 3};
-  const Tensor t = for_blob(constants, {3}).make_tensor();
-  CHECK_RETURNS(Error::NotSupported,
-                "the tensor is read-only, and ExecuTorch has no read-only tensors; "
-                "clone_tensor_ptr() makes a writable copy",
-                make(t));
-  ExecutorchLayout layout;
-  CHECK(make_executorch_layout(t, ReadOnly::Pass, layout) == Error::Ok);
-  CHECK(layout.data == constants);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// to_executorch and from_executorch. Needs ExecuTorch, and is built with it by
-// interop/executorch/CMakeLists.txt.
-#include "tenon/interop/executorch_tensor.h"
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/convert.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,7 +24,14 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using tests::Calls;
+using tests::dim_order;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+using EEValue = executorch::runtime::EValue;
+using executorch::runtime::BoxedEvalueList;
 
 namespace {
 
@@ -83,10 +90,32 @@ int fail_each(const F& f) {
   }
 }
 
+namespace theirs = executorch::aten;
+using Floats = std::vector<float>;
+
+float four[4] = {1, 2, 3, 4};
+int32_t shape[1] = {4};
+uint8_t order[1] = {0};
+int32_t one[1] = {1};
+
+// A tensor of theirs over `four`, as a method has it.
+struct Planned {
+  theirs::TensorImpl impl{theirs::ScalarType::Float, 1, shape, four, order, one};
+  theirs::Tensor tensor{&impl};
+};
+
+// An owner whose end is counted.
+std::shared_ptr<int> counter(Calls& calls) {
+  return std::shared_ptr<int>(new int(0), [&calls](int* p) {
+    calls.deleter()(p);
+    delete p;
+  });
+}
+
 }  // namespace
 
 TEST_CASE("to_executorch: the TensorPtr has the tensor's memory, sizes, dim order and dtype") {
-  const TensorPtr t = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const ETensorPtr e = to_executorch(t);
   CHECK(e->const_data_ptr() == t->const_data_ptr());
   CHECK(tests::list(e->sizes()) == Vector{2, 3});
@@ -101,7 +130,7 @@ TEST_CASE("to_executorch: the TensorPtr has the tensor's memory, sizes, dim orde
 }
 
 TEST_CASE("to_executorch: writes show on both sides") {
-  const TensorPtr t = tenon::zeros({4});
+  const TensorPtr t = zeros({4});
   const ETensorPtr e = to_executorch(t);
   e->mutable_data_ptr<float>()[1] = 5;
   t->mutable_data_ptr<float>()[2] = 6;
@@ -114,18 +143,18 @@ TEST_CASE("to_executorch: channels last, 0-d, empty and 16 dimensions") {
       to_executorch(for_blob(memory, {1, 2, 2, 2}).dim_order({0, 2, 3, 1}).make_tensor());
   CHECK(tests::list(last->strides()) == Vector{8, 1, 4, 2});
   CHECK(tests::list(last->dim_order()) == Vector{0, 2, 3, 1});
-  const ETensorPtr scalar = to_executorch(tenon::scalar_tensor(7));
+  const ETensorPtr scalar = to_executorch(scalar_tensor(7));
   CHECK(scalar->dim() == 0);
   CHECK(scalar->numel() == 1);
   CHECK(scalar->shape_dynamism() == theirs::TensorShapeDynamism::STATIC);
   CHECK(scalar->const_data_ptr<float>()[0] == 7);
-  CHECK(to_executorch(tenon::empty({0, 3}))->numel() == 0);
-  CHECK(to_executorch(tenon::empty(Vector(16, 1)))->dim() == 16);
+  CHECK(to_executorch(empty({0, 3}))->numel() == 0);
+  CHECK(to_executorch(empty(Vector(16, 1)))->dim() == 16);
 }
 
 TEST_CASE("to_executorch: the memory lives until the last TensorPtr is dropped") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
   ETensorPtr e = to_executorch(t);
   ETensorPtr other = e;
   t.reset();
@@ -139,7 +168,7 @@ TEST_CASE("to_executorch: the memory lives until the last TensorPtr is dropped")
 
 TEST_CASE("to_executorch: dropping the TensorPtr first leaves the tensor whole") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
   to_executorch(t).reset();
   CHECK(calls.count == 0);
   CHECK(t->use_count() == 1);
@@ -149,8 +178,8 @@ TEST_CASE("to_executorch: dropping the TensorPtr first leaves the tensor whole")
 
 TEST_CASE("to_executorch: of a view, keeps the memory that is viewed") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {2, 4}, ScalarType::Float, calls.deleter());
-  ETensorPtr e = to_executorch(tenon::select(t, 0, 1));
+  TensorPtr t = from_blob(memory, {2, 4}, ScalarType::Float, calls.deleter());
+  ETensorPtr e = to_executorch(select(t, 0, 1));
   t.reset();
   CHECK(calls.count == 0);
   CHECK(e->const_data_ptr() == memory + 4);
@@ -160,7 +189,7 @@ TEST_CASE("to_executorch: of a view, keeps the memory that is viewed") {
 }
 
 TEST_CASE("to_executorch: while the TensorPtr lives, the tensor cannot grow") {
-  TensorPtr t = tenon::zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
   ETensorPtr e = to_executorch(t);
   CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
   CHECK(e->const_data_ptr() == t->const_data_ptr());
@@ -175,7 +204,7 @@ TEST_CASE(
   executorch::runtime::runtime_init();  // it logs what it refuses
   for (const auto dynamism :
        {TensorShapeDynamism::DYNAMIC_BOUND, TensorShapeDynamism::DYNAMIC_UNBOUND}) {
-    const TensorPtr t = tenon::zeros({2, 3}, ScalarType::Float, dynamism);
+    const TensorPtr t = zeros({2, 3}, ScalarType::Float, dynamism);
     ETensorPtr e = to_executorch(t);
     CHECK(executorch::extension::resize_tensor_ptr(e, {2, 2}) == executorch::runtime::Error::Ok);
     CHECK(tests::list(e->sizes()) == Vector{2, 2});
@@ -185,14 +214,14 @@ TEST_CASE(
     CHECK(sizes(t) == Vector{2, 3});
     CHECK(strides(t) == Vector{3, 1});
   }
-  const TensorPtr fixed = tenon::zeros({2}, ScalarType::Float, TensorShapeDynamism::STATIC);
+  const TensorPtr fixed = zeros({2}, ScalarType::Float, TensorShapeDynamism::STATIC);
   ETensorPtr e = to_executorch(fixed);
   CHECK(executorch::extension::resize_tensor_ptr(e, {1}) != executorch::runtime::Error::Ok);
 }
 
 TEST_CASE("to_executorch: memory behind a raw TensorImpl stays the caller's") {
   const int64_t shape[] = {2, 2};
-  tenon::TensorImpl impl(ScalarType::Float, 2, shape, memory);
+  TensorImpl impl(ScalarType::Float, 2, shape, memory);
   const ETensorPtr e = to_executorch(Tensor(&impl));
   CHECK(e->const_data_ptr() == memory);
   CHECK(e->numel() == 4);
@@ -204,20 +233,19 @@ TEST_CASE("to_executorch: what ExecuTorch cannot have is refused by the function
               to_executorch(for_blob(constants, {3}).make_tensor()));
   CHECK_ERROR(Error::NotSupported, "to_executorch: strides {4, 1} of sizes {2, 3} are not dense",
               to_executorch(for_blob(memory, {2, 3}).strides({4, 1}).make_tensor()));
-  CHECK_ERROR(Error::NotSupported, "17 dimensions", to_executorch(tenon::empty(Vector(17, 1))));
+  CHECK_ERROR(Error::NotSupported, "17 dimensions", to_executorch(empty(Vector(17, 1))));
   CHECK_ERROR(Error::InvalidState, "to_executorch: the tensor is undefined",
               to_executorch(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "placeholder",
-              to_executorch(tenon::make_tensor_ptr({2}, nullptr)));
+  CHECK_ERROR(Error::InvalidState, "placeholder", to_executorch(make_tensor_ptr({2}, nullptr)));
   const auto made = try_to_executorch(TensorPtr());
   CHECK(made.error() == Error::InvalidState);
   CHECK(std::string(made.message()) == "try_to_executorch: the tensor is undefined");
-  CHECK((*try_to_executorch(tenon::zeros({2})))->numel() == 2);
+  CHECK((*try_to_executorch(zeros({2})))->numel() == 2);
 }
 
 TEST_CASE("to_executorch: a refused tensor is not borrowed") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {2, 3}, {4, 1}, ScalarType::Float, calls.deleter());
+  TensorPtr t = from_blob(memory, {2, 3}, {4, 1}, ScalarType::Float, calls.deleter());
   CHECK_FALSE(try_to_executorch(t).ok());
   CHECK(t->use_count() == 1);
   t.reset();
@@ -225,7 +253,7 @@ TEST_CASE("to_executorch: a refused tensor is not borrowed") {
 }
 
 TEST_CASE("to_executorch: takes one allocation, and when that fails nothing is kept") {
-  const TensorPtr t = tenon::zeros({2, 3});
+  const TensorPtr t = zeros({2, 3});
   const int64_t counted = allocations_of([&] { return to_executorch(t); });
   if (counted < 0) return;  // sanitizers have their own heap
   CHECK(counted == 1);
@@ -282,13 +310,13 @@ TEST_CASE("from_executorch: dynamism is the source's, and resizes do not cross")
   CHECK(executorch::extension::resize_tensor_ptr(e, {1, 2}) == executorch::runtime::Error::Ok);
   CHECK(sizes(t) == Vector{2, 3});
   CHECK(values<float>(t) == Floats{0, 1, 2, 3, 4, 5});
-  CHECK(tenon::resize_tensor(t, {3}) == Error::Ok);
+  CHECK(resize_tensor(t, {3}) == Error::Ok);
   CHECK(tests::list(e->sizes()) == Vector{1, 2});
-  CHECK_RETURNS(Error::InvalidArgument, "6", tenon::resize_tensor(t, {7}));
+  CHECK_RETURNS(Error::InvalidArgument, "6", resize_tensor(t, {7}));
 }
 
 TEST_CASE(
-    "from_executorch: every dtype of ExecuTorch's that tenon has, and by name those it lacks") {
+    "from_executorch: every dtype of ExecuTorch's that tenon has, and by number those it lacks") {
   int known = 0;
   for (int number = 0; number < static_cast<int>(theirs::ScalarType::Undefined); ++number) {
     const auto type = static_cast<theirs::ScalarType>(number);
@@ -297,12 +325,14 @@ TEST_CASE(
     Raw raw(type);
     const auto made = try_from_executorch(raw.tensor());
     if (made.ok()) {
-      CHECK(tenon::toString(made->scalar_type()) == name);
+      CHECK(toString(made->scalar_type()) == name);
       CHECK(static_cast<ssize_t>(made->element_size()) == raw.tensor().element_size());
       ++known;
     } else {
       CHECK(made.error() == Error::NotSupported);
-      CHECK(std::string(made.message()) == "try_from_executorch: tenon has no dtype " + name);
+      CHECK(std::string(made.message()) ==
+            "try_from_executorch: tenon has no dtype for ExecuTorch's number " +
+                std::to_string(number));
     }
   }
   CHECK(known == 20);
@@ -314,7 +344,7 @@ TEST_CASE("from_executorch: the TensorPtr lives until the tensor is gone") {
   Tensor t = from_executorch(e);
   CHECK(e.use_count() == 2);
   e.reset();
-  Tensor view = tenon::select(t, 0, 1);
+  Tensor view = select(t, 0, 1);
   t = Tensor();
   CHECK(calls.count == 0);
   CHECK(values<float>(view) == Floats{3, 4, 5});
@@ -329,7 +359,7 @@ TEST_CASE("from_executorch: a DYNAMIC_UNBOUND tensor that grows has memory of it
                      .deleter([&calls](void* p) { calls.deleter()(p); })
                      .make_tensor_ptr();
   Tensor t = from_executorch(std::move(e));
-  CHECK(tenon::resize_tensor(t, {100}) == Error::Ok);
+  CHECK(resize_tensor(t, {100}) == Error::Ok);
   CHECK(calls.count == 1);
   CHECK(t.const_data_ptr() != memory);
   CHECK(t.data<float>()[1] == 1);
@@ -447,7 +477,7 @@ TEST_CASE("from_executorch: takes one allocation, and when that fails the owners
 
 TEST_CASE("from_executorch: there and back is the same memory, kept alive all the way") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
   Tensor back = from_executorch(to_executorch(t));
   CHECK(back.const_data_ptr() == t->const_data_ptr());
   t.reset();
@@ -459,4 +489,133 @@ TEST_CASE("from_executorch: there and back is the same memory, kept alive all th
   CHECK(calls.count == 0);
   e.reset();
   CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_executorch: None, numbers and flags of an EValue") {
+  CHECK(from_executorch(EEValue()).isNone());
+  CHECK(from_executorch(EEValue(int64_t{-5})).toInt() == -5);
+  CHECK(from_executorch(EEValue(0.5)).toDouble() == 0.5);
+  CHECK(from_executorch(EEValue(true)).toBool());
+}
+
+TEST_CASE("from_executorch: the text of an EValue is copied") {
+  std::string text = "nchw";
+  theirs::ArrayRef<char> characters(text.data(), text.size());
+  const EValue value = from_executorch(EEValue(&characters));
+  text = "nhwc";
+  CHECK(value.toString() == "nchw");
+}
+
+TEST_CASE("from_executorch: lists of numbers and flags of an EValue are copied") {
+  double doubles[] = {0.5, 1.5};
+  bool bools[] = {true, false, true};
+  theirs::ArrayRef<double> double_list(doubles, 2);
+  theirs::ArrayRef<bool> bool_list(bools, 3);
+  const EValue a = from_executorch(EEValue(&double_list));
+  const EValue b = from_executorch(EEValue(&bool_list));
+  doubles[0] = 9;
+  bools[0] = false;
+  CHECK(std::vector<double>(a.toDoubleList().begin(), a.toDoubleList().end()) ==
+        std::vector<double>{0.5, 1.5});
+  CHECK(std::vector<bool>(b.toBoolList().begin(), b.toBoolList().end()) ==
+        std::vector<bool>{true, false, true});
+  EEValue elements[] = {EEValue(int64_t{7}), EEValue(int64_t{8})};
+  EEValue* pointers[] = {&elements[0], &elements[1]};
+  int64_t room[2] = {};
+  BoxedEvalueList<int64_t> ints(pointers, room, 2);
+  CHECK(tests::list(from_executorch(EEValue(&ints)).toIntList()) == Vector{7, 8});
+}
+
+TEST_CASE("from_executorch: the tensor of an EValue is borrowed") {
+  Planned planned;
+  const EValue value = from_executorch(EEValue(planned.tensor));
+  CHECK(value.toTensor().ownership() == Ownership::Borrowed);
+  CHECK(value.toTensor().const_data_ptr() == four);
+  CHECK(values<float>(value.toTensor()) == Floats{1, 2, 3, 4});
+}
+
+TEST_CASE("from_executorch: with an owner, each tensor of an EValue keeps it") {
+  Calls calls;
+  Planned planned;
+  EValue value = from_executorch(EEValue(planned.tensor), counter(calls));
+  Tensor t = value.toTensor();
+  value = EValue();
+  CHECK(calls.count == 0);
+  CHECK(t.ownership() == Ownership::Adopted);
+  t = Tensor();
+  CHECK(calls.count == 1);
+  CHECK(from_executorch(EEValue(int64_t{1}), counter(calls)).toInt() == 1);
+  CHECK(calls.count == 2);
+}
+
+TEST_CASE("from_executorch: lists of tensors, optional ones too") {
+  Calls calls;
+  Planned planned;
+  EEValue elements[] = {EEValue(planned.tensor), EEValue()};
+  EEValue* pointers[] = {&elements[0], &elements[0]};
+  std::vector<theirs::Tensor> room(2, theirs::Tensor(nullptr));
+  BoxedEvalueList<theirs::Tensor> tensors(pointers, room.data(), 2);
+  EValue list = from_executorch(EEValue(&tensors), counter(calls));
+  REQUIRE(list.toTensorList().size() == 2);
+  CHECK(list.toTensorList()[0].const_data_ptr() == four);
+  CHECK(values<float>(list.toTensorList()[1]) == Floats{1, 2, 3, 4});
+  CHECK(calls.count == 0);
+  list = EValue();
+  CHECK(calls.count == 1);
+
+  EEValue* mixed[] = {&elements[1], &elements[0]};
+  std::vector<std::optional<theirs::Tensor>> optional_room(2);
+  BoxedEvalueList<std::optional<theirs::Tensor>> optionals(mixed, optional_room.data(), 2);
+  const EValue some = from_executorch(EEValue(&optionals));
+  REQUIRE(some.toOptionalTensorList().size() == 2);
+  CHECK_FALSE(some.toOptionalTensorList()[0].defined());
+  CHECK(some.toOptionalTensorList()[1].const_data_ptr() == four);
+  CHECK(some.toOptionalTensorList()[1].ownership() == Ownership::Borrowed);
+}
+
+TEST_CASE("from_executorch: what an EValue cannot give is an error, and the owner is dropped") {
+  Calls calls;
+  Planned planned;
+  theirs::TensorImpl unbound(theirs::ScalarType::Float, 1, shape, nullptr);
+  CHECK_ERROR(Error::InvalidState, "from_executorch: ExecuTorch's tensor has no memory yet",
+              from_executorch(EEValue(theirs::Tensor(&unbound)), counter(calls)));
+  CHECK(calls.count == 1);
+
+  EEValue elements[] = {EEValue(planned.tensor), EEValue(theirs::Tensor(&unbound)), EEValue(0.5)};
+  std::vector<theirs::Tensor> room(2, theirs::Tensor(nullptr));
+  EEValue* second[] = {&elements[0], &elements[1]};
+  BoxedEvalueList<theirs::Tensor> one_bad(second, room.data(), 2);
+  const auto refused = try_from_executorch(EEValue(&one_bad), counter(calls));
+  CHECK(refused.error() == Error::InvalidState);
+  CHECK(std::string(refused.message()) ==
+        "try_from_executorch: element 1 of a ListTensor: ExecuTorch's tensor has no memory yet");
+  CHECK(calls.count == 2);
+
+  EEValue* other_type[] = {&elements[0], &elements[2]};
+  BoxedEvalueList<theirs::Tensor> mistyped(other_type, room.data(), 2);
+  const auto wrong = try_from_executorch(EEValue(&mistyped));
+  CHECK(wrong.error() == Error::InvalidType);
+  CHECK(std::string(wrong.message()) ==
+        "try_from_executorch: reading a ListTensor: ExecuTorch says InvalidType (0x13)");
+
+  EEValue scalars;
+  scalars.tag = executorch::runtime::Tag::ListScalar;
+  CHECK_ERROR(Error::NotSupported, "tag number 10", from_executorch(scalars));
+}
+
+TEST_CASE("from_executorch: when memory for a text or a list is out, that is the error") {
+  if (!tests::heap_is_counted()) return;  // sanitizers have their own heap
+  Planned planned;
+  double doubles[] = {0.5, 1.5};
+  theirs::ArrayRef<double> double_list(doubles, 2);
+  const EEValue list(&double_list);
+  tests::start_counting(1);
+  const auto made = try_from_executorch(list);
+  tests::stop_counting();
+  CHECK(made.error() == Error::OutOfMemory);
+  const EEValue tensor(planned.tensor);
+  tests::start_counting(1);
+  const auto borrowed = try_from_executorch(tensor);
+  tests::stop_counting();
+  CHECK(borrowed.error() == Error::OutOfMemory);
 }

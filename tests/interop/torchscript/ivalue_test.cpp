@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt, in both modes.
-#include "tenon/interop/torchscript_value.h"
+// Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt.
+#include "tenon/interop/torchscript/ivalue.h"
 
 #undef CHECK  // c10's; Catch2's is meant
 
-#include <ATen/Functions.h>
-
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <ATen/Functions.h>
 
 #include "support/catch.h"
 #include "tenon/tensor/access.h"
@@ -21,12 +24,30 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using tenon::detail::call_torchscript;
 using tenon::detail::describe_type;
 using tenon::detail::from_ivalue;
 using tenon::detail::to_ivalue;
+using tenon::detail::without_traceback;
 using tests::Calls;
 
 namespace {
+
+const char* const kTraceback =
+    "The following operation failed in the TorchScript interpreter.\n"
+    "Traceback of TorchScript (most recent call last):\n"
+    "  File \"code/m.py\", line 5, in forward\n"
+    "RuntimeError: not this one, it is a line of the script\n"
+    "    ~~~~~~~~~~ <--- HERE\n"
+    "RuntimeError: list index out of range\n";
+
+template <class F>
+Error call(F&& thrower) {
+  return call_torchscript(Error::InvalidArgument, [&] {
+    thrower();
+    return Error::Ok;
+  });
+}
 
 using Floats = std::vector<float>;
 
@@ -53,6 +74,53 @@ ValueSpec described(const c10::TypePtr& type) {
 float memory[6] = {1, 2, 3, 4, 5, 6};
 
 }  // namespace
+
+TEST_CASE("without_traceback: the error stands behind the traceback") {
+  CHECK(without_traceback(kTraceback) == "list index out of range");
+}
+
+TEST_CASE("without_traceback: of a text without a traceback, the first line that is not blank") {
+  CHECK(without_traceback("one line") == "one line");
+  CHECK(without_traceback("\n  first\nsecond\n") == "first");
+  CHECK(without_traceback("said so:\nRuntimeError: something") == "said so:");
+  CHECK(without_traceback("").empty());
+  CHECK(without_traceback(" \n ").empty());
+  CHECK(without_traceback("The following operation failed in the TorchScript interpreter.") ==
+        "The following operation failed in the TorchScript interpreter.");
+}
+
+TEST_CASE("call_torchscript: what is returned is passed on") {
+  CHECK(call([] {}) == Error::Ok);
+  CHECK_RETURNS(Error::InUse, "said here", call_torchscript(Error::InvalidArgument, [] {
+                  return detail::fail(Error::InUse, {"said here"});
+                }));
+}
+
+TEST_CASE("call_torchscript: what is thrown becomes one line of text and an error of its kind") {
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: list index out of range",
+                call([] { throw std::runtime_error(kTraceback); }));
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: said",
+                call([] { throw torch::jit::JITException("said"); }));
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: raised",
+                call([] { throw torch::jit::JITException("with more", "a.B", "raised\nmore"); }));
+  CHECK(std::string(last_error_message()).find("more") == std::string::npos);
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: checked 5",
+                call([] { TORCH_CHECK(false, "checked ", 5); }));
+  CHECK_RETURNS(Error::NotSupported, "libtorch: no kernel",
+                call([] { TORCH_CHECK_NOT_IMPLEMENTED(false, "no kernel"); }));
+  CHECK_RETURNS(Error::OutOfMemory, "out of memory", call([] { throw std::bad_alloc(); }));
+  CHECK_RETURNS(Error::OutOfBounds, "tenon's own",
+                call([] { throw Exception(Error::OutOfBounds, "tenon's own"); }));
+}
+
+TEST_CASE("call_torchscript: memory that an operator lacks is known by its text") {
+  CHECK_RETURNS(Error::OutOfMemory, "you tried to allocate 8 bytes", call([] {
+                  throw std::runtime_error(
+                      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes");
+                }));
+  CHECK_RETURNS(Error::OutOfMemory, "CUDA out of memory",
+                call([] { throw std::runtime_error("CUDA out of memory. Tried to"); }));
+}
 
 TEST_CASE("to_ivalue: None, numbers, flags and texts") {
   CHECK(there({}).isNone());
@@ -238,7 +306,7 @@ TEST_CASE("to_ivalue: a read-only tensor's memory is released once too") {
 
 TEST_CASE("to_ivalue: negative strides are refused, and in a list the place is named") {
   c10::IValue value;
-  const Tensor flipped = tenon::flip(*two(), {0});
+  const Tensor flipped = flip(*two(), {0});
   CHECK_RETURNS(Error::NotSupported, "strides {-1} of sizes {2} are negative",
                 to_ivalue(flipped, value));
   CHECK_RETURNS(Error::NotSupported, "element 1: strides {-1}",
@@ -255,9 +323,9 @@ TEST_CASE("from_ivalue: a dtype that tenon lacks is refused by its name") {
 TEST_CASE("to_ivalue: a dtype that an older libtorch lacks is refused by its name") {
   c10::IValue value;
   CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype UInt16",
-                to_ivalue(tenon::zeros({2}, ScalarType::UInt16), value));
+                to_ivalue(zeros({2}, ScalarType::UInt16), value));
   CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype Float8_e5m2",
-                to_ivalue(tenon::zeros({2}, ScalarType::Float8_e5m2), value));
+                to_ivalue(zeros({2}, ScalarType::Float8_e5m2), value));
 }
 #endif
 

@@ -1,30 +1,81 @@
 // SPDX-License-Identifier: MIT
-// EValues to and from TorchScript's c10::IValue, and which of its types an EValue can be.
+// What TorchScript throws as tenon's errors, EValues to and from its c10::IValue, and which of its
+// types an EValue can be.
 #pragma once
 
+#include "tenon/config.h"
+
+#if !TENON_HAS_EXCEPTIONS || !__has_include(<torch/csrc/jit/runtime/jit_exception.h>)
+#error \
+    "tenon: interop/torchscript.h needs exceptions and libtorch's TorchScript in the include path"
+#endif
+
+#include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/runtime/jit_exception.h>
+
 #include "tenon/interop/aten.h"
-#include "tenon/interop/torchscript_error.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/names.h"
 #include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
-
-#if defined(TENON_HAS_TORCHSCRIPT)
-#include <ATen/core/ivalue.h>
-#include <ATen/core/jit_type.h>
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// What went wrong, of a text that the interpreter puts a traceback of the script in front of, or
+/// of any other: its first line.
+inline std::string_view without_traceback(std::string_view text) noexcept {
+  constexpr std::string_view kTraceback =
+      "The following operation failed in the TorchScript interpreter.";
+  constexpr std::string_view kError = "\nRuntimeError: ";
+  if (text.substr(0, kTraceback.size()) == kTraceback) {
+    const size_t at = text.rfind(kError);
+    if (at != std::string_view::npos) text.remove_prefix(at + kError.size());
+  }
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  return text.substr(0, text.find('\n'));
+}
+
+/// What libtorch said, as an error. Only by its text can be told that the interpreter ran out of
+/// memory.
+TENON_COLD inline Error fail_torchscript(Error error, std::string_view text) noexcept {
+  text = without_traceback(text);
+  for (const char* const sign : {"can't allocate memory", "out of memory"}) {
+    if (text.find(sign) != std::string_view::npos) error = Error::OutOfMemory;
+  }
+  return fail(error, {"libtorch: ", TextPart{text}});
+}
+
+/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: `otherwise`,
+/// unless memory is out or there is no such operator.
+template <class F>
+Error call_torchscript(Error otherwise, F&& f) noexcept {
+  try {
+    return f();
+  } catch (const Exception& e) {  // ours
+    return fail(e.error(), {e.what()});
+  } catch (const std::bad_alloc&) {
+    return fail(Error::OutOfMemory, {"out of memory in libtorch"});
+  } catch (const c10::NotImplementedError& e) {
+    return fail_torchscript(Error::NotSupported, e.what_without_backtrace());
+  } catch (const c10::Error& e) {
+    return fail_torchscript(otherwise, e.what_without_backtrace());
+  } catch (const torch::jit::JITException& e) {  // raised by the script
+    return fail_torchscript(otherwise, e.getOriginalMsg().value_or(e.what()));
+  } catch (const std::exception& e) {
+    return fail_torchscript(otherwise, e.what());
+  }
+}
 
 /// The list of such elements; None for no list.
 inline ValueKind list_kind_of(const c10::Type& element) {
@@ -68,16 +119,6 @@ inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
   return fail_type(type);
 }
 
-/// Calls `convert(i)` for each element of a list, and says which one failed.
-template <class Convert>
-Error convert_elements(size_t count, const Convert& convert) {
-  for (size_t i = 0; i < count; ++i) {
-    const Error error = convert(i);
-    if (TENON_UNLIKELY(error != Error::Ok)) return blame_value("element", i, "", error);
-  }
-  return Error::Ok;
-}
-
 template <class T>
 c10::List<T> to_ivalue_list(ArrayRef<T> values) {
   c10::List<T> list;
@@ -91,15 +132,13 @@ inline Error to_ivalue_list(ArrayRef<Tensor> tensors, bool has_none, c10::IValue
   const c10::TypePtr tensor = c10::TensorType::get();
   c10::impl::GenericList list(has_none ? c10::OptionalType::create(tensor) : tensor);
   list.reserve(tensors.size());
-  const auto convert = [&](size_t i) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
     at::Tensor made;
     if (!has_none || TensorArg(tensors[i]).defined()) {
-      TENON_TRY(make_aten(tensors[i], made, Readonly::Passed));
+      TENON_TRY(blame_unless_ok("element", i, "", make_aten(tensors[i], made)));
     }
     list.push_back(made.defined() ? c10::IValue(std::move(made)) : c10::IValue());
-    return Error::Ok;
-  };
-  TENON_TRY(convert_elements(tensors.size(), convert));
+  }
   to = std::move(list);
   return Error::Ok;
 }
@@ -114,7 +153,7 @@ inline Error to_ivalue(const EValue& from, c10::IValue& to) {
     case ValueKind::None: to = c10::IValue(); break;
     case ValueKind::Tensor: {
       at::Tensor made;
-      TENON_TRY(make_aten(from.toTensor(), made, Readonly::Passed));
+      TENON_TRY(make_aten(from.toTensor(), made));
       to = std::move(made);
       break;
     }
@@ -139,11 +178,7 @@ inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
     if (from.requires_grad()) from = from.detach();
     from = from.resolve_conj().resolve_neg();
   }
-  Slot<Tensor> made;
-  TENON_TRY(make_from_aten(from, TensorShapeDynamism::DYNAMIC_BOUND, made.draft()));
-  TENON_TRY(made.commit());
-  to = made.take();
-  return Error::Ok;
+  return make_from_aten(from, TensorShapeDynamism::DYNAMIC_BOUND, to);
 }
 
 /// Errors: NotSupported for a list of other elements.
@@ -159,11 +194,11 @@ inline Error from_ivalue_list(const c10::IValue& from, EValue& to) {
   }
   const c10::ArrayRef<c10::IValue> elements = from.toListRef();
   std::vector<Tensor> tensors(elements.size());
-  const auto convert = [&](size_t i) {
-    return elements[i].isNone() ? Error::Ok
-                                : from_ivalue_tensor(elements[i].toTensor(), tensors[i]);
-  };
-  TENON_TRY(convert_elements(elements.size(), convert));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (elements[i].isNone()) continue;
+    TENON_TRY(
+        blame_unless_ok("element", i, "", from_ivalue_tensor(elements[i].toTensor(), tensors[i])));
+  }
   to = kind == ValueKind::TensorList ? EValue(tensors) : EValue::optional_tensor_list(tensors);
   return Error::Ok;
 }
@@ -197,5 +232,3 @@ inline Error from_ivalue(const c10::IValue& from, EValue& to) {
 
 }  // namespace detail
 TENON_END_NAMESPACE
-
-#endif
