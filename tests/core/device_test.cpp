@@ -45,7 +45,7 @@ const Row kRows[] = {
 
 std::string text_of(Device device) {
   char buffer[64];
-  tenon::detail::Message message(buffer, sizeof buffer);
+  detail::Message message(buffer, sizeof buffer);
   append(message, device);
   return buffer;
 }

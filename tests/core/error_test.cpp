@@ -82,7 +82,7 @@ TEST_CASE("error: an Exception is a runtime_error with its code and its own copy
 
 TEST_CASE("error: raise() throws its parts, which also are the last message") {
   const auto caught = tests::caught([]() -> int {
-    tenon::detail::raise(Error::NotSupported, {"rank ", 65});
+    detail::raise(Error::NotSupported, {"rank ", 65});
   });
   CHECK(caught.error == Error::NotSupported);
   CHECK(caught.message == "rank 65");
@@ -92,7 +92,7 @@ TEST_CASE("error: raise() throws its parts, which also are the last message") {
 TEST_CASE("error: raise_message() may be given the thread's own message") {
   static_cast<void>(fail(Error::InvalidType, {"own message"}));
   const auto caught = tests::caught(
-      []() -> int { tenon::detail::raise_message(Error::InvalidType, last_error_message()); });
+      []() -> int { detail::raise_message(Error::InvalidType, last_error_message()); });
   CHECK(caught.error == Error::InvalidType);
   CHECK(caught.message == "own message");
 }

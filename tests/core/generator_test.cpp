@@ -123,7 +123,7 @@ TEST_CASE("generator: each thread has a default one of its own, with a seed of i
 
 TEST_CASE("generator: manual_seed acts on the calling thread alone") {
   const Generator before = default_generator();
-  tenon::manual_seed(42);
+  manual_seed(42);
   CHECK(default_generator().seed() == 42);
   CHECK(default_generator().offset() == 0);
   default_generator().advance(6);
@@ -131,7 +131,7 @@ TEST_CASE("generator: manual_seed acts on the calling thread alone") {
   uint64_t seeded = 0;
   std::thread([&] {
     unseeded = default_generator().seed();
-    tenon::manual_seed(7);
+    manual_seed(7);
     seeded = default_generator().seed();
   }).join();
   CHECK(unseeded != 42);

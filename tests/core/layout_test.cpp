@@ -24,7 +24,7 @@ int64_t numel_of(const Dims& sizes) {
 
 Order order_of(const Vector& sizes, const Vector& strides) {
   Order order(sizes.size());
-  tenon::dim_order_from_strides(sizes, strides, Span<DimOrderType>(order));
+  dim_order_from_strides(sizes, strides, Span<DimOrderType>(order));
   return order;
 }
 
@@ -330,7 +330,7 @@ TEST_CASE("layout: the dim order is a stable sort, for thousands of random shape
       expected.insert(at, static_cast<DimOrderType>(d));
     }
     const Order order = order_of(shape.sizes, shape.strides);
-    const bool agrees = tenon::strides_agree_with(shape.sizes, shape.strides, order);
+    const bool agrees = strides_agree_with(shape.sizes, shape.strides, order);
     if ((order != expected || !agrees) && wrong++ == 0) first = text_of(shape);
   }
   INFO("first wrong shape: " << first);
@@ -339,7 +339,7 @@ TEST_CASE("layout: the dim order is a stable sort, for thousands of random shape
 
 TEST_CASE("layout: strides agree with an order along which they do not grow") {
   const auto agree = [](const Vector& sizes, const Vector& strides, const Order& order) {
-    return tenon::strides_agree_with(sizes, strides, order);
+    return strides_agree_with(sizes, strides, order);
   };
   CHECK(agree({2, 3}, {3, 1}, {0, 1}));
   CHECK_FALSE(agree({2, 3}, {3, 1}, {1, 0}));
@@ -388,7 +388,7 @@ TEST_CASE("layout: contiguous means that element k is at offset k, for random sh
       if (offsets[k] != static_cast<int64_t>(k)) expected = false;
     }
     contiguous += expected ? 1 : 0;
-    if (tenon::is_contiguous(shape.sizes, shape.strides) != expected && wrong++ == 0) {
+    if (is_contiguous(shape.sizes, shape.strides) != expected && wrong++ == 0) {
       first = text_of(shape);
     }
   }
@@ -413,7 +413,7 @@ TEST_CASE("layout: dense means that the offsets are 0 to numel - 1, each once, f
     }
     dense += expected ? 1 : 0;
     const Order order = order_of(shape.sizes, shape.strides);
-    if (tenon::is_dense(shape.sizes, shape.strides, order) != expected && wrong++ == 0) {
+    if (is_dense(shape.sizes, shape.strides, order) != expected && wrong++ == 0) {
       first = text_of(shape);
     }
   }
@@ -457,7 +457,7 @@ TEST_CASE("layout: of two dimensions, and others that nest around them, the answ
             const bool collide =
                 std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
             const auto order = order_of(sizes, strides);
-            if (tenon::may_overlap(sizes, strides, order) != collide && wrong++ == 0) {
+            if (may_overlap(sizes, strides, order) != collide && wrong++ == 0) {
               first = text_of(Shape{sizes, strides});
             }
             const int64_t reach = (n - 1) * std::abs(b);
@@ -485,7 +485,7 @@ TEST_CASE("layout: may_overlap is never false when two elements collide, for ran
     std::sort(offsets.begin(), offsets.end());
     const bool collide = std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
     const bool answer =
-        tenon::may_overlap(shape.sizes, shape.strides, order_of(shape.sizes, shape.strides));
+        may_overlap(shape.sizes, shape.strides, order_of(shape.sizes, shape.strides));
     collisions += collide ? 1 : 0;
     false_for_distinct += !answer && !collide ? 1 : 0;
     if (collide && !answer && missed++ == 0) first = text_of(shape);

@@ -198,18 +198,18 @@ TEST_CASE("scalar_type: C++ types map to the type that stores them") {
   STATIC_REQUIRE(type_of<int16_t> == ScalarType::Short);
   STATIC_REQUIRE(type_of<int32_t> == ScalarType::Int);
   STATIC_REQUIRE(type_of<int64_t> == ScalarType::Long);
-  STATIC_REQUIRE(type_of<tenon::Half> == ScalarType::Half);
+  STATIC_REQUIRE(type_of<Half> == ScalarType::Half);
   STATIC_REQUIRE(type_of<float> == ScalarType::Float);
   STATIC_REQUIRE(type_of<double> == ScalarType::Double);
-  STATIC_REQUIRE(type_of<tenon::complex<tenon::Half>> == ScalarType::ComplexHalf);
-  STATIC_REQUIRE(type_of<tenon::complex<float>> == ScalarType::ComplexFloat);
-  STATIC_REQUIRE(type_of<tenon::complex<double>> == ScalarType::ComplexDouble);
+  STATIC_REQUIRE(type_of<complex<Half>> == ScalarType::ComplexHalf);
+  STATIC_REQUIRE(type_of<complex<float>> == ScalarType::ComplexFloat);
+  STATIC_REQUIRE(type_of<complex<double>> == ScalarType::ComplexDouble);
   STATIC_REQUIRE(type_of<bool> == ScalarType::Bool);
-  STATIC_REQUIRE(type_of<tenon::BFloat16> == ScalarType::BFloat16);
-  STATIC_REQUIRE(type_of<tenon::Float8_e5m2> == ScalarType::Float8_e5m2);
-  STATIC_REQUIRE(type_of<tenon::Float8_e4m3fn> == ScalarType::Float8_e4m3fn);
-  STATIC_REQUIRE(type_of<tenon::Float8_e5m2fnuz> == ScalarType::Float8_e5m2fnuz);
-  STATIC_REQUIRE(type_of<tenon::Float8_e4m3fnuz> == ScalarType::Float8_e4m3fnuz);
+  STATIC_REQUIRE(type_of<BFloat16> == ScalarType::BFloat16);
+  STATIC_REQUIRE(type_of<Float8_e5m2> == ScalarType::Float8_e5m2);
+  STATIC_REQUIRE(type_of<Float8_e4m3fn> == ScalarType::Float8_e4m3fn);
+  STATIC_REQUIRE(type_of<Float8_e5m2fnuz> == ScalarType::Float8_e5m2fnuz);
+  STATIC_REQUIRE(type_of<Float8_e4m3fnuz> == ScalarType::Float8_e4m3fnuz);
   STATIC_REQUIRE(type_of<uint16_t> == ScalarType::UInt16);
   STATIC_REQUIRE(type_of<uint32_t> == ScalarType::UInt32);
   STATIC_REQUIRE(type_of<uint64_t> == ScalarType::UInt64);
@@ -259,10 +259,10 @@ TEST_CASE("scalar_type: text and what no type stores has no ScalarType, without 
 
 TEST_CASE("scalar_type: a complex number of parts that no complex type has is none of them") {
   STATIC_REQUIRE_FALSE(HasScalarType<std::complex<long double>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<short>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<uint16_t>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<int32_t>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<tenon::complex<tenon::BFloat16>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<complex<short>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<complex<uint16_t>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<complex<int32_t>>::value);
+  STATIC_REQUIRE_FALSE(HasScalarType<complex<BFloat16>>::value);
 }
 
 namespace {
@@ -292,11 +292,11 @@ TEST_CASE("scalar_type: another library's complex type is known by its form") {
 
 TEST_CASE("scalar_type: a type and its C++ type lead back to each other") {
   STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Int>::type, int32_t>);
-  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Half>::type, tenon::Half>);
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Half>::type, Half>);
   STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Bool>::type, bool>);
   STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::UInt64>::type, uint64_t>);
   STATIC_REQUIRE(
-      std::is_same_v<ScalarTypeToCppType<ScalarType::ComplexFloat>::type, tenon::complex<float>>);
+      std::is_same_v<ScalarTypeToCppType<ScalarType::ComplexFloat>::type, complex<float>>);
 #define CHECK_ROUND_TRIP(cpp_type, name) \
   STATIC_REQUIRE(type_of<ScalarTypeToCppType<ScalarType::name>::type> == ScalarType::name);
   TENON_FORALL_SCALAR_TYPES(CHECK_ROUND_TRIP)
@@ -346,8 +346,8 @@ TEST_CASE("scalar_type: visit returns references as references") {
 TEST_CASE("scalar_type: messages name a type, and a number that is none with the number") {
   const auto text_of = [](ScalarType type) {
     char buffer[64];
-    tenon::detail::Message message(buffer, sizeof buffer);
-    tenon::detail::append(message, type);
+    detail::Message message(buffer, sizeof buffer);
+    detail::append(message, type);
     return std::string(buffer);
   };
   CHECK(text_of(ScalarType::BFloat16) == "BFloat16");

@@ -16,7 +16,7 @@ using namespace tests;
 
 namespace {
 
-constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
+constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 constexpr int64_t kLarge = INT64_MAX;
 constexpr uint64_t kWrapped = uint64_t{2} - 3;
 
@@ -46,61 +46,60 @@ const Creator kCreators[] = {
     {"make_tensor_ptr", kPointer | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor_ptr(a.sizes, static_cast<void*>(g.data), a.type, kBound,
-                              g.calls->deleter());
+       make_tensor_ptr(a.sizes, static_cast<void*>(g.data), a.type, kBound, g.calls->deleter());
      }},
     {"make_tensor_ptr", kPointer | kStrides | kDimOrder | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor_ptr(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides, a.type,
-                              kBound, g.calls->deleter());
+       make_tensor_ptr(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides, a.type, kBound,
+                       g.calls->deleter());
      }},
     {"make_tensor_impl_ptr", kPointer | kStrides | kDimOrder | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor_impl_ptr(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides,
-                                   a.type, kBound, g.calls->deleter());
+       make_tensor_impl_ptr(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides, a.type,
+                            kBound, g.calls->deleter());
      }},
     {"make_tensor", kPointer | kStrides | kDimOrder | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides, a.type,
-                          kBound, g.calls->deleter());
+       make_tensor(a.sizes, static_cast<void*>(g.data), a.dim_order, a.strides, a.type, kBound,
+                   g.calls->deleter());
      }},
     {"make_tensor_ptr", kStrides | kDimOrder | kOwning | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor_ptr(a.sizes, Tracked(*g.calls, 6), a.dim_order, a.strides, a.type);
+       make_tensor_ptr(a.sizes, Tracked(*g.calls, 6), a.dim_order, a.strides, a.type);
      }},
     {"make_tensor_ptr", kStrides | kDimOrder | kOwning,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::make_tensor_ptr(a.sizes, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, a.dim_order, a.strides,
-                              a.type);
+       make_tensor_ptr(a.sizes, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, a.dim_order, a.strides,
+                       a.type);
      }},
     {"from_bytes", kOwning,
      [](const Given& g) {
-       tenon::from_bytes(g.arguments.sizes, std::vector<uint8_t>(24), g.arguments.type);
+       from_bytes(g.arguments.sizes, std::vector<uint8_t>(24), g.arguments.type);
      }},
     {"from_blob", kPointer | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::from_blob(static_cast<void*>(g.data), a.sizes, a.type, g.calls->deleter());
+       from_blob(static_cast<void*>(g.data), a.sizes, a.type, g.calls->deleter());
      }},
     {"from_blob", kPointer | kStrides | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::from_blob(static_cast<void*>(g.data), a.sizes, a.strides, a.type, g.calls->deleter());
+       from_blob(static_cast<void*>(g.data), a.sizes, a.strides, a.type, g.calls->deleter());
      }},
     {"from_blob", kPointer | kStrides,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::from_blob(static_cast<void*>(g.data), a.sizes, a.strides, a.type);
+       from_blob(static_cast<void*>(g.data), a.sizes, a.strides, a.type);
      }},
     {"for_blob", kPointer | kStrides | kDimOrder | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::for_blob(static_cast<void*>(g.data), a.sizes, a.type)
+       for_blob(static_cast<void*>(g.data), a.sizes, a.type)
            .strides(a.strides)
            .dim_order(a.dim_order)
            .deleter(g.calls->deleter())
@@ -109,31 +108,31 @@ const Creator kCreators[] = {
     {"for_blob", kPointer | kStrides | kDimOrder | kReleases,
      [](const Given& g) {
        const Arguments& a = g.arguments;
-       tenon::for_blob(static_cast<void*>(g.data), a.sizes, a.type)
+       for_blob(static_cast<void*>(g.data), a.sizes, a.type)
            .owner(Tracked(*g.calls, 1))
            .dim_order(a.dim_order)
            .strides(a.strides)
            .make_tensor();
      }},
-    {"empty", kOwning, [](const Given& g) { tenon::empty(g.arguments.sizes, g.arguments.type); }},
-    {"full", kOwning, [](const Given& g) { tenon::full(g.arguments.sizes, 1, g.arguments.type); }},
-    {"zeros", kOwning, [](const Given& g) { tenon::zeros(g.arguments.sizes, g.arguments.type); }},
-    {"ones", kOwning, [](const Given& g) { tenon::ones(g.arguments.sizes, g.arguments.type); }},
+    {"empty", kOwning, [](const Given& g) { empty(g.arguments.sizes, g.arguments.type); }},
+    {"full", kOwning, [](const Given& g) { full(g.arguments.sizes, 1, g.arguments.type); }},
+    {"zeros", kOwning, [](const Given& g) { zeros(g.arguments.sizes, g.arguments.type); }},
+    {"ones", kOwning, [](const Given& g) { ones(g.arguments.sizes, g.arguments.type); }},
     {"empty_strided", kOwning | kStrides,
      [](const Given& g) {
-       tenon::empty_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
+       empty_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
      }},
     {"full_strided", kOwning | kStrides,
      [](const Given& g) {
-       tenon::full_strided(g.arguments.sizes, g.arguments.strides, 1, g.arguments.type);
+       full_strided(g.arguments.sizes, g.arguments.strides, 1, g.arguments.type);
      }},
     {"zeros_strided", kOwning | kStrides,
      [](const Given& g) {
-       tenon::zeros_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
+       zeros_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
      }},
     {"ones_strided", kOwning | kStrides,
      [](const Given& g) {
-       tenon::ones_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
+       ones_strided(g.arguments.sizes, g.arguments.strides, g.arguments.type);
      }},
 };
 
@@ -332,17 +331,17 @@ TEST_CASE("bad input: the wrong number of values is refused, and the container i
   for (size_t count : {size_t{0}, size_t{5}, size_t{7}}) {
     Calls calls;
     CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: " + std::to_string(count) + " values",
-                tenon::make_tensor_ptr({2, 3}, Tracked(calls, count)));
+                make_tensor_ptr({2, 3}, Tracked(calls, count)));
     CHECK(calls.count == 1);
     CHECK_ERROR(Error::InvalidArgument, "make_tensor_impl_ptr: ",
-                tenon::make_tensor_impl_ptr({2, 3}, Tracked(calls, count), {1, 0}));
+                make_tensor_impl_ptr({2, 3}, Tracked(calls, count), {1, 0}));
     CHECK(calls.count == 2);
   }
 }
 
 TEST_CASE("bad input: an lvalue container is unchanged by the failure") {
   std::vector<float> source = {1, 2, 3};
-  CHECK_ERROR(Error::InvalidArgument, "3 values", tenon::make_tensor_ptr({2}, source));
+  CHECK_ERROR(Error::InvalidArgument, "3 values", make_tensor_ptr({2}, source));
   CHECK(source == std::vector<float>{1, 2, 3});
 }
 
@@ -350,24 +349,21 @@ TEST_CASE("bad input: a typed pointer with another type is refused, raw bytes ar
   Calls calls;
   int32_t ints[3] = {};
   CHECK_ERROR(Error::InvalidType, "from_blob: the data pointer is to Int, the type given is Float",
-              tenon::from_blob(ints, {3}, ScalarType::Float, calls.deleter()));
+              from_blob(ints, {3}, ScalarType::Float, calls.deleter()));
   CHECK(calls.count == 1);
   int8_t chars[4] = {};
-  CHECK_ERROR(Error::InvalidType, "Char", tenon::from_blob(chars, {1}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidType, "Char", from_blob(chars, {1}, ScalarType::Float));
   bool bools[4] = {};
-  CHECK_ERROR(Error::InvalidType, "Bool", tenon::from_blob(bools, {1}, ScalarType::Float));
+  CHECK_ERROR(Error::InvalidType, "Bool", from_blob(bools, {1}, ScalarType::Float));
   alignas(8) unsigned char bytes[8] = {};
-  CHECK(tenon::from_blob(bytes, {2}, ScalarType::Float)->scalar_type() == ScalarType::Float);
+  CHECK(from_blob(bytes, {2}, ScalarType::Float)->scalar_type() == ScalarType::Float);
 }
 
 TEST_CASE("bad input: a null impl, a null TensorPtr and an undefined Tensor are refused") {
-  CHECK_ERROR(Error::InvalidState,
-              "make_tensor_ptr: ", tenon::make_tensor_ptr(tenon::TensorImplPtr()));
-  CHECK_ERROR(Error::InvalidState, "make_tensor: ", tenon::make_tensor(tenon::TensorPtr()));
-  CHECK_ERROR(Error::InvalidState,
-              "make_tensor_impl_ptr: ", tenon::make_tensor_impl_ptr(tenon::Tensor()));
-  CHECK_ERROR(Error::InvalidState,
-              "make_tensor_ptr: ", tenon::make_tensor_ptr(tenon::TensorPtr(), {2}));
-  CHECK_ERROR(Error::InvalidState, "empty_like: ", tenon::empty_like(tenon::Tensor()));
-  CHECK_ERROR(Error::InvalidState, "zeros_like: ", tenon::zeros_like(tenon::TensorPtr()));
+  CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorImplPtr()));
+  CHECK_ERROR(Error::InvalidState, "make_tensor: ", make_tensor(TensorPtr()));
+  CHECK_ERROR(Error::InvalidState, "make_tensor_impl_ptr: ", make_tensor_impl_ptr(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorPtr(), {2}));
+  CHECK_ERROR(Error::InvalidState, "empty_like: ", empty_like(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "zeros_like: ", zeros_like(TensorPtr()));
 }

@@ -11,9 +11,9 @@ using tenon::detail::TensorFields;
 
 namespace {
 
-TensorFields fields_of(const tenon::Dims& sizes, const tenon::Dims& strides, void* data) {
+TensorFields fields_of(const Dims& sizes, const Dims& strides, void* data) {
   TensorFields fields;
-  REQUIRE(tenon::make_layout(sizes, {}, strides, sizeof(float), fields.layout) == Error::Ok);
+  REQUIRE(make_layout(sizes, {}, strides, sizeof(float), fields.layout) == Error::Ok);
   fields.data = data;
   fields.settle(TensorShapeDynamism::DYNAMIC_BOUND);
   return fields;
@@ -55,7 +55,7 @@ TEST_CASE("fields: typed access needs the dtype and memory of the host") {
   CHECK(check_typed(fields, ScalarType::Float) == Error::Ok);
   CHECK_RETURNS(Error::InvalidType, "asked for Int, but the tensor's dtype is Float",
                 check_typed(fields, ScalarType::Int));
-  fields.device = tenon::Device("cuda:1");
+  fields.device = Device("cuda:1");
   CHECK_RETURNS(Error::NotSupported, "cuda:1", check_typed(fields, ScalarType::Float));
 }
 
@@ -63,6 +63,6 @@ TEST_CASE("fields: only borrowed memory may be exchanged") {
   float data[1] = {};
   TensorFields fields = fields_of({1}, {}, data);
   CHECK(check_can_bind(fields) == Error::Ok);
-  fields.ownership = tenon::Ownership::View;
+  fields.ownership = Ownership::View;
   CHECK_RETURNS(Error::InvalidState, "not borrowed", check_can_bind(fields));
 }

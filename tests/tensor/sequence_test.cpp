@@ -16,7 +16,7 @@ namespace {
 using Longs = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Ints = std::vector<int32_t>;
-constexpr auto kStatic = tenon::TensorShapeDynamism::STATIC;
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
 }  // namespace
 
 TEST_CASE("arange: integral arguments give Long, floating ones Float") {
@@ -32,7 +32,7 @@ TEST_CASE("arange: integral arguments give Long, floating ones Float") {
 TEST_CASE("arange: a type given is the type") {
   CHECK(values<int32_t>(arange(0, 3, 1, ScalarType::Int)) == Ints{0, 1, 2});
   CHECK(values<float>(arange(0, 3, 1, ScalarType::Float)) == Floats{0, 1, 2});
-  CHECK(tenon::shape_dynamism(arange(0, 3, 1, ScalarType::Int, kStatic)) == kStatic);
+  CHECK(shape_dynamism(arange(0, 3, 1, ScalarType::Int, kStatic)) == kStatic);
   CHECK_ERROR(Error::InvalidType, "arange: ", arange(0.5, 3, 1, ScalarType::Int));
   CHECK_ERROR(Error::InvalidArgument, "arange: the value 299 does not fit Byte",
               arange(0, 300, 1, ScalarType::Byte));
@@ -56,7 +56,7 @@ TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refu
   CHECK_ERROR(Error::InvalidArgument, "nan", arange(0.0, nan));
   CHECK_ERROR(Error::InvalidArgument, "inf", arange(0.0, infinity));
   CHECK_ERROR(Error::InvalidArgument, "overflow", arange(0.0, 1e300));
-  CHECK_ERROR(Error::InvalidType, "complex", arange(tenon::complex<double>(1, 1)));
+  CHECK_ERROR(Error::InvalidType, "complex", arange(complex<double>(1, 1)));
   CHECK_ERROR(Error::InvalidArgument, "overflow", arange(INT64_MIN, INT64_MAX));
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("arange: reaches the ends of int64 without overflow") {
 
 TEST_CASE("arange: errors of the steps do not add up") {
   const auto t = arange(0.0, 1000.0, 0.1, ScalarType::Double);
-  const auto* data = tenon::const_data_ptr<double>(t);
+  const auto* data = const_data_ptr<double>(t);
   bool right = t->numel() == 10000;
   for (int64_t i = 0; right && i < 10000; ++i) right = data[i] == 0.1 * static_cast<double>(i);
   CHECK(right);
@@ -80,7 +80,7 @@ TEST_CASE("iota: counts through all elements in row-major order") {
   CHECK(values<float>(iota({3}, none, ScalarType::Float)) == Floats{0, 1, 2});
   CHECK(values<int64_t>(iota({})) == Longs{0});
   CHECK(iota({0, 3})->numel() == 0);
-  CHECK(tenon::shape_dynamism(iota({2}, none, ScalarType::Long, kStatic)) == kStatic);
+  CHECK(shape_dynamism(iota({2}, none, ScalarType::Long, kStatic)) == kStatic);
 }
 
 TEST_CASE("iota: along an axis each element is its index there") {
@@ -121,17 +121,17 @@ TEST_CASE("eye: ones on the main diagonal, square or not") {
   CHECK(values<int32_t>(eye(1, 2, ScalarType::Int)) == Ints{1, 0});
   CHECK(sizes(eye(0)) == Vector{0, 0});
   CHECK(sizes(eye(2, 0)) == Vector{2, 0});
-  CHECK(tenon::shape_dynamism(eye(1, none, ScalarType::Float, kStatic)) == kStatic);
+  CHECK(shape_dynamism(eye(1, none, ScalarType::Float, kStatic)) == kStatic);
   CHECK_ERROR(Error::InvalidArgument, "eye: size -1", eye(-1));
   CHECK_ERROR(Error::InvalidArgument, "eye: size -2", eye(1, -2));
   CHECK_ERROR(Error::InvalidType, "eye: ", eye(1, ScalarType::Undefined));
 }
 
 TEST_CASE("sequences: the try_ forms give the value, or the error by their own names") {
-  CHECK(tenon::try_arange(3).ok());
-  CHECK(tenon::try_iota({3}).ok());
-  CHECK(tenon::try_eye(3).ok());
-  CHECK(tests::contains(tenon::try_arange(-3).message(), "try_arange: "));
-  CHECK(tests::contains(tenon::try_iota({-3}).message(), "try_iota: "));
-  CHECK(tests::contains(tenon::try_eye(-3).message(), "try_eye: "));
+  CHECK(try_arange(3).ok());
+  CHECK(try_iota({3}).ok());
+  CHECK(try_eye(3).ok());
+  CHECK(tests::contains(try_arange(-3).message(), "try_arange: "));
+  CHECK(tests::contains(try_iota({-3}).message(), "try_iota: "));
+  CHECK(tests::contains(try_eye(-3).message(), "try_eye: "));
 }

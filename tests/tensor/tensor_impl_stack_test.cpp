@@ -30,14 +30,14 @@ TEST_CASE("stack: to_binary") {
   uint8_t data[2] = {7, 8};
   const int64_t shape[] = {2};
   TensorImpl impl(ScalarType::Byte, 1, shape, data);
-  CHECK(tenon::to_binary(Tensor(&impl)) == std::vector<uint8_t>{7, 8});
+  CHECK(to_binary(Tensor(&impl)) == std::vector<uint8_t>{7, 8});
 }
 
 TEST_CASE("stack: a blob has no owner") {
   float memory[4] = {};
   const int64_t shape[] = {4};
   TensorImpl impl(ScalarType::Float, 1, shape, memory);
-  const tenon::Blob blob = tenon::to_blob(Tensor(&impl));
+  const Blob blob = to_blob(Tensor(&impl));
   CHECK(blob.data == memory);
   CHECK(blob.owner == nullptr);
   CHECK(blob.owner.use_count() == 0);
@@ -47,7 +47,7 @@ TEST_CASE("stack: a contiguous tensor is its own contiguous form") {
   int32_t data[2] = {1, 2};
   const int64_t shape[] = {2};
   TensorImpl impl(ScalarType::Int, 1, shape, data);
-  CHECK(tenon::contiguous(Tensor(&impl)).unsafeGetTensorImpl() == &impl);
+  CHECK(contiguous(Tensor(&impl)).unsafeGetTensorImpl() == &impl);
 }
 
 TEST_CASE("stack: zero_") {
@@ -81,7 +81,7 @@ TEST_CASE("stack: random_ at strides") {
   const int64_t shape[] = {2, 2};
   const int64_t strides[] = {1, 2};
   TensorImpl impl(ScalarType::Int, 2, shape, data, nullptr, strides);
-  tenon::Generator g(0);
+  Generator g(0);
   CHECK(random_(Tensor(&impl), 0, 100, g) == Error::Ok);
   CHECK(Ints(data, data + 4) == Ints{39, 73, 88, 60});
 }
@@ -90,7 +90,7 @@ TEST_CASE("stack: resizes within its bound") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   const int64_t shape[] = {6};
   TensorImpl impl(ScalarType::Int, 1, shape, data, nullptr, nullptr,
-                  tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+                  TensorShapeDynamism::DYNAMIC_BOUND);
   Tensor t(&impl);
   REQUIRE(resize_tensor(t, {2, 3}) == Error::Ok);
   CHECK(tests::sizes(t) == Vector{2, 3});
@@ -102,11 +102,11 @@ TEST_CASE("stack: a view is the caller's to keep") {
   const int64_t shape[] = {2, 2};
   TensorImpl impl(ScalarType::Float, 2, shape, data);
   Tensor t(&impl);
-  auto view = tenon::make_tensor_ptr(t, {4});
+  auto view = make_tensor_ptr(t, {4});
   CHECK(view->ownership() == Ownership::View);
   CHECK_FALSE(view->is_alias_of(t));
   CHECK(values<float>(view) == Floats{1, 2, 3, 4});
-  auto second = tenon::make_tensor_ptr(*view, {2}, {}, {}, 2);
+  auto second = make_tensor_ptr(*view, {2}, {}, {}, 2);
   CHECK(values<float>(second) == Floats{3, 4});
   CHECK(second->is_alias_of(*view));
 }
@@ -119,7 +119,7 @@ TEST_CASE("stack: a view by a function keeps nothing, a view of that one does") 
   const Tensor view = tenon::select(source, 0, 1);
   CHECK(view.ownership() == Ownership::View);
   CHECK_FALSE(view.is_alias_of(source));
-  const Tensor second = tenon::slice(view, 1, 1, 3);
+  const Tensor second = slice(view, 1, 1, 3);
   CHECK(values<int32_t>(second) == Ints{5, 6});
   CHECK(second.is_alias_of(view));
 }

@@ -38,7 +38,7 @@ TEST_CASE("tensor_impl: its accessors say what it was made with") {
   CHECK(impl.scalar_type() == ScalarType::Int);
   CHECK(impl.dtype() == ScalarType::Int);
   CHECK(impl.element_size() == 4);
-  CHECK(impl.device() == tenon::Device());
+  CHECK(impl.device() == Device());
   CHECK(impl.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(impl.ownership() == Ownership::Borrowed);
   CHECK_FALSE(impl.is_readonly());

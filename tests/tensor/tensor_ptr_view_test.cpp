@@ -23,14 +23,14 @@ using Ints = std::vector<int32_t>;
 TEST_CASE("view: of a Tensor it has its own shape over the same memory") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   auto view = make_tensor_ptr(*source);
-  CHECK(tenon::ownership(view) == Ownership::View);
-  CHECK(tenon::const_data_ptr(view) == tenon::const_data_ptr(source));
+  CHECK(ownership(view) == Ownership::View);
+  CHECK(const_data_ptr(view) == const_data_ptr(source));
   CHECK(sizes(view) == Vector{2, 3});
   CHECK(strides(view) == Vector{3, 1});
-  CHECK(tenon::shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_BOUND);
   REQUIRE(resize_tensor_ptr(view, {3, 2}) == Error::Ok);
   CHECK(sizes(source) == Vector{2, 3});
-  tenon::mutable_data_ptr<int32_t>(view)[5] = 9;
+  mutable_data_ptr<int32_t>(view)[5] = 9;
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 9});
 }
 
@@ -136,15 +136,15 @@ TEST_CASE("view: with the source's sizes it has its strides and dim order too") 
 TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
   const float data[2] = {1, 2};
   auto view = make_tensor_ptr(*from_blob(tests::read_only(data), {2}));
-  CHECK(tenon::is_readonly(view));
-  CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr(view));
+  CHECK(is_readonly(view));
+  CHECK_ERROR(Error::InvalidState, "read-only", mutable_data_ptr(view));
   CHECK(values<float>(view) == Floats{1, 2});
 }
 
 TEST_CASE("view: cannot grow, and the source cannot while it lives") {
   auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
   auto view = make_tensor_ptr(*source);
-  CHECK(tenon::shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_UNBOUND);
+  CHECK(shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_UNBOUND);
   CHECK_RETURNS(Error::NotSupported, "a view", resize_tensor_ptr(view, {3}));
   CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive",
                 resize_tensor_ptr(source, {3}));
@@ -156,15 +156,15 @@ TEST_CASE("view: cannot grow, and the source cannot while it lives") {
 
 TEST_CASE("placeholder: the literal nullptr makes metadata without data") {
   for (const TensorPtr& t :
-       {std::move(*tenon::try_make_tensor_ptr({2, 3}, nullptr)), from_blob(nullptr, {2, 3})}) {
+       {std::move(*try_make_tensor_ptr({2, 3}, nullptr)), from_blob(nullptr, {2, 3})}) {
     CHECK(t->scalar_type() == ScalarType::Float);
     CHECK(sizes(t) == Vector{2, 3});
     CHECK(t->nbytes() == 24);
-    CHECK(tenon::ownership(t) == Ownership::Borrowed);
-    CHECK(tenon::const_data_ptr(t) == nullptr);
-    CHECK(tenon::mutable_data_ptr(t) == nullptr);
-    CHECK(tenon::const_data_ptr<float>(t) == nullptr);
-    CHECK(tenon::mutable_data_ptr<float>(t) == nullptr);
+    CHECK(ownership(t) == Ownership::Borrowed);
+    CHECK(const_data_ptr(t) == nullptr);
+    CHECK(mutable_data_ptr(t) == nullptr);
+    CHECK(const_data_ptr<float>(t) == nullptr);
+    CHECK(mutable_data_ptr<float>(t) == nullptr);
   }
   CHECK(make_tensor_ptr({2}, nullptr, ScalarType::Long)->scalar_type() == ScalarType::Long);
   CHECK(from_blob(nullptr, {2}, {3}, ScalarType::Byte)->stride(0) == 3);
@@ -172,21 +172,21 @@ TEST_CASE("placeholder: the literal nullptr makes metadata without data") {
 
 TEST_CASE("placeholder: what needs data is InvalidState") {
   auto t = make_tensor_ptr({1}, nullptr);
-  CHECK_ERROR(Error::InvalidState, "item: ", tenon::item<float>(t));
-  CHECK_ERROR(Error::InvalidState, "accessor: ", tenon::accessor<float, 1>(t));
+  CHECK_ERROR(Error::InvalidState, "item: ", item<float>(t));
+  CHECK_ERROR(Error::InvalidState, "accessor: ", accessor<float, 1>(t));
   CHECK_ERROR(Error::InvalidState, "data: ", tenon::data<float>(t));
 }
 
 TEST_CASE("placeholder: its clone and its view are placeholders") {
   auto t = make_tensor_ptr({2, 3}, nullptr, {1, 0}, {}, ScalarType::Int);
-  auto clone = tenon::clone_tensor_ptr(t);
-  CHECK(tenon::const_data_ptr(clone) == nullptr);
+  auto clone = clone_tensor_ptr(t);
+  CHECK(const_data_ptr(clone) == nullptr);
   CHECK(clone->scalar_type() == ScalarType::Int);
   CHECK(strides(clone) == Vector{1, 2});
   CHECK(dim_order(clone) == Vector{1, 0});
-  CHECK(tenon::clone_tensor_ptr(t, ScalarType::Double)->scalar_type() == ScalarType::Double);
+  CHECK(clone_tensor_ptr(t, ScalarType::Double)->scalar_type() == ScalarType::Double);
   auto view = make_tensor_ptr(*t, {2}, {}, {}, 2);
-  CHECK(tenon::const_data_ptr(view) == nullptr);
+  CHECK(const_data_ptr(view) == nullptr);
   CHECK(sizes(view) == Vector{2});
 }
 
@@ -194,14 +194,14 @@ TEST_CASE("placeholder: set_data gives it, or any borrowed tensor, its memory") 
   int32_t first[4] = {1, 2, 3, 4};
   int32_t second[4] = {5, 6, 7, 8};
   auto t = make_tensor_ptr({2, 2}, nullptr, ScalarType::Int);
-  CHECK(tenon::set_data(t, first) == Error::Ok);
+  CHECK(set_data(t, first) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
-  CHECK(tenon::set_data(t, second) == Error::Ok);
+  CHECK(set_data(t, second) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{5, 6, 7, 8});
-  CHECK(tenon::set_data(t, nullptr) == Error::Ok);
-  CHECK_ERROR(Error::InvalidState, "placeholder", tenon::accessor<int32_t, 2>(t));
+  CHECK(set_data(t, nullptr) == Error::Ok);
+  CHECK_ERROR(Error::InvalidState, "placeholder", accessor<int32_t, 2>(t));
   auto borrowed = from_blob(first, {4});
-  CHECK(tenon::set_data(borrowed, second) == Error::Ok);
+  CHECK(set_data(borrowed, second) == Error::Ok);
   CHECK(values<int32_t>(borrowed) == Ints{5, 6, 7, 8});
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("placeholder: set_data is refused for memory that is not the caller's"
   auto adopted = make_tensor_ptr(Ints{1, 2, 3, 4});
   auto view = make_tensor_ptr(*owned);
   for (const TensorPtr* t : {&owned, &adopted, &view}) {
-    CHECK_RETURNS(Error::InvalidState, "set_data: ", tenon::set_data(*t, data));
+    CHECK_RETURNS(Error::InvalidState, "set_data: ", set_data(*t, data));
     CHECK(values<int32_t>(*t) == Ints{1, 2, 3, 4});
   }
 }
@@ -219,7 +219,7 @@ TEST_CASE("placeholder: set_data is refused for memory that is not the caller's"
 TEST_CASE("placeholder: resizes within its element count, and does not grow") {
   auto t = make_tensor_ptr({2, 3}, nullptr, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   CHECK(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
-  CHECK(tenon::const_data_ptr(t) == nullptr);
+  CHECK(const_data_ptr(t) == nullptr);
   CHECK_RETURNS(Error::NotSupported, "borrowed", resize_tensor_ptr(t, {7}));
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("tensor: metadata has ATen's names and meanings") {
   CHECK(t.dtype() == ScalarType::Double);
   CHECK(t.device() == Device());
   CHECK(t.device().to_string() == "cpu");
-  CHECK(t.shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK_FALSE(t.is_contiguous());
   CHECK_FALSE(t.is_readonly());
   CHECK(t.defined());
@@ -247,7 +247,7 @@ TEST_CASE("tensor: use_count counts the handles of one impl") {
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};
   CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);
-  CHECK(tenon::zeros({5000})->ownership() == Ownership::Owned);
+  CHECK(zeros({5000})->ownership() == Ownership::Owned);
   CHECK(make_tensor(Floats{1, 2}).ownership() == Ownership::Adopted);
   CHECK(from_blob(data, {2}, ScalarType::Float, [](void*) {})->ownership() == Ownership::Adopted);
   CHECK(from_blob(data, {2})->ownership() == Ownership::Borrowed);
@@ -277,7 +277,7 @@ TEST_CASE("tensor: a null TensorImplPtr and a null TensorImpl* make undefined ha
 
 TEST_CASE("tensor: as_view describes the memory") {
   int32_t data[6] = {};
-  const tenon::TensorView view = from_blob(data, {2, 2}, {3, 1})->as_view();
+  const TensorView view = from_blob(data, {2, 2}, {3, 1})->as_view();
   CHECK(view.data == data);
   CHECK(view.type == ScalarType::Int);
   CHECK(view.device == Device());
@@ -292,12 +292,12 @@ TEST_CASE("tensor: a handle on the heap works with new and delete") {
 }
 
 TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it now holds") {
-  const Tensor other = tenon::make_tensor({3}, {1, 2, 3});
+  const Tensor other = make_tensor({3}, {1, 2, 3});
   float data[2] = {};
   for (const bool moves : {false, true}) {
     Tensor t;
     int released = 0;
-    t = *tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) {
+    t = *from_blob(data, {2}, ScalarType::Float, [&](void*) {
       ++released;
       const Tensor seen = t;
       CHECK(seen.is_alias_of(other));
@@ -319,7 +319,7 @@ TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it
 
 TEST_CASE("tensor: typed members refuse data that is not aligned for the dtype") {
   alignas(16) unsigned char memory[16] = {};
-  const TensorPtr t = tenon::from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
+  const TensorPtr t = from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
   CHECK_ERROR(Error::InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
   CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
   CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());

@@ -18,7 +18,7 @@ using tests::Vector;
 namespace {
 
 Vector list(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
-Vector list(const tenon::DimOrder& order) { return Vector(order.begin(), order.end()); }
+Vector list(const DimOrder& order) { return Vector(order.begin(), order.end()); }
 
 // The shape of a placeholder.
 class Source {
