@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // How many heap blocks each way of making a tensor takes. The numbers are a promise.
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/module/function_module.h"

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every function that allocates, with its n-th allocation failing, for n = 1, 2, … until it
 // completes: the failure is reported as OutOfMemory, nothing leaks, deleters run once.
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <deque>
-#include <functional>
-#include <memory>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"

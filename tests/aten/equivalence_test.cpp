@@ -2,17 +2,14 @@
 // Every creator, view and copy beside the at:: call that it corresponds to: the same sizes,
 // strides, dtype, device and values. docs/aten.md has the table, with the differences.
 #include <ATen/ATen.h>
-
 #include <cmath>
-#include <cstdint>
-#include <vector>
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -121,8 +118,8 @@ TEST_CASE("equivalence: full is Float where at::full takes the value's type") {
 
 TEST_CASE(
     "equivalence: a value that does not fit is refused where ATen wraps it or names no value") {
-  CHECK_ERROR(Error::InvalidArgument, "300", tenon::full({2}, 300, ScalarType::Byte));
-  CHECK_ERROR(Error::InvalidType, "full", tenon::full({2}, 2.5, ScalarType::Int));
+  RAISES(InvalidArgument, "300", tenon::full({2}, 300, ScalarType::Byte));
+  RAISES(InvalidType, "full", tenon::full({2}, 2.5, ScalarType::Int));
   CHECK(at::full({2}, 2.5, at::kInt).select(0, 0).item<int>() == 2);
 }
 
@@ -364,8 +361,8 @@ TEST_CASE("equivalence: view, reshape and flatten") {
 
 TEST_CASE("equivalence: reshape and flatten refuse what at:: copies") {
   const at::Tensor t = counted({2, 3}).t();
-  CHECK_ERROR(Error::NotSupported, "reshape", tenon::reshape(t, {6}));
-  CHECK_ERROR(Error::NotSupported, "flatten", tenon::flatten(t));
+  RAISES(NotSupported, "reshape", tenon::reshape(t, {6}));
+  RAISES(NotSupported, "flatten", tenon::flatten(t));
   check_same(tenon::view(tenon::contiguous(t), {6}), t.reshape({6}));
   check_same(tenon::flatten(tenon::contiguous(t)), t.flatten());
 }
@@ -423,7 +420,7 @@ TEST_CASE("equivalence: as_strided, whose offset ATen counts from the start of t
   check_view(tenon::as_strided(t, {5, 2}, {0, 3}, 2), t.as_strided({5, 2}, {0, 3}, 2));
   const at::Tensor second = t.select(0, 1);
   check_view(tenon::as_strided(second, {3}, {2}, 1), second.as_strided({3}, {2}, 6 + 1));
-  CHECK_ERROR(Error::OutOfBounds, "as_strided", tenon::as_strided(second, {7}, {1}));
+  RAISES(OutOfBounds, "as_strided", tenon::as_strided(second, {7}, {1}));
   CHECK(second.as_strided({18}, {1}).sum().item<float>() == 17 * 18 / 2 + 6 * 18);
 }
 
@@ -451,7 +448,7 @@ TEST_CASE("equivalence: contiguous and to") {
 
 TEST_CASE("equivalence: to refuses casts that lose a kind of value, unless told otherwise") {
   const at::Tensor t = at::tensor({1.75f, -2.5f});
-  CHECK_ERROR(Error::InvalidType, "Int", tenon::to(t, ScalarType::Int));
+  RAISES(InvalidType, "Int", tenon::to(t, ScalarType::Int));
   check_same(tenon::to(t, ScalarType::Int, tenon::CastMode::Truncate), t.to(at::kInt));
 }
 

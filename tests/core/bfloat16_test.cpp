@@ -2,7 +2,6 @@
 #include "tenon/core/bfloat16.h"
 
 #include <cmath>
-#include <limits>
 
 #include "support/catch.h"
 

@@ -2,11 +2,9 @@
 #include "tenon/core/complex.h"
 
 #include <complex>
-#include <cstring>
-#include <type_traits>
 
 #include "support/catch.h"
-#include "tenon/core/half.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/dims.h"
 
-#include <array>
-#include <cstdint>
 #include <forward_list>
 #include <list>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
 

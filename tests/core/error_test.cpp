@@ -2,9 +2,7 @@
 #include "tenon/core/error.h"
 
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <type_traits>
 
 #include "support/catch.h"
 
@@ -103,7 +101,7 @@ TEST_CASE("error: TENON_CHECK passes when its condition holds and raises when no
     return n;
   };
   CHECK(check(3) == 3);
-  CHECK_ERROR(Error::InvalidArgument, "n is -2", check(-2));
+  RAISES(InvalidArgument, "n is -2", check(-2));
 }
 
 TEST_CASE("error: TENON_CHECK evaluates its condition once and its message only on failure") {
@@ -116,7 +114,7 @@ TEST_CASE("error: TENON_CHECK evaluates its condition once and its message only 
   check(true);
   CHECK(conditions == 1);
   CHECK(messages == 0);
-  CHECK_ERROR(Error::Internal, "text 1", check(false));
+  RAISES(Internal, "text 1", check(false));
   CHECK(conditions == 2);
   CHECK(messages == 1);
 }
@@ -143,7 +141,7 @@ TEST_CASE("error: TENON_DCHECK raises where checks are on and evaluates nothing 
     return 0;
   };
 #if TENON_IS_CHECKED
-  CHECK_ERROR(Error::OutOfBounds, "debug only", check());
+  RAISES(OutOfBounds, "debug only", check());
   CHECK(conditions == 1);
 #else
   check();

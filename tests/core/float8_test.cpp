@@ -2,7 +2,6 @@
 #include "tenon/core/float8.h"
 
 #include <cmath>
-#include <limits>
 
 #include "support/catch.h"
 

@@ -2,7 +2,6 @@
 #include "tenon/core/half.h"
 
 #include <cmath>
-#include <limits>
 
 #include "support/catch.h"
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/layout.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include "support/catch.h"
 
 using namespace tenon;
@@ -122,34 +116,29 @@ TEST_CASE("layout: numel is the product of the sizes, 1 for none and 0 with a 0 
 
 TEST_CASE("layout: a negative size is an error that names it and its dimension") {
   int64_t numel = 77;
-  CHECK_RETURNS(Error::InvalidArgument, "size -1 of dimension 1 is negative in sizes {2, -1, 3}",
-                compute_numel(Dims{2, -1, 3}, 4, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "size -9223372036854775808 of dimension 0",
-                compute_numel(Dims{INT64_MIN}, 4, numel));
+  RETURNS(InvalidArgument, "size -1 of dimension 1 is negative in sizes {2, -1, 3}",
+          compute_numel(Dims{2, -1, 3}, 4, numel));
+  RETURNS(InvalidArgument, "size -9223372036854775808 of dimension 0",
+          compute_numel(Dims{INT64_MIN}, 4, numel));
   // Neither an overflow nor a 0 hides it.
-  CHECK_RETURNS(Error::InvalidArgument, "size -5 of dimension 1",
-                compute_numel(Dims{INT64_MAX, -5}, 4, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "size -5 of dimension 1",
-                compute_numel(Dims{0, -5}, 4, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "size -2 of dimension 0",
-                compute_numel(Dims{-2, -3}, 4, numel));
+  RETURNS(InvalidArgument, "size -5 of dimension 1", compute_numel(Dims{INT64_MAX, -5}, 4, numel));
+  RETURNS(InvalidArgument, "size -5 of dimension 1", compute_numel(Dims{0, -5}, 4, numel));
+  RETURNS(InvalidArgument, "size -2 of dimension 0", compute_numel(Dims{-2, -3}, 4, numel));
   CHECK(numel == 77);
 }
 
 TEST_CASE("layout: an overflowing element or byte count is an error, zero-size shapes included") {
   int64_t numel = 77;
   const int64_t two32 = int64_t{1} << 32;
-  CHECK_RETURNS(Error::InvalidArgument, "the element count of sizes {4294967296, 4294967296}",
-                compute_numel(Dims{two32, two32}, 1, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "overflows 64 bits",
-                compute_numel(Dims{INT64_MAX, 2}, 1, numel));
+  RETURNS(InvalidArgument, "the element count of sizes {4294967296, 4294967296}",
+          compute_numel(Dims{two32, two32}, 1, numel));
+  RETURNS(InvalidArgument, "overflows 64 bits", compute_numel(Dims{INT64_MAX, 2}, 1, numel));
   // Its strides would be products of the other sizes.
-  CHECK_RETURNS(Error::InvalidArgument, "overflows 64 bits",
-                compute_numel(Dims{two32, 0, two32}, 1, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "2305843009213693952 elements of 4 bytes overflow",
-                compute_numel(Dims{int64_t{1} << 61}, 4, numel));
-  CHECK_RETURNS(Error::InvalidArgument, "9223372036854775807 elements of 16 bytes overflow",
-                compute_numel(Dims{INT64_MAX}, 16, numel));
+  RETURNS(InvalidArgument, "overflows 64 bits", compute_numel(Dims{two32, 0, two32}, 1, numel));
+  RETURNS(InvalidArgument, "2305843009213693952 elements of 4 bytes overflow",
+          compute_numel(Dims{int64_t{1} << 61}, 4, numel));
+  RETURNS(InvalidArgument, "9223372036854775807 elements of 16 bytes overflow",
+          compute_numel(Dims{INT64_MAX}, 16, numel));
   CHECK(numel == 77);
   CHECK(compute_numel(Dims{(int64_t{1} << 61) - 1}, 4, numel) == Error::Ok);
   CHECK(numel == (int64_t{1} << 61) - 1);
@@ -163,11 +152,10 @@ TEST_CASE("layout: nbytes is the count times the element size, up to PTRDIFF_MAX
   CHECK(nbytes == 0);
   CHECK(compute_nbytes(PTRDIFF_MAX, 1, nbytes) == Error::Ok);
   CHECK(nbytes == static_cast<size_t>(PTRDIFF_MAX));
-  CHECK_RETURNS(Error::InvalidArgument, "4611686018427387904 elements of 2 bytes overflow",
-                compute_nbytes(int64_t{1} << 62, 2, nbytes));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow the address space",
-                compute_nbytes(INT64_MAX, 8, nbytes));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow", compute_nbytes(INT64_MIN, 1, nbytes));
+  RETURNS(InvalidArgument, "4611686018427387904 elements of 2 bytes overflow",
+          compute_nbytes(int64_t{1} << 62, 2, nbytes));
+  RETURNS(InvalidArgument, "overflow the address space", compute_nbytes(INT64_MAX, 8, nbytes));
+  RETURNS(InvalidArgument, "overflow", compute_nbytes(INT64_MIN, 1, nbytes));
 }
 
 TEST_CASE("layout: the extent is the lowest and highest offset that the strides reach") {
@@ -216,16 +204,13 @@ TEST_CASE("layout: the extent is that of all offsets enumerated, for thousands o
 
 TEST_CASE("layout: an extent that overflows is an error, unless there are no elements") {
   Extent extent;
-  CHECK_RETURNS(Error::InvalidArgument,
-                "strides {4611686018427387904} with sizes {3} overflow 64 bits",
-                compute_extent(Dims{3}, Dims{int64_t{1} << 62}, extent));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow 64 bits",
-                compute_extent(Dims{2, 2}, Dims{int64_t{1} << 62, int64_t{1} << 62}, extent));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow 64 bits",
-                compute_extent(Dims{3}, Dims{INT64_MIN}, extent));
+  RETURNS(InvalidArgument, "strides {4611686018427387904} with sizes {3} overflow 64 bits",
+          compute_extent(Dims{3}, Dims{int64_t{1} << 62}, extent));
+  RETURNS(InvalidArgument, "overflow 64 bits",
+          compute_extent(Dims{2, 2}, Dims{int64_t{1} << 62, int64_t{1} << 62}, extent));
+  RETURNS(InvalidArgument, "overflow 64 bits", compute_extent(Dims{3}, Dims{INT64_MIN}, extent));
   // The highest offset fits, the number of elements up to it does not.
-  CHECK_RETURNS(Error::InvalidArgument, "overflow 64 bits",
-                compute_extent(Dims{2}, Dims{INT64_MAX}, extent));
+  RETURNS(InvalidArgument, "overflow 64 bits", compute_extent(Dims{2}, Dims{INT64_MAX}, extent));
   CHECK(compute_extent(Dims{2}, Dims{INT64_MAX - 1}, extent) == Error::Ok);
   CHECK(extent.max == INT64_MAX - 1);
   CHECK(compute_extent(Dims{1}, Dims{INT64_MIN}, extent) == Error::Ok);
@@ -610,54 +595,50 @@ TEST_CASE("layout: up to 64 dimensions work, beyond the inline ones too") {
 TEST_CASE("layout: more than 64 entries are an error that names the list") {
   const Vector many(65, 1);
   Layout layout;
-  CHECK_RETURNS(Error::InvalidArgument, "sizes has more than 64 entries",
-                make_layout(many, {}, {}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "dim_order has more than 64 entries",
-                make_layout({1}, many, {}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "strides has more than 64 entries",
-                make_layout({1}, {}, many, 4, layout));
+  RETURNS(InvalidArgument, "sizes has more than 64 entries", make_layout(many, {}, {}, 4, layout));
+  RETURNS(InvalidArgument, "dim_order has more than 64 entries",
+          make_layout({1}, many, {}, 4, layout));
+  RETURNS(InvalidArgument, "strides has more than 64 entries",
+          make_layout({1}, {}, many, 4, layout));
 }
 
 TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
   Layout layout;
-  CHECK_RETURNS(Error::InvalidArgument, "size -1 of dimension 0 is negative in sizes {-1, 2}",
-                make_layout({-1, 2}, {}, {}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "size -1 of dimension 0",
-                make_layout({-1, 2}, {0, 1}, {2, 1}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "overflows 64 bits",
-                make_layout({INT64_MAX, 2}, {}, {}, 1, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "elements of 4 bytes overflow the address space",
-                make_layout({INT64_MAX}, {}, {}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "strides {1} and sizes {2, 3} differ in length",
-                make_layout({2, 3}, {}, {1}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "strides {1} and sizes {} differ in length",
-                make_layout({}, {}, {1}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "dim_order {0} and sizes {2, 3} differ in length",
-                make_layout({2, 3}, {0}, {}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "dim_order {0, 0} is not a permutation of the 2 dimensions",
-                make_layout({2, 3}, {0, 0}, {}, 4, layout));
+  RETURNS(InvalidArgument, "size -1 of dimension 0 is negative in sizes {-1, 2}",
+          make_layout({-1, 2}, {}, {}, 4, layout));
+  RETURNS(InvalidArgument, "size -1 of dimension 0",
+          make_layout({-1, 2}, {0, 1}, {2, 1}, 4, layout));
+  RETURNS(InvalidArgument, "overflows 64 bits", make_layout({INT64_MAX, 2}, {}, {}, 1, layout));
+  RETURNS(InvalidArgument, "elements of 4 bytes overflow the address space",
+          make_layout({INT64_MAX}, {}, {}, 4, layout));
+  RETURNS(InvalidArgument, "strides {1} and sizes {2, 3} differ in length",
+          make_layout({2, 3}, {}, {1}, 4, layout));
+  RETURNS(InvalidArgument, "strides {1} and sizes {} differ in length",
+          make_layout({}, {}, {1}, 4, layout));
+  RETURNS(InvalidArgument, "dim_order {0} and sizes {2, 3} differ in length",
+          make_layout({2, 3}, {0}, {}, 4, layout));
+  RETURNS(InvalidArgument, "dim_order {0, 0} is not a permutation of the 2 dimensions",
+          make_layout({2, 3}, {0, 0}, {}, 4, layout));
   for (int64_t bad : {int64_t{2}, int64_t{-1}, int64_t{256}, int64_t{257}, INT64_MIN, INT64_MAX}) {
-    CHECK_RETURNS(Error::InvalidArgument, "is not a permutation of the 2 dimensions",
-                  make_layout({2, 3}, {0, bad}, {}, 4, layout));
+    RETURNS(InvalidArgument, "is not a permutation of the 2 dimensions",
+            make_layout({2, 3}, {0, bad}, {}, 4, layout));
   }
-  CHECK_RETURNS(Error::InvalidArgument,
-                "strides {3, 1} do not nest in the order of dim_order {1, 0} for sizes {2, 3}",
-                make_layout({2, 3}, {1, 0}, {3, 1}, 4, layout));
+  RETURNS(InvalidArgument,
+          "strides {3, 1} do not nest in the order of dim_order {1, 0} for sizes {2, 3}",
+          make_layout({2, 3}, {1, 0}, {3, 1}, 4, layout));
 }
 
 TEST_CASE("layout: strides that reach beyond the address space are an error, in either direction") {
   Layout layout;
   const int64_t two61 = int64_t{1} << 61;
-  CHECK_RETURNS(Error::InvalidArgument, "overflow 64 bits",
-                make_layout({3}, {}, {int64_t{1} << 62}, 1, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow 64 bits",
-                make_layout({2}, {}, {INT64_MAX}, 1, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "elements of 4 bytes overflow the address space",
-                make_layout({2}, {}, {two61}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "elements of 4 bytes overflow the address space",
-                make_layout({2}, {}, {-two61}, 4, layout));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow the address space",
-                make_layout({2}, {}, {INT64_MIN}, 1, layout));
+  RETURNS(InvalidArgument, "overflow 64 bits", make_layout({3}, {}, {int64_t{1} << 62}, 1, layout));
+  RETURNS(InvalidArgument, "overflow 64 bits", make_layout({2}, {}, {INT64_MAX}, 1, layout));
+  RETURNS(InvalidArgument, "elements of 4 bytes overflow the address space",
+          make_layout({2}, {}, {two61}, 4, layout));
+  RETURNS(InvalidArgument, "elements of 4 bytes overflow the address space",
+          make_layout({2}, {}, {-two61}, 4, layout));
+  RETURNS(InvalidArgument, "overflow the address space",
+          make_layout({2}, {}, {INT64_MIN}, 1, layout));
   CHECK(make_layout({2}, {}, {two61 - 2}, 4, layout) == Error::Ok);
   CHECK(make_layout({1}, {}, {INT64_MAX}, 4, layout) == Error::Ok);
 }

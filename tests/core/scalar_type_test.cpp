@@ -2,10 +2,6 @@
 #include "tenon/core/scalar_type.h"
 
 #include <complex>
-#include <cstring>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 #include "support/catch.h"
 

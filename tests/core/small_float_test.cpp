@@ -2,15 +2,9 @@
 #include "tenon/core/small_float.h"
 
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
 #include "support/catch.h"
-#include "tenon/core/bfloat16.h"
-#include "tenon/core/float8.h"
-#include "tenon/core/half.h"
+#include "tenon/tenon.h"
 
 namespace {
 

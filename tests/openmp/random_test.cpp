@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Large random fills give the numbers that small ones give, which stay in one thread.
-#include "tenon/tensor/random.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "openmp/helpers.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/random_helpers.h"
 
 using namespace tenon;

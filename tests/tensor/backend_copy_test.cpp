@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copies between memories: the host's, one backend's and another's.
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/assign.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
-using Floats = std::vector<float>;
-using Longs = std::vector<int64_t>;
 
 template <class T>
 std::vector<T> fetched(const TensorArg& t) {
@@ -90,8 +74,7 @@ TEST_CASE("copy_: types are converted on either way, by the backend or for it") 
     CHECK(b.calls["copy"] == 1);
     CHECK(fetched<float>(there) == Floats{0, 1, 2, 3, 4, 5});
     const TensorPtr here = zeros({2, 3}, ScalarType::Int);
-    CHECK_RETURNS(Error::InvalidType, "copy_: values of Float cannot be cast to Int",
-                  copy_(here, there));
+    RETURNS(InvalidType, "copy_: values of Float cannot be cast to Int", copy_(here, there));
     CHECK(copy_(here, there, CastMode::Truncate) == Error::Ok);
     CHECK(b.last.mode == CastMode::Truncate);
     CHECK(tests::values<int32_t>(here) == Ints{0, 1, 2, 3, 4, 5});
@@ -208,17 +191,15 @@ TEST_CASE("copy_: errors of the backends are reported with name and operation") 
   const TensorPtr here = zeros({3, 2}, ScalarType::Int);
   const Tensor turned = transpose(here, 0, 1);
   b.will["copy"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "copy_: backend counting failed in copy: the cable is out",
-                copy_(turned, there));
+  RETURNS(AccessFailed, "copy_: backend counting failed in copy: the cable is out",
+          copy_(turned, there));
   b.will["copy"] = Answer::NotSupported;
   b.will["copy_to_host"] = Answer::Throws;
-  CHECK_RETURNS(Error::Internal,
-                "copy_: backend counting failed in copy_to_host: thrown on the way",
-                copy_(turned, there));
+  RETURNS(Internal, "copy_: backend counting failed in copy_to_host: thrown on the way",
+          copy_(turned, there));
   b.will["copy_within"] = Answer::Fails;
   const TensorPtr other = zeros({2, 3}, ScalarType::Int, b);
-  CHECK_RETURNS(Error::AccessFailed, "copy_: backend counting failed in copy_within",
-                copy_(other, there));
+  RETURNS(AccessFailed, "copy_: backend counting failed in copy_within", copy_(other, there));
   CHECK(tests::values<int32_t>(here) == Ints(6, 0));
 }
 
@@ -227,8 +208,8 @@ TEST_CASE("copy_: memories of one backend that overlap go by way of the host") {
   const TensorPtr t = arange(6, ScalarType::Int, b);
   CHECK(copy_(slice(t, 0, 1, 6), slice(t, 0, 0, 5)) == Error::Ok);
   CHECK(fetched<int32_t>(t) == Ints{0, 0, 1, 2, 3, 4});
-  CHECK_RETURNS(Error::NotSupported, "copy_: the tensors overlap, which needs a temporary of",
-                copy_(slice(t, 0, 1, 6), slice(t, 0, 0, 5), CopyPolicy::NoTemporary));
+  RETURNS(NotSupported, "copy_: the tensors overlap, which needs a temporary of",
+          copy_(slice(t, 0, 1, 6), slice(t, 0, 0, 5), CopyPolicy::NoTemporary));
   const Tensor square = view(slice(t, 0, 0, 4), {2, 2});
   CHECK(copy_(square, transpose(square, 0, 1)) == Error::Ok);
   CHECK(fetched<int32_t>(t) == Ints{0, 1, 0, 2, 3, 4});
@@ -276,10 +257,10 @@ TEST_CASE("assign and copy_to: a blob on a device is its registered backend's") 
   void* const p = b.allocate(8, 64);
   const Blob blob{p, {2}, {}, ScalarType::Float, b.device()};
   const TensorPtr t = make_tensor_ptr({3.f, 4.f});
-  CHECK_RETURNS(Error::NotSupported,
-                "copy_to: the blob is on ext_dev:0, which the host cannot reach; no backend is "
-                "registered for it",
-                copy_to(t, blob));
+  RETURNS(NotSupported,
+          "copy_to: the blob is on ext_dev:0, which the host cannot reach; no backend is "
+          "registered for it",
+          copy_to(t, blob));
   register_backend(b);
   CHECK(copy_to(t, blob) == Error::Ok);
   CHECK(b.get<float>(p, 1) == 4.f);

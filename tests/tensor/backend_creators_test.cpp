@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Creators with a backend: named as the last argument, by a scope, or the source's.
-#include <cstdint>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -31,10 +20,6 @@ template <class T>
 std::vector<T> fetched(const TensorPtr& t) {
   return tests::values<T>(backend_copy(t, host_backend()));
 }
-
-using Ints = std::vector<int32_t>;
-using Longs = std::vector<int64_t>;
-using Floats = std::vector<float>;
 
 /// Whether a tensor is the backend's, and what the long form asked for.
 void check(const TensorPtr& t, Backend& backend, ScalarType type,
@@ -298,8 +283,8 @@ TEST_CASE("backend: with a pointer it says whose memory that is") {
       CHECK(fetched<float>(t) == Floats{5, 6});
     }
     CHECK(b.live_blocks() == 6);
-    CHECK_ERROR(Error::NotSupported, "memory on ext_dev:0 cannot be read by the host",
-                const_data_ptr<float>(tensors[0]));
+    RAISES(NotSupported, "memory on ext_dev:0 cannot be read by the host",
+           const_data_ptr<float>(tensors[0]));
   }
   CHECK(b.live_blocks() == 0);
   CHECK(b.used() == 8);
@@ -368,6 +353,6 @@ TEST_CASE("on_made: views, handles, borrowed memory and failures are not told") 
   const TensorPtr lent = from_blob(const_cast<void*>(const_data_ptr(a)), {2}, b);
   const TensorPtr same = backend_transfer(a, b);
   b.will["constant"] = Answer::Fails;
-  CHECK_ERROR(Error::AccessFailed, "zeros: ", zeros({2}, b));
+  RAISES(AccessFailed, "zeros: ", zeros({2}, b));
   CHECK(b.made.empty());
 }

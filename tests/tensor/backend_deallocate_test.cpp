@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: MIT
 // backend_deallocate: whose memory goes, and what every function says of a tensor without it.
-#include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/assign.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -37,8 +21,7 @@ TEST_CASE("backend_deallocate: the memory goes at once, the second time there is
 }
 
 TEST_CASE("backend_deallocate: an undefined tensor is refused") {
-  CHECK_ERROR(Error::InvalidState, "backend_deallocate: the tensor is undefined",
-              backend_deallocate(Tensor()));
+  RAISES(InvalidState, "backend_deallocate: the tensor is undefined", backend_deallocate(Tensor()));
 }
 
 TEST_CASE("backend_deallocate: memory of the host's heap goes too, inline or not") {
@@ -56,7 +39,7 @@ TEST_CASE("backend_deallocate: all handles to the tensor see it") {
   const TensorPtr other = make_tensor_ptr(t);
   CHECK(backend_deallocate(handle) == Deallocation::Ok);
   CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
-  CHECK_ERROR(Error::InvalidState, "was deallocated", const_data_ptr(other));
+  RAISES(InvalidState, "was deallocated", const_data_ptr(other));
 }
 
 TEST_CASE("backend_deallocate: while a view is alive both stay as they are") {
@@ -129,7 +112,7 @@ TEST_CASE("backend_deallocate: memory lent by raw pointer is let go of") {
   const TensorPtr t = from_blob(data, {2});
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(data[1] == 2.f);
-  CHECK_ERROR(Error::InvalidState, "Float {2} on cpu, was deallocated", const_data_ptr(t));
+  RAISES(InvalidState, "Float {2} on cpu, was deallocated", const_data_ptr(t));
 }
 
 TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have nothing to lose") {
@@ -138,7 +121,7 @@ TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have 
   CHECK(backend_deallocate(placeholder) == Deallocation::AlreadyDeallocated);
   const TensorPtr none = zeros({0});
   CHECK(backend_deallocate(none) == Deallocation::Ok);
-  CHECK_ERROR(Error::InvalidState, "Float {0} on cpu, was deallocated", to_binary(none));
+  RAISES(InvalidState, "Float {0} on cpu, was deallocated", to_binary(none));
 }
 
 #if !TENON_ATEN_MODE
@@ -150,25 +133,24 @@ TEST_CASE("backend_deallocate: a TensorImpl on the stack lets go of the memory t
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
   CHECK(impl.data() == nullptr);
-  CHECK_ERROR(Error::InvalidState, "was deallocated", impl.data<float>());
-  CHECK_ERROR(Error::InvalidState, "was deallocated", impl.mutable_data<float>());
-  CHECK_ERROR(Error::InvalidState, "was deallocated", impl.mutable_data());
-  CHECK_ERROR(Error::InvalidState, "was deallocated", (impl.set_data(data), 0));
+  RAISES(InvalidState, "was deallocated", impl.data<float>());
+  RAISES(InvalidState, "was deallocated", impl.mutable_data<float>());
+  RAISES(InvalidState, "was deallocated", impl.mutable_data());
+  RAISES(InvalidState, "was deallocated", (impl.set_data(data), 0));
 }
 
 TEST_CASE("deallocated: the members of Tensor say so", "[plain]") {
   const TensorPtr t = full({1}, 3);
   backend_deallocate(t);
   const char* const words = "the tensor, Float {1} on cpu, was deallocated";
-  CHECK_ERROR(Error::InvalidState, std::string("const_data_ptr: ") + words, t->const_data_ptr());
-  CHECK_ERROR(Error::InvalidState, words, t->const_data_ptr<float>());
-  CHECK_ERROR(Error::InvalidState, std::string("mutable_data_ptr: ") + words,
-              t->mutable_data_ptr());
-  CHECK_ERROR(Error::InvalidState, words, t->mutable_data_ptr<float>());
-  CHECK_ERROR(Error::InvalidState, std::string("data_ptr: ") + words, t->data_ptr<float>());
-  CHECK_ERROR(Error::InvalidState, std::string("data: ") + words, t->data<float>());
-  CHECK_ERROR(Error::InvalidState, std::string("accessor: ") + words, (t->accessor<float, 1>()));
-  CHECK_ERROR(Error::InvalidState, std::string("item: ") + words, t->item<float>());
+  RAISES(InvalidState, std::string("const_data_ptr: ") + words, t->const_data_ptr());
+  RAISES(InvalidState, words, t->const_data_ptr<float>());
+  RAISES(InvalidState, std::string("mutable_data_ptr: ") + words, t->mutable_data_ptr());
+  RAISES(InvalidState, words, t->mutable_data_ptr<float>());
+  RAISES(InvalidState, std::string("data_ptr: ") + words, t->data_ptr<float>());
+  RAISES(InvalidState, std::string("data: ") + words, t->data<float>());
+  RAISES(InvalidState, std::string("accessor: ") + words, (t->accessor<float, 1>()));
+  RAISES(InvalidState, std::string("item: ") + words, t->item<float>());
   CHECK(t->sizes().size() == 1);
   CHECK(t->numel() == 1);
   CHECK(t->nbytes() == 4);
@@ -222,15 +204,15 @@ TEST_CASE("deallocated: every way to the elements is an error that names the ten
     TensorPtr* const t = each.first;
     const char* const words = each.second;
     const std::string named = std::string("the tensor") + words;
-    CHECK_ERROR(Error::InvalidState, "const_data_ptr: " + named, const_data_ptr(*t));
-    CHECK_ERROR(Error::InvalidState, "const_data_ptr: " + named, const_data_ptr<float>(*t));
-    CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr(*t));
-    CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr<float>(*t));
-    CHECK_ERROR(Error::InvalidState, "data: " + named, tenon::data<float>(*t));
-    CHECK_ERROR(Error::InvalidState, "accessor: " + named, (accessor<float, 2>(*t)));
-    CHECK_ERROR(Error::InvalidState, "item: " + named, item<float>(*t));
-    CHECK_RETURNS(Error::InvalidState, "set_data: " + named, set_data(*t, nullptr));
-    CHECK_ERROR(Error::InvalidState, "backend_of: " + named, backend_of(*t));
+    RAISES(InvalidState, "const_data_ptr: " + named, const_data_ptr(*t));
+    RAISES(InvalidState, "const_data_ptr: " + named, const_data_ptr<float>(*t));
+    RAISES(InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr(*t));
+    RAISES(InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr<float>(*t));
+    RAISES(InvalidState, "data: " + named, tenon::data<float>(*t));
+    RAISES(InvalidState, "accessor: " + named, (accessor<float, 2>(*t)));
+    RAISES(InvalidState, "item: " + named, item<float>(*t));
+    RETURNS(InvalidState, "set_data: " + named, set_data(*t, nullptr));
+    RAISES(InvalidState, "backend_of: " + named, backend_of(*t));
   }
 }
 
@@ -240,23 +222,23 @@ TEST_CASE("deallocated: there are no views of it") {
     TensorPtr* const t = each.first;
     const char* const words = each.second;
     const std::string named = std::string("the source tensor") + words;
-    CHECK_ERROR(Error::InvalidState, "view: " + named, view(*t, {6}));
-    CHECK_ERROR(Error::InvalidState, "reshape: " + named, reshape(*t, {6}));
-    CHECK_ERROR(Error::InvalidState, "flatten: " + named, flatten(*t));
-    CHECK_ERROR(Error::InvalidState, "select: " + named, tenon::select(*t, 0, 0));
-    CHECK_ERROR(Error::InvalidState, "slice: " + named, slice(*t, 0, 0, 1));
-    CHECK_ERROR(Error::InvalidState, "narrow: " + named, narrow(*t, 0, 0, 1));
-    CHECK_ERROR(Error::InvalidState, "transpose: " + named, transpose(*t, 0, 1));
-    CHECK_ERROR(Error::InvalidState, "permute: " + named, permute(*t, {1, 0}));
-    CHECK_ERROR(Error::InvalidState, "squeeze: " + named, squeeze(*t));
-    CHECK_ERROR(Error::InvalidState, "squeeze: " + named, squeeze(*t, 0));
-    CHECK_ERROR(Error::InvalidState, "unsqueeze: " + named, unsqueeze(*t, 0));
-    CHECK_ERROR(Error::InvalidState, "expand: " + named, expand(*t, {4, 2, 3}));
-    CHECK_ERROR(Error::InvalidState, "flip: " + named, flip(*t, {0}));
-    CHECK_ERROR(Error::InvalidState, "as_strided: " + named, as_strided(*t, {2}, {1}));
-    CHECK_ERROR(Error::InvalidState, "view_as_type: " + named, view_as_type(*t, ScalarType::Int));
-    CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: " + named, make_tensor_ptr(*t, {3, 2}));
-    CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: the tensor", make_tensor_ptr(*t));
+    RAISES(InvalidState, "view: " + named, view(*t, {6}));
+    RAISES(InvalidState, "reshape: " + named, reshape(*t, {6}));
+    RAISES(InvalidState, "flatten: " + named, flatten(*t));
+    RAISES(InvalidState, "select: " + named, tenon::select(*t, 0, 0));
+    RAISES(InvalidState, "slice: " + named, slice(*t, 0, 0, 1));
+    RAISES(InvalidState, "narrow: " + named, narrow(*t, 0, 0, 1));
+    RAISES(InvalidState, "transpose: " + named, transpose(*t, 0, 1));
+    RAISES(InvalidState, "permute: " + named, permute(*t, {1, 0}));
+    RAISES(InvalidState, "squeeze: " + named, squeeze(*t));
+    RAISES(InvalidState, "squeeze: " + named, squeeze(*t, 0));
+    RAISES(InvalidState, "unsqueeze: " + named, unsqueeze(*t, 0));
+    RAISES(InvalidState, "expand: " + named, expand(*t, {4, 2, 3}));
+    RAISES(InvalidState, "flip: " + named, flip(*t, {0}));
+    RAISES(InvalidState, "as_strided: " + named, as_strided(*t, {2}, {1}));
+    RAISES(InvalidState, "view_as_type: " + named, view_as_type(*t, ScalarType::Int));
+    RAISES(InvalidState, "make_tensor_ptr: " + named, make_tensor_ptr(*t, {3, 2}));
+    RAISES(InvalidState, "make_tensor_ptr: the tensor", make_tensor_ptr(*t));
   }
 }
 
@@ -268,24 +250,23 @@ TEST_CASE("deallocated: it is neither copied nor copied to") {
     const char* const words = each.second;
     const std::string source = std::string("the source") + words;
     const std::string tensor = std::string("the source tensor") + words;
-    CHECK_RETURNS(Error::InvalidState, "copy_: " + source, copy_(other, *t));
-    CHECK_RETURNS(Error::InvalidState, std::string("copy_: the destination") + words,
-                  copy_(*t, other));
-    CHECK_ERROR(Error::InvalidState, "plan_copy: " + source, plan_copy(other, *t));
-    CHECK_RETURNS(Error::InvalidState, std::string("fill_: the tensor") + words, fill_(*t, 1));
-    CHECK_RETURNS(Error::InvalidState, std::string("zero_: the tensor") + words, zero_(*t));
-    CHECK_RETURNS(Error::InvalidState, std::string("uniform_: the tensor") + words, uniform_(*t));
-    CHECK_RETURNS(Error::InvalidState, std::string("normal_: the tensor") + words, normal_(*t));
-    CHECK_RETURNS(Error::InvalidState, std::string("random_: the tensor") + words, random_(*t));
-    CHECK_ERROR(Error::InvalidState, words, contiguous(*t));
-    CHECK_ERROR(Error::InvalidState, "to: " + tensor, to(*t, ScalarType::Int));
-    CHECK_ERROR(Error::InvalidState, "to: " + tensor, to(*t, ScalarType::Float));
-    CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: " + tensor, clone_tensor_ptr(*t));
-    CHECK_ERROR(Error::InvalidState, "backend_copy: " + tensor, backend_copy(*t, host_backend()));
-    CHECK_ERROR(Error::InvalidState, "zeros_like: " + tensor, zeros_like(*t));
-    CHECK_ERROR(Error::InvalidState, "empty_like: " + tensor, empty_like(*t));
-    CHECK_ERROR(Error::InvalidState, "full_like: " + tensor, full_like(*t, 1));
-    CHECK_ERROR(Error::InvalidState, "rand_like: " + tensor, rand_like(*t));
+    RETURNS(InvalidState, "copy_: " + source, copy_(other, *t));
+    RETURNS(InvalidState, std::string("copy_: the destination") + words, copy_(*t, other));
+    RAISES(InvalidState, "plan_copy: " + source, plan_copy(other, *t));
+    RETURNS(InvalidState, std::string("fill_: the tensor") + words, fill_(*t, 1));
+    RETURNS(InvalidState, std::string("zero_: the tensor") + words, zero_(*t));
+    RETURNS(InvalidState, std::string("uniform_: the tensor") + words, uniform_(*t));
+    RETURNS(InvalidState, std::string("normal_: the tensor") + words, normal_(*t));
+    RETURNS(InvalidState, std::string("random_: the tensor") + words, random_(*t));
+    RAISES(InvalidState, words, contiguous(*t));
+    RAISES(InvalidState, "to: " + tensor, to(*t, ScalarType::Int));
+    RAISES(InvalidState, "to: " + tensor, to(*t, ScalarType::Float));
+    RAISES(InvalidState, "clone_tensor_ptr: " + tensor, clone_tensor_ptr(*t));
+    RAISES(InvalidState, "backend_copy: " + tensor, backend_copy(*t, host_backend()));
+    RAISES(InvalidState, "zeros_like: " + tensor, zeros_like(*t));
+    RAISES(InvalidState, "empty_like: " + tensor, empty_like(*t));
+    RAISES(InvalidState, "full_like: " + tensor, full_like(*t, 1));
+    RAISES(InvalidState, "rand_like: " + tensor, rand_like(*t));
   }
 }
 
@@ -296,19 +277,17 @@ TEST_CASE("deallocated: its shape does not change, and no bytes come from it or 
     TensorPtr* const t = each.first;
     const char* const words = each.second;
     const std::string named = std::string("the tensor") + words;
-    CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: " + named, resize_tensor_ptr(*t, {1}));
-    CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: " + named,
-                  resize_tensor_ptr(*t, {0, 3}));
-    CHECK_RETURNS(Error::InvalidState, "reserve_tensor_ptr: " + named, reserve_tensor_ptr(*t, 0));
-    CHECK_ERROR(Error::InvalidState, std::string("to_blob: the source tensor") + words,
-                to_blob(*t));
-    CHECK_ERROR(Error::InvalidState, "to_binary: " + named, to_binary(*t));
-    CHECK_ERROR(Error::InvalidState, "to_binary: " + named, to_binary(*t, 0));
-    CHECK_RETURNS(Error::InvalidState, "assign: " + named, assign(*t, Blob{bytes, {2, 3}}));
-    CHECK_RETURNS(Error::InvalidState, "assign: " + named, assign(*t, bytes, 24));
+    RETURNS(InvalidState, "resize_tensor_ptr: " + named, resize_tensor_ptr(*t, {1}));
+    RETURNS(InvalidState, "resize_tensor_ptr: " + named, resize_tensor_ptr(*t, {0, 3}));
+    RETURNS(InvalidState, "reserve_tensor_ptr: " + named, reserve_tensor_ptr(*t, 0));
+    RAISES(InvalidState, std::string("to_blob: the source tensor") + words, to_blob(*t));
+    RAISES(InvalidState, "to_binary: " + named, to_binary(*t));
+    RAISES(InvalidState, "to_binary: " + named, to_binary(*t, 0));
+    RETURNS(InvalidState, "assign: " + named, assign(*t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "assign: " + named, assign(*t, bytes, 24));
     CHECK_FALSE(can_assign(*t, bytes, 24));
-    CHECK_RETURNS(Error::InvalidState, "copy_to: " + named, copy_to(*t, Blob{bytes, {2, 3}}));
-    CHECK_RETURNS(Error::InvalidState, "copy_to: " + named, copy_to(*t, bytes, 24));
+    RETURNS(InvalidState, "copy_to: " + named, copy_to(*t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "copy_to: " + named, copy_to(*t, bytes, 24));
     CHECK(tests::sizes(*t) == tests::Vector{2, 3});
   }
 }
@@ -336,7 +315,7 @@ TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or 
   };
   adopt([&] {
     CHECK(tests::sizes(t) == tests::Vector{2});
-    CHECK_ERROR(Error::InvalidState, "was deallocated", const_data_ptr<float>(t));
+    RAISES(InvalidState, "was deallocated", const_data_ptr<float>(t));
     CHECK(resize_tensor_ptr(t, {1000}) == Error::InvalidState);
     CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
   });

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Which of a backend's optional operations are asked, with what, and what follows from the answer.
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
-using Longs = std::vector<int64_t>;
-using Floats = std::vector<float>;
 
 /// A dense tensor's elements, read past the library.
 template <class T>
@@ -59,9 +42,9 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
   const std::string start =
       std::string(function) + ": backend counting failed in " + operation + ": ";
   b.will[operation] = Answer::Fails;
-  CHECK_ERROR(Error::AccessFailed, start + "the cable is out", f());
+  RAISES(AccessFailed, start + "the cable is out", f());
   b.will[operation] = Answer::Throws;
-  CHECK_ERROR(Error::Internal, start + "thrown on the way", f());
+  RAISES(Internal, start + "thrown on the way", f());
   b.will[operation] = Answer::Does;
   CHECK(b.live_blocks() == live);
 }
@@ -144,8 +127,8 @@ TEST_CASE("constant: another error is reported, and the host does not try") {
   CHECK(b.used() == 0);
   const TensorPtr t = zeros({2}, b);
   b.will["constant"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "fill_: backend counting failed in constant: the cable is out",
-                fill_(t, 1));
+  RETURNS(AccessFailed, "fill_: backend counting failed in constant: the cable is out",
+          fill_(t, 1));
 }
 
 TEST_CASE("eye: the backend is asked, else the host") {
@@ -297,12 +280,12 @@ TEST_CASE("random: a generator does not advance when the backend fails") {
   check_failures(b, "random_normal", "randn", [&] { return randn({4}, g, b); });
   check_failures(b, "copy_from_host", "randint", [&] { return randint(0, 9, {4}, g, b); });
   b.room = 0;
-  CHECK_ERROR(Error::OutOfMemory, "rand: ", tenon::rand({4}, g, b));
+  RAISES(OutOfMemory, "rand: ", tenon::rand({4}, g, b));
   b.room = SIZE_MAX;
   const TensorPtr t = zeros({4}, b);
   b.will["random_uniform"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "uniform_: backend counting failed in random_uniform",
-                uniform_(t, 0, 1, g));
+  RETURNS(AccessFailed, "uniform_: backend counting failed in random_uniform",
+          uniform_(t, 0, 1, g));
   CHECK(g.offset() == 100);
 }
 

@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Backends that go before their tensors, that have no memory, and whose tensors grow.
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -29,7 +13,6 @@ using namespace tests;
 namespace {
 
 constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
-using Ints = std::vector<int32_t>;
 
 Ints fetched(const TensorPtr& t) { return tests::values<int32_t>(backend_copy(t, host_backend())); }
 
@@ -65,11 +48,11 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   backend.reset();
   CHECK(told.count() == 1);
   CHECK(tests::contains(told.last(), "backend gpu was destroyed before one that wraps it"));
-  CHECK_RETURNS(Error::InvalidState,
-                "the tensor is in memory of backend tracking, whose own backend was destroyed",
-                fill_(t, 1));
-  CHECK_ERROR(Error::InvalidState, "backend tracking has no memory, its own backend was destroyed",
-              zeros({400}, tracking));
+  RETURNS(InvalidState,
+          "the tensor is in memory of backend tracking, whose own backend was destroyed",
+          fill_(t, 1));
+  RAISES(InvalidState, "backend tracking has no memory, its own backend was destroyed",
+         zeros({400}, tracking));
   t.reset();
   CHECK(told.count() == 1);
 }
@@ -79,9 +62,8 @@ TEST_CASE("lifetime: a pool whose backend is gone before it made a tensor makes 
   auto backend = std::make_unique<MinimalBackend>("gpu");
   PoolBackend pool(*backend);
   backend.reset();
-  CHECK_ERROR(Error::InvalidState, "has no memory, its own backend was destroyed",
-              zeros({4}, pool));
-  CHECK_ERROR(Error::InvalidState, "", make_tensor_ptr({1, 2, 3}, pool));
+  RAISES(InvalidState, "has no memory, its own backend was destroyed", zeros({4}, pool));
+  RAISES(InvalidState, "", make_tensor_ptr({1, 2, 3}, pool));
 }
 
 TEST_CASE("lifetime: without its backend a tensor's elements are an error that names it") {
@@ -94,26 +76,22 @@ TEST_CASE("lifetime: without its backend a tensor's elements are an error that n
   const std::string words = " is in memory of backend gpu, which was destroyed";
   const TensorPtr host = zeros({2, 3});
   CHECK(tests::sizes(t) == tests::Vector{2, 3});
-  CHECK_ERROR(Error::InvalidState, "backend_of: the tensor" + words, backend_of(t));
-  CHECK_RETURNS(Error::InvalidState, "copy_: the source" + words, copy_(host, t));
-  CHECK_RETURNS(Error::InvalidState, "copy_: the destination" + words, copy_(t, host));
-  CHECK_RETURNS(Error::InvalidState, "fill_: the tensor" + words, fill_(t, 1));
-  CHECK_RETURNS(Error::InvalidState, "zero_: the tensor" + words, zero_(t));
-  CHECK_RETURNS(Error::InvalidState, "uniform_: the tensor" + words, uniform_(t));
-  CHECK_ERROR(Error::InvalidState, "to_binary: the tensor" + words, to_binary(t));
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: the source tensor" + words,
-              clone_tensor_ptr(t));
-  CHECK_ERROR(Error::InvalidState, "zeros_like: the source tensor" + words, zeros_like(t));
-  CHECK_ERROR(Error::InvalidState, "backend_copy: the source tensor" + words,
-              backend_copy(t, host_backend()));
-  CHECK_ERROR(Error::InvalidState, "backend_transfer: the source tensor" + words,
-              backend_transfer(t, host_backend()));
-  CHECK_ERROR(Error::InvalidState, words, contiguous(transpose(t, 0, 1)));
-  CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: the tensor" + words,
-                resize_tensor_ptr(t, {100}));
+  RAISES(InvalidState, "backend_of: the tensor" + words, backend_of(t));
+  RETURNS(InvalidState, "copy_: the source" + words, copy_(host, t));
+  RETURNS(InvalidState, "copy_: the destination" + words, copy_(t, host));
+  RETURNS(InvalidState, "fill_: the tensor" + words, fill_(t, 1));
+  RETURNS(InvalidState, "zero_: the tensor" + words, zero_(t));
+  RETURNS(InvalidState, "uniform_: the tensor" + words, uniform_(t));
+  RAISES(InvalidState, "to_binary: the tensor" + words, to_binary(t));
+  RAISES(InvalidState, "clone_tensor_ptr: the source tensor" + words, clone_tensor_ptr(t));
+  RAISES(InvalidState, "zeros_like: the source tensor" + words, zeros_like(t));
+  RAISES(InvalidState, "backend_copy: the source tensor" + words, backend_copy(t, host_backend()));
+  RAISES(InvalidState, "backend_transfer: the source tensor" + words,
+         backend_transfer(t, host_backend()));
+  RAISES(InvalidState, words, contiguous(transpose(t, 0, 1)));
+  RETURNS(InvalidState, "resize_tensor_ptr: the tensor" + words, resize_tensor_ptr(t, {100}));
   CHECK(tests::contains(tenon::to_string(t), "not shown: the tensor" + words));
-  CHECK_ERROR(Error::NotSupported, "memory on ext_dev:0 cannot be read by the host",
-              const_data_ptr<float>(t));
+  RAISES(NotSupported, "memory on ext_dev:0 cannot be read by the host", const_data_ptr<float>(t));
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
 }
@@ -125,7 +103,7 @@ TEST_CASE("lifetime: another backend at the same address is another one") {
   const TensorPtr t = zeros({2}, *backend);
   backend->~MinimalBackend();
   backend = ::new (static_cast<void*>(place)) MinimalBackend("second");
-  CHECK_ERROR(Error::InvalidState, "backend first, which was destroyed", backend_of(t));
+  RAISES(InvalidState, "backend first, which was destroyed", backend_of(t));
   CHECK(backend->live_blocks() == 0);
   backend->~MinimalBackend();
   CHECK(told.count() == 1);
@@ -148,8 +126,7 @@ TEST_CASE("lifetime: a blob keeps the memory in use") {
 TEST_CASE("no memory: the message has the backend's name, the bytes and its own text") {
   MinimalBackend backend("gpu");
   backend.room = 100;
-  CHECK_ERROR(Error::OutOfMemory, "zeros: backend gpu has no memory for 400 bytes",
-              zeros({100}, backend));
+  RAISES(OutOfMemory, "zeros: backend gpu has no memory for 400 bytes", zeros({100}, backend));
   CHECK(std::string(last_error_message()) == "zeros: backend gpu has no memory for 400 bytes");
   backend.refusal = "100 bytes are all it has";
   const auto result = try_empty({100}, backend);
@@ -164,17 +141,17 @@ TEST_CASE("no memory: it is the backend's in every creator, and nothing stays be
   backend.room = 0;
   const TensorPtr source = zeros({3});
   const char* const words = "backend gpu has no memory for 12 bytes";
-  CHECK_ERROR(Error::OutOfMemory, words, empty({3}, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, full({3}, 1, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, zeros_like(source, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, arange(3, ScalarType::Int, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, iota({3}, ScalarType::Int, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, eye(3, 1, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, tenon::rand({3}, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, make_tensor_ptr({1, 2, 3}, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, clone_tensor_ptr(source, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, backend_copy(source, backend));
-  CHECK_ERROR(Error::OutOfMemory, words, backend_transfer(source, backend));
+  RAISES(OutOfMemory, words, empty({3}, backend));
+  RAISES(OutOfMemory, words, full({3}, 1, backend));
+  RAISES(OutOfMemory, words, zeros_like(source, backend));
+  RAISES(OutOfMemory, words, arange(3, ScalarType::Int, backend));
+  RAISES(OutOfMemory, words, iota({3}, ScalarType::Int, backend));
+  RAISES(OutOfMemory, words, eye(3, 1, backend));
+  RAISES(OutOfMemory, words, tenon::rand({3}, backend));
+  RAISES(OutOfMemory, words, make_tensor_ptr({1, 2, 3}, backend));
+  RAISES(OutOfMemory, words, clone_tensor_ptr(source, backend));
+  RAISES(OutOfMemory, words, backend_copy(source, backend));
+  RAISES(OutOfMemory, words, backend_transfer(source, backend));
   CHECK(tests::values<float>(source) == std::vector<float>{0, 0, 0});
   CHECK(backend.live_blocks() == 0);
 }
@@ -208,9 +185,9 @@ TEST_CASE("failures: a creator that fails half-way gives everything back") {
 
 TEST_CASE("failures: a value that does not fit asks for no memory") {
   MinimalBackend backend;
-  CHECK_ERROR(Error::InvalidArgument, "full: ", full({2}, 300, ScalarType::Byte, backend));
-  CHECK_ERROR(Error::InvalidArgument, "zeros: ", zeros({-1}, backend));
-  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: ", make_tensor_ptr({3}, {1, 2}, backend));
+  RAISES(InvalidArgument, "full: ", full({2}, 300, ScalarType::Byte, backend));
+  RAISES(InvalidArgument, "zeros: ", zeros({-1}, backend));
+  RAISES(InvalidArgument, "make_tensor_ptr: ", make_tensor_ptr({3}, {1, 2}, backend));
   CHECK(backend.calls["allocate"] == 0);
   CHECK(backend.live_blocks() == 0);
 }
@@ -241,19 +218,19 @@ TEST_CASE("resize: what cannot grow in the backend's memory stays as it was") {
   MinimalBackend backend("gpu");
   TensorPtr t = make_tensor_ptr({1, 2, 3}, kDynamic, backend);
   backend.room = 20;
-  CHECK_RETURNS(Error::OutOfMemory, "resize_tensor_ptr: backend gpu has no memory for 20 bytes",
-                resize_tensor_ptr(t, {5}));
+  RETURNS(OutOfMemory, "resize_tensor_ptr: backend gpu has no memory for 20 bytes",
+          resize_tensor_ptr(t, {5}));
   backend.room = SIZE_MAX;
   backend.will["copy_within"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "resize_tensor_ptr: backend gpu failed in copy_within",
-                resize_tensor_ptr(t, {5}));
-  CHECK_RETURNS(Error::AccessFailed, "reserve_tensor_ptr: backend gpu failed in copy_within",
-                reserve_tensor_ptr(t, 100));
+  RETURNS(AccessFailed, "resize_tensor_ptr: backend gpu failed in copy_within",
+          resize_tensor_ptr(t, {5}));
+  RETURNS(AccessFailed, "reserve_tensor_ptr: backend gpu failed in copy_within",
+          reserve_tensor_ptr(t, 100));
   CHECK(fetched(t) == Ints{1, 2, 3});
   CHECK(backend.live_blocks() == 1);
   CHECK(backend.used() == 12);
   const Tensor view = tenon::select(t, 0, 0);
-  CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive", resize_tensor_ptr(t, {5}));
+  RETURNS(InUse, "a view or blob of the tensor is alive", resize_tensor_ptr(t, {5}));
 }
 
 TEST_CASE("resize: where double the room is too much, what is needed is taken") {

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/backend.h"
 
-#include <string>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Floats = std::vector<float>;
 
 /// What is in a tensor, fetched by the host.
 Floats fetched(const TensorPtr& t) { return tests::values<float>(backend_copy(t, host_backend())); }
@@ -48,19 +37,19 @@ TEST_CASE("backend_of: memory of another device is of the backend that is regist
   const TensorPtr t = for_blob(static_cast<void*>(&dummy), {1}, ScalarType::Int)
                           .device("ext_dev:0")
                           .make_tensor_ptr();
-  CHECK_ERROR(Error::NotFound, "backend_of: no backend is registered for ext_dev:0", backend_of(t));
+  RAISES(NotFound, "backend_of: no backend is registered for ext_dev:0", backend_of(t));
   MinimalBackend backend;
   register_backend(backend);
   CHECK(&backend_of(t) == &backend);
 }
 
 TEST_CASE("backend_of: an undefined and a deallocated tensor have none") {
-  CHECK_ERROR(Error::InvalidState, "backend_of: the tensor is undefined", backend_of(Tensor()));
+  RAISES(InvalidState, "backend_of: the tensor is undefined", backend_of(Tensor()));
   MinimalBackend backend;
   const TensorPtr t = empty({2}, backend);
   backend_deallocate(t);
-  CHECK_ERROR(Error::InvalidState,
-              "backend_of: the tensor, Float {2} on ext_dev:0, was deallocated", backend_of(t));
+  RAISES(InvalidState, "backend_of: the tensor, Float {2} on ext_dev:0, was deallocated",
+         backend_of(t));
 }
 
 TEST_CASE("backend_copy: there and back, the source stays") {
@@ -124,10 +113,10 @@ TEST_CASE("backend_copy: without elements nothing is moved") {
 
 TEST_CASE("backend_copy: undefined tensors and placeholders are refused") {
   MinimalBackend backend;
-  CHECK_ERROR(Error::InvalidState, "backend_copy: the source tensor is undefined",
-              backend_copy(Tensor(), backend));
-  CHECK_ERROR(Error::InvalidState, "backend_copy: the source tensor is a placeholder without data",
-              backend_copy(make_tensor_ptr({2}, nullptr), backend));
+  RAISES(InvalidState, "backend_copy: the source tensor is undefined",
+         backend_copy(Tensor(), backend));
+  RAISES(InvalidState, "backend_copy: the source tensor is a placeholder without data",
+         backend_copy(make_tensor_ptr({2}, nullptr), backend));
   CHECK(backend.live_blocks() == 0);
 }
 
@@ -137,19 +126,18 @@ TEST_CASE("backend_copy: memory of a device that nobody knows is refused") {
   const TensorPtr t = for_blob(static_cast<void*>(&dummy), {1}, ScalarType::Int)
                           .device("ext_dev:3")
                           .make_tensor_ptr();
-  CHECK_ERROR(Error::NotSupported,
-              "backend_copy: the source tensor is on ext_dev:3, which the host cannot reach; no "
-              "backend is registered for it",
-              backend_copy(t, backend));
+  RAISES(NotSupported,
+         "backend_copy: the source tensor is on ext_dev:3, which the host cannot reach; no "
+         "backend is registered for it",
+         backend_copy(t, backend));
 }
 
 TEST_CASE("backend_copy: an error of the backend is reported, and nothing stays allocated") {
   MinimalBackend backend("gpu");
   backend.will["copy_from_host"] = Answer::Fails;
   const TensorPtr t = zeros({4});
-  CHECK_ERROR(Error::AccessFailed,
-              "backend_copy: backend gpu failed in copy_from_host: the cable is out",
-              backend_copy(t, backend));
+  RAISES(AccessFailed, "backend_copy: backend gpu failed in copy_from_host: the cable is out",
+         backend_copy(t, backend));
   CHECK(backend.live_blocks() == 0);
   CHECK(backend.used() == 0);
   const auto result = try_backend_copy(t, backend);
@@ -167,8 +155,7 @@ TEST_CASE("backend_transfer: the source is deallocated, in all its handles") {
   CHECK(fetched(b) == Floats{1, 2});
   for (const TensorPtr* t : {&a, &other}) {
     CHECK(backend_deallocate(*t) == Deallocation::AlreadyDeallocated);
-    CHECK_ERROR(Error::InvalidState, "the tensor, Float {2} on cpu, was deallocated",
-                const_data_ptr(*t));
+    RAISES(InvalidState, "the tensor, Float {2} on cpu, was deallocated", const_data_ptr(*t));
   }
 }
 
@@ -212,13 +199,13 @@ TEST_CASE("backend_transfer: views and blobs keep the source where it is") {
   const char* const words = "backend_transfer: views or exports of the source tensor are alive";
   {
     const Tensor view = tenon::select(a, 0, 0);
-    CHECK_ERROR(Error::InUse, words, backend_transfer(a, backend));
-    CHECK_ERROR(Error::InUse, words, backend_transfer(view, backend));
+    RAISES(InUse, words, backend_transfer(a, backend));
+    RAISES(InUse, words, backend_transfer(view, backend));
     CHECK(tests::values<float>(view) == Floats{1});
   }
   {
     const Blob blob = to_blob(a);
-    CHECK_ERROR(Error::InUse, words, backend_transfer(a, backend));
+    RAISES(InUse, words, backend_transfer(a, backend));
   }
   CHECK(tests::values<float>(a) == Floats{1, 2});
   CHECK(backend.calls["allocate"] == 0);
@@ -231,7 +218,7 @@ TEST_CASE("backend_transfer: adopted memory is released once, and once it is cop
   float data[2] = {1, 2};
   const TensorPtr a = from_blob(data, {2}, ScalarType::Float, calls.deleter());
   backend.will["copy_from_host"] = Answer::Fails;
-  CHECK_ERROR(Error::AccessFailed, "the cable is out", backend_transfer(a, backend));
+  RAISES(AccessFailed, "the cable is out", backend_transfer(a, backend));
   CHECK(calls.count == 0);
   CHECK(tests::values<float>(a) == Floats{1, 2});
   backend.will.clear();
@@ -243,15 +230,15 @@ TEST_CASE("backend_transfer: adopted memory is released once, and once it is cop
 
 TEST_CASE("backend_transfer: undefined, deallocated tensors and placeholders are refused") {
   MinimalBackend backend;
-  CHECK_ERROR(Error::InvalidState, "backend_transfer: the source tensor is undefined",
-              backend_transfer(TensorPtr(), backend));
+  RAISES(InvalidState, "backend_transfer: the source tensor is undefined",
+         backend_transfer(TensorPtr(), backend));
   const TensorPtr t = zeros({2}, backend);
   backend_deallocate(t);
-  CHECK_ERROR(Error::InvalidState,
-              "backend_transfer: the source tensor, Float {2} on ext_dev:0, was deallocated",
-              backend_transfer(t, backend));
-  CHECK_ERROR(Error::InvalidState, "backend_transfer: the source tensor is a placeholder",
-              backend_transfer(make_tensor_ptr({2}, nullptr), backend));
+  RAISES(InvalidState,
+         "backend_transfer: the source tensor, Float {2} on ext_dev:0, was deallocated",
+         backend_transfer(t, backend));
+  RAISES(InvalidState, "backend_transfer: the source tensor is a placeholder",
+         backend_transfer(make_tensor_ptr({2}, nullptr), backend));
   CHECK(try_backend_transfer(t, backend).error() == Error::InvalidState);
 }
 
@@ -260,13 +247,11 @@ TEST_CASE("synchronize: the backend is asked, and its error is reported") {
   CHECK(synchronize(backend) == Error::Ok);
   CHECK(backend.calls["synchronize"] == 1);
   backend.will["synchronize"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed,
-                "synchronize: backend gpu failed in synchronize: the cable is out",
-                synchronize(backend));
+  RETURNS(AccessFailed, "synchronize: backend gpu failed in synchronize: the cable is out",
+          synchronize(backend));
   backend.will["synchronize"] = Answer::Throws;
-  CHECK_RETURNS(Error::Internal,
-                "synchronize: backend gpu failed in synchronize: thrown on the way",
-                synchronize(backend));
+  RETURNS(Internal, "synchronize: backend gpu failed in synchronize: thrown on the way",
+          synchronize(backend));
 }
 
 TEST_CASE("Deallocation: its names") {

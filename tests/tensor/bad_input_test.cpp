@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every creator with every kind of bad argument: the right error, by the creator's name, with the
 // offending value; what was handed over is released once, what was lent stays as it was.
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -330,40 +324,40 @@ TEST_CASE("bad input: a null pointer value for elements is refused, and the dele
 TEST_CASE("bad input: the wrong number of values is refused, and the container is released once") {
   for (size_t count : {size_t{0}, size_t{5}, size_t{7}}) {
     Calls calls;
-    CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: " + std::to_string(count) + " values",
-                make_tensor_ptr({2, 3}, Tracked(calls, count)));
+    RAISES(InvalidArgument, "make_tensor_ptr: " + std::to_string(count) + " values",
+           make_tensor_ptr({2, 3}, Tracked(calls, count)));
     CHECK(calls.count == 1);
-    CHECK_ERROR(Error::InvalidArgument, "make_tensor_impl_ptr: ",
-                make_tensor_impl_ptr({2, 3}, Tracked(calls, count), {1, 0}));
+    RAISES(InvalidArgument,
+           "make_tensor_impl_ptr: ", make_tensor_impl_ptr({2, 3}, Tracked(calls, count), {1, 0}));
     CHECK(calls.count == 2);
   }
 }
 
 TEST_CASE("bad input: an lvalue container is unchanged by the failure") {
   std::vector<float> source = {1, 2, 3};
-  CHECK_ERROR(Error::InvalidArgument, "3 values", make_tensor_ptr({2}, source));
+  RAISES(InvalidArgument, "3 values", make_tensor_ptr({2}, source));
   CHECK(source == std::vector<float>{1, 2, 3});
 }
 
 TEST_CASE("bad input: a typed pointer with another type is refused, raw bytes are not") {
   Calls calls;
   int32_t ints[3] = {};
-  CHECK_ERROR(Error::InvalidType, "from_blob: the data pointer is to Int, the type given is Float",
-              from_blob(ints, {3}, ScalarType::Float, calls.deleter()));
+  RAISES(InvalidType, "from_blob: the data pointer is to Int, the type given is Float",
+         from_blob(ints, {3}, ScalarType::Float, calls.deleter()));
   CHECK(calls.count == 1);
   int8_t chars[4] = {};
-  CHECK_ERROR(Error::InvalidType, "Char", from_blob(chars, {1}, ScalarType::Float));
+  RAISES(InvalidType, "Char", from_blob(chars, {1}, ScalarType::Float));
   bool bools[4] = {};
-  CHECK_ERROR(Error::InvalidType, "Bool", from_blob(bools, {1}, ScalarType::Float));
+  RAISES(InvalidType, "Bool", from_blob(bools, {1}, ScalarType::Float));
   alignas(8) unsigned char bytes[8] = {};
   CHECK(from_blob(bytes, {2}, ScalarType::Float)->scalar_type() == ScalarType::Float);
 }
 
 TEST_CASE("bad input: a null impl, a null TensorPtr and an undefined Tensor are refused") {
-  CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorImplPtr()));
-  CHECK_ERROR(Error::InvalidState, "make_tensor: ", make_tensor(TensorPtr()));
-  CHECK_ERROR(Error::InvalidState, "make_tensor_impl_ptr: ", make_tensor_impl_ptr(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorPtr(), {2}));
-  CHECK_ERROR(Error::InvalidState, "empty_like: ", empty_like(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "zeros_like: ", zeros_like(TensorPtr()));
+  RAISES(InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorImplPtr()));
+  RAISES(InvalidState, "make_tensor: ", make_tensor(TensorPtr()));
+  RAISES(InvalidState, "make_tensor_impl_ptr: ", make_tensor_impl_ptr(Tensor()));
+  RAISES(InvalidState, "make_tensor_ptr: ", make_tensor_ptr(TensorPtr(), {2}));
+  RAISES(InvalidState, "empty_like: ", empty_like(Tensor()));
+  RAISES(InvalidState, "zeros_like: ", zeros_like(TensorPtr()));
 }

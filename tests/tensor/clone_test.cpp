@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/access.h"
-
-#include <cstdint>
-#include <cstdlib>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/backend/host_memory.h"
-#include "tenon/tensor/backend.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
-
-namespace {
-using Ints = std::vector<int32_t>;
-using Doubles = std::vector<double>;
-}  // namespace
 
 TEST_CASE("clone: is owned, equal and independent of its source") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -79,13 +65,13 @@ TEST_CASE("clone: with a type it casts, strided or not") {
 
 TEST_CASE("clone: casts that canCast forbids are refused by name") {
   auto floats = make_tensor_ptr({1.5f});
-  CHECK_ERROR(Error::InvalidType, "clone_tensor_ptr: values of Float cannot be cast to Int",
-              clone_tensor_ptr(floats, ScalarType::Int));
-  CHECK_ERROR(Error::InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
-  CHECK_ERROR(Error::InvalidType, "ComplexFloat",
-              clone_tensor_ptr(make_tensor_ptr({complex<float>(1, 2)}), ScalarType::Float));
-  CHECK_ERROR(Error::InvalidType, "Undefined", clone_tensor_ptr(floats, ScalarType::Undefined));
-  CHECK_ERROR(Error::InvalidType, "99", clone_tensor_ptr(floats, static_cast<ScalarType>(99)));
+  RAISES(InvalidType, "clone_tensor_ptr: values of Float cannot be cast to Int",
+         clone_tensor_ptr(floats, ScalarType::Int));
+  RAISES(InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
+  RAISES(InvalidType, "ComplexFloat",
+         clone_tensor_ptr(make_tensor_ptr({complex<float>(1, 2)}), ScalarType::Float));
+  RAISES(InvalidType, "Undefined", clone_tensor_ptr(floats, ScalarType::Undefined));
+  RAISES(InvalidType, "99", clone_tensor_ptr(floats, static_cast<ScalarType>(99)));
   auto result = try_clone_tensor_ptr(floats, ScalarType::Int);
   CHECK(tests::contains(result.message(), "try_clone_tensor_ptr: "));
   CHECK(try_clone_tensor_ptr(floats).ok());
@@ -115,13 +101,12 @@ TEST_CASE("clone: without elements, of rank 0 and of many dimensions") {
 }
 
 TEST_CASE("clone: an undefined source and device memory are refused") {
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(TensorPtr()));
-  CHECK_ERROR(Error::InvalidState,
-              "clone_tensor_ptr: ", clone_tensor_ptr(Tensor(), ScalarType::Int));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(Tensor()));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(TensorPtr()));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(Tensor(), ScalarType::Int));
   int32_t data[1] = {};
   auto device = for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
-  CHECK_ERROR(Error::NotSupported, "cuda:1", clone_tensor_ptr(device));
+  RAISES(NotSupported, "cuda:1", clone_tensor_ptr(device));
 }
 
 TEST_CASE("clone_tensor_ptr: the clone of a Template tensor is one, with elements and without") {
@@ -156,8 +141,8 @@ struct Managed final : HostMemoryBackend {
 TEST_CASE("clone: of pinned or managed memory needs a backend that has some", "[plain]") {
   int32_t data[2] = {1, 2};
   const auto source = for_blob(data, {2}).device("cuda_managed:1").make_tensor_ptr();
-  CHECK_ERROR(Error::NotSupported, "clone_tensor_ptr: the source tensor is on cuda_managed:1",
-              clone_tensor_ptr(source));
+  RAISES(NotSupported, "clone_tensor_ptr: the source tensor is on cuda_managed:1",
+         clone_tensor_ptr(source));
   CHECK(try_clone_tensor_ptr(source, ScalarType::Float).error() == Error::NotSupported);
   const auto on_cpu = clone_tensor_ptr(source, host_backend());
   CHECK(device(on_cpu) == Device());

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/data.h"
 
-#include <array>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <list>
 #include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/access.h"
 
-#include <array>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <memory>
 #include <stdexcept>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Calls;
+using namespace tests;
 
 static_assert(std::is_nothrow_move_constructible_v<Deleter>);
 static_assert(std::is_nothrow_move_assignable_v<Deleter>);
@@ -185,7 +175,7 @@ TEST_CASE("deleter: the pointer is the one at creation, even after the memory wa
   Calls calls;
   auto t = from_blob(data, {2}, ScalarType::Float, calls.deleter(), TensorShapeDynamism::DYNAMIC);
   float other[2] = {};
-  CHECK_ERROR(Error::InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
+  RAISES(InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
   REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
   CHECK(calls.count == 1);
   CHECK(calls.argument == data);

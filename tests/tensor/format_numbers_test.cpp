@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How to_string() writes the elements of each dtype.
+#include "tenon/tensor/format_numbers.h"
+
 #include <clocale>
 #include <complex>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/format_numbers.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/memory.h"
 
-#include <cstdint>
-#include <utility>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/template.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 using tenon::detail::known_state;
 using tenon::detail::NewMemory;
-using tests::MinimalBackend;
+using namespace tests;
 
 TEST_CASE("allocate_on_host: aligned memory of its size, released with the deleter") {
   NewMemory memory;
@@ -24,8 +20,7 @@ TEST_CASE("allocate_on_host: aligned memory of its size, released with the delet
 
 TEST_CASE("allocate_on_host: without memory it says how much") {
   NewMemory memory;
-  CHECK_RETURNS(Error::OutOfMemory, "out of memory for ",
-                detail::allocate_on_host(SIZE_MAX / 2, memory));
+  RETURNS(OutOfMemory, "out of memory for ", detail::allocate_on_host(SIZE_MAX / 2, memory));
   CHECK_FALSE(static_cast<bool>(memory.release));
 }
 
@@ -47,8 +42,8 @@ TEST_CASE("allocate_from: a refusal leaves nothing") {
   MinimalBackend backend("gpu");
   backend.room = 0;
   NewMemory memory;
-  CHECK_RETURNS(Error::OutOfMemory, "backend gpu has no memory for 10 bytes",
-                detail::allocate_from(backend, 10, memory));
+  RETURNS(OutOfMemory, "backend gpu has no memory for 10 bytes",
+          detail::allocate_from(backend, 10, memory));
   CHECK_FALSE(static_cast<bool>(memory.release));
   CHECK(backend.live_blocks() == 0);
 }

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Random programs of make, view, share, resize, clone, write and drop, against a model in which a
 // tensor's memory is a std::vector.
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/clone.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
 
 // What ATen does not have: negative strides, and a dim order that says more than the strides.
 constexpr int64_t kLeastStride = TENON_ATEN_MODE ? 0 : -4;

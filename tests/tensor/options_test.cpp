@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/options.h"
 
-#include <type_traits>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/random.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // infer_size and restride, against trying every element.
-#include <cstdint>
-#include <vector>
+#include "tenon/tensor/restride.h"
 
 #include "support/catch.h"
-#include "tenon/tensor/restride.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using tenon::detail::infer_size;
 using tenon::detail::restride;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -60,16 +58,13 @@ TEST_CASE("infer_size: -1 becomes what is left, other sizes stay") {
 }
 
 TEST_CASE("infer_size: what has no answer or several is refused") {
-  CHECK_RETURNS(Error::InvalidArgument, "sizes {2} hold 2 elements, the tensor has 6",
-                refused({2}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "no size for the -1 in sizes {4, -1}", refused({4, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "no size for the -1 in sizes {0, -1}", refused({0, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "any size for the -1 in sizes {0, -1}",
-                refused({0, -1}, 0));
-  CHECK_RETURNS(Error::InvalidArgument, "sizes {-1, 2, -1} have more than one",
-                refused({-1, 2, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "-2", refused({-2, -3}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow", refused({INT64_MAX, 2}, 6));
+  RETURNS(InvalidArgument, "sizes {2} hold 2 elements, the tensor has 6", refused({2}, 6));
+  RETURNS(InvalidArgument, "no size for the -1 in sizes {4, -1}", refused({4, -1}, 6));
+  RETURNS(InvalidArgument, "no size for the -1 in sizes {0, -1}", refused({0, -1}, 6));
+  RETURNS(InvalidArgument, "any size for the -1 in sizes {0, -1}", refused({0, -1}, 0));
+  RETURNS(InvalidArgument, "sizes {-1, 2, -1} have more than one", refused({-1, 2, -1}, 6));
+  RETURNS(InvalidArgument, "-2", refused({-2, -3}, 6));
+  RETURNS(InvalidArgument, "overflow", refused({INT64_MAX, 2}, 6));
 }
 
 TEST_CASE("restride: dimensions of size 1 get the stride of what they enclose") {

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/access.h"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -24,7 +15,6 @@ static_assert(!std::is_copy_constructible_v<TensorPtrMaker>);
 static_assert(std::is_convertible_v<TensorPtrMaker, TensorPtr>);
 
 namespace {
-using Ints = std::vector<int32_t>;
 constexpr auto kStatic = TensorShapeDynamism::STATIC;
 
 // Every setting, with a device whose memory the host can read.
@@ -93,7 +83,7 @@ TEST_CASE("for_blob: nothing is checked before the tensor is made") {
   float data[1];
   TensorPtrMaker maker = for_blob(data, {-1}).deleter(calls.deleter());
   CHECK(calls.count == 0);
-  CHECK_ERROR(Error::InvalidArgument, "for_blob: size -1", std::move(maker).make_tensor_ptr());
+  RAISES(InvalidArgument, "for_blob: size -1", std::move(maker).make_tensor_ptr());
 }
 
 TEST_CASE("for_blob: a maker that is dropped unused runs the deleter, then drops the owner") {
@@ -145,8 +135,8 @@ TEST_CASE("for_blob: the owner may be any movable value, and is dropped after th
   { auto t = for_blob(data, {1}).owner(Owner(log)).deleter(deleter).make_tensor_ptr(); }
   CHECK(log == "deleter owner ");
   log.clear();
-  CHECK_ERROR(Error::InvalidArgument, "for_blob: ",
-              for_blob(data, {-1}).owner(Owner(log)).deleter(deleter).make_tensor_ptr());
+  RAISES(InvalidArgument,
+         "for_blob: ", for_blob(data, {-1}).owner(Owner(log)).deleter(deleter).make_tensor_ptr());
   CHECK(log == "deleter owner ");
   log.clear();
   for_blob(data, {1}).owner(Owner(log)).deleter(deleter);
@@ -228,7 +218,7 @@ TEST_CASE("for_blob: Template memory needs no data") {
   auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Template).make_tensor_ptr();
   CHECK(t->numel() == 6);
   CHECK(const_data_ptr(t) == nullptr);
-  CHECK_ERROR(Error::NotSupported, "template", mutable_data_ptr<Half>(t));
+  RAISES(NotSupported, "template", mutable_data_ptr<Half>(t));
 }
 
 // from_blob
@@ -288,8 +278,7 @@ TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
   auto t = from_blob(tests::read_only(data), {2});
   CHECK(is_readonly(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
-  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
-              mutable_data_ptr<int32_t>(t));
+  RAISES(InvalidState, "mutable_data_ptr: the tensor is read-only", mutable_data_ptr<int32_t>(t));
   const void* untyped = data;
   CHECK(is_readonly(from_blob(tests::read_only(untyped), {2}, ScalarType::Int)));
 }
@@ -336,11 +325,11 @@ TEST_CASE("for_blob: several owners are all kept, and dropped after the deleter 
   }
   CHECK(log == "deleter first second third ");
   log.clear();
-  CHECK_ERROR(Error::InvalidArgument, "for_blob: ",
-              for_blob(data, {-1})
-                  .owner(Owner(log, "first "))
-                  .owner(Owner(log, "second "))
-                  .make_tensor_ptr());
+  RAISES(InvalidArgument, "for_blob: ",
+         for_blob(data, {-1})
+             .owner(Owner(log, "first "))
+             .owner(Owner(log, "second "))
+             .make_tensor_ptr());
   CHECK(log == "first second ");
 }
 
@@ -351,8 +340,8 @@ TEST_CASE("for_blob: a second deleter is an error, the first runs once, the seco
   {
     auto maker = for_blob(data, {1}).deleter(first.deleter()).deleter(second.deleter());
     CHECK(first.count == 0);
-    CHECK_ERROR(Error::InvalidArgument, "for_blob: deleter() was called 2 times",
-                std::move(maker).make_tensor_ptr());
+    RAISES(InvalidArgument, "for_blob: deleter() was called 2 times",
+           std::move(maker).make_tensor_ptr());
   }
   CHECK(first.count == 1);
   CHECK(first.argument == data);

@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include <array>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <limits>
 #include <list>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Floats = std::vector<float>;
-using Doubles = std::vector<double>;
-using Ints = std::vector<int32_t>;
-using Bytes = std::vector<uint8_t>;
 
 // Like std::span: const or not, its elements are somebody else's.
 struct View {
@@ -228,11 +215,10 @@ TEST_CASE("bytes: with a shape and a type any container of them is memory of tha
 }
 
 TEST_CASE("bytes: as many as elements are refused, and the error says how they are cast") {
-  CHECK_ERROR(
-      Error::InvalidArgument,
-      "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; with sizes and a type, uint8_t "
-      "is memory of that type",
-      make_tensor_ptr({2}, std::array<uint8_t, 2>{{1, 2}}, ScalarType::Int));
+  RAISES(InvalidArgument,
+         "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; with sizes and a type, uint8_t "
+         "is memory of that type",
+         make_tensor_ptr({2}, std::array<uint8_t, 2>{{1, 2}}, ScalarType::Int));
 }
 
 TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
@@ -244,9 +230,8 @@ TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
   CHECK(const_data_ptr(adopted) == memory);
   CHECK(shape_dynamism(adopted) == TensorShapeDynamism::STATIC);
   CHECK(values<int32_t>(adopted) == values<int32_t>(copied));
-  CHECK_ERROR(Error::InvalidArgument, "from_bytes: 3 bytes",
-              from_bytes({1}, Bytes(3), ScalarType::Int));
-  CHECK_ERROR(Error::InvalidType, "from_bytes: ", from_bytes({1}, Bytes(3), ScalarType::Undefined));
+  RAISES(InvalidArgument, "from_bytes: 3 bytes", from_bytes({1}, Bytes(3), ScalarType::Int));
+  RAISES(InvalidType, "from_bytes: ", from_bytes({1}, Bytes(3), ScalarType::Undefined));
   auto failed = try_from_bytes({1}, Bytes(3), ScalarType::Int);
   CHECK(failed.error() == Error::InvalidArgument);
   CHECK(tests::contains(failed.message(), "try_from_bytes: 3 bytes"));
@@ -256,15 +241,15 @@ TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
 // Values that do not fit.
 
 TEST_CASE("values: what is written in source must fit the type asked for") {
-  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: the value 300 does not fit Byte",
-              make_tensor_ptr({300}, ScalarType::Byte));
-  CHECK_ERROR(Error::InvalidArgument, "-1", make_tensor_ptr({1, -1}, ScalarType::UInt32));
-  CHECK_ERROR(Error::InvalidArgument, "-1", make_tensor_ptr({2}, {1, -1}, ScalarType::Byte));
-  CHECK_ERROR(Error::InvalidArgument, "128", make_tensor_ptr(128, ScalarType::Char));
-  CHECK_ERROR(Error::InvalidArgument, "Half", make_tensor_ptr(1e6, ScalarType::Half));
-  CHECK_ERROR(Error::InvalidArgument, "Float", make_tensor_ptr({1e300}, ScalarType::Float));
-  CHECK_ERROR(Error::InvalidArgument, "Long",
-              make_tensor_ptr(std::numeric_limits<uint64_t>::max(), ScalarType::Long));
+  RAISES(InvalidArgument, "make_tensor_ptr: the value 300 does not fit Byte",
+         make_tensor_ptr({300}, ScalarType::Byte));
+  RAISES(InvalidArgument, "-1", make_tensor_ptr({1, -1}, ScalarType::UInt32));
+  RAISES(InvalidArgument, "-1", make_tensor_ptr({2}, {1, -1}, ScalarType::Byte));
+  RAISES(InvalidArgument, "128", make_tensor_ptr(128, ScalarType::Char));
+  RAISES(InvalidArgument, "Half", make_tensor_ptr(1e6, ScalarType::Half));
+  RAISES(InvalidArgument, "Float", make_tensor_ptr({1e300}, ScalarType::Float));
+  RAISES(InvalidArgument, "Long",
+         make_tensor_ptr(std::numeric_limits<uint64_t>::max(), ScalarType::Long));
   CHECK(values<uint8_t>(make_tensor_ptr({0, 255}, ScalarType::Byte)) == Bytes{0, 255});
   CHECK(item<int>(make_tensor_ptr(127, ScalarType::Char)) == 127);
   CHECK(item<float>(make_tensor_ptr(0.1, ScalarType::Float)) == 0.1f);
@@ -277,12 +262,12 @@ TEST_CASE("values: containers follow the C++ conversion instead") {
 }
 
 TEST_CASE("values: more or fewer than the sizes hold is an error that names both numbers") {
-  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: 5 values were given, sizes {2, 3} need 6",
-              make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5}));
-  CHECK_ERROR(Error::InvalidArgument, "7 values", make_tensor_ptr({2, 3}, Ints(7)));
-  CHECK_ERROR(Error::InvalidArgument, "1 values", make_tensor_ptr({0, 3}, {1}));
-  CHECK_ERROR(Error::InvalidArgument, "0 values", make_tensor_ptr({}, {}));
-  CHECK_ERROR(Error::InvalidArgument, "0 values", make_tensor_ptr({1}, Floats()));
+  RAISES(InvalidArgument, "make_tensor_ptr: 5 values were given, sizes {2, 3} need 6",
+         make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5}));
+  RAISES(InvalidArgument, "7 values", make_tensor_ptr({2, 3}, Ints(7)));
+  RAISES(InvalidArgument, "1 values", make_tensor_ptr({0, 3}, {1}));
+  RAISES(InvalidArgument, "0 values", make_tensor_ptr({}, {}));
+  RAISES(InvalidArgument, "0 values", make_tensor_ptr({1}, Floats()));
 }
 
 // try_ forms.

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random chains of views, each compared element by element with a model of addresses.
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
-#include "tensor/helpers.h"
 #include "tensor/view_model.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 using tests::view_model::Expected;
 using tests::view_model::for_each_index;
 using tests::view_model::Model;

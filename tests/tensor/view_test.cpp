@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What all views have in common: whose memory it is, and what they take over from the source.
-#include <cstdint>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
+#include "tenon/tensor/view.h"
 
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/clone.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
 
 struct Function {
   const char* name;
@@ -117,7 +106,7 @@ void check_of_readonly(const Function& function) {
   const TensorPtr source = from_blob(tests::read_only(data), {2, 1, 3});
   const Tensor view = function.make(source);
   CHECK(is_readonly(view));
-  CHECK_ERROR(Error::InvalidState, "read-only", mutable_data_ptr(view));
+  RAISES(InvalidState, "read-only", mutable_data_ptr(view));
 }
 
 void check_keeps_device(const Function& function) {
@@ -138,9 +127,8 @@ void check_dynamism(const Function& function) {
   {
     Tensor view = function.make(source);
     CHECK(shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_UNBOUND);
-    CHECK_RETURNS(Error::NotSupported, "a view", resize_tensor(view, {1000}));
-    CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive",
-                  resize_tensor_ptr(source, {1000}));
+    RETURNS(NotSupported, "a view", resize_tensor(view, {1000}));
+    RETURNS(InUse, "a view or blob of the tensor is alive", resize_tensor_ptr(source, {1000}));
   }
   CHECK(resize_tensor_ptr(source, {1000}) == Error::Ok);
 }
@@ -158,8 +146,8 @@ TEST_CASE("view: each function's view keeps the memory until it goes") {
 TEST_CASE("view: each function refuses an undefined tensor and a null pointer by its own name") {
   for (const Function& function : kFunctions) {
     const std::string message = std::string(function.name) + ": the source tensor is undefined";
-    CHECK_ERROR(Error::InvalidState, message, function.make(Tensor()));
-    CHECK_ERROR(Error::InvalidState, message, function.make(TensorPtr()));
+    RAISES(InvalidState, message, function.make(Tensor()));
+    RAISES(InvalidState, message, function.make(TensorPtr()));
   }
 }
 
@@ -192,9 +180,9 @@ TEST_CASE("view: all of this holds for a view of negative strides", "[plain]") {
 
 TEST_CASE("view: a refused one leaves no borrow behind") {
   auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
-  CHECK_ERROR(Error::OutOfBounds, "select: ", tenon::select(source, 0, 2));
-  CHECK_ERROR(Error::OutOfBounds, "as_strided: ", as_strided(source, {3}, {1}));
-  CHECK_ERROR(Error::InvalidArgument, "view: ", view(source, {3}));
+  RAISES(OutOfBounds, "select: ", tenon::select(source, 0, 2));
+  RAISES(OutOfBounds, "as_strided: ", as_strided(source, {3}, {1}));
+  RAISES(InvalidArgument, "view: ", view(source, {3}));
   CHECK(source->use_count() == 1);
   CHECK(resize_tensor_ptr(source, {100}) == Error::Ok);
 }
@@ -266,12 +254,12 @@ TEST_CASE("view: it resizes within its own room, which is upward from its elemen
   const TensorPtr source = from_blob(data, {8});
   Tensor part = slice(source, 0, 2, 8, 2);
   REQUIRE(sizes(part) == Vector{3});
-  CHECK_RETURNS(Error::InvalidArgument, "room for 3", resize_tensor(part, {4}));
+  RETURNS(InvalidArgument, "room for 3", resize_tensor(part, {4}));
   REQUIRE(resize_tensor(part, {2}) == Error::Ok);
   CHECK(values<int32_t>(part) == Ints{2, 3});
 
   Tensor repeated = expand(slice(source, 0, 0, 1), {4});
-  CHECK_RETURNS(Error::InvalidArgument, "room for 1", resize_tensor(repeated, {2}));
+  RETURNS(InvalidArgument, "room for 1", resize_tensor(repeated, {2}));
   CHECK(sizes(source) == Vector{8});
 }
 
@@ -279,7 +267,7 @@ TEST_CASE("view: a reversed one has no room beyond its element 0", "[plain]") {
   int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const TensorPtr source = from_blob(data, {8});
   Tensor reversed = flip(source, {0});
-  CHECK_RETURNS(Error::InvalidArgument, "room for 1", resize_tensor(reversed, {2}));
+  RETURNS(InvalidArgument, "room for 1", resize_tensor(reversed, {2}));
   REQUIRE(resize_tensor(reversed, {1}) == Error::Ok);
   CHECK(values<int32_t>(reversed) == Ints{7});
 }

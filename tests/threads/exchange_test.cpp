@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Memory that is passed between libraries, and released on whichever thread is the last.
-#include <cstdint>
-#include <numeric>
-#include <utility>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "threads/threads.h"
 
 using namespace tenon;
-using tests::on_threads;
+using namespace tests;
 
 namespace {
 

@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Who holds memory, where threads share it: counts, handles, views, values, a module's outputs.
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <numeric>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/core/atomic.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/outputs.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "threads/threads.h"
 
 using namespace tenon;
 using tenon::detail::AtomicCount;
 using tenon::detail::LockGuard;
 using tenon::detail::SpinLock;
-using tests::on_threads;
+using namespace tests;
 
 namespace {
 
