@@ -68,7 +68,7 @@ Outcome run(F&& f) {
   try {
     return outcome_of(f());
   } catch (const Exception& e) {
-    tests::stop_failing();
+    stop_failing();
     if (is_result(static_cast<decltype(f())*>(nullptr))) return Outcome::Wrong;
     const bool named = std::string(e.what()).find(": out of memory") != std::string::npos;
     return named && e.error() == Error::OutOfMemory ? Outcome::OutOfMemory : Outcome::Wrong;
@@ -77,16 +77,31 @@ Outcome run(F&& f) {
   }
 }
 
-// Fails each allocation of f in turn. `expected_calls` is how often f's deleters run in one call,
-// counted in `calls`; `foreign` allocations of f are the caller's own (a vector to be moved in, the
-// text of the exception), for which std::bad_alloc is right.
+// What a call allocates itself (a vector to be moved in, the text of the exception): std::bad_alloc
+// is right for that.
+struct Foreign {
+  int count;
+};
+
+// How often deleters run in one call, counted in `calls`.
+struct Deleters {
+  Deleters(Calls& counted, int n, int foreign_count = 0)
+      : calls(&counted), expected(n), foreign(foreign_count) {}
+  Deleters(Foreign own = {0}) : foreign(own.count) {}
+  Calls* calls = nullptr;
+  int expected = 0;
+  int foreign = 0;
+};
+
+// Fails each allocation of f in turn.
 template <class F>
-void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_calls = 0,
-               int foreign = 0) {
-  if (!tests::heap_is_counted()) {
+void fail_each(const char* what, Deleters deleters, F&& f) {
+  if (!heap_is_counted()) {
     WARN("skipped: needs glibc without sanitizers");
     return;
   }
+  Calls* const calls = deleters.calls;
+  const int foreign = deleters.foreign;
   int failed = 0;
   int bad_allocs = 0;
   bool completed = false;
@@ -94,11 +109,11 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
   std::string trouble;
   for (int64_t n = 1; n < 100 && !completed; ++n) {
     if (calls != nullptr) *calls = Calls();
-    tests::start_counting(n);
+    start_counting(n);
     const Outcome outcome = run(f);
     const int64_t failures = tests::failures();
-    const int64_t leaked = tests::live_blocks();
-    tests::stop_counting();
+    const int64_t leaked = live_blocks();
+    stop_counting();
     completed = failures == 0;
     if (completed) {
       right = right && outcome == Outcome::Completed;
@@ -111,7 +126,7 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
       if (!reported) trouble += "failure " + std::to_string(n) + " is not reported; ";
     }
     // A foreign allocation that fails comes before the deleter was handed over.
-    const bool released = calls == nullptr || calls->count == expected_calls ||
+    const bool released = calls == nullptr || calls->count == deleters.expected ||
                           (outcome == Outcome::BadAlloc && foreign > 0);
     right = right && released && leaked == 0;
     if (!released) {
@@ -127,6 +142,11 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
   CHECK(failed >= 1);
   CHECK(completed);
   CHECK(bad_allocs <= foreign);
+}
+
+template <class F>
+void fail_each(const char* what, F&& f) {
+  fail_each(what, Deleters(), f);
 }
 
 // The same for an f that returns an Error and writes to this memory, which stays when it fails.
@@ -145,7 +165,7 @@ void fail_each_write(const char* what, const void* memory, size_t nbytes, F&& f)
 // fails the generator stays where it is.
 template <class F>
 void fail_each_random(const char* what, uint64_t numel, F&& f) {
-  if (!tests::heap_is_counted()) return;
+  if (!heap_is_counted()) return;
   Generator g(1);
   fail_each(what, [&] { return f(g); });
   INFO(what);
@@ -180,28 +200,24 @@ TEST_CASE("out of memory: make_tensor_ptr of containers") {
   fail_each("deque", [] { return make_tensor_ptr(pieces); });
   fail_each("bits", [] { return make_tensor_ptr({5, 2}, bits); });
   fail_each("try deque", [] { return try_make_tensor_ptr({1000}, pieces); });
-  fail_each(
-      "moved", [] { return make_tensor_ptr(std::vector<float>(6)); }, nullptr, 0, 1);
-  fail_each(
-      "bytes", [] { return from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); }, nullptr, 0,
-      1);
+  fail_each("moved", Foreign{1}, [] { return make_tensor_ptr(std::vector<float>(6)); });
+  fail_each("bytes", Foreign{1},
+            [] { return from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); });
 }
 
 TEST_CASE("out of memory: a container larger than four pointers is released once") {
-  struct Large : tests::Tracked {
-    using tests::Tracked::Tracked;
+  struct Large : Tracked {
+    using Tracked::Tracked;
     std::array<char, 100> padding{};
   };
   Calls calls;
   // The container's own buffer is the first allocation.
-  fail_each(
-      "large container", [&] { return make_tensor_ptr({4}, Large(calls, 4)); }, &calls, 1, 1);
-  fail_each(
-      "large container, cast",
-      [&] { return make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); }, &calls, 1, 1);
-  fail_each(
-      "large container, deep", [&] { return make_tensor_ptr(kDeep, Large(calls, 1)); }, &calls, 1,
-      1);
+  fail_each("large container", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr({4}, Large(calls, 4)); });
+  fail_each("large container, cast", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); });
+  fail_each("large container, deep", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr(kDeep, Large(calls, 1)); });
 }
 
 TEST_CASE("out of memory: pointers with a deleter, which runs once") {
@@ -211,40 +227,24 @@ TEST_CASE("out of memory: pointers with a deleter, which runs once") {
     static_cast<void>(padding);
     calls.deleter()(p);
   };
-  fail_each(
-      "make_tensor_ptr",
-      [&] {
-        return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
-      },
-      &calls, 1);
-  fail_each(
-      "large deleter",
-      [&] {
-        return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
-      },
-      &calls, 1);
-  fail_each(
-      "impl",
-      [&] {
-        return make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
-      },
-      &calls, 1);
-  fail_each(
-      "by value, deep",
-      [&] { return make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large); }, &calls,
-      1);
-  fail_each(
-      "from_blob",
-      [&] {
-        return from_blob(blob, {2, 3}, ScalarType::Float, large);
-      },
-      &calls, 1);
-  fail_each(
-      "from_blob, deep",
-      [&] { return from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()); }, &calls, 1);
-  fail_each(
-      "try_from_blob", [&] { return try_from_blob(blob, kDeep, ScalarType::Float, large); }, &calls,
-      1);
+  fail_each("make_tensor_ptr", Deleters{calls, 1}, [&] {
+    return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
+  });
+  fail_each("large deleter", Deleters{calls, 1}, [&] {
+    return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
+  });
+  fail_each("impl", Deleters{calls, 1}, [&] {
+    return make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
+  });
+  fail_each("by value, deep", Deleters{calls, 1},
+            [&] { return make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large); });
+  fail_each("from_blob", Deleters{calls, 1}, [&] {
+    return from_blob(blob, {2, 3}, ScalarType::Float, large);
+  });
+  fail_each("from_blob, deep", Deleters{calls, 1},
+            [&] { return from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()); });
+  fail_each("try_from_blob", Deleters{calls, 1},
+            [&] { return try_from_blob(blob, kDeep, ScalarType::Float, large); });
 }
 
 TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once each") {
@@ -266,46 +266,28 @@ TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once ea
     using Owner::Owner;
     std::array<char, 100> padding{};
   };
-  fail_each(
-      "deleter",
-      [&] {
-        return for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
-      },
-      &calls, 1);
-  fail_each(
-      "owner",
-      [&] {
-        return for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
-      },
-      &calls, 1);
-  fail_each(
-      "large owner",
-      [&] {
-        return for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
-      },
-      &calls, 1);
-  fail_each(
-      "both",
-      [&] {
-        return for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor();
-      },
-      &calls, 2);
-  fail_each(
-      "both large",
-      [&] {
-        return for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr();
-      },
-      &calls, 2);
-  fail_each(
-      "large deleter, small owner",
-      [&] {
-        return for_blob(blob, kDeep)
-            .owner(Owner(calls))
-            .deleter(large)
-            .strides(kDeep)
-            .try_make_tensor_ptr();
-      },
-      &calls, 2);
+  fail_each("deleter", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
+  });
+  fail_each("owner", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
+  });
+  fail_each("large owner", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
+  });
+  fail_each("both", Deleters{calls, 2}, [&] {
+    return for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor();
+  });
+  fail_each("both large", Deleters{calls, 2}, [&] {
+    return for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr();
+  });
+  fail_each("large deleter, small owner", Deleters{calls, 2}, [&] {
+    return for_blob(blob, kDeep)
+        .owner(Owner(calls))
+        .deleter(large)
+        .strides(kDeep)
+        .try_make_tensor_ptr();
+  });
 }
 
 TEST_CASE("out of memory: for_blob drops no owner before a deleter that was given before it") {
@@ -327,29 +309,23 @@ TEST_CASE("out of memory: for_blob drops no owner before a deleter that was give
     in_order = in_order && alive;
     calls.deleter()(p);
   };
-  fail_each(
-      "deleter, owners",
-      [&] {
-        Owner owner(alive);
-        return for_blob(blob, {2, 3})
-            .deleter(deleter)
-            .owner(std::move(owner))
-            .owner(1)
-            .make_tensor_ptr();
-      },
-      &calls, 1);
+  fail_each("deleter, owners", Deleters{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .deleter(deleter)
+        .owner(std::move(owner))
+        .owner(1)
+        .make_tensor_ptr();
+  });
   CHECK(in_order);
-  fail_each(
-      "owners, deleter",
-      [&] {
-        Owner owner(alive);
-        return for_blob(blob, {2, 3})
-            .owner(1)
-            .owner(std::move(owner))
-            .deleter(deleter)
-            .make_tensor_ptr();
-      },
-      &calls, 1);
+  fail_each("owners, deleter", Deleters{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .owner(1)
+        .owner(std::move(owner))
+        .deleter(deleter)
+        .make_tensor_ptr();
+  });
 }
 
 TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
@@ -360,7 +336,7 @@ TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
   CHECK(source->use_count() == 1);
   fail_each("clone", [&] { return clone_tensor_ptr(source); });
   fail_each("typed clone", [&] { return clone_tensor_ptr(source, ScalarType::Double); });
-  CHECK(tests::values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
+  CHECK(values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
   const auto deep = make_tensor_ptr(kDeep, {1});
   fail_each("deep clone", [&] { return clone_tensor_ptr(deep); });
   fail_each("deep like", [&] { return empty_like(deep); });
@@ -470,7 +446,7 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
   const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
   for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
-    const tests::State before(*t);
+    const State before(*t);
     Tensor turned = transpose(t, 0, -1);
     fail_each("contiguous", [&] { return contiguous(turned); });
     fail_each("to", [&] { return to(t, ScalarType::Half); });
@@ -488,8 +464,8 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
     fail_each("expand", [&] { return expand(t, t->sizes()); });
     fail_each("as_strided", [&] { return as_strided(t, kDeep, kDeep); });
     fail_each("view_as_type", [&] { return view_as_type(t, ScalarType::Byte); });
-    CHECK(tests::State(*t) == before);
-    CHECK(tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+    CHECK(State(*t) == before);
+    CHECK(values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
     turned = Tensor();
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
@@ -518,11 +494,10 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
     const Blob lent{blob, sizes};
     fail_each("from_blob", [&] { return from_blob(lent); });
-    fail_each(
-        "from_blob with an owner", [&] { return from_blob(lent, Owner(calls)); }, &calls, 1);
-    fail_each(
-        "try_from_blob with an owner", [&] { return try_from_blob(lent, Owner(calls)); }, &calls,
-        1);
+    fail_each("from_blob with an owner", Deleters{calls, 1},
+              [&] { return from_blob(lent, Owner(calls)); });
+    fail_each("try_from_blob with an owner", Deleters{calls, 1},
+              [&] { return try_from_blob(lent, Owner(calls)); });
   }
 }
 
@@ -560,14 +535,11 @@ TEST_CASE("out of memory: from_dlpack runs the deleter once") {
                                      numbers[0] + 8 - rank,
                                      numbers[1] + 8 - rank,
                                      0}};
-      fail_each(
-          "from_dlpack", [&] { return from_dlpack(&lent); }, &calls, 1);
-      fail_each(
-          "try_from_dlpack", [&] { return try_from_dlpack(&lent); }, &calls, 1);
-      fail_each(
-          "from_dlpack, copy", [&] { return from_dlpack(&lent, true); }, &calls, 1);
-      fail_each(
-          "try_from_dlpack, copy", [&] { return try_from_dlpack(&lent, true); }, &calls, 1);
+      fail_each("from_dlpack", Deleters{calls, 1}, [&] { return from_dlpack(&lent); });
+      fail_each("try_from_dlpack", Deleters{calls, 1}, [&] { return try_from_dlpack(&lent); });
+      fail_each("from_dlpack, copy", Deleters{calls, 1}, [&] { return from_dlpack(&lent, true); });
+      fail_each("try_from_dlpack, copy", Deleters{calls, 1},
+                [&] { return try_from_dlpack(&lent, true); });
     }
   }
 }
@@ -576,38 +548,33 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
   const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto deep = make_tensor_ptr({2, 1, 1, 1, 1, 1, 1, 2}, {1, 2, 3, 4});
   const Tensor turned = transpose(deep, 0, 7);
-  fail_each(
-      "to_binary", [&] { return to_binary(t); }, nullptr, 0, 1);
-  fail_each(
-      "deep to_binary", [&] { return to_binary(turned, 3); }, nullptr, 0, 1);
+  fail_each("to_binary", Foreign{1}, [&] { return to_binary(t); });
+  fail_each("deep to_binary", Foreign{1}, [&] { return to_binary(turned, 3); });
   static const std::vector<uint8_t> bytes(24);
   fail_each("from_binary", [&] { return from_binary(bytes, {2, 3}, ScalarType::Int); });
   fail_each("deep from_binary",
             [&] { return try_from_binary(bytes.data(), 4, kDeep, ScalarType::Int); });
-  fail_each(
-      "to_string", [&] { return tenon::to_string(t); }, nullptr, 0, 100);
-  fail_each(
-      "deep to_string", [&] { return tenon::to_string(turned); }, nullptr, 0, 100);
+  fail_each("to_string", Foreign{100}, [&] { return tenon::to_string(t); });
+  fail_each("deep to_string", Foreign{100}, [&] { return tenon::to_string(turned); });
 }
 
 TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
-  const auto unchanged = [](const TensorPtr& t, const tests::State& before) {
-    return tests::State(*t) == before &&
-           tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
+  const auto unchanged = [](const TensorPtr& t, const State& before) {
+    return State(*t) == before && values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
   };
   for (bool reserve : {false, true}) {
     for (const Vector& shape : {Vector{5000}, Vector{2, 1, 1, 1, 1, 1, 1, 2500}}) {
-      if (!tests::heap_is_counted()) return;
+      if (!heap_is_counted()) return;
       bool completed = false;
       int failed = 0;
       for (int64_t n = 1; n < 20 && !completed; ++n) {
         auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
-        const tests::State before(*t);
+        const State before(*t);
         const Dims target(shape);
-        tests::start_counting(n);
+        start_counting(n);
         const Error error = reserve ? reserve_tensor_ptr(t, 20000) : resize_tensor_ptr(t, target);
-        completed = tests::failures() == 0;
-        tests::stop_counting();
+        completed = failures() == 0;
+        stop_counting();
         if (completed) {
           CHECK(error == Error::Ok);
           CHECK(t->numel() == (reserve ? 4 : 5000));
@@ -626,22 +593,22 @@ TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow af
 }
 
 TEST_CASE("out of memory: growth without room for twice the size takes what it needs") {
-  if (!tests::heap_is_counted()) return;
+  if (!heap_is_counted()) return;
   auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
-  tests::start_counting(1);
+  start_counting(1);
   const Error error = resize_tensor_ptr(t, {5});
-  tests::stop_counting();
-  CHECK(tests::failures() == 1);
+  stop_counting();
+  CHECK(failures() == 1);
   CHECK(error == Error::Ok);
   CHECK(t->numel() == 5);
 }
 
 TEST_CASE("out of memory: a result keeps its error when even the message has no memory") {
-  if (!tests::heap_is_counted()) return;
-  tests::start_counting(2);  // the handle comes first; then the message
+  if (!heap_is_counted()) return;
+  start_counting(2);  // the handle comes first; then the message
   auto result = try_make_tensor_ptr({-1}, {1});
   const int64_t failures = tests::failures();
-  tests::stop_counting();
+  stop_counting();
   CHECK(result.error() == Error::InvalidArgument);
   CHECK(result.message() != nullptr);
   CHECK(failures <= 1);

@@ -188,14 +188,6 @@ TEST_CASE("for_blob: an owner keeps its alignment") {
   CHECK(ok);
 }
 
-TEST_CASE("for_blob: a deleter that is given with an owner gets the data pointer") {
-  Calls calls;
-  float data[1] = {};
-  for_blob(data, {1}).owner(std::string("x")).deleter(calls.deleter()).make_tensor_ptr();
-  CHECK(calls.count == 1);
-  CHECK(calls.argument == data);
-}
-
 TEST_CASE("for_blob: device memory is described, never touched") {
   // An address that faults when it is read.
   void* const device_pointer = reinterpret_cast<void*>(uintptr_t{64});

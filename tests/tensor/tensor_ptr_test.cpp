@@ -43,18 +43,6 @@ TEST_CASE("make_tensor_ptr: a double makes a Double tensor of rank 0") {
   CHECK(shape_dynamism(t) == TensorShapeDynamism::STATIC);
 }
 
-TEST_CASE("make_tensor_ptr: an int with type Float makes a Float scalar") {
-  auto t = make_tensor_ptr(42, ScalarType::Float);
-  CHECK(t->scalar_type() == ScalarType::Float);
-  CHECK(*const_data_ptr<float>(t) == 42.0f);
-}
-
-TEST_CASE("make_tensor_ptr: a list of ints with type Double is cast to one dimension of doubles") {
-  auto t = make_tensor_ptr({1, 2, 3, 4, 5, 6}, ScalarType::Double);
-  CHECK(sizes(t) == Vector{6});
-  CHECK(values<double>(t) == Doubles{1, 2, 3, 4, 5, 6});
-}
-
 TEST_CASE("make_tensor_ptr: moved bytes with a shape and a type are reinterpreted in place") {
   const Ints ints = {1, -2, 3, -4, 5, 1 << 30};
   const auto* first = reinterpret_cast<const uint8_t*>(ints.data());
@@ -129,38 +117,6 @@ TEST_CASE("make_tensor_ptr: a typed list of ints is six ints, resizable to all s
   REQUIRE(resize_tensor_ptr(t, {6, 1}) == Error::Ok);
   CHECK(sizes(t) == Vector{6, 1});
   CHECK(const_data_ptr(t) == memory);
-}
-
-TEST_CASE("from_blob: data, sizes, type and deleter, as the tutorial writes it") {
-  int32_t data[3] = {1, 2, 3};
-  Calls calls;
-  {
-    auto t = from_blob(data, {3}, ScalarType::Int, calls.deleter());
-    CHECK(values<int32_t>(t) == Ints{1, 2, 3});
-    CHECK(calls.count == 0);
-  }
-  CHECK(calls.count == 1);
-  CHECK(calls.argument == data);
-}
-
-TEST_CASE("for_blob: strides and dynamism, as the tutorial writes it") {
-  double data[6] = {1, 2, 3, 4, 5, 6};
-  auto t = for_blob(data, {2, 3}, ScalarType::Double)
-               .strides({3, 1})
-               .dynamism(TensorShapeDynamism::STATIC)
-               .make_tensor_ptr();
-  CHECK(values<double>(t) == Doubles{1, 2, 3, 4, 5, 6});
-  CHECK(shape_dynamism(t) == TensorShapeDynamism::STATIC);
-  RETURNS(NotSupported, "STATIC", resize_tensor_ptr(t, {2, 3}));
-}
-
-TEST_CASE("empty_strided and full: as the tutorial writes them") {
-  auto e = empty_strided({2, 3}, {3, 1});
-  CHECK(strides(e) == Vector{3, 1});
-  CHECK(e->scalar_type() == ScalarType::Float);
-  auto f = full({2, 3}, 42.0f);
-  CHECK(f->scalar_type() == ScalarType::Float);
-  CHECK(values<float>(f) == Floats{42, 42, 42, 42, 42, 42});
 }
 
 TEST_CASE("make_tensor_ptr: floating to integral, complex to real, all else to Bool is refused") {
@@ -335,12 +291,6 @@ TEST_CASE("make_tensor_ptr: sizes may be variables of any integer type, vectors 
   CHECK(sizes(make_tensor_ptr(source->sizes(), {6, 5, 4, 3, 2, 1})) == Vector{3, 2});
   int32_t data[2] = {1, 2};
   CHECK(sizes(make_tensor_ptr({n}, data)) == Vector{2});
-}
-
-TEST_CASE("make_tensor_ptr: a shape of seven dimensions works like a small one") {
-  auto t = make_tensor_ptr({1, 2, 1, 2, 1, 2, 1}, {1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(strides(t) == Vector{8, 4, 4, 2, 2, 1, 1});
-  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
 TEST_CASE("make_tensor_ptr: with gaps the data is as long as the elements reach") {

@@ -34,14 +34,6 @@ TEST_CASE("view: keeps the memory alive after the source is gone") {
   CHECK(calls.argument == data);
 }
 
-TEST_CASE("view: of an owned tensor survives its source") {
-  auto source = make_tensor_ptr({1, 2, 3, 4});
-  auto view = make_tensor_ptr(source, {2, 2}, {1, 0});
-  source.reset();
-  CHECK(values<int32_t>(view) == Ints{1, 3, 2, 4});
-  CHECK(dim_order(view) == Vector{1, 0});
-}
-
 TEST_CASE("view: of a view keeps the first owner, not the view in between") {
   Calls calls;
   float data[4] = {1, 2, 3, 4};

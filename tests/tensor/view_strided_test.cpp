@@ -35,11 +35,6 @@ TEST_CASE("expand: adds dimensions on the left") {
   CHECK(expand(t, {1, 1, 3}).is_contiguous());
 }
 
-TEST_CASE("expand: to a size of 0 has no elements") {
-  CHECK(expand(make_tensor({1, 2}, {1, 2}), {0, 2}).numel() == 0);
-  CHECK(expand(make_tensor({0, 1}, Ints()), {4, 0, 5}).numel() == 0);
-}
-
 TEST_CASE("expand: sizes that the tensor cannot take are refused") {
   const Tensor t = two_by_three();
   RAISES(InvalidArgument, "expand: dimension 1 of size 3 cannot become 4; only size 1 can",
@@ -55,13 +50,6 @@ TEST_CASE("expand: sizes that the tensor cannot take are refused") {
   RAISES(InvalidArgument, "overflow", expand(make_tensor(1), {int64_t{1} << 40, int64_t{1} << 40}));
 }
 
-TEST_CASE("expand: works with more dimensions than are held inline") {
-  const Tensor view = expand(two_by_three(), {2, 1, 2, 1, 1, 2, 1, 2, 3});
-  CHECK(strides(view) == Vector{0, 6, 0, 6, 6, 0, 6, 3, 1});
-  CHECK(view.numel() == 48);
-  CHECK(values<int32_t>(view).back() == 5);
-}
-
 TEST_CASE("as_strided: any sizes and strides within the tensor's elements") {
   const Tensor t = make_tensor({0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(values<int32_t>(as_strided(t, {2, 2}, {4, 1}, 1)) == Ints{1, 2, 5, 6});
@@ -69,11 +57,6 @@ TEST_CASE("as_strided: any sizes and strides within the tensor's elements") {
   CHECK(values<int32_t>(as_strided(t, {3, 3}, {1, 1})) == Ints{0, 1, 2, 1, 2, 3, 2, 3, 4});
   CHECK(strides(as_strided(t, {1, 2}, {1000, 7})) == Vector{1000, 7});
   CHECK(dim_order(as_strided(t, {2, 3}, {1, 2})) == Vector{1, 0});
-}
-
-TEST_CASE("as_strided: strides may be negative", "[plain]") {
-  const Tensor t = make_tensor({0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(values<int32_t>(as_strided(t, {3}, {-3}, 7)) == Ints{7, 4, 1});
 }
 
 TEST_CASE("as_strided: empty lists make a view of rank 0") {
@@ -136,15 +119,6 @@ TEST_CASE("view_as_type: elements of the same size keep sizes and strides") {
   CHECK(item<int32_t>(view_as_type(make_tensor(1.0f), ScalarType::Int)) == 0x3f800000);
 }
 
-TEST_CASE("view_as_type: elements of the same size keep sizes and strides, reversed", "[plain]") {
-  const Tensor t = flip(transpose(make_tensor({2, 2}, {1.0f, -2.0f, 0.5f, 0.0f}), 0, 1), {0});
-  const Tensor bits = view_as_type(t, ScalarType::Int);
-  CHECK(bits.scalar_type() == ScalarType::Int);
-  CHECK(strides(bits) == Vector{-1, 2});
-  CHECK(values<int32_t>(bits) == Ints{INT32_MIN + 0x40000000, 0, 0x3f800000, 0x3f000000});
-  CHECK(strides(view_as_type(expand(t, {2, 2, 2}), ScalarType::UInt32)) == Vector{0, -1, 2});
-}
-
 TEST_CASE("view_as_type: smaller elements multiply the last dimension, and strides") {
   const Tensor t = two_by_three();
   const Tensor bytes = view_as_type(t, ScalarType::Byte);
@@ -154,14 +128,6 @@ TEST_CASE("view_as_type: smaller elements multiply the last dimension, and strid
   uint8_t expected[24];
   std::memcpy(expected, const_data_ptr(t), sizeof expected);
   CHECK(values<uint8_t>(bytes) == std::vector<uint8_t>(expected, expected + 24));
-}
-
-TEST_CASE("view_as_type: smaller elements multiply negative strides too", "[plain]") {
-  const Tensor t = two_by_three();
-  const Tensor rows = view_as_type(flip(t, {0}), ScalarType::Short);
-  CHECK(sizes(rows) == Vector{2, 6});
-  CHECK(strides(rows) == Vector{-6, 1});
-  CHECK(const_data_ptr(rows) == const_data_ptr<int32_t>(t) + 3);
 }
 
 TEST_CASE("view_as_type: larger elements divide the last dimension, and strides") {
@@ -245,11 +211,4 @@ TEST_CASE("view_as_type: without elements only the last dimension has to divide"
   CHECK(sizes(view_as_type(transpose(t, 0, 1), ScalarType::Long)) == Vector{6, 0});
   RAISES(InvalidArgument, "6 elements of 4 bytes, is no multiple of 16 bytes",
          view_as_type(t, ScalarType::ComplexDouble));
-}
-
-TEST_CASE("view_as_type: works with more dimensions than are held inline") {
-  const Tensor t = view(two_by_three(), {1, 1, 1, 1, 1, 1, 1, 2, 3});
-  const Tensor view = view_as_type(t, ScalarType::Short);
-  CHECK(sizes(view) == Vector{1, 1, 1, 1, 1, 1, 1, 2, 6});
-  CHECK(view.is_contiguous());
 }
