@@ -85,6 +85,9 @@ void check_same_numbers(Make make, Expect expect) {
   CHECK_FALSE(at::equal(made, next));
 }
 
+#define CHECK_SAME_NUMBERS(made, expected) \
+  check_same_numbers([&] { return made; }, [&] { return expected; })
+
 }  // namespace
 
 TEST_CASE("equivalence: empty, zeros, ones and full are at::'s, in every dtype") {
@@ -188,36 +191,17 @@ TEST_CASE("equivalence: rand and randn give libtorch's own numbers after the sam
   for (const ScalarType type :
        {ScalarType::Float, ScalarType::Double, ScalarType::Half, ScalarType::BFloat16}) {
     INFO(c10::toString(type));
-    check_same_numbers(
-        [&] {
-          return *tenon::rand({3, 5}, type);
-        },
-        [&] {
-          return at::rand({3, 5}, type);
-        });
-    check_same_numbers(
-        [&] {
-          return *tenon::randn({5, 7}, type);
-        },
-        [&] {
-          return at::randn({5, 7}, type);
-        });
+    CHECK_SAME_NUMBERS((*tenon::rand({3, 5}, type)), (at::rand({3, 5}, type)));
+    CHECK_SAME_NUMBERS((*tenon::randn({5, 7}, type)), (at::randn({5, 7}, type)));
   }
 }
 
 TEST_CASE("equivalence: the _like and in-place random functions give libtorch's numbers too") {
   const at::Tensor source = counted({4, 5}).t();
-  check_same_numbers([&] { return *tenon::rand_like(source); },
-                     [&] { return at::rand_like(source); });
-  check_same_numbers([&] { return *tenon::randn_like(source); },
-                     [&] { return at::randn_like(source); });
-  check_same_numbers(
-      [&] {
-        return *tenon::rand_strided({3, 4}, {1, 3});
-      },
-      [] {
-        return at::empty_strided({3, 4}, {1, 3}).uniform_();
-      });
+  CHECK_SAME_NUMBERS((*tenon::rand_like(source)), (at::rand_like(source)));
+  CHECK_SAME_NUMBERS((*tenon::randn_like(source)), (at::randn_like(source)));
+  CHECK_SAME_NUMBERS((*tenon::rand_strided({3, 4}, {1, 3})),
+                     (at::empty_strided({3, 4}, {1, 3}).uniform_()));
   const auto fill_uniform = [] {
     const at::Tensor t = at::empty({20});
     REQUIRE(tenon::uniform_(t) == Error::Ok);
@@ -233,13 +217,11 @@ TEST_CASE("equivalence: the _like and in-place random functions give libtorch's 
 }
 
 TEST_CASE("equivalence: randint and random_ give libtorch's integers for up to 65536 of them") {
-  check_same_numbers([] { return *tenon::randint(-3, 9, {20}); },
-                     [] { return at::randint(-3, 9, {20}, at::kInt); });
-  check_same_numbers([] { return *tenon::randint(0, 65536, {20}, ScalarType::Long); },
-                     [] { return at::randint(0, 65536, {20}, at::kLong); });
+  CHECK_SAME_NUMBERS((*tenon::randint(-3, 9, {20})), (at::randint(-3, 9, {20}, at::kInt)));
+  CHECK_SAME_NUMBERS((*tenon::randint(0, 65536, {20}, ScalarType::Long)),
+                     (at::randint(0, 65536, {20}, at::kLong)));
   const at::Tensor source = at::zeros({20}, at::kShort);
-  check_same_numbers([&] { return *tenon::randint_like(source, 5, 100); },
-                     [&] { return at::randint_like(source, 5, 100); });
+  CHECK_SAME_NUMBERS((*tenon::randint_like(source, 5, 100)), (at::randint_like(source, 5, 100)));
   const auto fill = [] {
     const at::Tensor t = at::empty({20}, at::kLong);
     REQUIRE(tenon::random_(t, 0, 100) == Error::Ok);

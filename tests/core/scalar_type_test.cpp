@@ -82,6 +82,9 @@ struct HasScalarType : std::false_type {};
 template <class T>
 struct HasScalarType<T, std::void_t<decltype(CppTypeToScalarType<T>::value)>> : std::true_type {};
 
+template <class... T>
+constexpr bool any_has_type = (HasScalarType<T>::value || ...);
+
 template <class T>
 constexpr ScalarType type_of = CppTypeToScalarType<T>::value;
 
@@ -233,32 +236,16 @@ TEST_CASE("scalar_type: const and volatile do not change the type") {
 }
 
 TEST_CASE("scalar_type: text and what no type stores has no ScalarType, without a compile error") {
-  STATIC_REQUIRE(HasScalarType<signed char>::value);
-  STATIC_REQUIRE(HasScalarType<unsigned char>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<char>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<const char>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<wchar_t>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<char16_t>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<char32_t>::value);
+  STATIC_REQUIRE(any_has_type<signed char> && any_has_type<unsigned char>);
+  STATIC_REQUIRE_FALSE(any_has_type<char, const char, wchar_t, char16_t, char32_t, std::string>);
 #if defined(__cpp_char8_t)
-  STATIC_REQUIRE_FALSE(HasScalarType<char8_t>::value);
+  STATIC_REQUIRE_FALSE(any_has_type<char8_t>);
 #endif
-  STATIC_REQUIRE_FALSE(HasScalarType<void>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<long double>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<float*>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<float&>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<float[2]>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<std::string>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<SameSizeAsFloat>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<SomeEnum>::value);
-}
-
-TEST_CASE("scalar_type: a complex number of parts that no complex type has is none of them") {
-  STATIC_REQUIRE_FALSE(HasScalarType<std::complex<long double>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<complex<short>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<complex<uint16_t>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<complex<int32_t>>::value);
-  STATIC_REQUIRE_FALSE(HasScalarType<complex<BFloat16>>::value);
+  STATIC_REQUIRE_FALSE(any_has_type<void, long double, float*, float&, float[2]>);
+  STATIC_REQUIRE_FALSE(any_has_type<SameSizeAsFloat, SomeEnum>);
+  // A complex number of parts that no complex type has.
+  STATIC_REQUIRE_FALSE(any_has_type<std::complex<long double>, complex<short>, complex<uint16_t>,
+                                    complex<int32_t>, complex<BFloat16>>);
 }
 
 namespace {
@@ -283,7 +270,7 @@ TEST_CASE("scalar_type: another library's complex type is known by its form") {
   STATIC_REQUIRE(type_of<OtherComplex<OtherHalf>> == ScalarType::ComplexHalf);
   STATIC_REQUIRE(type_of<OtherComplex<float>> == ScalarType::ComplexFloat);
   STATIC_REQUIRE(type_of<OtherComplex<double>> == ScalarType::ComplexDouble);
-  STATIC_REQUIRE_FALSE(HasScalarType<OtherComplex<char>>::value);
+  STATIC_REQUIRE_FALSE(any_has_type<OtherComplex<char>>);
 }
 
 TEST_CASE("scalar_type: a type and its C++ type lead back to each other") {
