@@ -109,32 +109,12 @@ TEST_CASE("device: a name that begins with another one is not taken for it") {
 }
 
 TEST_CASE("device: any other text is an error that quotes it") {
-  for (const char* text : {"",
-                           ":",
-                           ":0",
-                           "c",
-                           "cud",
-                           "cudaa",
-                           "cuda_",
-                           "CUDA",
-                           "Cpu",
-                           " cuda",
-                           "cuda ",
-                           "cuda:",
-                           "cuda:-1",
-                           "cuda:+1",
-                           "cuda:1x",
-                           "cuda:x",
-                           "cuda: 1",
-                           "cuda:1 ",
-                           "cuda:1:2",
-                           "cuda::1",
-                           "cuda:1234567",
-                           "cuda:99999999999999999999",
-                           "cuda1",
-                           "gpu",
-                           "gpu:0",
-                           "unknown"}) {
+  // clang-format off
+  for (const char* text :
+       {"", ":", ":0", "c", "cud", "cudaa", "cuda_", "CUDA", "Cpu", " cuda", "cuda ", "cuda:",
+        "cuda:-1", "cuda:+1", "cuda:1x", "cuda:x", "cuda: 1", "cuda:1 ", "cuda:1:2", "cuda::1",
+        "cuda:1234567", "cuda:99999999999999999999", "cuda1", "gpu", "gpu:0", "unknown"}) {
+    // clang-format on
     RAISES(InvalidArgument, "\"" + std::string(text) + "\" is not a device", Device(text));
   }
   RAISES(InvalidArgument, "the CPU has only index 0", Device("cpu:1"));

@@ -2,13 +2,14 @@
 #include "tenon/core/layout.h"
 
 #include "support/catch.h"
+#include "support/shapes.h"
 
 using namespace tenon;
+using namespace tests;
 
 namespace {
 
 using Order = std::vector<DimOrderType>;
-using Vector = std::vector<int64_t>;
 
 int64_t numel_of(const Dims& sizes) {
   int64_t numel = -1;
@@ -32,31 +33,6 @@ Vector dense_strides_of(const Vector& sizes, const Order& order) {
 Order order_in(const Layout& layout) {
   return Order(layout.dim_order.begin(), layout.dim_order.end());
 }
-
-// The offset of every element, in row-major order of the indices: the reference for what a shape
-// reaches.
-Vector offsets_of(const Vector& sizes, const Vector& strides) {
-  Vector offsets = {0};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Vector next;
-    for (int64_t offset : offsets) {
-      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(offset + i * strides[d]);
-    }
-    offsets = next;
-  }
-  return offsets;
-}
-
-// A fixed sequence of pseudo-random numbers.
-struct Rng {
-  uint64_t state;
-  int64_t between(int64_t low, int64_t high) {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
-  }
-};
 
 struct Shape {
   Vector sizes;
@@ -100,6 +76,34 @@ std::string text_of(const Shape& shape) {
 }
 
 constexpr int kShapes = 8000;
+
+// Calls `right` with thousands of shapes and all their offsets, in row-major order of the indices.
+template <class F>
+void check_shapes(uint64_t seed, F&& right) {
+  Rng random{seed};
+  int wrong = 0;
+  std::string first;
+  for (int i = 0; i < kShapes; ++i) {
+    const Shape shape = random_shape(random);
+    if (!right(shape, element_offsets(shape.sizes, shape.strides)) && wrong++ == 0) {
+      first = text_of(shape);
+    }
+  }
+  INFO("first wrong shape: " << first);
+  CHECK(wrong == 0);
+}
+
+bool is_counting(const Vector& offsets) {
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    if (offsets[k] != static_cast<int64_t>(k)) return false;
+  }
+  return true;
+}
+
+bool collides(Vector offsets) {
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
+}
 
 }  // namespace
 
@@ -178,27 +182,15 @@ TEST_CASE("layout: the extent is the lowest and highest offset that the strides 
 }
 
 TEST_CASE("layout: the extent is that of all offsets enumerated, for thousands of random shapes") {
-  Rng random{1};
-  int wrong = 0;
   int empty = 0;
-  std::string first;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = random_shape(random);
-    const Vector offsets = offsets_of(shape.sizes, shape.strides);
+  check_shapes(1, [&](const Shape& shape, const Vector& offsets) {
     Extent extent{123, 456};
-    const Error error = compute_extent(shape.sizes, shape.strides, extent);
-    bool right = error == Error::Ok;
-    if (offsets.empty()) {
-      ++empty;
-      right = right && extent.min == 0 && extent.max == -1;
-    } else {
-      right = right && extent.min == *std::min_element(offsets.begin(), offsets.end()) &&
-              extent.max == *std::max_element(offsets.begin(), offsets.end());
-    }
-    if (!right && wrong++ == 0) first = text_of(shape);
-  }
-  INFO("first wrong shape: " << first);
-  CHECK(wrong == 0);
+    if (compute_extent(shape.sizes, shape.strides, extent) != Error::Ok) return false;
+    empty += offsets.empty() ? 1 : 0;
+    if (offsets.empty()) return extent.min == 0 && extent.max == -1;
+    const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
+    return extent.min == *low && extent.max == *high;
+  });
   CHECK(empty > 100);
 }
 
@@ -281,11 +273,7 @@ TEST_CASE("layout: a size-1 dimension's stride is ignored, it stays before what 
 }
 
 TEST_CASE("layout: the dim order is a stable sort, for thousands of random shapes") {
-  Rng random{2};
-  int wrong = 0;
-  std::string first;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = random_shape(random);
+  check_shapes(2, [](const Shape& shape, const Vector&) {
     Order expected;
     for (size_t d = 0; d < shape.sizes.size(); ++d) {
       if (shape.sizes[d] != 1) expected.push_back(static_cast<DimOrderType>(d));
@@ -302,11 +290,8 @@ TEST_CASE("layout: the dim order is a stable sort, for thousands of random shape
       expected.insert(at, static_cast<DimOrderType>(d));
     }
     const Order order = order_of(shape.sizes, shape.strides);
-    const bool agrees = strides_agree_with(shape.sizes, shape.strides, order);
-    if ((order != expected || !agrees) && wrong++ == 0) first = text_of(shape);
-  }
-  INFO("first wrong shape: " << first);
-  CHECK(wrong == 0);
+    return order == expected && strides_agree_with(shape.sizes, shape.strides, order);
+  });
 }
 
 TEST_CASE("layout: strides agree with an order along which they do not grow") {
@@ -348,51 +333,25 @@ TEST_CASE("layout: contiguity ignores size-1 strides, and all strides without el
 }
 
 TEST_CASE("layout: contiguous means that element k is at offset k, for random shapes") {
-  Rng random{3};
-  int wrong = 0;
   int contiguous = 0;
-  std::string first;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = random_shape(random);
-    const Vector offsets = offsets_of(shape.sizes, shape.strides);
-    bool expected = true;
-    for (size_t k = 0; k < offsets.size(); ++k) {
-      if (offsets[k] != static_cast<int64_t>(k)) expected = false;
-    }
+  check_shapes(3, [&](const Shape& shape, const Vector& offsets) {
+    const bool expected = is_counting(offsets);
     contiguous += expected ? 1 : 0;
-    if (is_contiguous(shape.sizes, shape.strides) != expected && wrong++ == 0) {
-      first = text_of(shape);
-    }
-  }
-  INFO("first wrong shape: " << first);
-  CHECK(wrong == 0);
-  CHECK(contiguous > 500);
-  CHECK(contiguous < kShapes - 500);
+    return is_contiguous(shape.sizes, shape.strides) == expected;
+  });
+  CHECK((contiguous > 500 && contiguous < kShapes - 500));
 }
 
 TEST_CASE("layout: dense means that the offsets are 0 to numel - 1, each once, for random shapes") {
-  Rng random{4};
-  int wrong = 0;
   int dense = 0;
-  std::string first;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = random_shape(random);
-    Vector offsets = offsets_of(shape.sizes, shape.strides);
+  check_shapes(4, [&](const Shape& shape, Vector offsets) {
     std::sort(offsets.begin(), offsets.end());
-    bool expected = true;
-    for (size_t k = 0; k < offsets.size(); ++k) {
-      if (offsets[k] != static_cast<int64_t>(k)) expected = false;
-    }
+    const bool expected = is_counting(offsets);
     dense += expected ? 1 : 0;
     const Order order = order_of(shape.sizes, shape.strides);
-    if (is_dense(shape.sizes, shape.strides, order) != expected && wrong++ == 0) {
-      first = text_of(shape);
-    }
-  }
-  INFO("first wrong shape: " << first);
-  CHECK(wrong == 0);
-  CHECK(dense > 500);
-  CHECK(dense < kShapes - 500);
+    return is_dense(shape.sizes, shape.strides, order) == expected;
+  });
+  CHECK((dense > 500 && dense < kShapes - 500));
 }
 
 TEST_CASE("layout: nested strides do not overlap, repeated and interleaved ones may") {
@@ -424,10 +383,7 @@ TEST_CASE("layout: of two dimensions, and others that nest around them, the answ
           for (const bool nested : {false, true}) {
             const Vector sizes = nested ? Vector{m, 2, n} : Vector{m, n};
             const Vector strides = nested ? Vector{a, 200, b} : Vector{a, b};
-            Vector offsets = offsets_of(sizes, strides);
-            std::sort(offsets.begin(), offsets.end());
-            const bool collide =
-                std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
+            const bool collide = collides(element_offsets(sizes, strides));
             const auto order = order_of(sizes, strides);
             if (may_overlap(sizes, strides, order) != collide && wrong++ == 0) {
               first = text_of(Shape{sizes, strides});
@@ -446,24 +402,16 @@ TEST_CASE("layout: of two dimensions, and others that nest around them, the answ
 }
 
 TEST_CASE("layout: may_overlap is never false when two elements collide, for random shapes") {
-  Rng random{5};
-  int missed = 0;
   int collisions = 0;
   int false_for_distinct = 0;
-  std::string first;
-  for (int i = 0; i < kShapes; ++i) {
-    const Shape shape = random_shape(random);
-    Vector offsets = offsets_of(shape.sizes, shape.strides);
-    std::sort(offsets.begin(), offsets.end());
-    const bool collide = std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
-    const bool answer =
-        may_overlap(shape.sizes, shape.strides, order_of(shape.sizes, shape.strides));
+  check_shapes(5, [&](const Shape& shape, const Vector& offsets) {
+    const bool collide = collides(offsets);
+    const Order order = order_of(shape.sizes, shape.strides);
+    const bool answer = may_overlap(shape.sizes, shape.strides, order);
     collisions += collide ? 1 : 0;
     false_for_distinct += !answer && !collide ? 1 : 0;
-    if (collide && !answer && missed++ == 0) first = text_of(shape);
-  }
-  INFO("first missed shape: " << first);
-  CHECK(missed == 0);
+    return answer || !collide;
+  });
   CHECK(collisions > 1000);
   CHECK(false_for_distinct > 1000);  // it does not just always say yes
 }

@@ -43,17 +43,7 @@ struct Model {
     return n;
   }
   // The offsets of the elements in row-major order of the indices.
-  Vector offsets() const {
-    Vector out = {offset};
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      Vector next;
-      for (int64_t at : out) {
-        for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(at + i * strides[d]);
-      }
-      out = next;
-    }
-    return out;
-  }
+  Vector offsets() const { return element_offsets(sizes, strides, offset); }
 };
 
 struct Entry {
