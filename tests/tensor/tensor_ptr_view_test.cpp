@@ -21,19 +21,6 @@ TEST_CASE("view: of a Tensor it has its own shape over the same memory") {
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 9});
 }
 
-TEST_CASE("view: keeps the memory alive after the source is gone") {
-  Calls calls;
-  float data[4] = {1, 2, 3, 4};
-  auto source = from_blob(data, {4}, ScalarType::Float, calls.deleter());
-  auto view = make_tensor_ptr(*source, {2}, {}, {}, 2);
-  source.reset();
-  CHECK(calls.count == 0);
-  CHECK(values<float>(view) == Floats{3, 4});
-  view.reset();
-  CHECK(calls.count == 1);
-  CHECK(calls.argument == data);
-}
-
 TEST_CASE("view: of a view keeps the first owner, not the view in between") {
   Calls calls;
   float data[4] = {1, 2, 3, 4};
@@ -92,16 +79,6 @@ TEST_CASE("view: sees the strided source's elements at their offsets") {
   RAISES(OutOfBounds, "offset -1", make_tensor_ptr(*strided, {1}, {}, {}, -1));
 }
 
-TEST_CASE("view: sees the reversed source's elements at their offsets", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto reversed = from_blob(data + 5, {6}, {-1});
-  CHECK(values<int32_t>(reversed) == Ints{5, 4, 3, 2, 1, 0});
-  auto part = make_tensor_ptr(*reversed, {2}, {}, {2}, -5);
-  CHECK(values<int32_t>(part) == Ints{0, 2});
-  RAISES(OutOfBounds, "offset -6", make_tensor_ptr(*reversed, {1}, {}, {}, -6));
-  RAISES(OutOfBounds, "offset 1", make_tensor_ptr(*reversed, {1}, {}, {}, 1));
-}
-
 TEST_CASE("view: with the source's sizes it has its strides and dim order too") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0});
   auto same = make_tensor_ptr(*source);
@@ -117,16 +94,6 @@ TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
   CHECK(is_readonly(view));
   RAISES(InvalidState, "read-only", mutable_data_ptr(view));
   CHECK(values<float>(view) == Floats{1, 2});
-}
-
-TEST_CASE("view: cannot grow, and the source cannot while it lives") {
-  auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
-  auto view = make_tensor_ptr(*source);
-  CHECK(shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_UNBOUND);
-  RETURNS(NotSupported, "a view", resize_tensor_ptr(view, {3}));
-  RETURNS(InUse, "a view or blob of the tensor is alive", resize_tensor_ptr(source, {3}));
-  view.reset();
-  CHECK(resize_tensor_ptr(source, {3}) == Error::Ok);
 }
 
 // Placeholders.
