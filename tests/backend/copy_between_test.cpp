@@ -22,6 +22,7 @@ using Ints = std::vector<int32_t>;
 struct Block {
   Block(MinimalBackend& backend, const Ints& values)
       : owner(backend), nbytes(values.size() * 4), data(backend.allocate(nbytes, 64)) {
+    tenon::detail::enlist(backend);
     REQUIRE(backend.copy_from_host(data, values.data(), nbytes) == Error::Ok);
     forget();
   }
@@ -37,7 +38,7 @@ struct Block {
     return out;
   }
   Place place(const Dims& sizes, const Dims& strides, int64_t offset = 0,
-              tenon::detail::ScalarType type = tenon::detail::ScalarType::Int) const {
+              detail::ScalarType type = detail::ScalarType::Int) const {
     return {{static_cast<char*>(data) + offset * 4, type, owner.device(), sizes, strides}, &owner};
   }
   void forget() const {
@@ -51,8 +52,7 @@ struct Block {
 };
 
 Place host(Ints& values, const Dims& sizes, const Dims& strides, int64_t offset = 0) {
-  return {{values.data() + offset, tenon::detail::ScalarType::Int, Device(), sizes, strides},
-          nullptr};
+  return {{values.data() + offset, detail::ScalarType::Int, Device(), sizes, strides}, nullptr};
 }
 
 Ints counted(size_t n) {
@@ -178,6 +178,7 @@ TEST_CASE("copy_between: 8 dimensions") {
 TEST_CASE("copy_between: without elements nobody is asked") {
   CountingBackend b;
   Ints values(1);
+  tenon::detail::enlist(b);
   CHECK(copy_between({{nullptr, tenon::detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}}, &b},
                      host(values, {0, 3}, {3, 1}), CastMode::Checked,
                      &tenon::detail::cast_elements<>) == Error::Ok);
@@ -185,8 +186,8 @@ TEST_CASE("copy_between: without elements nobody is asked") {
 }
 
 TEST_CASE("copy_between: of two backends the destination's is asked first, then the source's") {
-  CountingBackend a("a", Device(tenon::DeviceType::ExtDev, 0));
-  CountingBackend b("b", Device(tenon::DeviceType::ExtDev, 1));
+  CountingBackend a("a", Device(DeviceType::ExtDev, 0));
+  CountingBackend b("b", Device(DeviceType::ExtDev, 1));
   const Block from(a, counted(4));
   const Block to(b, Ints(4, 0));
   b.will["copy"] = Answer::Fails;
@@ -221,11 +222,11 @@ TEST_CASE("copy_between: an error in the middle is the outcome") {
 }
 
 TEST_CASE("HostBuffer: it is aligned, and released with it") {
-  tenon::detail::HostBuffer buffer;
+  detail::HostBuffer buffer;
   REQUIRE(buffer.allocate(100) == Error::Ok);
   CHECK(reinterpret_cast<uintptr_t>(buffer.data()) % 64 == 0);
   std::memset(buffer.data(), 1, 100);
-  tenon::detail::HostBuffer huge;
+  detail::HostBuffer huge;
   CHECK_RETURNS(Error::OutOfMemory, "out of memory for a temporary of ",
                 huge.allocate(SIZE_MAX / 2));
 }

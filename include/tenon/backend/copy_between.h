@@ -175,11 +175,8 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
-/// Copies elements between places, at least one of them a backend's, that do not overlap; the
-/// source is broadcast. The destination's elements are distinct. `cast` may be null where the types
-/// are equal.
-TENON_LAZY Error copy_between(const Place& dst, const Place& src, CastMode mode,
-                              CastFunction cast) noexcept {
+TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
+                                   CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst.view, src.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
@@ -203,6 +200,75 @@ TENON_LAZY Error copy_between(const Place& dst, const Place& src, CastMode mode,
     return copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes);
   }
   return run_through_host(plan, dst.backend, src.backend, cast);
+}
+
+/// Copies elements between places, at least one of them a backend's, that do not overlap; the
+/// source is broadcast. The destination's elements are distinct. `cast` may be null where the types
+/// are equal.
+inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
+                          CastFunction cast) noexcept {
+  const Backend& mover = *(dst.backend != nullptr ? dst.backend : src.backend);
+  return BackendAccess::hooks(mover).copy(dst, src, mode, cast);
+}
+
+/// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
+/// writes to host memory, the library's.
+TENON_LAZY Error produce_elements(Backend* asked, const Place& out, const char* operation,
+                                  FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
+                                  FunctionRef<Error(const TensorView&)> make) noexcept {
+  Error error = Error::Ok;
+  if (asked != nullptr && ask &&
+      ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
+    return error;
+  }
+  if (out.backend == nullptr) return make(out.view);
+  Layout dense;
+  TENON_TRY(make_dense_layout(out.view.sizes, nullptr, elementSize(out.view.type), dense));
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
+  const Place here{
+      {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
+      nullptr};
+  TENON_TRY(make(here.view));
+  return transfer_elements(out, here, CastMode::Checked, nullptr);
+}
+
+/// Copies bytes inside of the memory that `backend` hands out.
+TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
+                                  size_t nbytes) noexcept {
+  return copy_block_between(&backend.base(), dst, &backend.base(), src, nbytes);
+}
+
+/// Writes a new row: `element` to all of it, or what `make(data)` writes to host memory.
+TENON_LAZY Error write_row(Backend& backend, const NewRow& row, const void* element,
+                           FunctionRef<Error(void*)> make) noexcept {
+  if (row.count == 0) return Error::Ok;
+  Backend& base = backend.base();
+  const Place out{{row.data, row.type, row.device, {row.count}, {1}},
+                  row.is_on_host ? nullptr : &base};
+  const auto write = [&](const TensorView& view) noexcept { return make(view.data); };
+  if (element == nullptr) return produce_elements(nullptr, out, "", nullptr, write);
+  return produce_elements(
+      &base, out, "constant",
+      [&](Backend& asked, const tenon::TensorView& all) { return asked.constant(all, element); },
+      write);
+}
+
+template <class = void>
+inline constexpr BackendHooks kAllHooks{
+    &known_state,         &allocate_from,       &release_to,         &allocate_metadata_from,
+    &release_metadata_to, &transfer_elements<>, &produce_elements<>, &copy_within_base<>,
+    &write_row<>};
+
+/// Gives a backend what tensors in its memory need. Called in templates, where a program names a
+/// backend, so that what has no backend does not compile it.
+TENON_LAZY void enlist(Backend& backend) noexcept {
+  if (BackendAccess::has_hooks(backend) && BackendAccess::hooks(backend).copy != nullptr) return;
+  const BackendState* const state = BackendAccess::state(backend);
+  if (state == nullptr || state->find() != nullptr) {  // one that it wraps may be gone
+    BackendAccess::set_hooks(backend.base(), &kAllHooks<>);
+  }
+  BackendAccess::set_hooks(backend, &kAllHooks<>);
 }
 
 }  // namespace detail

@@ -10,7 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
@@ -97,9 +97,8 @@ TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int
   return Error::Ok;
 }
 
-template <class Where>
-Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Making<Where> making,
-                       Draft& draft) noexcept {
+TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
+                                  const Making& making, Draft& draft) noexcept {
   const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -116,7 +115,7 @@ Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Makin
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
-      making.where, fields(draft), Region::Elements, "from_binary",
+      fields(draft), Region::Elements, "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);

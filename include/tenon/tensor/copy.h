@@ -16,7 +16,7 @@
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/data.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -183,8 +183,8 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
 }
 
 /// A row-major copy, where the source is.
-template <class Where>
-Error make_contiguous(const TensorFields& from, Making<Where> making, Draft& draft) noexcept {
+TENON_LAZY Error make_contiguous(const TensorFields& from, const Making& making,
+                                 Draft& draft) noexcept {
   CopyJob job;
   TENON_TRY(find_place(from, "the source tensor", job.src));
   TENON_TRY(make_owned(from.layout.sizes, {}, {}, making, Contents::Uninitialized, draft));
@@ -211,7 +211,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
       fields(tensor).type == type.value_or(ScalarType::Undefined)) {
     return tensor.tensor();
   }
-  return clone<Out>(function, tensor, CreatorOptions(type), mode);
+  return clone<Out>(function, tensor, CreatorOptions(type), mode, &cast_block<>);
 }
 
 }  // namespace detail
