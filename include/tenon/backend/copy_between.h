@@ -180,6 +180,9 @@ TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode 
   CopyPlan plan;
   plan_elements(plan, dst.view, src.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
+  if (dst.backend == src.backend && touch(byte_range(dst.view), byte_range(src.view))) {
+    return run_through_host(plan, dst.backend, src.backend, cast);
+  }
   const bool is_block = plan.kind == CopyKind::Memcpy;
   const bool is_direct =
       dst.backend == nullptr || src.backend == nullptr || dst.backend == src.backend;
@@ -202,8 +205,8 @@ TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode 
   return run_through_host(plan, dst.backend, src.backend, cast);
 }
 
-/// Copies elements between places, at least one of them a backend's, that do not overlap; the
-/// source is broadcast. The destination's elements are distinct. `cast` may be null where the types
+/// Copies elements between places, at least one of them a backend's; the source is
+/// broadcast. The destination's elements are distinct. `cast` may be null where the types
 /// are equal.
 inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
                           CastFunction cast) noexcept {

@@ -231,5 +231,9 @@ inline ByteRange byte_range(const TensorView& view) noexcept {
   return {data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high + size)};
 }
 
+inline bool touch(const ByteRange& a, const ByteRange& b) noexcept {
+  return a.begin < b.end && b.begin < a.end;
+}
+
 }  // namespace detail
 TENON_END_NAMESPACE

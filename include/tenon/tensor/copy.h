@@ -68,10 +68,6 @@ struct CopyJob {
   Place src;
 };
 
-inline bool touch(const ByteRange& a, const ByteRange& b) noexcept {
-  return a.begin < b.end && b.begin < a.end;
-}
-
 /// Checks a copy, except for the tensors that it is between, and plans it.
 TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
   const TensorView& dst = job.dst.view;
@@ -129,8 +125,7 @@ TENON_LAZY Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
       return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
                                         plan.temporary_nbytes, " bytes"});
     }
-    return on_host ? run_staged(plan, cast)
-                   : run_through_host(plan, job.dst.backend, job.src.backend, cast);
+    if (on_host) return run_staged(plan, cast);
   }
   if (!on_host) return copy_between(job.dst, job.src, mode, cast);
   if (plan.kind == CopyKind::Memcpy) {
