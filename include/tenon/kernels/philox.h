@@ -77,7 +77,36 @@ struct WordStream {
   }
 };
 
+#if defined(__clang__)
+#define TENON_DETAIL_KEEP_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define TENON_DETAIL_KEEP_LOOP _Pragma("GCC unroll 1")
+#endif
+
 #if TENON_HAS_WIDE_PRODUCTS
+/// What all blocks of a stream have in common whose numbers have the same upper half.
+struct PhiloxKeys {
+  uint64_t rounds[2 * kPhiloxRounds];  // two a round
+  // In the first rounds some words are the same in all blocks: c1, c2 and c3 in the first, c0 and
+  // c1 in the second, c3 in the third. These are combined with the keys here.
+  uint64_t second[2];
+  uint64_t third;
+
+  PhiloxKeys(uint64_t seed, uint32_t draw, uint64_t block) noexcept {
+    rounds[0] = static_cast<uint32_t>(seed);
+    rounds[1] = seed >> 32;
+    for (int k = 2; k < 2 * kPhiloxRounds; ++k) {
+      rounds[k] = static_cast<uint32_t>(rounds[k - 2] + kPhiloxWeyl[k % 2]);
+    }
+    const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * draw;
+    const uint64_t c0 = (p1 >> 32) ^ upper_half(block) ^ rounds[0];
+    const uint64_t p0 = kPhiloxMultipliers[0] * c0;
+    second[0] = static_cast<uint32_t>(p1) ^ rounds[2];
+    second[1] = (p0 >> 32) ^ rounds[3];
+    third = static_cast<uint32_t>(p0) ^ rounds[5];
+  }
+};
+
 /// Enciphers several blocks at a time: a 64-bit lane holds a word of one block in its low half,
 /// and what is left of a product in its high half, which no multiplication reads. Three vectors a
 /// word keep the multipliers busy and fit sixteen registers.
@@ -89,28 +118,14 @@ class PhiloxLanes {
   static constexpr size_t kSets = 3;
   static constexpr size_t kBlocks = kSets * kLanes;
 
-  /// For blocks whose numbers have the upper half of `block`.
-  TENON_ALWAYS_INLINE PhiloxLanes(uint64_t seed, uint32_t draw, uint64_t block) noexcept {
-    uint32_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(seed),
-                                        static_cast<uint32_t>(seed >> 32)};
-    for (int k = 0; k < 2 * kPhiloxRounds; ++k) {
-      if (k > 1) keys[k] = keys[k - 2] + kPhiloxWeyl[k % 2];
-      // Lane by lane: g++ 12 gives some vectors another one's value when it broadcasts these.
-      for (size_t i = 0; i < kLanes; ++i) keys_[k / 2][k % 2][i] = keys[k];
-    }
-    // In the first rounds some words are the same in all blocks: c1, c2 and c3 in the first, c0
-    // and c1 in the second, c3 in the third. What they are combined with is computed here.
-    const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * draw;
-    const uint64_t c0 = (p1 >> 32) ^ upper_half(block) ^ keys[0];
-    const uint64_t p0 = kPhiloxMultipliers[0] * c0;
-    second_[0] = V{} + (static_cast<uint32_t>(p1) ^ keys[2]);
-    second_[1] = V{} + ((p0 >> 32) ^ keys[3]);
-    third_ = V{} + (static_cast<uint32_t>(p0) ^ keys[5]);
+  TENON_ALWAYS_INLINE PhiloxLanes(const PhiloxKeys& keys, uint32_t number) noexcept
+      : second_{V{} + keys.second[0], V{} + keys.second[1]}, third_(V{} + keys.third) {
+    // In a loop: g++ 12 gives some vectors another one's value where it is unrolled.
+    TENON_DETAIL_KEEP_LOOP
+    for (int k = 0; k < 2 * kPhiloxRounds; ++k) keys_[k] = V{} + keys.rounds[k];
     // In the order in which zip_low() and zip_high(), which take even and odd lanes, make the
     // words consecutive.
-    for (size_t i = 0; i < kLanes; ++i) {
-      numbers_[i] = static_cast<uint32_t>(block) + i / 2 + i % 2 * kLanes / 2;
-    }
+    for (size_t i = 0; i < kLanes; ++i) numbers_[i] = number + i / 2 + i % 2 * kLanes / 2;
   }
 
   /// The words of the next kBlocks blocks.
@@ -122,13 +137,13 @@ class PhiloxLanes {
       V q;
       multiply(p, numbers_, 0);
       numbers_ += kLanes;
-      multiply(q, (p >> 32) ^ keys_[0][1], 1);
+      multiply(q, (p >> 32) ^ keys_[1], 1);
       c[s][0] = (q >> 32) ^ second_[0];
       c[s][1] = q;
       c[s][2] = p ^ second_[1];
       multiply(p, c[s][0], 0);
       multiply(q, c[s][2], 1);
-      c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[2][0];
+      c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[4];
       c[s][1] = q;
       c[s][2] = (p >> 32) ^ third_;
       c[s][3] = p;
@@ -139,9 +154,9 @@ class PhiloxLanes {
         V q;
         multiply(p, c[s][0], 0);
         multiply(q, c[s][2], 1);
-        c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[round][0];
+        c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[2 * round];
         c[s][1] = q;
-        c[s][2] = (p >> 32) ^ c[s][3] ^ keys_[round][1];
+        c[s][2] = (p >> 32) ^ c[s][3] ^ keys_[2 * round + 1];
         c[s][3] = p;
       }
     }
@@ -153,8 +168,8 @@ class PhiloxLanes {
       multiply(q, c[s][2], 1);
       swap_halves(p, std::make_index_sequence<2 * kLanes>());
       swap_halves(q, std::make_index_sequence<2 * kLanes>());
-      q ^= (c[s][1] ^ keys_[kPhiloxRounds - 1][0]) & 0xffffffffu;
-      p ^= (c[s][3] ^ keys_[kPhiloxRounds - 1][1]) & 0xffffffffu;
+      q ^= (c[s][1] ^ keys_[2 * kPhiloxRounds - 2]) & 0xffffffffu;
+      p ^= (c[s][3] ^ keys_[2 * kPhiloxRounds - 1]) & 0xffffffffu;
       V low;
       V high;
       zip_low<uint64_t, kBytes>(low, q, p, lanes);
@@ -176,36 +191,42 @@ class PhiloxLanes {
     v = reinterpret_cast<V>(words);
   }
 
-  V keys_[kPhiloxRounds][2];
+  V keys_[2 * kPhiloxRounds];
   V second_[2];
   V third_;
   V numbers_;
 };
+
+/// The words of blocks whose lower halves of numbers begin at `number`, in steps of kBlocks blocks.
+struct PhiloxKernel : ForEachSet<PhiloxKernel> {
+  template <class Level>
+  static TENON_ALWAYS_INLINE void body(const PhiloxKeys* keys, uint32_t number, uint64_t blocks,
+                                       uint32_t* out) noexcept {
+    using Lanes = PhiloxLanes<Level::vector_bytes>;
+    Lanes lanes(*keys, number);
+    for (uint64_t done = 0; done < blocks; done += Lanes::kBlocks) lanes.run(out + 4 * done);
+  }
+};
 #endif
 
-/// How many blocks `out` has to have room for is a multiple of this; the last ones may hold
-/// anything.
+/// Room for words is a multiple of this many blocks: what is behind the last one may be
+/// overwritten.
 inline constexpr uint64_t kPhiloxBlocks = 24;
 
 /// The words of `blocks` blocks of a stream from number `first` on.
-struct PhiloxKernel : ForEachSet<PhiloxKernel> {
-  template <class Level>
-  static TENON_ALWAYS_INLINE void body(uint64_t seed, uint32_t draw, uint64_t first,
-                                       uint64_t blocks, uint32_t* out) noexcept {
+TENON_LAZY void make_blocks(const WordStream& stream, uint64_t first, uint64_t blocks,
+                            uint32_t* out) noexcept {
 #if TENON_HAS_WIDE_PRODUCTS
-    // Not where the lower half of the number wraps.
-    if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {
-      using Lanes = PhiloxLanes<Level::vector_bytes>;
-      static_assert(kPhiloxBlocks % Lanes::kBlocks == 0);
-      Lanes lanes(seed, draw, first);
-      for (uint64_t done = 0; done < blocks; done += Lanes::kBlocks) lanes.run(out + 4 * done);
-      return;
-    }
-#endif
-    const WordStream stream{seed, draw};
-    for (uint64_t i = 0; i < blocks; ++i) stream.block(first + i, out + 4 * i);
+  // Not where the lower half of the number wraps.
+  if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {
+    const PhiloxKeys keys(stream.seed, stream.draw, first);
+    return dispatch<PhiloxKernel>(&keys, static_cast<uint32_t>(first), blocks, out);
   }
-};
+#endif
+  for (uint64_t i = 0; i < blocks; ++i) stream.block(first + i, out + 4 * i);
+}
+
+#undef TENON_DETAIL_KEEP_LOOP
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -86,8 +86,7 @@ static_assert(kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhi
 TENON_LAZY uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
                                 uint32_t* buffer) noexcept {
   const uint64_t head = first % 4;
-  dispatch<PhiloxKernel>(stream.seed, stream.draw, first / 4,
-                         (head + static_cast<uint64_t>(count) + 3) / 4, buffer);
+  make_blocks(stream, first / 4, (head + static_cast<uint64_t>(count) + 3) / 4, buffer);
   return buffer + head;
 }
 
