@@ -9,7 +9,7 @@
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_plan.h"
 
 #if defined(TENON_INSTANTIATE_KERNELS)
 #define TENON_DETAIL_INSTANCE template
