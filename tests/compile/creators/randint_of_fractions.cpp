@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // randint's bounds are integers: 2.9 is a mistake, not 2.
-// expect: no match for call.*RandomBetween|no matching function.*RandomBetween
+// expect: no match for call.*Random|no matching function.*Random
 #include <tenon/tenon.h>
 
 #if defined(CONTROL)
