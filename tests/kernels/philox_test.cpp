@@ -21,8 +21,8 @@ Words enciphered(const uint32_t (&counter)[4], const uint32_t (&key)[2]) {
   return Words(words, words + 4);
 }
 
-// How many words of blocks [first, first + count) are not the scalar function's, which has a test of
-// its own; or memory behind the room is written.
+// How many words of blocks [first, first + count) are not the scalar function's, which has a test
+// of its own; or memory beside the room is written.
 int count_wrong(const WordStream& stream, uint64_t first, uint64_t count) {
   const uint64_t room = (count + kPhiloxBlocks - 1) / kPhiloxBlocks * kPhiloxBlocks;
   Words words(4 * room + 8, 0xa5a5a5a5u);

@@ -2,7 +2,7 @@
 // Random elements: what docs/random.md defines, version 1.
 //
 // Element e of a seed has the words word(e, draw), draw = 0, 1, …: word e % 4 of Philox block e / 4
-// of that draw. Nothing else decides its value, so memory may be filled in any pieces and any order.
+// of that draw. Nothing else decides its value: memory may be filled in any pieces and any order.
 //
 // A plan (random_plan.h) names the function that fills, so that a program links only the
 // distributions it asks for. The functions make words in chunks and turn those into elements by
@@ -60,8 +60,8 @@ struct RandomPlan {
   bool is_double = false;
   /// What was asked for: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
-  /// Uniform: offset + u * scale, at most `limit`; for types shorter than float (`rounds_down`) then
-  /// at least `smallest` and rounded down.
+  /// Uniform: offset + u * scale, at most `limit`. For types shorter than float (`rounds_down`),
+  /// then at least `smallest` and rounded down.
   /// Normal: the mean and the standard deviation.
   double offset = 0;
   double scale = 1;
@@ -140,8 +140,8 @@ struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
   }
 };
 
-/// Normal numbers of words, an even number of them. They come in pairs: elements 2 k and 2 k + 1 are
-/// those that Box and Muller's method makes of the words of the first, its radius, and of the
+/// Normal numbers of an even number of words. They come in pairs: elements 2 k and 2 k + 1 are those
+/// that Box and Muller's method makes of the words of the first, its radius, and of the
 /// second, its angle.
 struct NormalKernel : ForEachSet<NormalKernel> {
   template <class Level>
@@ -206,8 +206,8 @@ struct NormalDoubleKernel : ForEachSet<NormalDoubleKernel> {
 };
 
 /// low + the upper half of word * range; the least of the products' lower halves is kept, since
-/// where one is below 2^32 mod range the word is to be drawn again, for each integer to have the same
-/// probability. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
+/// where one is below 2^32 mod range the word is to be drawn again, so that all integers are equally
+/// probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
   static TENON_ALWAYS_INLINE void body(const uint32_t* words, int64_t count, uint32_t low,

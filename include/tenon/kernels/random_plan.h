@@ -158,8 +158,8 @@ TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
   return Error::Ok;
 }
 
-/// The integer nearest to `value` towards zero, or (`away`) away from it, whose leading `digits` bits
-/// are all that is not zero.
+/// The integer nearest to `value` towards zero, or (`away`) away from it, that has no bits set but
+/// its leading `digits`.
 inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
   uint64_t magnitude =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);

@@ -258,16 +258,15 @@ using Tries = Randoms<Result<TensorPtr>>;
 
 }  // namespace detail
 
-// Each of these may end in options: a type, a dynamism, a generator, a temporary one too, a backend.
+// Each of these may end in options: a type, a dynamism, a generator (also a temporary), a backend.
 // Without them the type is Float, of randint Int, of _like the source's; the dynamism is
-// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like the
-// source's. Backends give the same numbers.
+// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
+// the source's. Backends give the same numbers.
 
-/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1), in every
-/// floating type.
+/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
-/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate, Bool is
-/// true unless the value is 0. The parts of complex elements are independent.
+/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
+/// is true unless the value is 0. The parts of complex elements are independent.
 /// Errors of all: as empty()'s and empty_like()'s.
 /// Source: at::rand, executorch::extension::rand.
 ///
