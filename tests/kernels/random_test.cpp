@@ -258,7 +258,7 @@ TEST_CASE("random: integers of ranges of all sizes are those of the definition")
 
 TEST_CASE("random: elements made in pieces are those made at once") {
   constexpr int64_t kCount = kThorough ? 2500 : 700;
-  tests::Random cuts{1};
+  tests::Rng cuts{1};
   for (ScalarType type : kAllTypes) {
     const auto size = static_cast<int64_t>(elementSize(type));
     for (const Request& request :

@@ -27,7 +27,7 @@ TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, co
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
-TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&) noexcept;
+TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void fill_uniform<void>(const RandomPlan&, const WordStream&, uint64_t,
                                               int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void fill_normal<void>(const RandomPlan&, const WordStream&, uint64_t,
