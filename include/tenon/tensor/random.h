@@ -65,6 +65,8 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
                                const TensorView& dst) noexcept {
   alignas(16) char chunk[kShortChunk * 16];
   const size_t size = elementSize(plan.type);
+  const auto step = static_cast<int64_t>(size);
+  const size_t last = dst.sizes.size() - 1;
   int64_t index[kMaxDims] = {};
   int64_t offset = 0;  // in elements
   for (int64_t done = 0, n = 0; done < numel; done += n) {
@@ -72,15 +74,17 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
     const int64_t room = kShortChunk - static_cast<int64_t>(element % 4);
     n = numel - done < room ? numel - done : room;
     random_elements(plan, seed, element, n, chunk);
-    for (int64_t i = 0; i < n; ++i) {
-      std::memcpy(static_cast<char*>(dst.data) + offset * static_cast<int64_t>(size),
-                  chunk + static_cast<size_t>(i) * size, size);
-      size_t d = dst.sizes.size() - 1;
-      offset += dst.strides[d];
-      for (++index[d]; d > 0 && index[d] == dst.sizes[d]; ++index[d]) {
-        offset -= index[d] * dst.strides[d];
-        index[d--] = 0;
-        offset += dst.strides[d];
+    for (int64_t i = 0, count = 0; i < n; i += count) {
+      const int64_t left = dst.sizes[last] - index[last];
+      count = n - i < left ? n - i : left;
+      copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
+                   chunk + i * step, step, count, size);
+      index[last] += count;
+      offset += count * dst.strides[last];
+      for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
+        offset += dst.strides[d - 1] - index[d] * dst.strides[d];
+        index[d] = 0;
+        ++index[d - 1];
       }
     }
   }
