@@ -3,16 +3,10 @@
 // message says which backend it was. And metadata, which lies on the heap or in a backend's memory.
 #pragma once
 
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <new>
-#include <type_traits>
-#include <utility>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 
 #if TENON_HAS_EXCEPTIONS

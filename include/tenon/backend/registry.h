@@ -2,12 +2,8 @@
 // Which backend: the one registered for a device, and the thread's default for creators.
 #pragma once
 
-#include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/transfer.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

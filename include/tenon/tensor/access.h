@@ -6,20 +6,8 @@
 // that has no strided memory, see docs/aten.md.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/elements.h"
-#include "tenon/tensor/fields.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -112,7 +100,7 @@ T item(const detail::ConstTensorArg& t) {
 [[nodiscard]] inline Error set_data(const TensorArg& t, void* data) noexcept {
   Error error = detail::check_defined(t, "the tensor");
   if (error == Error::Ok) error = detail::bind_memory(t, data);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("set_data", error) : error;
+  return detail::blame_if("set_data", error);
 }
 
 TENON_END_NAMESPACE

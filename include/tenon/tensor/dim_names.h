@@ -2,19 +2,7 @@
 // Templates: tensors with a type, a shape and names of their dimensions, and without data.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/result.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

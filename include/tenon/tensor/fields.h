@@ -2,17 +2,10 @@
 // What every tensor has, in either mode, and what is computed from it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <new>
-#include <utility>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -4,25 +4,11 @@
 // they succeed, so that the caller's copy of the duty to release is what remains after a failure.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <type_traits>
-#include <utility>
-
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -2,13 +2,7 @@
 // Where a tensor's elements are: in memory that the host reaches, or with a backend that does.
 #pragma once
 
-#include "tenon/backend/calls.h"
 #include "tenon/backend/registry.h"
-#include "tenon/backend/transfer.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE

@@ -2,18 +2,8 @@
 // Changing a tensor's shape in place: everything that can fail comes first, aside.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -186,13 +176,11 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 template <class = void>
 [[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
-  const Error error = detail::resize(tensor, sizes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor", error) : error;
+  return detail::blame_if("resize_tensor", detail::resize(tensor, sizes));
 }
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
-  const Error error = detail::resize(tensor, sizes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor_ptr", error) : error;
+  return detail::blame_if("resize_tensor_ptr", detail::resize(tensor, sizes));
 }
 
 /// Makes room for `nbytes` bytes of elements at once, so that later resizes within them move no
@@ -202,13 +190,11 @@ template <class = void>
 /// less room.
 template <class = void>
 [[nodiscard]] Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
-  const Error error = detail::reserve(tensor, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;
+  return detail::blame_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
 template <class = void>
 [[nodiscard]] Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
-  const Error error = detail::reserve(tensor, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor_ptr", error) : error;
+  return detail::blame_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
 }
 
 TENON_END_NAMESPACE

@@ -7,19 +7,7 @@
 // would find std::empty.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 

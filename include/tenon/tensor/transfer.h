@@ -2,15 +2,7 @@
 // Tensors and backends: copying to one, moving to one, letting memory go.
 #pragma once
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -119,8 +111,8 @@ struct BackendTransfer {
                                           "cannot move along; backend_copy() copies"});
     }
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr, false,
-                              [&]() noexcept { return detail::drop_memory(t); });
+    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr,
+                              false, [&]() noexcept { return detail::drop_memory(t); });
   }
 };
 
@@ -151,7 +143,7 @@ Deallocation backend_deallocate(TensorArg t) {
 template <class = void>
 [[nodiscard]] Error synchronize(Backend& backend) noexcept {
   const Error error = detail::ask(backend, "synchronize", [&] { return backend.synchronize(); });
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("synchronize", error) : error;
+  return detail::blame_if("synchronize", error);
 }
 
 TENON_END_NAMESPACE

@@ -2,15 +2,6 @@
 // ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/restride.h"
 #include "tenon/tensor/tensor_impl.h"
