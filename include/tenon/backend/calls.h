@@ -64,8 +64,8 @@ struct BackendHooks {
                  FunctionRef<Error(void*)> make) noexcept;
 };
 
-/// Takes the thread's last text away for the length of a call, to see whether the call leaves one; puts
-/// it back when that went well.
+/// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
+/// puts it back when that went well.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(error_text().text[0]) { error_text().text[0] = '\0'; }
@@ -182,8 +182,8 @@ struct ReleaseToBackend {
 };
 
 /// Before each block lies where it came from, since whoever deletes a handle has nothing but its
-/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them a
-/// handle just fills malloc's smallest block.
+/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them
+/// a handle just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
 static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
 

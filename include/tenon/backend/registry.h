@@ -35,8 +35,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and of
-/// blobs. Tensors that a backend made know it anyway.
+/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and
+/// of blobs. Tensors that a backend made know it anyway.
 ///
 /// There is one registry in a program, shared by its shared libraries. For the CPU there is always
 /// one; it cannot be replaced.

@@ -111,8 +111,8 @@ inline uint64_t system_seed() noexcept {
 
 inline Generator::Generator() noexcept : seed_(detail::system_seed()) {}
 
-/// The calling thread's own generator, which the random functions take when they are given none. The
-/// system seeds it when the thread first asks for it.
+/// The calling thread's own generator, which the random functions take when they are given none.
+/// The system seeds it when the thread first asks for it.
 /// Source: at::detail::getDefaultCPUGenerator, which all threads share.
 TENON_EXPORT inline Generator& default_generator() noexcept {
   static TENON_THREAD_LOCAL Generator generator;

@@ -34,11 +34,11 @@ struct Allocation {
   void* data;
 };
 
-/// Asks for huge pages where the system grants them on request, as Linux mostly does by default: the
-/// first touch of fresh memory is some five times faster. It is a system call, so it is for blocks
-/// next to whose first touch that is nothing, and which are written as a whole: the first byte that
-/// is written to a page takes all its 2 MiB. NumPy does the same, from 4 MiB. TENON_HUGE_PAGES=0 in
-/// the environment turns it off.
+/// Asks for huge pages where the system grants them on request, as Linux mostly does by default:
+/// the first touch of fresh memory is some five times faster. It is a system call, so it is for
+/// blocks next to whose first touch that is nothing, and which are written as a whole: the first
+/// byte that is written to a page takes all its 2 MiB. NumPy does the same, from 4 MiB.
+/// TENON_HUGE_PAGES=0 in the environment turns it off.
 inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr size_t kHugePage = size_t{2} << 20;

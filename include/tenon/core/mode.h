@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The element types in the library's two modes: the one place that switches them.
 //
-// tenon has types of its own for elements and what describes them: Half, BFloat16, Float8_*, complex,
-// ScalarType, Scalar. In plain mode they are the public ones. In ATen mode the public ones are c10's,
-// with the same bytes and numbers, and its own are in the namespace own, where kernels and all of
-// detail use them: so there is one set of loops and checks for both. `own::Half` is right in both.
+// tenon has types of its own for elements and what describes them: Half, BFloat16, Float8_*,
+// complex, ScalarType, Scalar. In plain mode they are the public ones. In ATen mode the public ones
+// are c10's, with the same bytes and numbers, and its own are in the namespace own, where kernels
+// and all of detail use them: so there is one set of loops and checks for both. `own::Half` is
+// right in both.
 #pragma once
 
 #include "tenon/config.h"

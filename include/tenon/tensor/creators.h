@@ -3,9 +3,10 @@
 // eye.
 //
 // Each is a function object with a try_ twin that returns a Result. All own their memory, aligned
-// to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that make_layout() refuses, overlapping or
-// negative strides, a value that does not fit the type), InvalidType (Undefined; a floating value
-// for an integral type, a complex one for a real type), OutOfMemory.
+// to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
+// make_layout() refuses, overlapping or negative strides, a value that does not fit the type),
+// InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
+// OutOfMemory.
 #pragma once
 
 #include "tenon/tensor/make.h"
@@ -130,9 +131,9 @@ Out create_of(const char* function, Making& making, const Value&... value) {
 
 }  // namespace detail
 
-// Creators of given elements, which may be a value, in three forms. Each may end in options: a type,
-// a dynamism, a backend. The type is Float unless given, of _like the source's; the dynamism is
-// DYNAMIC_BOUND; the backend is the thread's default, of _like the source's.
+// Creators of given elements, which may be a value, in three forms. Each may end in options: a
+// type, a dynamism, a backend. The type is Float unless given, of _like the source's; the dynamism
+// is DYNAMIC_BOUND; the backend is the thread's default, of _like the source's.
 
 /// name(sizes, value)
 template <class Out, class Elements, class... Value>

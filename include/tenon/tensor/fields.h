@@ -34,8 +34,8 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
                                                           : "DYNAMIC_UNBOUND";
 }
 
-/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written costs
-/// more than computing it.
+/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written
+/// costs more than computing it.
 struct TensorFields {
   Layout layout;
   void* data = nullptr;

@@ -380,8 +380,8 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
 }
 
 /// make_new() in a backend's memory.
-TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout, size_t nbytes,
-                                            Draft& draft) noexcept {
+TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout,
+                                                size_t nbytes, Draft& draft) noexcept {
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
@@ -573,7 +573,8 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   return Error::Ok;
 }
 
-/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a backend's.
+/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a
+/// backend's.
 inline BackendState* metadata_like(const TensorArg& source) noexcept {
   return source.defined() ? metadata_of(fields(source).backend) : nullptr;
 }

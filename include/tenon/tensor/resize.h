@@ -159,9 +159,9 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 
 /// Changes the tensor's shape in place.
 ///
-/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows comes
-/// from the backend that it was from; adopted memory that grows is released through its deleter and
-/// becomes owned.
+/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows
+/// comes from the backend that it was from; adopted memory that grows is released through its
+/// deleter and becomes owned.
 /// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory
 /// order, gaps of a strided tensor counted; new ones are indeterminate. The dim order stays with
 /// the rank, otherwise it becomes row-major; strides become dense, but for equal sizes, which

@@ -11,8 +11,8 @@
 // A negative dimension counts from the end. The dim order is the source's, renumbered, where it
 // still nests the strides, else the one that the strides imply.
 // Each has a try_ form, which returns a Result.
-// Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does not
-// have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
+// Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
+// not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
 
 #include "tenon/tensor/make.h"

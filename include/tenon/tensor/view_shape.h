@@ -32,8 +32,8 @@ inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
 /// A view's shape in the making: the source's at first, which each member function edits as the
 /// function of the same name in view.h does. After an error it is half edited and of no use.
 ///
-/// The source's extent has been checked, so nothing overflows that leads from one of its elements to
-/// another. A stride that leads to no element may have any value, and does get one when it
+/// The source's extent has been checked, so nothing overflows that leads from one of its elements
+/// to another. A stride that leads to no element may have any value, and does get one when it
 /// overflows; the offset of a view without elements is 0.
 class ViewShape {
  public:
