@@ -9,11 +9,7 @@
 #include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
+using namespace tenon;
 
 namespace {
 

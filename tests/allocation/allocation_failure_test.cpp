@@ -18,14 +18,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::EValue;
-using tenon::ScalarType;
-using tenon::TensorSpec;
-using tenon::ValueSpec;
-using tests::Calls;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -12,12 +12,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tests::Vector;
 
 namespace {

@@ -6,9 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::from_c10;
 using tenon::detail::to_c10;
 

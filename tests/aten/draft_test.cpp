@@ -12,17 +12,9 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Deleter;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tenon::detail::Draft;
-using tests::Calls;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 

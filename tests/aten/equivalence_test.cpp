@@ -11,10 +11,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 using tests::Vector;
 
 namespace {

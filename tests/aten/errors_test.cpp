@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::call_libtorch;
 
 TEST_CASE("call_libtorch: what the function returns is returned, its message untouched") {

@@ -11,18 +11,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Blob;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
@@ -90,11 +80,11 @@ TEST_CASE("ATen mode: negative strides that reach nothing are taken for positive
 }
 
 TEST_CASE("ATen mode: a pointer to memory that may only be read does not compile") {
-  using FromBlob = decltype(from_blob);
+  using Create = decltype(from_blob);
   using MakeTensorPtr = decltype(tenon::make_tensor_ptr);
-  CHECK(std::is_invocable_v<FromBlob, float*, tenon::Dims>);
-  CHECK_FALSE(std::is_invocable_v<FromBlob, const float*, tenon::Dims>);
-  CHECK_FALSE(std::is_invocable_v<FromBlob, const void*, tenon::Dims, ScalarType>);
+  CHECK(std::is_invocable_v<Create, float*, tenon::Dims>);
+  CHECK_FALSE(std::is_invocable_v<Create, const float*, tenon::Dims>);
+  CHECK_FALSE(std::is_invocable_v<Create, const void*, tenon::Dims, ScalarType>);
   CHECK(std::is_invocable_v<MakeTensorPtr, tenon::Dims, float*>);
   CHECK_FALSE(std::is_invocable_v<MakeTensorPtr, tenon::Dims, const float*>);
 }

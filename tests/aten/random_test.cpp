@@ -13,10 +13,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 using tenon::detail::fill_from_aten;
 using tenon::detail::RandomPlan;
 namespace own = tenon::own;

@@ -14,13 +14,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorArg;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tenon::detail::as_managed;
 using tenon::detail::describe;
 using tenon::detail::TensorFields;

@@ -8,8 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::Span;
+using namespace tenon;
 
 namespace {
 struct Base {

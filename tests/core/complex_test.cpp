@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "support/catch.h"
-#include "tenon/core/half.h"
+#include "tenon/core/small_float.h"
 
-using tenon::complex;
+using namespace tenon;
 
 TEST_CASE("complex: the real part comes first, and the imaginary one is 0 unless given") {
   const complex<double> z(1.5, -2.5);

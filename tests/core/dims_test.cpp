@@ -12,10 +12,7 @@
 
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::DimOrder;
-using tenon::Dims;
-using tenon::Error;
+using namespace tenon;
 
 namespace {
 

@@ -8,11 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::Exception;
-using tenon::FailureHandler;
-using tenon::last_error_message;
-using tenon::set_failure_handler;
+using namespace tenon;
 using tenon::detail::blame;
 using tenon::detail::fail;
 

@@ -7,9 +7,7 @@
 
 #include "support/catch.h"
 
-using tenon::default_generator;
-using tenon::Error;
-using tenon::Generator;
+using namespace tenon;
 
 TEST_CASE("generator: it begins at element 0 of its seed, or where it is told") {
   constexpr Generator g(5);

@@ -9,17 +9,7 @@
 
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::compute_extent;
-using tenon::compute_nbytes;
-using tenon::compute_numel;
-using tenon::DimOrderType;
-using tenon::Dims;
-using tenon::Error;
-using tenon::Extent;
-using tenon::Layout;
-using tenon::make_layout;
-using tenon::Span;
+using namespace tenon;
 
 namespace {
 
@@ -64,7 +54,7 @@ Vector offsets_of(const Vector& sizes, const Vector& strides) {
 }
 
 // A fixed sequence of pseudo-random numbers.
-struct Random {
+struct Rng {
   uint64_t state;
   int64_t between(int64_t low, int64_t high) {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
@@ -81,7 +71,7 @@ struct Shape {
 
 // Of up to four dimensions; half of them are dense in some order before one number is changed, so
 // that both answers to every question are common.
-Shape random_shape(Random& random) {
+Shape random_shape(Rng& random) {
   Shape shape;
   const auto rank = static_cast<size_t>(random.between(0, 4));
   for (size_t d = 0; d < rank; ++d) {
@@ -200,7 +190,7 @@ TEST_CASE("layout: the extent is the lowest and highest offset that the strides 
 }
 
 TEST_CASE("layout: the extent is that of all offsets enumerated, for thousands of random shapes") {
-  Random random{1};
+  Rng random{1};
   int wrong = 0;
   int empty = 0;
   std::string first;
@@ -319,7 +309,7 @@ TEST_CASE("layout: the dim order of a shape without elements follows its strides
 }
 
 TEST_CASE("layout: the dim order is a stable sort, for thousands of random shapes") {
-  Random random{2};
+  Rng random{2};
   int wrong = 0;
   std::string first;
   for (int i = 0; i < kShapes; ++i) {
@@ -386,7 +376,7 @@ TEST_CASE("layout: contiguity ignores size-1 strides, and all strides without el
 }
 
 TEST_CASE("layout: contiguous means that element k is at offset k, for random shapes") {
-  Random random{3};
+  Rng random{3};
   int wrong = 0;
   int contiguous = 0;
   std::string first;
@@ -409,7 +399,7 @@ TEST_CASE("layout: contiguous means that element k is at offset k, for random sh
 }
 
 TEST_CASE("layout: dense means that the offsets are 0 to numel - 1, each once, for random shapes") {
-  Random random{4};
+  Rng random{4};
   int wrong = 0;
   int dense = 0;
   std::string first;
@@ -484,7 +474,7 @@ TEST_CASE("layout: of two dimensions, and others that nest around them, the answ
 }
 
 TEST_CASE("layout: may_overlap is never false when two elements collide, for random shapes") {
-  Random random{5};
+  Rng random{5};
   int missed = 0;
   int collisions = 0;
   int false_for_distinct = 0;

@@ -8,8 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::Span;
+using namespace tenon;
 using tenon::detail::append;
 using tenon::detail::Message;
 using tenon::detail::Part;

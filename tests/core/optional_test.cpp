@@ -9,8 +9,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 
-using tenon::none;
-using tenon::OptionalIndex;
+using namespace tenon;
 
 TEST_CASE("OptionalIndex: none has no value, and gives the other") {
   constexpr OptionalIndex index = none;
@@ -55,8 +54,6 @@ TEST_CASE("Optional: of a bool takes a bool and nothing that converts to one") {
 }
 
 TEST_CASE("Optional: of a device takes whatever a Device is made of") {
-  using tenon::Device;
-  using tenon::DeviceType;
   using Where = tenon::Optional<Device>;
   CHECK(Where("cuda:1").value_or(Device()) == Device(DeviceType::CUDA, 1));
   CHECK(Where(DeviceType::CUDAHost).value_or(Device()) == Device(DeviceType::CUDAHost));

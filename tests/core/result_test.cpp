@@ -8,8 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::Result;
+using namespace tenon;
 using tenon::detail::fail;
 
 namespace {

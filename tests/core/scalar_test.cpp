@@ -9,9 +9,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::Scalar;
-using tenon::ScalarType;
+using namespace tenon;
 
 namespace {
 

@@ -9,9 +9,7 @@
 
 #include "support/catch.h"
 
-using tenon::CppTypeToScalarType;
-using tenon::ScalarType;
-using tenon::ScalarTypeToCppType;
+using namespace tenon;
 
 namespace {
 

@@ -8,8 +8,7 @@
 using tenon::detail::fill_elements;
 using tenon::detail::kParallelBytes;
 using tenon::detail::kStreamingBytes;
-using tests::Bytes;
-using tests::count_wrong;
+using namespace tests;
 
 namespace {
 

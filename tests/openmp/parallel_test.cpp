@@ -11,8 +11,7 @@
 
 using tenon::detail::kParallelBytes;
 using tenon::detail::parallel_for;
-using tests::call_in_region;
-using tests::ThreadsScope;
+using namespace tests;
 
 namespace {
 

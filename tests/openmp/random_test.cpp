@@ -12,11 +12,7 @@
 
 using namespace tenon;
 using tenon::detail::kParallelBytes;
-using tests::Bytes;
-using tests::count_wrong;
-using tests::Strided;
-using tests::ThreadsScope;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -59,7 +55,7 @@ Bytes made_in_parts(const Filler& filler, ScalarType type, int64_t numel) {
 // Fills memory with any number of threads.
 void check_fill(const Filler& filler, Strided memory) {
   INFO(filler.name << " " << toString(memory.type));
-  tests::Random random{1};
+  tests::Rng random{1};
   tests::fill_with_noise(random, memory.bytes);
   const Tensor t = tensor_over(memory);
   CHECK(t.nbytes() >= kParallelBytes);

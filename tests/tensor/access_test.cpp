@@ -15,13 +15,7 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tests::Vector;
 
 TEST_CASE("access: what a tensor is, through a Tensor and through a TensorPtr") {

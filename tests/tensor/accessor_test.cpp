@@ -15,12 +15,7 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::accessor;
-using tenon::Error;
-using tenon::make_tensor;
-using tenon::ScalarType;
-using tenon::TensorAccessor;
-using tenon::TensorView;
+using namespace tenon;
 
 static_assert(std::is_same_v<decltype(std::declval<TensorAccessor<float, 1>>()[0]), float&>);
 static_assert(

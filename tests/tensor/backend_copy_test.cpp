@@ -8,7 +8,7 @@
 #include "support/catch.h"
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/sequence.h"
@@ -17,16 +17,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::copy_;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

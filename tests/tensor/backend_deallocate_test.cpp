@@ -10,7 +10,7 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
@@ -21,14 +21,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::backend_deallocate;
-using tenon::Deallocation;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Calls;
-using tests::MinimalBackend;
+using namespace tenon;
+using namespace tests;
 
 TEST_CASE("backend_deallocate: the memory goes at once, the second time there is none") {
   MinimalBackend backend;
@@ -136,7 +130,7 @@ TEST_CASE("backend_deallocate: memory lent by raw pointer is let go of") {
   const TensorPtr t = tenon::from_blob(data, {2});
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(data[1] == 2.f);
-  CHECK_ERROR(Error::InvalidState, "Float {2} on cpu, was deallocated", tenon::const_data_ptr(t));
+  CHECK_ERROR(Error::InvalidState, "of sizes {2}, was deallocated", tenon::const_data_ptr(t));
 }
 
 TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have nothing to lose") {
@@ -145,7 +139,7 @@ TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have 
   CHECK(backend_deallocate(placeholder) == Deallocation::AlreadyDeallocated);
   const TensorPtr none = tenon::zeros({0});
   CHECK(backend_deallocate(none) == Deallocation::Ok);
-  CHECK_ERROR(Error::InvalidState, "Float {0} on cpu, was deallocated", tenon::to_binary(none));
+  CHECK_ERROR(Error::InvalidState, "of sizes {0}, was deallocated", tenon::to_binary(none));
 }
 
 #if !TENON_ATEN_MODE
@@ -166,7 +160,7 @@ TEST_CASE("backend_deallocate: a TensorImpl on the stack lets go of the memory t
 TEST_CASE("deallocated: the members of Tensor say so", "[plain]") {
   const TensorPtr t = tenon::full({1}, 3);
   backend_deallocate(t);
-  const char* const words = "the tensor, Float {1} on cpu, was deallocated";
+  const char* const words = "the tensor, of sizes {1}, was deallocated";
   CHECK_ERROR(Error::InvalidState, std::string("const_data_ptr: ") + words, t->const_data_ptr());
   CHECK_ERROR(Error::InvalidState, words, t->const_data_ptr<float>());
   CHECK_ERROR(Error::InvalidState, std::string("mutable_data_ptr: ") + words,
@@ -197,8 +191,8 @@ struct Gone {
   TensorPtr device = tenon::full({2, 3}, 5, tenon::TensorShapeDynamism::DYNAMIC, backend);
   /// What errors call them.
   std::pair<TensorPtr*, const char*> both[2] = {
-      {&host, ", Float {2, 3} on cpu, was deallocated"},
-      {&device, ", Float {2, 3} on ext_dev:0, was deallocated"}};
+      {&host, ", of sizes {2, 3}, was deallocated"},
+      {&device, ", of sizes {2, 3}, was deallocated"}};
 };
 
 }  // namespace

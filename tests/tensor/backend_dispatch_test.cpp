@@ -8,7 +8,7 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/exchange/binary.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
@@ -18,12 +18,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::CountingBackend;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

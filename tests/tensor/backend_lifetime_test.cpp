@@ -11,7 +11,7 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
@@ -23,14 +23,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
-using tests::Reports;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -11,12 +11,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
-using tests::Calls;
-using tests::Tracked;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

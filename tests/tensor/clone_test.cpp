@@ -7,23 +7,15 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "tenon/backend/host_memory.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/backend/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::clone_tensor_ptr;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tests::dim_order;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 using Ints = std::vector<int32_t>;

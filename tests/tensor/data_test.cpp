@@ -17,10 +17,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-using tenon::DataPtr;
-using tenon::ScalarType;
-using tenon::TypeArg;
-using tenon::Values;
+using namespace tenon;
 
 // `{}` is never a type, and no number is one.
 static_assert(!std::is_default_constructible_v<TypeArg>);

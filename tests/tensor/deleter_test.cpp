@@ -17,8 +17,7 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Deleter;
-using tenon::Error;
+using namespace tenon;
 using tests::Calls;
 
 static_assert(std::is_nothrow_move_constructible_v<Deleter>);

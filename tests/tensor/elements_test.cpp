@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::TensorFields;
 
 TEST_CASE("elements: errors name the function that was called") {

@@ -6,9 +6,7 @@
 
 #include "support/catch.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tenon::detail::TensorFields;
 
 namespace {

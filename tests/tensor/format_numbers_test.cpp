@@ -14,15 +14,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
-using tenon::BFloat16;
-using tenon::complex;
-using tenon::FormatOptions;
-using tenon::from_blob;
-using tenon::Half;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tenon::to_string;
+using namespace tenon;
 
 namespace {
 

@@ -18,15 +18,7 @@
 #include <unistd.h>
 #endif
 
-using tenon::for_blob;
-using tenon::FormatOptions;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::to_string;
+using namespace tenon;
 
 namespace {
 

@@ -141,7 +141,7 @@ tenon::Tensor handle(const tenon::Result<T>& t) {
 }
 
 /// A fixed sequence of pseudo-random numbers.
-struct Random {
+struct Rng {
   uint64_t state;
   int64_t between(int64_t low, int64_t high) {
     uint64_t z = state += 0x9e3779b97f4a7c15u;

@@ -16,15 +16,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::Random;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
@@ -375,7 +368,7 @@ class Program {
     }
   }
 
-  Random random_;
+  Rng random_;
   int step_ = 0;
   int grown_ = 0;
   int refused_ = 0;

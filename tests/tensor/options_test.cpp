@@ -8,11 +8,7 @@
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/random.h"
 
-using tenon::Backend;
-using tenon::BackendScope;
-using tenon::CreatorOptions;
-using tenon::ScalarType;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tests::MinimalBackend;
 
 namespace {

@@ -7,8 +7,7 @@
 #include "tenon/tensor/restride.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::infer_size;
 using tenon::detail::restride;
 using tests::Vector;
@@ -94,7 +93,7 @@ TEST_CASE("restride: a stride near the end of the address space does not overflo
 }
 
 TEST_CASE("restride: finds strides exactly when there are some, over thousands of shapes") {
-  tests::Random random{7};
+  tests::Rng random{7};
   int found = 0;
   int impossible = 0;
   for (int round = 0; round < 20000; ++round) {

@@ -9,15 +9,8 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
-using tenon::arange;
-using tenon::Error;
-using tenon::eye;
-using tenon::iota;
-using tenon::none;
-using tenon::ScalarType;
-using tests::sizes;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 using Longs = std::vector<int64_t>;

@@ -9,13 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 using Floats = std::vector<float>;
 using Ints = std::vector<int32_t>;
 

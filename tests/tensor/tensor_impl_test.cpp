@@ -8,12 +8,7 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
-using tenon::DimOrderType;
-using tenon::Error;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::TensorImpl;
-using tenon::TensorShapeDynamism;
+using namespace tenon;
 using tests::Vector;
 
 static_assert(!std::is_copy_constructible_v<TensorImpl>);

@@ -16,23 +16,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorPtrMaker;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::dim_order;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 static_assert(std::is_nothrow_move_constructible_v<TensorPtrMaker>);
 static_assert(!std::is_copy_constructible_v<TensorPtrMaker>);

@@ -12,26 +12,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_impl_ptr;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::resize_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImplPtr;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::dim_order;
-using tests::handle;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -15,16 +15,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::from_bytes;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::try_make_tensor_ptr;
-using tests::Calls;
-using tests::sizes;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -13,25 +13,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_blob;
-using tenon::Half;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorImplPtr;
-using tenon::TensorPtr;
-using tests::dim_order;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 static_assert(sizeof(Tensor) == 2 * sizeof(void*));
 static_assert(std::is_nothrow_default_constructible_v<Tensor>);

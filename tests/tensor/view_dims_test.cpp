@@ -12,16 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tests::dim_order;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -15,9 +15,7 @@
 #include "tensor/helpers.h"
 #include "tensor/view_model.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
+using namespace tenon;
 using tests::Vector;
 using tests::view_model::Expected;
 using tests::view_model::for_each_index;
@@ -315,7 +313,7 @@ class Chain {
   struct Free {
     void operator()(char* p) const { std::free(p); }
   };
-  tests::Random random_;
+  tests::Rng random_;
   Counts& counts_;
   size_t function_ = 0;
   std::unique_ptr<char, Free> memory_;

@@ -8,10 +8,7 @@
 #include "tenon/tensor/view_shape.h"
 #include "tensor/helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::TensorImpl;
+using namespace tenon;
 using tenon::detail::ImplAccess;
 using tenon::detail::ViewShape;
 using tenon::detail::wrap_dim;

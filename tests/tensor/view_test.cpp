@@ -15,26 +15,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::resize_tensor;
-using tenon::resize_tensor_ptr;
-using tenon::Result;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorArg;
-using tenon::TensorImpl;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Calls;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

@@ -20,8 +20,7 @@
 #include "threads/threads.h"
 
 using namespace tenon;
-using tests::MinimalBackend;
-using tests::on_threads;
+using namespace tests;
 
 namespace {
 

@@ -15,15 +15,7 @@
 #include "tenon/tensor/view.h"
 #include "threads/threads.h"
 
-using tenon::Blob;
-using tenon::DLPackPtr;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::from_dlpack;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::to_dlpack;
+using namespace tenon;
 using tests::on_threads;
 
 namespace {

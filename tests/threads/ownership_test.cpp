@@ -20,10 +20,7 @@
 #include "tenon/tensor/view.h"
 #include "threads/threads.h"
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 using tenon::detail::AtomicCount;
 using tenon::detail::LockGuard;
 using tenon::detail::SpinLock;

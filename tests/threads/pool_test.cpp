@@ -13,8 +13,7 @@
 #include "threads/threads.h"
 
 using namespace tenon;
-using tests::on_threads;
-using tests::Source;
+using namespace tests;
 
 namespace {
 

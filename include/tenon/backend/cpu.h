@@ -9,7 +9,6 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/host_memory.h"
 #include "tenon/config.h"
 #include "tenon/core/memory.h"
 
@@ -21,7 +20,7 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
  public:
   CpuBackend() noexcept : HostMemoryBackend(nullptr, false) {
-    detail::BackendAccess::is_host_heap(*this) = true;
+    detail::BackendAccess::kind(*this) = detail::BackendKind::HostHeap;
   }
 
   const char* name() const noexcept override { return "cpu"; }

@@ -21,7 +21,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

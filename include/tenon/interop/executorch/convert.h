@@ -14,14 +14,12 @@
 #include <utility>
 
 #include "tenon/backend/calls.h"
-#include "tenon/backend/metadata.h"
 #include "tenon/interop/executorch/impl_layout.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 #include <executorch/runtime/core/evalue.h>

@@ -17,8 +17,7 @@
 #include "tenon/core/error.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE

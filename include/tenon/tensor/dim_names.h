@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Templates: tensors with a type, a shape and names of their dimensions, and without data.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/result.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a template keeps where others keep their deleter.
+struct DimNames {
+  std::vector<std::string> names;
+  void operator()(void*) const noexcept {}
+};
+
+TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<std::string>&& names,
+                               Draft& draft) noexcept {
+  TENON_TRY(check_dims("sizes", sizes));
+  if (TENON_UNLIKELY(!names.empty() && names.size() != sizes.size())) {
+    return fail(Error::InvalidArgument, {names.size(), " names were given for sizes ", sizes});
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (TENON_UNLIKELY(!names[i].empty() && names[i] == names[k])) {
+        return fail(Error::InvalidArgument,
+                    {"dimensions ", k, " and ", i, " are both named \"", names[i].c_str(), '"'});
+      }
+    }
+  }
+  Deleter keep;
+  if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
+  TENON_TRY(make_from_pointer(nullptr, sizes, {}, {}, public_type(type),
+                              TensorShapeDynamism::STATIC, Device(DeviceType::Template), keep,
+                              draft));
+  fields(draft).ownership = Ownership::Owned;
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+template <class Out>
+struct MakeTemplate {
+  const char* function;
+
+  /// A STATIC tensor of the Template device: what a model expects, without data. Each dimension may
+  /// have a name, "" for none; without names none has.
+  /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as there
+  /// are dimensions, or none, are allowed, each but "" once), OutOfMemory.
+  /// Source: Nx.template.
+  Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
+    detail::Made<Out> made;
+    return made.finish(function, detail::make_template(sizes, detail::own_type(type),
+                                                       std::move(names), made.draft()));
+  }
+};
+inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};
+inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
+
+/// The names that a template was made with; none for any other tensor, and for views, whose dimensions
+/// may be others.
+/// Errors: InvalidState for an undefined tensor.
+/// Source: Nx.names.
+TENON_LAZY std::vector<std::string> dim_names(detail::ConstTensorArg t) {
+  detail::raise_if("dim_names", detail::check_metadata(t, "the tensor"));
+  Deleter* const kept = detail::deleter_of(t);
+  detail::DimNames* const names = kept == nullptr ? nullptr : kept->target<detail::DimNames>();
+  return names == nullptr ? std::vector<std::string>() : names->names;
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Tensors and backends: copying to one, moving to one, letting memory go.
+#pragma once
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/registry.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/place.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What backend_deallocate() found.
+enum class Deallocation : uint8_t {
+  Ok,                  ///< the memory is released
+  AlreadyDeallocated,  ///< it was before
+  InUse,               ///< a view, a Blob or an export of it is alive: the memory stays
+};
+
+constexpr const char* toString(Deallocation outcome) noexcept {
+  return outcome == Deallocation::Ok                   ? "Ok"
+         : outcome == Deallocation::AlreadyDeallocated ? "AlreadyDeallocated"
+                                                       : "InUse";
+}
+
+namespace detail {
+
+/// The backend that a tensor's memory is of, the host's for its heap and for what the host reaches.
+TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noexcept {
+  TENON_TRY(check_metadata(tensor, "the tensor"));
+  const TensorFields& t = fields(tensor);
+  TENON_TRY(check_not_deallocated(t, "the tensor"));
+  TENON_TRY(find_owner(t, "the tensor", backend));
+  if (backend != nullptr) return Error::Ok;
+  if (t.is_host_accessible()) {
+    backend = &host_backend();
+    return Error::Ok;
+  }
+  backend = find_backend(t.device);
+  if (TENON_UNLIKELY(backend == nullptr)) {
+    return fail(Error::NotFound, {"no backend is registered for ", t.device});
+  }
+  return Error::Ok;
+}
+
+TENON_LAZY Error deallocate(const TensorArg& tensor, Deallocation& outcome) noexcept {
+  TENON_TRY(check_metadata(tensor, "the tensor"));
+  if (fields(tensor).deallocated) {
+    outcome = Deallocation::AlreadyDeallocated;
+    return Error::Ok;
+  }
+  if (is_shared_memory(tensor)) {
+    outcome = Deallocation::InUse;
+    return Error::Ok;
+  }
+  outcome = Deallocation::Ok;
+  return drop_memory(tensor);
+}
+
+/// Whether a tensor lives in `backend`'s memory.
+TENON_LAZY bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
+  if (tensor.backend != nullptr) return tensor.backend->backend == &backend;
+  return tensor.device.is_cpu()
+             ? BackendAccess::is_host_heap(backend)
+             : tensor.device == backend.device() && find_backend(tensor.device) == &backend;
+}
+
+}  // namespace detail
+
+/// The backend whose memory a tensor has: the one that gave it, else the one registered for its
+/// device, for the CPU always the one of the host's heap.
+/// Errors: InvalidState for an undefined or deallocated tensor, and when the backend is gone;
+/// NotFound when none is registered.
+TENON_LAZY Backend& backend_of(TensorArg t) {
+  Backend* backend = nullptr;
+  detail::raise_if("backend_of", detail::find_backend_of(t, backend));
+  return *backend;
+}
+
+template <class Out>
+struct BackendCopy {
+  const char* function;
+
+  /// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
+  /// strides are kept. The source stays as it is. Between two backends the bytes go by way of the host
+  /// unless one of them knows the other.
+  /// Ownership: owns its memory.
+  /// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
+  /// gone), NotSupported (a template, which has nothing to copy; memory of a device for which no
+  /// backend is registered), OutOfMemory, and what the backends report.
+  /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
+  Out operator()(detail::ConstTensorArg t, Backend& backend) const {
+    return detail::clone<Out>(function, t, CreatorOptions(backend));
+  }
+};
+
+template <class Out>
+struct BackendTransfer {
+  const char* function;
+
+  /// Moves a tensor to a backend's memory: the source is deallocated, in all its handles. When it
+  /// lives there already, this is another handle to it and nothing is moved.
+  /// Errors: as backend_copy()'s, and InUse while views, Blobs or exports of the source are alive:
+  /// they cannot move along. Nothing is changed then.
+  /// Source: Nx.backend_transfer.
+  Out operator()(TensorArg t, Backend& backend) const {
+    Error error = detail::check_defined(t, "the source tensor");
+    if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
+      detail::Made<Out> made;
+      detail::share_impl(t.tensor(), made.draft());
+      return made.finish(function, error);
+    }
+    if (error == Error::Ok && detail::is_shared_memory(t)) {
+      error = detail::fail(Error::InUse, {"views or exports of the source tensor are alive, which "
+                                          "cannot move along; backend_copy() copies"});
+    }
+    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr, false,
+                              [&]() noexcept { return detail::drop_memory(t); });
+  }
+};
+
+inline constexpr BackendCopy<TensorPtr> backend_copy{"backend_copy"};
+inline constexpr BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"};
+inline constexpr BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
+inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_backend_transfer"};
+
+/// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to its
+/// elements is an error that names it.
+///
+/// Memory that others still borrow (views, Blobs, exports; of a view: what it is a view of) stays,
+/// and so does the tensor: InUse. A deleter runs; memory lent by raw pointer is let go of. Up to 1 KiB
+/// on the host's heap or in a backend that keeps metadata, such as an arena, lies in one block with the
+/// metadata, and is released with that.
+/// Errors: InvalidState for an undefined tensor.
+/// Threads: the caller locks out all who use the tensor.
+/// Source: Nx.backend_deallocate.
+template <class = void>
+Deallocation backend_deallocate(TensorArg t) {
+  Deallocation outcome = Deallocation::Ok;
+  detail::raise_if("backend_deallocate", detail::deallocate(t, outcome));
+  return outcome;
+}
+
+/// Waits until what a backend has begun is done.
+/// Errors: the backend's.
+template <class = void>
+[[nodiscard]] Error synchronize(Backend& backend) noexcept {
+  const Error error = detail::ask(backend, "synchronize", [&] { return backend.synchronize(); });
+  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("synchronize", error) : error;
+}
+
+TENON_END_NAMESPACE
