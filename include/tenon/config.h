@@ -106,6 +106,13 @@
 #define TENON_HAS_AVX2 0
 #endif
 
+// Variants of kernels for AVX2 that only save time are left out where the user asked for small code.
+#if TENON_HAS_AVX2 && !defined(__OPTIMIZE_SIZE__)
+#define TENON_HAS_VARIANTS 1
+#else
+#define TENON_HAS_VARIANTS 0
+#endif
+
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
 // user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
 // target has one for it, so that results are the same everywhere. Clang is told by
@@ -121,6 +128,13 @@
 #else
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
+#endif
+// The same for loops whose count is known to be a multiple of a vector's: GCC 12 vectorises those at
+// -O2, with less code.
+#if __GNUC__ < 12
+#define TENON_VECTORIZE_WHOLE TENON_VECTORIZE
+#else
+#define TENON_VECTORIZE_WHOLE
 #endif
 #if defined(__clang__)
 #define TENON_NO_CONTRACTION _Pragma("clang fp contract(off) reassociate(off)")

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/convert.h"
 
 using namespace tenon;
 using tenon::detail::cast_block;

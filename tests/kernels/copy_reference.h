@@ -7,6 +7,7 @@
 
 #include "kernels/cast_reference.h"
 #include "tenon/core/tensor_view.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 
 namespace tests {
@@ -87,7 +88,7 @@ inline bool is_copied(Rng& random, Strided& dst, Strided& src, CastMode mode) {
   bool right = true;
   for_each_isa([&] {
     dst.bytes = before;
-    tenon::detail::copy_elements(dst.view(), src.view(), mode);
+    tenon::detail::copy_elements(dst.view(), src.view(), mode, &tenon::detail::cast_elements<>);
     right = right && dst.bytes == expected;
   });
   return right;

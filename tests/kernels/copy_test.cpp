@@ -9,10 +9,13 @@
 #include "kernels/copy_reference.h"
 
 using namespace tenon;
-using tenon::detail::copy_elements;
 using namespace tests;
 
 namespace {
+
+void copy_elements(const TensorView& dst, const TensorView& src) {
+  tenon::detail::copy_elements(dst, src, CastMode::Checked, &tenon::detail::cast_elements<>);
+}
 
 const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
                                      ScalarType::Double, ScalarType::ComplexDouble};

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Large copies give the bytes that they give in one thread, which tests/kernels checks.
-#include "tenon/kernels/copy.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "kernels/copy_reference.h"
 #include "openmp/helpers.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 using tenon::detail::kParallelBytes;
@@ -37,10 +30,11 @@ void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMod
   const Bytes before = dst.bytes;
   {
     const ThreadsScope scope(1);
-    detail::run_plan(plan);
+    detail::run_plan(plan, &detail::cast_elements<>);
   }
   const Bytes expected = dst.bytes;
-  CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_plan(plan); }) == 0);
+  CHECK(count_wrong(dst.bytes, before, expected,
+                    [&] { detail::run_plan(plan, &detail::cast_elements<>); }) == 0);
 }
 
 // Both dense, with their dimensions in these orders, outermost first.

@@ -6,16 +6,18 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
-#include "tenon/backend/options.h"
 #include "tenon/config.h"
+#include "tenon/core/array_ref.h"
 #include "tenon/core/atomic.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/optional.h"
+#include "tenon/core/scalar.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 
@@ -23,14 +25,84 @@ TENON_BEGIN_NAMESPACE
 
 class Backend;
 
+/// A name with a number, or with a text.
+/// Ownership: refers to both texts, which outlive the call they are passed to.
+struct BackendOption {
+  BackendOption(const char* option, const own::Scalar& number) noexcept
+      : name(option), value(number) {}
+  BackendOption(const char* option, const char* word) noexcept : name(option), text(word) {}
+
+  const char* name;
+  own::Scalar value;
+  const char* text = nullptr;  ///< null for a number
+};
+
+/// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
+class BackendOptions {
+ public:
+  BackendOptions(std::initializer_list<BackendOption> list) noexcept
+      : options_(list.begin(), list.size()) {}
+
+  const BackendOption* begin() const noexcept { return options_.begin(); }
+  const BackendOption* end() const noexcept { return options_.end(); }
+  size_t size() const noexcept { return options_.size(); }
+
+  /// The option of that name, the last one where there are several; null where there is none.
+  const BackendOption* find(const char* name) const noexcept {
+    const BackendOption* found = nullptr;
+    for (const BackendOption& option : options_) {
+      if (std::strcmp(option.name, name) == 0) found = &option;
+    }
+    return found;
+  }
+
+  /// Reads a whole number, where it is given.
+  /// Errors: InvalidArgument for any other value, and one below `least`.
+  Error read(const char* name, int64_t least, int64_t& number) const noexcept {
+    const BackendOption* const option = find(name);
+    if (option == nullptr) return Error::Ok;
+    const bool is_whole =
+        option->text == nullptr && option->value.isIntegral(false) && option->value.fits<int64_t>();
+    if (TENON_UNLIKELY(!is_whole || option->value.to<int64_t>() < least)) {
+      const bool is_text = option->text != nullptr;
+      return detail::fail(Error::InvalidArgument,
+                          {"option \"", name, "\" is ", is_text ? "\"" : "",
+                           is_text ? detail::Part(option->text) : detail::Part(option->value),
+                           is_text ? "\"" : "", "; expected a whole number from ", least});
+    }
+    number = option->value.to<int64_t>();
+    return Error::Ok;
+  }
+
+  /// Errors: InvalidArgument for an option that none of `names` is.
+  Error check_names(std::initializer_list<const char*> names) const noexcept {
+    for (const BackendOption& option : options_) {
+      bool known = false;
+      for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
+      if (TENON_UNLIKELY(!known)) {
+        return detail::fail(Error::InvalidArgument,
+                            {"there is no option \"", option.name, '"',
+                             names.size() == 0 ? "; this backend has none" : ""});
+      }
+    }
+    return Error::Ok;
+  }
+
+ private:
+  Span<const BackendOption> options_;
+};
+
 namespace detail {
+
+struct BackendHooks;  // what is done with a backend that is alive, see calls.h
 
 /// What tensors know of a backend: a small block that stays while they do, so that one that is
 /// destroyed later than its backend finds out.
 struct BackendState {
-  Backend* backend;         // null once it is gone
-  AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
+  Backend* backend;           // null once it is gone
+  const BackendHooks* hooks;  // as the backend's
+  AtomicCount users;          // the backend itself, each block of memory that it gave, each wrapper
+  bool one_thread = false;    // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
@@ -181,7 +253,8 @@ class TENON_EXPORT Backend {
   friend struct detail::BackendAccess;
 
   detail::BackendState* state_ = nullptr;
-  Backend* next_ = nullptr;   // in the registry
+  const detail::BackendHooks* hooks_ = nullptr;  // once tensors are to be in its memory
+  Backend* next_ = nullptr;                      // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   bool is_registered_ = false;
   detail::BackendKind kind_ = {};
@@ -203,6 +276,19 @@ TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
 /// The library's way into a Backend.
 struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
+  /// Code that only a program with backends needs: see enlist().
+  static const BackendHooks& hooks(const Backend& backend) noexcept {
+    return *__atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE);
+  }
+  static bool has_hooks(const Backend& backend) noexcept {
+    return __atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE) != nullptr;
+  }
+  static void set_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
+    if (backend.state_ != nullptr) {
+      __atomic_store_n(&backend.state_->hooks, hooks, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&backend.hooks_, hooks, __ATOMIC_RELEASE);
+  }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
   static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
@@ -212,33 +298,6 @@ struct BackendAccess {
     return backend.kind_ == BackendKind::HostHeap;
   }
 };
-
-/// The state of a backend, with what never changes filled in; null where there is none. One that
-/// wraps a backend which is gone cannot be asked.
-inline BackendState* known_state(Backend& backend) noexcept {
-  BackendState* const state = BackendAccess::state(backend);
-  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE) ||
-      state->find() == nullptr) {
-    return state;
-  }
-  // Asked without the lock: the backend may use itself, and come back here.
-  const Device device = backend.device();
-  const bool opaque = backend.is_opaque();
-  Backend* const keeper = backend.metadata_backend();
-  BackendState* const metadata = keeper == nullptr    ? nullptr
-                                 : keeper == &backend ? state
-                                                      : known_state(*keeper);
-  const char* const text = backend.name();
-  const LockGuard<SpinLock> guard(state->lock);
-  if (state->is_known) return state;
-  state->device = device;
-  state->opaque = opaque;
-  state->metadata = metadata;
-  Message name(state->name, sizeof state->name);
-  name.put(text);
-  __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
-  return state;
-}
 
 /// Takes a backend out of the registry. False when it is not there.
 inline bool remove_from_registry(Backend& backend) noexcept {
@@ -254,16 +313,6 @@ inline bool remove_from_registry(Backend& backend) noexcept {
 
 inline void drop_state(BackendState* state) noexcept {
   if (state->remove() == 0 && state->on_heap) std::free(state);
-}
-
-/// Links the state of a wrapper to that of the backend that it wraps.
-inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
-  BackendState* const state = BackendAccess::state(wrapper);
-  if (state == nullptr) return;
-  state->inner = known_state(inner);
-  if (state->inner == nullptr) return;
-  state->inner->add();
-  state->inner->wrappers.add();
 }
 
 }  // namespace detail
@@ -317,5 +366,33 @@ inline Error Backend::random_normal(const TensorView&, double, double, const Gen
 inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
   return Error::NotSupported;
 }
+
+/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A class
+/// derived from it says where that memory comes from: name(), allocate() and deallocate().
+/// Threads: the copies are those of memcpy.
+class TENON_EXPORT HostMemoryBackend : public Backend {
+ public:
+  Device device() const noexcept override { return Device(); }
+  bool is_opaque() const noexcept override { return false; }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error synchronize() override { return Error::Ok; }
+
+ protected:
+  using Backend::Backend;
+
+ private:
+  static Error copy_bytes(void* dst, const void* src, size_t nbytes) noexcept {
+    std::memcpy(dst, src, nbytes);
+    return Error::Ok;
+  }
+};
 
 TENON_END_NAMESPACE

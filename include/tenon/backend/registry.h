@@ -4,6 +4,7 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -46,23 +47,23 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 /// Ownership: borrows; a backend that is destroyed is unregistered.
 /// Errors: InvalidState when one is registered for the device, this one or another.
 /// Threads: any.
-inline void register_backend(Backend& backend) {
+TENON_LAZY void register_backend(Backend& backend) {
+  detail::enlist(backend);
   const Device device = backend.device();
-  const char* other = device.is_cpu() ? "cpu" : nullptr;
-  if (other == nullptr) {
+  bool is_free = !device.is_cpu();
+  if (is_free) {
     detail::BackendRegistry& registry = detail::backend_registry();
     const detail::LockGuard<detail::SpinLock> guard(registry.lock);
-    if (const Backend* const found = detail::find_locked(registry, device)) {
-      other = found->name();
-    } else {
+    is_free = detail::find_locked(registry, device) == nullptr;
+    if (is_free) {
       detail::BackendAccess::next(backend) = registry.first;
       detail::BackendAccess::registered_device(backend) = device;
       detail::BackendAccess::is_registered(backend) = true;
       registry.first = &backend;
     }
   }
-  TENON_CHECK(other == nullptr, Error::InvalidState, "register_backend: backend ", other,
-              " is registered for ", device, " already");
+  TENON_CHECK(is_free, Error::InvalidState, "register_backend: a backend is registered for ",
+              device, " already");
 }
 
 /// Errors: NotFound when the backend is not registered.
@@ -89,10 +90,13 @@ inline Backend& default_backend() noexcept {
 }
 
 /// Makes a backend the calling thread's default for as long as it lives.
-/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of their beginnings, on the same thread.
+/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of
+/// their beginnings, on the same thread.
 class BackendScope {
  public:
+  template <class = void>
   explicit BackendScope(Backend& backend) noexcept : before_(detail::current_backend()) {
+    detail::enlist(backend);
     detail::current_backend() = &backend;
   }
   BackendScope(const BackendScope&) = delete;

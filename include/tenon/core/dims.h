@@ -139,8 +139,7 @@ class InlineArray {
 
  private:
   // One by one, which volatile enforces: lists are copied right after they were written, and a
-  // vector load of several values just stored one by one waits until they have left the store
-  // buffer, some 5 ns.
+  // vector load of several values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const volatile T* from, size_t n) noexcept {
     for (size_t i = 0; i < n; ++i) to[i] = from[i];
   }

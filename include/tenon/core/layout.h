@@ -52,10 +52,6 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
   return Error::Ok;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
 /// counted as 1, and what may be wrong with it.
 struct DensePass {
@@ -275,55 +271,72 @@ struct Layout {
   /// Whether strides and dim order are those that the sizes alone imply.
   bool row_major = true;
 
-  bool is_contiguous() const noexcept { return tenon::is_contiguous(sizes, strides); }
-  bool is_dense() const noexcept { return tenon::is_dense(sizes, strides, dim_order); }
+  bool is_contiguous() const noexcept { return row_major || tenon::is_contiguous(sizes, strides); }
+  bool is_dense() const noexcept { return row_major || tenon::is_dense(sizes, strides, dim_order); }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes, strides, dim_order); }
+  /// Whether a copy has its lists, and its elements, of `element_size`, the room.
+  /// Errors: OutOfMemory, InvalidArgument.
+  Error check(size_t element_size) const noexcept {
+    size_t nbytes = 0;
+    TENON_TRY(detail::check_dims("sizes", sizes));
+    TENON_TRY(detail::check_dims("strides", strides));
+    if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
+      return detail::fail(Error::OutOfMemory, {"out of memory for a shape"});
+    }
+    TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
+    return compute_nbytes(reach(), element_size, nbytes);
+  }
   /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
   /// and what a shape laid from element 0 upward may use.
   int64_t reach() const noexcept { return extent.max + 1; }
 };
 
-/// Makes the dense Layout of the sizes, nested in `order`, or row-major without one.
-/// Errors: as make_layout().
-inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
-                               Layout& layout) noexcept {
-  const size_t rank = sizes.size();
-  if (TENON_UNLIKELY(sizes.error() != Error::Ok || !layout.sizes.resize_for_overwrite(rank) ||
+namespace detail {
+
+/// The dense Layout of `rank` sizes, nested in `order`, or row-major without one.
+inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* order,
+                     size_t element_size, Layout& layout) noexcept {
+  if (TENON_UNLIKELY(!layout.sizes.resize_for_overwrite(rank) ||
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
-    TENON_TRY(detail::check_dims("sizes", sizes));
-    return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+    TENON_TRY(check_dims("sizes", layout.sizes));
+    return fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
   }
-  const int64_t* const given = sizes.data();
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();
   DimOrderType* const dim_order = layout.dim_order.data();
-  detail::DensePass pass;
-  const auto step = [&](size_t i, size_t d) {
-    const int64_t n = given[d];
+  DensePass pass;
+  for (size_t i = rank; i-- > 0;) {
+    const size_t d = order == nullptr ? i : order[i];
     dim_order[i] = static_cast<DimOrderType>(d);
     stride[d] = pass.product;
-    size[d] = n;
-    pass.take(n);
-  };
-  if (order == nullptr) {
-    for (size_t i = rank; i-- > 0;) step(i, i);
-  } else {
-    const DimOrderType* const nested = order->data();
-    for (size_t i = rank; i-- > 0;) step(i, nested[i]);
+    size[d] = sizes[d];
+    pass.take(sizes[d]);
   }
-  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape({sizes, rank}, element_size);
   layout.numel = pass.numel();
   layout.extent = Extent{0, layout.numel - 1};
   layout.row_major = order == nullptr;
   return Error::Ok;
 }
 
+}  // namespace detail
+
+/// Makes the dense Layout of the sizes, nested in `order`, or row-major without one.
+/// Errors: as make_layout().
+inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
+                               Layout& layout) noexcept {
+  if (TENON_UNLIKELY(sizes.error() != Error::Ok)) return detail::check_dims("sizes", sizes);
+  return detail::lay_out(sizes.data(), sizes.size(), order == nullptr ? nullptr : order->data(),
+                         element_size, layout);
+}
+
 namespace detail {
 
-/// make_layout() with a dim order or strides.
-inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                                 size_t element_size, Layout& layout) noexcept {
+/// make_layout() with a dim order, or strides that are not row-major.
+TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order,
+                                                const Dims& strides, size_t element_size,
+                                                Layout& layout) noexcept {
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
   TENON_TRY(check_dims("sizes", sizes));
@@ -369,6 +382,34 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
   return compute_nbytes(layout.reach(), element_size, nbytes);
 }
 
+/// make_layout() of arrays of `rank` entries; the last two may be null.
+inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
+                     size_t rank, size_t element_size, Layout& layout) noexcept {
+  if (dim_order == nullptr) {
+    TENON_TRY(lay_out(sizes, rank, nullptr, element_size, layout));
+    if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
+  }
+  return make_strided_layout(Dims(ArrayRef<int64_t>(sizes, rank)),
+                             Dims(ArrayRef<DimOrderType>(dim_order, dim_order ? rank : 0)),
+                             Dims(ArrayRef<int64_t>(strides, strides ? rank : 0)), element_size,
+                             layout);
+}
+
+/// make_layout(), where lists that are null are empty.
+inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
+                         size_t element_size, Layout& layout) noexcept {
+  const auto is_none = [](const Dims* dims) {
+    return dims == nullptr || (dims->empty() && dims->error() == Error::Ok);
+  };
+  if (is_none(dim_order) && (strides == nullptr || strides->error() == Error::Ok)) {
+    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
+    if (strides == nullptr || strides->empty() || *strides == layout.strides) return Error::Ok;
+  }
+  const Dims no_dims;
+  return make_strided_layout(sizes, dim_order == nullptr ? no_dims : *dim_order,
+                             strides == nullptr ? no_dims : *strides, element_size, layout);
+}
+
 }  // namespace detail
 
 /// Checks a shape and makes its Layout.
@@ -380,11 +421,7 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
 /// that do not nest in the dim order), OutOfMemory (a shape of more than 6 dimensions).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
-  if (dim_order.empty() && dim_order.error() == Error::Ok && strides.error() == Error::Ok) {
-    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
-    if (strides.empty() || strides == layout.strides) return Error::Ok;
-  }
-  return detail::make_strided_layout(sizes, dim_order, strides, element_size, layout);
+  return detail::make_layout(sizes, &dim_order, &strides, element_size, layout);
 }
 
 TENON_END_NAMESPACE

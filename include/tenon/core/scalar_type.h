@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "tenon/config.h"
-#include "tenon/core/bfloat16.h"
 #include "tenon/core/complex.h"
 #include "tenon/core/error.h"
-#include "tenon/core/float8.h"
-#include "tenon/core/half.h"
 #include "tenon/core/mode.h"
+#include "tenon/core/small_float.h"
 
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN

@@ -78,9 +78,9 @@ TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob
 }
 
 /// Runs a job, unless planning it gave an error.
-TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job,
-                            CastMode mode) noexcept {
-  if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary);
+TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, CastMode mode,
+                            CastFunction cast) noexcept {
+  if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary, cast);
   return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
 }
 
@@ -105,7 +105,8 @@ template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
   detail::CopyJob job;
-  return detail::finish_job("assign", detail::plan_assign(out, blob, mode, job), job, mode);
+  return detail::finish_job("assign", detail::plan_assign(out, blob, mode, job), job, mode,
+                            &detail::cast_elements<>);
 }
 
 /// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
@@ -115,7 +116,7 @@ template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
   detail::CopyJob job;
   return detail::finish_job("assign", detail::plan_assign(out, data, nbytes, job), job,
-                            CastMode::Checked);
+                            CastMode::Checked, nullptr);
 }
 
 /// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
@@ -138,7 +139,8 @@ template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
   detail::CopyJob job;
-  return detail::finish_job("copy_to", detail::plan_copy_to(tensor, blob, job), job, mode);
+  return detail::finish_job("copy_to", detail::plan_copy_to(tensor, blob, job), job, mode,
+                            &detail::cast_elements<>);
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
@@ -148,7 +150,7 @@ template <class = void>
   detail::CopyJob job;
   Error error = detail::find_source(tensor, "the tensor", job.src);
   if (error == Error::Ok) error = detail::find_exchange(data, nbytes, tensor, job.dst);
-  return detail::finish_job("copy_to", error, job, CastMode::Checked);
+  return detail::finish_job("copy_to", error, job, CastMode::Checked, nullptr);
 }
 
 TENON_END_NAMESPACE

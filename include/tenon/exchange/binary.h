@@ -10,7 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
@@ -43,7 +43,8 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
     box.sizes[0] = steps;
     Layout dense;
     TENON_TRY(make_dense_layout(box.sizes, nullptr, elementSize(view.type), dense));
-    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box);
+    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box,
+                  CastMode::Checked, nullptr);
     count -= steps * inner;
     to += steps * inner * element_size;
     if (count != 0) from += steps * view.strides[d] * element_size;
@@ -83,17 +84,21 @@ TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int
   } else if (is_contiguous) {
     TENON_TRY(download(*from.backend, out, from.view.data, nbytes));
   } else {
-    Staged staged(from);
-    TENON_TRY(staged.fetch());
-    TENON_TRY(gather_elements(staged.view(), count, out));
+    Layout dense;
+    HostBuffer buffer;
+    TENON_TRY(make_dense_layout(from.view.sizes, nullptr, elementSize(tensor.type), dense));
+    TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(tensor.type)));
+    const TensorView rows{buffer.data(), from.view.type, Device(), std::move(dense.sizes),
+                          std::move(dense.strides)};
+    TENON_TRY(copy_between({rows, nullptr}, from, CastMode::Checked, nullptr));
+    std::memcpy(out, buffer.data(), nbytes);
   }
   swap_to_little_endian(tensor.type, out, nbytes);
   return Error::Ok;
 }
 
-template <class Where>
-Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Making<Where> making,
-                       Draft& draft) noexcept {
+TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
+                                  const Making& making, Draft& draft) noexcept {
   const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -110,7 +115,7 @@ Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Makin
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
-      making.where, fields(draft), Region::Elements, "from_binary",
+      fields(draft), Region::Elements, "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);

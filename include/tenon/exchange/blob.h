@@ -10,7 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <new>
 
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 #include "tenon/exchange/dlpack_check.h"
 #include "tenon/tensor/clone.h"
 

@@ -117,7 +117,7 @@ TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
 /// A copy of elements that are not aligned, byte by byte.
 TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
-  const Making<OnHost> making{type, dynamism, {}};
+  const Making making{type, dynamism};
   const Dims sizes(from.sizes());
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   const Dims& dense = fields(draft).layout.strides;
@@ -139,7 +139,7 @@ TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
   for (const Dims* dims : {&to.sizes, &to.strides, &in.sizes, &in.strides}) {
     TENON_TRY(check_dims("a shape", *dims));
   }
-  copy_elements(to, in, CastMode::Checked);
+  copy_elements(to, in, CastMode::Checked, nullptr);
   return Error::Ok;
 }
 
@@ -182,7 +182,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
                                 {offset + layout.reach()}, {}, {}, public_type(type), dynamism,
                                 plan.device, release, whole.draft()));
     TENON_TRY(whole.commit());
-    TENON_TRY(start_draft(made.draft()));
+    TENON_TRY(new_impl(made.draft()));
     fields(made.draft()).layout = layout;
     memory = whole.finish(function, Error::Ok);
     return attach_view(memory, type, offset, fields(made.draft()));

@@ -14,7 +14,7 @@
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -91,7 +91,7 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
                                Device(), unmapper, draft);
     }
   }
-  TENON_TRY(make_owned(header.sizes, order, {}, Making<OnHost>{header.type, kDynamism, {}},
+  TENON_TRY(make_owned(header.sizes, order, {}, Making{header.type, kDynamism},
                        Contents::Uninitialized, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(text.end(), data, nbytes));
@@ -129,7 +129,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(layout.sizes, {}, {}, Making<OnHost>{from.type, from.dynamism, {}},
+    TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
                          Contents::Uninitialized, image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
     TENON_TRY(check_dims("sizes", out.view.sizes));

@@ -11,7 +11,7 @@
 #include <new>
 
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -59,7 +59,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
   Made<Out> made(metadata_like(source));
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
-    TENON_TRY(start_draft(made.draft(), metadata_like(source)));
+    TENON_TRY(new_impl(made.draft(), metadata_like(source)));
     Layout& layout = fields(made.draft()).layout;
     layout = fields(source).layout;
     TENON_TRY(check_dims("sizes", layout.sizes));
