@@ -32,7 +32,7 @@
 
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
@@ -42,7 +42,7 @@
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"
-#include "tenon/tensor/template.h"
+#include "tenon/tensor/dim_names.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 #include "tenon/backend/pmr.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tensor/helpers.h"
 

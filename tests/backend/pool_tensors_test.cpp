@@ -6,7 +6,7 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/pool.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tensor/helpers.h"
 

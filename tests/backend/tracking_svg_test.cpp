@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/tracking_svg.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,25 @@
 #include "tenon/core/error.h"
 
 using namespace tenon;
+using tenon::detail::TrackingLayout;
 using namespace tests;
 
 namespace {
+
+/// A timeline that began at 1000.
+struct Timeline : detail::TrackingTimeline {
+  Timeline() { begin = 1000; }
+  /// died = 0 for one in use.
+  void add(uint64_t born, uint64_t died, size_t nbytes) {
+    detail::TrackingRecord record;
+    record.born = 1000 + born;
+    record.died = 1000 + died;
+    record.is_alive = died == 0;
+    record.nbytes = nbytes;
+    records.push_back(record);
+    now = std::max({now, record.born + 1, record.died + 1});
+  }
+};
 
 /// Whether every element that begins ends, in the right order, and no text has a bare < or &.
 bool is_well_formed(const std::string& xml) {
@@ -85,8 +102,8 @@ TEST_CASE("write_svg: blocks have labels, tooltips and a legend, the peak its va
   CHECK(contains(svg, ">(no tag): 1 allocation, peak 256 KiB</text>"));
   CHECK(contains(svg, ">decoder: 1 allocation, peak 64 KiB</text>"));
   CHECK(contains(svg, ">live bytes</text>"));
-  for (const char* tick : {">0</text>", ">64 KiB</text>", ">256 KiB</text>", ">320 KiB</text>",
-                           ">100 us</text>", ">800 us</text>"}) {
+  for (const char* tick : {">0 bytes</text>", ">64 KiB</text>", ">256 KiB</text>",
+                           ">320 KiB</text>", ">205 us</text>"}) {
     CHECK(contains(svg, tick));
   }
   CHECK(count(svg, "<title>") == 2);
@@ -126,7 +143,78 @@ TEST_CASE("write_svg: of very many blocks the largest are drawn, and the picture
   CHECK(contains(svg,
                  ">The largest 1,000 blocks are drawn, the line counts all. The timeline was "
                  "full after 3 ms: 2,000 later events not shown. </text>"));
-  CHECK(contains(svg, ">layer 11: 333 allocations, peak 48 bytes</text>"));
-  CHECK(contains(svg, ">3 smaller tags</text>"));
-  CHECK_FALSE(contains(svg, ">layer 2: "));
+  CHECK(contains(svg, ">layer 8: 333 allocations, peak 36 bytes</text>"));
+  CHECK(contains(svg, ">3 later tags</text>"));
+  CHECK_FALSE(contains(svg, ">layer 9: "));
+}
+
+TEST_CASE("tracking layout: blocks that live together do not overlap, none is higher than needed") {
+  Timeline t;
+  t.add(0, 1000, 10);
+  t.add(10, 20, 5);
+  t.add(15, 400, 7);
+  t.add(30, 60, 100);
+  t.add(500, 600, 3);
+  const TrackingLayout layout(t);
+  REQUIRE(layout.blocks.size() == 5);
+  const size_t offsets[] = {0, 10, 110, 10, 10};
+  for (const TrackingLayout::Block& block : layout.blocks)
+    CHECK(block.offset == offsets[block.index]);
+  CHECK(layout.top == 117);
+  CHECK(layout.peak.bytes == 117);
+  CHECK(layout.peak.time == 1030);
+}
+
+TEST_CASE("tracking layout: the line has the most bytes of each column") {
+  Timeline t;
+  t.add(0, 5000, 10);
+  t.add(2000, 2001, 4);
+  t.add(2002, 0, 1);
+  const TrackingLayout layout(t);
+  CHECK(layout.first == 1000);
+  CHECK(layout.last == 6126);  // some room to the right
+  REQUIRE(layout.line.size() == TrackingLayout::kColumns + 1);
+  double most = 0;
+  for (const TrackingLayout::Point& point : layout.line) {
+    most = std::max(most, point.bytes);
+    if (point.time > 1000 && point.time < 3000) CHECK(point.bytes == 10);
+    if (point.time > 3010 && point.time < 6000) CHECK(point.bytes == 11);
+    if (point.time > 6010) CHECK(point.bytes == 1);
+  }
+  CHECK(most == 14);
+  CHECK(layout.line.back().time == layout.last);
+}
+
+TEST_CASE("tracking layout: nothing is after the end of a timeline that became full") {
+  Timeline t;
+  t.add(0, 30, 10);
+  t.add(10, 90, 20);
+  t.dropped = 5;
+  t.first_dropped = 1050;
+  const TrackingLayout layout(t);
+  CHECK(layout.blocks[0].index == 1);
+  CHECK_FALSE(layout.blocks[0].is_over);
+  CHECK(layout.blocks[1].is_over);
+  CHECK(layout.last == 1031);
+  CHECK(layout.line.back().bytes == 20);
+}
+
+TEST_CASE("tracking layout: a single block lasts until now, and without any there is no line") {
+  Timeline t;
+  CHECK(TrackingLayout(t).line.empty());
+  t.add(5, 0, 8);
+  t.now = 1105;
+  const TrackingLayout layout(t);
+  CHECK(layout.first == 1005);
+  CHECK(layout.last == 1105);
+  CHECK(layout.blocks[0].died == 1105);
+}
+
+TEST_CASE("tracking layout: of very many, the largest are left") {
+  Timeline t;
+  for (uint64_t i = 0; i < 6000; ++i) t.add(100 * i, 100 * i + 50, i % 6 == 0 ? 1000 : 1);
+  const TrackingLayout layout(t);
+  REQUIRE(layout.blocks.size() == TrackingLayout::kMaxBlocks);
+  for (const TrackingLayout::Block& block : layout.blocks) CHECK(block.index % 6 == 0);
+  CHECK(layout.peak.bytes == 1000);
 }

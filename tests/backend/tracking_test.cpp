@@ -2,6 +2,7 @@
 #include "tenon/backend/tracking.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -14,7 +15,7 @@
 #include "tenon/backend/arena.h"
 #include "tenon/core/error.h"
 #include "tenon/tenon.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 
 using namespace tenon;
 using namespace tests;
@@ -288,4 +289,74 @@ TEST_CASE("tracking: over an arena it counts what tensors ask for, and the memor
     CHECK(tracking.total_count() == 1);
   }
   CHECK(tracking.live_bytes() == 0);
+}
+
+TEST_CASE("tracking: the timeline has each block in order, at times of their own") {
+  TrackedBackend tracked;
+  TrackedBackend::wait(10);
+  void* const a = tracked.make({25}, "first");
+  void* const b = tracked.backend.allocate(200, 8);  // at the same moment
+  TrackedBackend::wait(10);
+  tracked.drop(a, 100);
+  const tests::TemporaryFile file("tracking_test.json");
+  REQUIRE(tracked.backend.write_chrome_trace(file.path) == Error::Ok);
+  const std::string text = file.read();
+  size_t at = 0;
+  for (const char* event :
+       {"\"ph\":\"b\",\"pid\":1,\"tid\":", "\"ts\":10,", "Float {25}", "\"ph\":\"b\"",
+        "\"ts\":10.001,", "block", "\"ph\":\"e\"", "\"ts\":20,", "Float {25}", "still alive"}) {
+    at = text.find(event, at);
+    REQUIRE(at != std::string::npos);
+  }
+  tracked.drop(b, 200);
+}
+
+TEST_CASE("tracking: the timeline ends with the first allocation that has no room") {
+  TrackedBackend tracked;
+  REQUIRE(tracked.backend.init({{"max_events", 5}}) == Error::Ok);
+  void* p[4] = {tracked.make({1}), tracked.make({1}), nullptr, nullptr};
+  p[2] = tracked.make({1});
+  tracked.drop(p[2], 4);
+  tracked.drop(p[0], 4);
+  REQUIRE(tracked.backend.init({{"max_events", 1000}}) == Error::Ok);
+  p[3] = tracked.make({1});  // which would be out of place
+  CHECK(tracked.backend.dropped_events() == 3);
+  CHECK(tracked.backend.leaks().size() == 2);
+  tracked.drop(p[1], 4);
+  tracked.drop(p[3], 4);
+}
+
+TEST_CASE("tracking: one wraps another, and both count") {
+  CpuBackend cpu;
+  TrackingBackend tracker(cpu);
+  TrackingBackend outer(tracker);
+  CHECK(&outer.inner() == &tracker);
+  const TensorPtr t = zeros({4}, outer);
+  CHECK(outer.live_bytes() == 16);
+  CHECK(tracker.live_bytes() == 16);
+  CHECK(tracker.leaks()[0].function == std::string("zeros"));
+}
+
+TEST_CASE("tracking: a report has what was there when it began, and allocations go on beside it") {
+  CpuBackend cpu;
+  TrackingBackend tracking(cpu);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20000; ++i) blocks.push_back(tracking.allocate(8, 8));
+  std::atomic<bool> stop{false};
+  std::atomic<int> made{0};
+  std::thread other([&] {
+    for (; !stop; ++made) tracking.deallocate(tracking.allocate(8, 8), 8);
+  });
+  bool is_beside = false;
+  for (int tries = 0; tries < 1000 && !is_beside; ++tries) {
+    const int before = made;
+    CHECK(tracking.leaks().size() >= 20000);
+    is_beside = made > before + 1;
+  }
+  CHECK(tracking.write_svg("/dev/null") == Error::Ok);
+  stop = true;
+  other.join();
+  CHECK(is_beside);
+  for (void* p : blocks) tracking.deallocate(p, 8);
+  CHECK(tracking.live_count() == 0);
 }

@@ -13,7 +13,7 @@
 #include "support/catch.h"
 #include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"

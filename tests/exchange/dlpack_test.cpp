@@ -17,7 +17,7 @@
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"

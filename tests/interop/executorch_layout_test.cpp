@@ -10,7 +10,7 @@
 
 #include "support/catch.h"
 #include "tenon/backend/template.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

@@ -29,7 +29,7 @@ TEST_CASE("Text: it keeps a copy of any text, short and long, through copies and
     copy = std::move(moved);
     CHECK(text == expected);
     CHECK(copy == expected);
-    CHECK(copy.error() == tenon::Error::Ok);
+    CHECK(copy.error() == Error::Ok);
     const Text& alias = copy;
     copy = alias;
     CHECK(copy == expected);

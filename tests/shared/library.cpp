@@ -2,7 +2,7 @@
 // Either library: LIBRARY is its name.
 #include "library.h"
 
-#include <tenon/backend/expr.h>
+#include <tenon/tensor/expr.h>
 #include <tenon/tenon.h>
 
 #include <cstdlib>

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <thread>
 
-#include <tenon/backend/expr.h>
+#include <tenon/tensor/expr.h>
 #include <tenon/tenon.h>
-#include <tenon/tensor/expression.h>
 
 #include "../odr/check.h"
 #include "library.h"

@@ -5,7 +5,7 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

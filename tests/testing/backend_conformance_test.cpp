@@ -17,7 +17,7 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/backend/expr.h"
+#include "tenon/tensor/expr.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/template.h"

@@ -57,6 +57,9 @@ struct BackendState {
 
 struct BackendAccess;
 
+/// The classes that the library has to tell from others, without RTTI.
+enum class BackendKind : uint8_t { Other, HostHeap, Expr };
+
 }  // namespace detail
 
 /// A tensor that a creator has made; what it refers to is valid during the call.
@@ -181,8 +184,7 @@ class TENON_EXPORT Backend {
   Backend* next_ = nullptr;   // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   bool is_registered_ = false;
-  bool is_host_heap_ = false;
-  bool is_expr_ = false;  // of the class ExprBackend
+  detail::BackendKind kind_ = {};
 };
 
 namespace detail {
@@ -204,9 +206,11 @@ struct BackendAccess {
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
   static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
+  static BackendKind& kind(Backend& backend) noexcept { return backend.kind_; }
   /// Whether its memory is what tensors have anyway.
-  static bool& is_host_heap(Backend& backend) noexcept { return backend.is_host_heap_; }
-  static bool& is_expr(Backend& backend) noexcept { return backend.is_expr_; }
+  static bool is_host_heap(const Backend& backend) noexcept {
+    return backend.kind_ == BackendKind::HostHeap;
+  }
 };
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that

@@ -21,7 +21,7 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
  public:
   CpuBackend() noexcept : HostMemoryBackend(nullptr, false) {
-    detail::BackendAccess::is_host_heap(*this) = true;
+    detail::BackendAccess::kind(*this) = detail::BackendKind::HostHeap;
   }
 
   const char* name() const noexcept override { return "cpu"; }

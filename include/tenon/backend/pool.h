@@ -93,6 +93,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
         metadata_(inner.metadata_backend()) {
     if (metadata_ != nullptr && is_linked_in_place_) metadata_ = this;
   }
+  /// Wraps a pool, like any backend: pools are not copied.
+  explicit PoolBackend(PoolBackend& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override {
     if (has_inner() || !is_linked_in_place_) trim();
   }

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
+#include <iterator>
+#include <mutex>
+#include <new>
 #include <string>
+#include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/options.h"
-#include "tenon/backend/tracking_log.h"
 #include "tenon/backend/tracking_report.h"
 #include "tenon/backend/tracking_svg.h"
 #include "tenon/backend/wrapper.h"
@@ -33,43 +38,72 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A block of memory in use.
-/// Ownership: the texts are valid as long as the backend.
-struct MemoryLeak {
-  const void* address = nullptr;
-  size_t nbytes = 0;
-  ScalarType type = ScalarType::Undefined;  ///< of a block of which no tensor is known
-  Dims sizes;
-  const char* function = "";   ///< that made the tensor, "zeros"
-  const char* tag = "";        ///< of the innermost TrackingScope
-  const char* file = nullptr;  ///< where that scope is, null without one
-  int line = 0;
-  std::vector<void*> stack;  ///< return addresses, innermost first; with the option "stack_depth"
-};
+class TrackingScope;
+class NoAllocationScope;
 
-/// What was allocated under one tag.
-struct TagCounts {
-  std::string tag;  ///< "" for what was under none
-  uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;
-  int64_t live_count = 0;
-  int64_t total_count = 0;
-};
+namespace detail {
 
-/// Passes everything on to another backend, and keeps account of its memory: how much is in use and
-/// was at most, by which tags, what is left at the end, and when it all came and went.
+/// The calling thread's innermost scopes, of any backend.
+struct TrackingThread {
+  const TrackingScope* scope;
+  const NoAllocationScope* guard;
+  uint16_t number;  // from 1; 0: has none yet
+};
+TENON_EXPORT inline TrackingThread& tracking_thread() noexcept {
+  static TENON_THREAD_LOCAL TrackingThread thread;
+  return thread;
+}
+TENON_EXPORT inline uint16_t tracking_thread_number() noexcept {
+  static std::atomic<uint16_t> count{0};
+  uint16_t& number = tracking_thread().number;
+  if (TENON_UNLIKELY(number == 0)) number = ++count;
+  return number;
+}
+
+/// Nanoseconds.
+using TrackingClock = uint64_t (*)() noexcept;
+inline uint64_t steady_nanoseconds() noexcept {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+/// Whether the function came to its end.
+template <class Function>
+bool unless_out_of_memory(const Function& function) noexcept {
+#if TENON_HAS_EXCEPTIONS
+  try {
+    function();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  function();
+  return true;
+#endif
+}
+
+}  // namespace detail
+
+/// Passes everything on to another backend, and counts its memory: how much is in use and was at
+/// most, by which tags, what is left at the end, and when it came and went.
 ///
-/// Counts are of blocks of memory, in the bytes that tensors ask for: what a pool or an arena below
-/// rounds up to is not in them. A resize that moves a tensor is a block like any other.
+/// Counts are of blocks, in the bytes that tensors ask for: what a pool or an arena below rounds up
+/// to is not in them. A resize that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
-/// The timeline takes some 80 bytes an event, up to 80 MB by default; see init().
-/// Threads: any. The reports copy piece by piece, so that allocations do not wait for them.
+/// The timeline takes some 90 bytes an event, up to 90 MB by default; see init().
+/// Threads: any; one mutex. Reports copy a thousand records at a time, so that no allocation waits
+/// for a whole report.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
-  /// The clock is for tests.
+  /// `clock` is for tests.
   explicit TrackingBackend(Backend& inner,
-                           detail::TrackingClock clock = &detail::steady_nanoseconds) noexcept
-      : WrapperBackend(inner), log_(clock) {}
+                           detail::TrackingClock clock = &detail::steady_nanoseconds)
+      : WrapperBackend(inner), clock_(clock), tags_(1) {}
+  /// Wraps a tracker, like any backend: trackers are not copied.
+  explicit TrackingBackend(TrackingBackend& inner)
+      : TrackingBackend(static_cast<Backend&>(inner)) {}
 
   const char* name() const noexcept override { return "tracking"; }
 
@@ -81,32 +115,25 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   Error init(const BackendOptions& options) override;
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override;
-  void deallocate(void* p, size_t nbytes) noexcept override {
-    // First, as the address may be another thread's next block as soon as it is released.
-    log_.remove(p, nbytes);
-    inner().deallocate(p, nbytes);
-  }
-  void on_made(const MadeTensor& tensor) noexcept override {
-    log_.describe(tensor, tensor.function);
-    inner().on_made(tensor);
-  }
+  void deallocate(void* p, size_t nbytes) noexcept override;
+  void on_made(const MadeTensor& tensor) noexcept override;
 
-  uint64_t live_bytes() const noexcept { return log_.counts().live_bytes; }
-  uint64_t peak_bytes() const noexcept { return log_.counts().peak_bytes; }
-  uint64_t total_bytes() const noexcept { return log_.counts().total_bytes; }
-  int64_t live_count() const noexcept { return static_cast<int64_t>(log_.counts().live_count); }
-  int64_t total_count() const noexcept { return static_cast<int64_t>(log_.counts().total_count); }
+  uint64_t live_bytes() const noexcept { return read(counts_.live_bytes); }
+  uint64_t peak_bytes() const noexcept { return read(counts_.peak_bytes); }
+  uint64_t total_bytes() const noexcept { return read(counts_.total_bytes); }
+  int64_t live_count() const noexcept { return read(counts_.live_count); }
+  int64_t total_count() const noexcept { return read(counts_.total_count); }
   /// Allocations that a NoAllocationScope refused.
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
   /// Allocations for whose record there was no memory: they are in the counts above, and nowhere
   /// else.
-  int64_t untracked_count() const noexcept { return static_cast<int64_t>(log_.untracked()); }
+  int64_t untracked_count() const noexcept { return read(untracked_); }
   /// Events that found no room on the timeline.
-  int64_t dropped_events() const noexcept { return static_cast<int64_t>(log_.dropped()); }
+  int64_t dropped_events() const noexcept { return read(dropped_); }
 
   /// The counts under each tag, in the order of their first use, "" first.
   std::vector<TagCounts> tags() const;
-  /// What is in use, largest first.
+  /// What is in use, largest first. Blocks that come or go meanwhile are in it or not.
   std::vector<MemoryLeak> leaks() const;
   /// The same as text, a line each:
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (model.cpp:57)`.
@@ -123,22 +150,37 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
  private:
   friend class TrackingScope;
-  friend class NoAllocationScope;
-
-  const detail::TrackingSite* current_site(const detail::TrackingThread& thread) const noexcept;
-  bool is_refused(const detail::TrackingThread& thread) noexcept;
-  static std::vector<void*> take_stack(int depth) noexcept;
-  detail::TrackingTimeline timeline() const {
-    detail::TrackingTimeline timeline = log_.timeline();
-    timeline.backend = inner().name();
-    return timeline;
-  }
-
+  using Lock = std::lock_guard<std::mutex>;
   static constexpr int kMaxDepth = 16;  // of stacks
 
-  detail::TrackingLog log_;
+  template <class T>
+  T read(const T& count) const noexcept {
+    const Lock lock(mutex_);
+    return count;
+  }
+  size_t find_tag(const char* tag) noexcept;
+  /// No two times are the same, and they are in order.
+  uint64_t next_time() noexcept { return last_time_ = std::max(clock_(), last_time_ + 1); }
+  std::vector<detail::TrackingRecord> copy_records(bool of_timeline, size_t count) const;
+  detail::TrackingTimeline timeline() const;
+
+  const detail::TrackingClock clock_;
   std::atomic<int64_t> refused_{0};
   std::atomic<int> stack_depth_{0};
+  mutable std::mutex mutex_;
+  // With the mutex. Deques, since growth moves nothing.
+  TagCounts counts_;                // of all
+  uint64_t max_records_ = 500'000;  // on the timeline
+  uint64_t on_timeline_ = 0;
+  int64_t untracked_ = 0;
+  int64_t dropped_ = 0;
+  uint64_t first_dropped_ = 0;
+  uint64_t last_time_ = clock_();
+  const uint64_t begin_ = last_time_;
+  std::deque<TagCounts> tags_;
+  std::deque<detail::TrackingRecord> records_;    // those on the timeline stay
+  std::vector<size_t> free_;                      // the others' places when they are gone
+  std::unordered_map<const void*, size_t> live_;  // their records
 };
 
 /// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
@@ -150,7 +192,9 @@ class TrackingScope {
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
       : backend_(backend),
-        site_(backend.log_.site(tag == nullptr ? "" : tag, file, line)),
+        tag_(backend.find_tag(tag == nullptr ? "" : tag)),
+        file_(file),
+        line_(line),
         outer_(detail::tracking_thread().scope) {
     detail::tracking_thread().scope = this;
   }
@@ -162,16 +206,17 @@ class TrackingScope {
   friend class TrackingBackend;
 
   TrackingBackend& backend_;
-  const detail::TrackingSite* site_;
+  size_t tag_;
+  const char* file_;
+  int line_;
   const TrackingScope* outer_;
 };
 
-/// Lets nothing be allocated from the backend on the calling thread for as long as it lives: who
-/// tries gets OutOfMemory, with a text that says where the scope is.
+/// Refuses all allocations from the backend on the calling thread for as long as it lives: they fail
+/// with OutOfMemory, and a text that says where the scope is.
 ///
-/// It refuses and does not abort: the error reaches the test or the caller by the way that errors of
-/// memory take anyway, with the name of the function that wanted it, and a program without memory to
-/// spare shows whether it copes.
+/// It does not abort: the error reaches the caller as errors of memory do anyway, with the name of
+/// the function that asked.
 /// Ownership: as for TrackingScope.
 class NoAllocationScope {
  public:
@@ -204,89 +249,184 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
                                                  "; expected a whole number up to ", kMaxDepth});
   }
   if (depth > 0 && !TENON_HAS_BACKTRACE) {
-    return detail::fail(Error::NotSupported, {"option \"stack_depth\" needs <execinfo.h>"});
+    return set_error(Error::NotSupported, "option \"stack_depth\" needs <execinfo.h>");
   }
-  if (max_events >= 0) log_.set_max_events(max_events);
   if (depth >= 0) stack_depth_.store(static_cast<int>(depth), std::memory_order_relaxed);
+  const Lock lock(mutex_);
+  if (max_events >= 0) max_records_ = static_cast<uint64_t>(max_events) / 2;
   return Error::Ok;
 }
 
+inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
+  const Lock lock(mutex_);
+  size_t i = 0;
+  while (i < tags_.size() && tags_[i].tag != tag) ++i;
+  if (i == tags_.size() && !detail::unless_out_of_memory([&] { tags_.push_back({tag}); })) i = 0;
+  return i;
+}
+
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
-  detail::TrackingThread& thread = detail::tracking_thread();
-  if (TENON_UNLIKELY(thread.guard != nullptr) && is_refused(thread)) return nullptr;
+  const detail::TrackingThread& thread = detail::tracking_thread();
+  const NoAllocationScope* guard = thread.guard;
+  while (guard != nullptr && &guard->backend_ != this) guard = guard->outer_;
+  if (TENON_UNLIKELY(guard != nullptr)) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    const char* const file = detail::file_name(guard->file_);
+    static_cast<void>(detail::fail(
+        Error::OutOfMemory, {"no allocation is allowed here (", file, ":", guard->line_, ")"}));
+    return nullptr;
+  }
   void* const p = inner().allocate(nbytes, alignment);
   if (TENON_UNLIKELY(p == nullptr)) return nullptr;
-  const int depth = stack_depth_.load(std::memory_order_relaxed);
-  log_.add(p, nbytes, current_site(thread),
-           TENON_UNLIKELY(depth != 0) ? take_stack(depth) : std::vector<void*>());
+  const TrackingScope* scope = thread.scope;
+  while (scope != nullptr && &scope->backend_ != this) scope = scope->outer_;
+  std::vector<void*> stack;
+#if TENON_HAS_BACKTRACE
+  if (const int depth = stack_depth_.load(std::memory_order_relaxed)) {
+    void* frames[kMaxDepth + 1];  // with this function
+    const int count = ::backtrace(frames, depth + 1);
+    detail::unless_out_of_memory([&] { stack.assign(frames + 1, frames + count); });
+  }
+#endif
+  const uint16_t number = detail::tracking_thread_number();
+  const Lock lock(mutex_);
+  detail::count_block(counts_, nbytes);
+  const bool has_room = on_timeline_ < max_records_ && dropped_ == 0;
+  const bool is_new = has_room || free_.empty();
+  const size_t index = is_new ? records_.size() : free_.back();
+  const bool is_known = detail::unless_out_of_memory([&] {
+    live_[p] = index;
+    if (is_new) records_.emplace_back();
+  });
+  if (is_known) {
+    if (!is_new) free_.pop_back();
+    detail::TrackingRecord& record = records_[index];
+    record.address = p;
+    record.nbytes = nbytes;
+    if (scope != nullptr) {
+      record.tag_index = scope->tag_;
+      record.tag = tags_[scope->tag_].tag.c_str();
+      record.file = scope->file_;
+      record.line = scope->line_;
+    }
+    record.is_alive = true;
+    record.is_on_timeline = has_room;
+    record.made_on = number;
+    record.stack = std::move(stack);
+    if (has_room) record.born = next_time();
+    on_timeline_ += has_room;
+    detail::count_block(tags_[record.tag_index], nbytes);
+  } else {
+    live_.erase(p);
+    ++untracked_;
+  }
+  // What follows a gap would be wrong without it.
+  if ((!has_room || !is_known) && dropped_++ == 0) first_dropped_ = next_time();
   return p;
 }
 
-inline const detail::TrackingSite* TrackingBackend::current_site(
-    const detail::TrackingThread& thread) const noexcept {
-  const TrackingScope* scope = thread.scope;
-  while (scope != nullptr && &scope->backend_ != this) scope = scope->outer_;
-  return scope != nullptr ? scope->site_ : log_.no_site();
-}
-
-TENON_COLD inline bool TrackingBackend::is_refused(const detail::TrackingThread& thread) noexcept {
-  const NoAllocationScope* guard = thread.guard;
-  while (guard != nullptr && &guard->backend_ != this) guard = guard->outer_;
-  if (guard == nullptr) return false;
-  refused_.fetch_add(1, std::memory_order_relaxed);
-  if (guard->file_ == nullptr) {
-    static_cast<void>(set_error(Error::OutOfMemory, "no allocation is allowed here"));
-  } else {
-    static_cast<void>(detail::fail(
-        Error::OutOfMemory, {"no allocation is allowed here (", detail::file_name(guard->file_),
-                             ":", guard->line_, ")"}));
+inline void TrackingBackend::deallocate(void* p, size_t nbytes) noexcept {
+  {
+    const uint16_t number = detail::tracking_thread_number();
+    const Lock lock(mutex_);
+    detail::uncount_block(counts_, nbytes);
+    const auto found = live_.find(p);
+    if (found != live_.end()) {
+      const size_t index = found->second;
+      detail::TrackingRecord& record = records_[index];
+      live_.erase(found);
+      detail::uncount_block(tags_[record.tag_index], nbytes);
+      if (record.is_on_timeline) {
+        record.is_alive = false;
+        record.died = next_time();
+        record.dropped_on = number;
+        record.stack = {};
+      } else {
+        ++dropped_;
+        record = {};
+        detail::unless_out_of_memory([&] { free_.push_back(index); });
+      }
+    } else {
+      ++dropped_;  // memory was out when it was allocated
+    }
   }
-  return true;
+  // Last, as the address may be another thread's next block as soon as it is released.
+  inner().deallocate(p, nbytes);
 }
 
-TENON_COLD inline std::vector<void*> TrackingBackend::take_stack(
-    [[maybe_unused]] int depth) noexcept {
-  std::vector<void*> stack;  // without memory for it, there is none
-#if TENON_HAS_BACKTRACE
-  // The first are this function and allocate().
-  constexpr int kOwn = 2;
-  void* frames[kMaxDepth + kOwn];
-  const int count = ::backtrace(frames, depth + kOwn);
-  detail::unless_out_of_memory([&] {
-    if (count > kOwn) stack.assign(frames + kOwn, frames + count);
-  });
-#endif
-  return stack;
+inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
+  {
+    const Lock lock(mutex_);
+    const auto found = live_.find(tensor.data);
+    if (found != live_.end()) {
+      detail::TrackingRecord& record = records_[found->second];
+      record.sizes = Dims(tensor.sizes);
+      record.function = tensor.function;
+      const bool has_sizes = record.sizes.error() == Error::Ok;  // else memory is out
+      record.type = has_sizes ? tensor.type : ScalarType::Undefined;
+    }
+  }
+  inner().on_made(tensor);
 }
 
 inline std::vector<TagCounts> TrackingBackend::tags() const {
+  const Lock lock(mutex_);
   std::vector<TagCounts> tags;
-  for (const detail::TrackingTagCounts& tag : log_.tags()) {
-    const detail::MemoryCounts& counts = tag.counts;
-    if (counts.total_count == 0) continue;
-    tags.push_back({tag.tag->text, counts.live_bytes, counts.peak_bytes,
-                    static_cast<int64_t>(counts.live_count),
-                    static_cast<int64_t>(counts.total_count)});
+  for (const TagCounts& counts : tags_) {
+    if (counts.total_count != 0) tags.push_back(counts);
   }
   return tags;
 }
 
+/// Of the first `count` records those on the timeline, or those alive.
+inline std::vector<detail::TrackingRecord> TrackingBackend::copy_records(bool of_timeline,
+                                                                         size_t count) const {
+  {
+    const Lock lock(mutex_);
+    count = std::min(count, records_.size());
+  }
+  std::vector<detail::TrackingRecord> copied;
+  copied.reserve(count);
+  for (size_t i = 0; i < count;) {
+    {
+      const Lock lock(mutex_);
+      for (const size_t end = std::min<size_t>(i + 1024, count); i < end; ++i) {
+        const detail::TrackingRecord& record = records_[i];
+        if (of_timeline ? record.is_on_timeline : record.is_alive) copied.push_back(record);
+      }
+    }
+    // So that whoever waits gets the mutex, which yielding alone does not see to.
+    std::this_thread::sleep_for(std::chrono::microseconds(1));
+  }
+  return copied;
+}
+
+inline detail::TrackingTimeline TrackingBackend::timeline() const {
+  detail::TrackingTimeline timeline;
+  timeline.begin = begin_;
+  timeline.backend = inner().name();
+  size_t count = 0;
+  {
+    const Lock lock(mutex_);
+    timeline.tags.assign(tags_.begin(), tags_.end());
+    timeline.counts = counts_;
+    timeline.untracked = untracked_;
+    timeline.dropped = dropped_;
+    timeline.first_dropped = first_dropped_;
+    timeline.now = std::max(clock_(), last_time_ + 1);
+    count = records_.size();
+  }
+  timeline.records = copy_records(true, count);
+  for (detail::TrackingRecord& record : timeline.records) {
+    record.is_alive = record.is_alive || record.died >= timeline.now;
+  }
+  return timeline;
+}
+
 inline std::vector<MemoryLeak> TrackingBackend::leaks() const {
-  std::vector<MemoryLeak> leaks;
-  log_.for_each_live(
-      [&](size_t count) {
-        leaks.clear();
-        leaks.reserve(count + count / 8);  // growth would copy them with the lock held
-      },
-      [&](const void* address, const detail::TrackingRecord& record,
-          const std::vector<void*>& stack) {
-        const bool is_known = record.knows_tensor();
-        leaks.push_back({address, record.nbytes,
-                         is_known ? detail::public_type(record.type) : ScalarType::Undefined,
-                         is_known ? record.sizes : Dims(), is_known ? record.function : "",
-                         record.site->tag->text.c_str(), record.site->file, record.site->line,
-                         stack});
-      });
+  std::vector<detail::TrackingRecord> records = copy_records(false, SIZE_MAX);
+  std::vector<MemoryLeak> leaks(std::make_move_iterator(records.begin()),
+                                std::make_move_iterator(records.end()));
   std::sort(leaks.begin(), leaks.end(), [](const MemoryLeak& a, const MemoryLeak& b) {
     return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
   });
@@ -297,9 +437,8 @@ inline std::string TrackingBackend::leak_report() const {
   std::string text;
   for (const MemoryLeak& leak : leaks()) {
     text += std::to_string(leak.nbytes) + " bytes";
-    if (*leak.function != '\0') {
-      text += ", " + detail::tensor_text(detail::own_type(leak.type), leak.sizes) + " by " +
-              leak.function;
+    if (leak.type != ScalarType::Undefined) {
+      text += ", " + detail::tensor_text(leak.type, leak.sizes) + " by " + leak.function;
     }
     if (*leak.tag != '\0') text += std::string(" in \"") + leak.tag + "\"";
     if (leak.file != nullptr) text += " (" + detail::place_text(leak.file, leak.line) + ")";
@@ -318,17 +457,12 @@ inline std::string TrackingBackend::leak_report() const {
 }
 
 inline Error TrackingBackend::write_chrome_trace(const std::string& path) const {
-  detail::ReportFile file(path);
-  if (file.is_open()) detail::ChromeTrace(timeline(), file).write();
-  const Error error = file.finish();
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("write_chrome_trace", error) : error;
+  return detail::write_report("write_chrome_trace", path,
+                              [&](const auto& put) { detail::write_trace(timeline(), put); });
 }
-
 inline Error TrackingBackend::write_svg(const std::string& path) const {
-  detail::ReportFile file(path);
-  if (file.is_open()) file.write(detail::TrackingPicture(timeline()).draw());
-  const Error error = file.finish();
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("write_svg", error) : error;
+  return detail::write_report(
+      "write_svg", path, [&](const auto& put) { put(detail::TrackingPicture(timeline()).draw()); });
 }
 
 TENON_END_NAMESPACE

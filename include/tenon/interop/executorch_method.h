@@ -21,7 +21,6 @@
 #include "tenon/interop/executorch_memory.h"
 #include "tenon/interop/executorch_spec.h"
 #include "tenon/module/evalue.h"
-#include "tenon/module/evalue_block.h"
 #include "tenon/module/names.h"
 #include "tenon/module/outputs.h"
 #include "tenon/module/stored_array.h"

@@ -12,7 +12,6 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/interop/executorch_error.h"
-#include "tenon/module/evalue_block.h"
 #include "tenon/module/tensor_spec.h"
 
 #if defined(TENON_HAS_EXECUTORCH)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tenon/config.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"

@@ -15,7 +15,7 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/format.h"
 #include "tenon/tensor/resize.h"

@@ -20,7 +20,7 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

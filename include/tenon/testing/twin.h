@@ -12,7 +12,7 @@
 #include "tenon/core/dims.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/view.h"
 #include "tenon/testing/trial.h"

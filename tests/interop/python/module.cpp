@@ -401,7 +401,7 @@ tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
 // hostile(what): a capsule with such a struct.
 PyObject* hostile(PyObject*, PyObject* text) {
   const char* const what = PyUnicode_AsUTF8(text);
-  return what == nullptr ? nullptr : tenon::detail::make_capsule(make_hostile(what));
+  return what == nullptr ? nullptr : tenon::detail::make_capsule(Result(make_hostile(what)));
 }
 
 // named_capsule(name): one that is no DLPack's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""interop/python_state.h: what is known of each type, and what is left at the interpreter's end."""
+"""interop/python/interpreter.h: errors, and what is left at the interpreter's end."""
 
 import importlib.util
 import subprocess
@@ -8,25 +8,59 @@ import unittest
 
 import tenon_test_module as m
 
-from support import Case, Producer
+from support import Case
 
 
-class KnownTypes(Case):
-    def test_a_type_whose_attribute_is_something_else_is_asked_in_other_ways(self):
-        class Odd(Producer):
-            __dlpack_c_exchange_api__ = 12
+class Errors(Case):
+    def test_errors_have_their_exceptions(self):
+        for name, error in (("InvalidArgument", ValueError), ("OutOfBounds", ValueError),
+                            ("InvalidType", TypeError), ("NotSupported", BufferError),
+                            ("InvalidState", BufferError), ("InUse", BufferError),
+                            ("OutOfMemory", MemoryError), ("NotFound", LookupError),
+                            ("AccessFailed", RuntimeError), ("Internal", RuntimeError)):
+            with self.assertRaises(error) as caught:
+                m.raise_error(name, "the text, ünbroken".encode())
+            self.assertIs(type(caught.exception), error)
+            self.assertEqual(str(caught.exception), "the text, ünbroken")
+        with self.assertRaisesRegex(ValueError, "cut \ufffd"):
+            m.raise_error("InvalidArgument", b"cut \xc3")
 
-        class Named(Producer):
-            __dlpack_c_exchange_api__ = m.named_capsule("dlpack_exchange")
+    def test_an_error_is_tenons_as_well(self):
+        class Failing:
+            def __dlpack__(self, **keywords):
+                raise BufferError("no memory to lend")
 
-        for kind in (Odd, Named):
-            self.assertEqual(m.take(kind(m.make((2,)))).shape, (2,))
+        self.assertEqual(m.take_error(Failing()), "NotSupported")
+        self.assertEqual(m.take_error([]), "InvalidType")
+        self.assertEqual(m.take_error(m.hostile("ndim")), "InvalidArgument")
+        text = "BufferError: no memory to lend"
+        self.assertEqual(m.messages(Failing()),
+                         ("from_python: " + text, "try_from_python: " + text))
 
-    def test_asking_again_and_again_keeps_types_apart(self):
-        # More types than are remembered at a time, so that they take each other's places.
-        for number in range(200):
-            kind = type(f"Kind{number}", (Producer,), {})
-            self.assertEqual(m.take(kind(m.make((number,)))).shape, (number,))
+    def test_exceptions_and_results_leave_no_error_of_python(self):
+        class Interrupted:
+            def __dlpack__(self, **keywords):
+                raise KeyboardInterrupt("stop")
+
+        consumed = m.capsule(m.make((2,)))
+        m.take_capsule(consumed)
+        for other in ([], "text", consumed, m.hostile("dtype"), Interrupted()):
+            for text in m.messages(other):
+                self.assertIn("from_python: ", text)
+        for other in ([], consumed, m.hostile("ndim")):
+            for text in m.messages(other, True):
+                self.assertIn("from_capsule: ", text)
+
+    def test_the_form_that_sets_an_error_sets_that_of_python_itself(self):
+        error = KeyboardInterrupt("stop")
+
+        class Interrupted:
+            def __dlpack__(self, **keywords):
+                raise error
+
+        with self.assertRaises(KeyboardInterrupt) as caught:
+            m.take(Interrupted())
+        self.assertIs(caught.exception, error)
 
 
 class InterpretersEnd(Case):

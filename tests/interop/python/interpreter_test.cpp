@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/python_gil.h"
+#include "tenon/interop/python/interpreter.h"
 
 #include <string>
 #include <thread>

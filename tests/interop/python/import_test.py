@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""interop/python_import.h: which way an object is asked for its memory, and for what."""
+"""interop/python/import.h: which way an object is asked for its memory, and for what."""
 
 import unittest
 
@@ -176,6 +176,24 @@ class Messages(Case):
             with self.assertRaises((BufferError, TypeError, ValueError)) as caught:
                 call()
             self.assertNotRegex(str(caught.exception), r"::|(from|to)_(python|capsule|dlpack)|\ba int")
+
+
+class KnownTypes(Case):
+    def test_a_type_whose_attribute_is_something_else_is_asked_in_other_ways(self):
+        class Odd(Producer):
+            __dlpack_c_exchange_api__ = 12
+
+        class Named(Producer):
+            __dlpack_c_exchange_api__ = m.named_capsule("dlpack_exchange")
+
+        for kind in (Odd, Named):
+            self.assertEqual(m.take(kind(m.make((2,)))).shape, (2,))
+
+    def test_asking_again_and_again_keeps_types_apart(self):
+        # More types than are remembered at a time, so that they take each other's places.
+        for number in range(200):
+            kind = type(f"Kind{number}", (Producer,), {})
+            self.assertEqual(m.take(kind(m.make((number,)))).shape, (number,))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,102 @@
 # SPDX-License-Identifier: MIT
-"""interop/python_export.h: tenon.Tensor's memory, lent to others."""
+"""interop/python/capsule.h: DLPack's capsules and __dlpack__."""
 
-import array
-import gc
 import unittest
 
 import tenon_test_module as m
 
-from support import IS_COPIED, NAMES, Case
+from support import IS_COPIED, NAMES, READ_ONLY, Case
+
+
+class Capsules(Case):
+    def test_a_capsule_can_be_consumed_once(self):
+        for versioned, name in ((True, "dltensor_versioned"), (False, "dltensor")):
+            capsule = m.capsule(m.make((2, 3), value=4), versioned)
+            self.assertEqual(m.capsule_name(capsule), name)
+            tensor = m.take_capsule(capsule)
+            self.assertEqual(memoryview(tensor).tolist(), [[4.0] * 3] * 2)
+            self.assertEqual(m.capsule_name(capsule), "used_" + name)
+            with self.assertRaisesRegex(ValueError, "consumed before"):
+                m.take_capsule(capsule)
+            with self.assertRaisesRegex(ValueError, "consumed before"):
+                m.take(capsule)
+
+    def test_from_python_takes_a_bare_capsule(self):
+        capsule = m.capsule(m.make((5,), value=1))
+        self.assertEqual(m.take(capsule).shape, (5,))
+        self.assertEqual(m.capsule_name(capsule), "used_dltensor_versioned")
+
+    def test_a_capsule_that_nobody_takes_releases_its_tensor(self):
+        deleted = m.deleted()
+        for versioned in (True, False):
+            capsule = m.capsule(m.make((2,)), versioned)
+            self.assertEqual(m.live(), self.live_before + 1)
+            del capsule
+            self.assertEqual(m.live(), self.live_before)
+        self.assertEqual(m.deleted(), deleted + 2)
+
+    def test_a_refused_capsule_is_not_consumed_and_releases_what_it_holds_once(self):
+        expected = {"version": BufferError, "dtype": BufferError, "lanes": BufferError,
+                    "device": BufferError, "ndim": ValueError, "shape": ValueError,
+                    "size": ValueError, "data": ValueError}
+        for what, error in expected.items():
+            with self.subTest(what):
+                deleted = m.deleted()
+                capsule = m.hostile(what)
+                for take in (m.take_capsule, m.take):
+                    with self.assertRaises(error):
+                        take(capsule)
+                self.assertEqual(m.capsule_name(capsule), "dltensor_versioned")
+                self.assertEqual(m.deleted(), deleted)
+                del capsule
+                self.assertEqual(m.deleted(), deleted + 1)
+
+    def test_what_cannot_be_copied_to_a_device_stays_in_its_capsule(self):
+        capsule = m.capsule(m.make((2,)))
+        with self.assertRaisesRegex(BufferError, "cuda"):
+            m.take(capsule, device="cuda")
+        self.assertEqual(m.capsule_name(capsule), "dltensor_versioned")
+        capsule = m.hostile("cuda")
+        with self.assertRaisesRegex(BufferError, "cuda"):
+            m.take(capsule, device="cpu")
+        self.assertEqual(m.capsule_name(capsule), "dltensor_versioned")
+
+    def test_a_newer_minor_version_is_taken(self):
+        self.assertEqual(memoryview(m.take(m.hostile("minor"))).tolist(), [[1, 2, 3], [4, 5, 6]])
+
+    def test_misaligned_data_is_copied_unless_that_is_forbidden(self):
+        deleted = m.deleted()
+        tensor = m.take(m.hostile("misaligned"))
+        self.assertEqual(m.deleted(), deleted + 1)
+        self.assertEqual(m.data_pointer(tensor) % 4, 0)
+        self.assertEqual(tensor.shape, (2, 2))
+        capsule = m.hostile("misaligned")
+        with self.assertRaisesRegex(BufferError, "aligned"):
+            m.take_capsule(capsule, False)
+        self.assertEqual(m.capsule_name(capsule), "dltensor_versioned")
+
+    def test_what_is_no_capsule_of_dlpacks_is_a_type_error(self):
+        with self.assertRaisesRegex(TypeError, "^tenon: 'list' object is no capsule"):
+            m.take_capsule([1])
+        with self.assertRaisesRegex(TypeError, '"something"'):
+            m.take_capsule(m.named_capsule("something"))
+        with self.assertRaisesRegex(TypeError, '"something"'):
+            m.take(m.named_capsule("something"))
+
+    def test_read_only_is_said_by_versioned_capsules_and_refused_for_legacy_ones(self):
+        tensor = m.make((3,), readonly=True)
+        capsule = m.capsule(tensor)
+        self.assertEqual(m.capsule_flags(capsule), READ_ONLY)
+        self.assertTrue(m.take(capsule).readonly)
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            m.capsule(tensor, False)
+        self.assertEqual(m.capsule_flags(m.capsule(m.make((3,)))), 0)
+
+    def test_a_capsule_that_dies_keeps_the_exception_in_flight(self):
+        for versioned in (True, False):
+            capsules = [m.capsule(m.make((2,)), versioned)]
+            with self.assertRaisesRegex(ZeroDivisionError, "in flight"):
+                m.release_with_error(capsules)
 
 
 class OwnDlpack(Case):
@@ -121,81 +210,6 @@ class DeviceMemory(Case):
                 tensor.__dlpack__(stream=stream)
         with self.assertRaises(TypeError):
             tensor.__dlpack__(stream="a")
-
-
-class OwnBuffer(Case):
-    """tenon.Tensor's buffer protocol."""
-
-    SIMPLE, WRITABLE, FORMAT, ND = 0, 1, 4, 8
-    STRIDES = 0x10 | ND
-    C, F, ANY = 0x20 | STRIDES, 0x40 | STRIDES, 0x80 | STRIDES
-    FULL = 0x100 | STRIDES | WRITABLE | FORMAT
-    FULL_RO = 0x100 | STRIDES | FORMAT
-
-    def test_what_is_not_asked_for_is_left_out(self):
-        tensor = m.make((2, 3))
-        full = (2, (2, 3), (12, 4), "f", 24, 4, 0)
-        self.assertEqual(m.get_buffer(tensor, self.FULL), full)
-        self.assertEqual(m.get_buffer(tensor, self.FULL_RO), full)
-        self.assertEqual(m.get_buffer(tensor, self.C), (2, (2, 3), (12, 4), None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.ND), (2, (2, 3), None, None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.ND | self.FORMAT),
-                         (2, (2, 3), None, "f", 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.SIMPLE), (1, None, None, None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.WRITABLE), (1, None, None, None, 24, 4, 0))
-        with self.assertRaises(BufferError):
-            m.get_buffer(tensor, self.FORMAT)
-
-    def test_order_is_as_asked_or_an_error(self):
-        rows = m.make((2, 3))
-        columns = m.as_strided(rows, (3, 2), (1, 3))
-        gaps = m.as_strided(rows, (2, 2), (3, 1))
-        allowed = {rows: {self.SIMPLE, self.ND, self.STRIDES, self.C, self.ANY},
-                   columns: {self.STRIDES, self.F, self.ANY}, gaps: {self.STRIDES}}
-        for tensor, flags in allowed.items():
-            for flag in (self.SIMPLE, self.ND, self.STRIDES, self.C, self.F, self.ANY):
-                if flag in flags:
-                    m.get_buffer(tensor, flag)
-                else:
-                    with self.assertRaises(BufferError):
-                        m.get_buffer(tensor, flag)
-        row = m.make((3,))
-        for flag in (self.SIMPLE, self.ND, self.STRIDES, self.C, self.F, self.ANY):
-            m.get_buffer(row, flag)
-
-    def test_a_read_only_tensor_is_not_lent_for_writing(self):
-        tensor = m.make((3,), readonly=True)
-        self.assertTrue(memoryview(tensor).readonly)
-        with self.assertRaisesRegex(BufferError, "read-only"):
-            m.get_buffer(tensor, self.FULL)
-        with self.assertRaises(TypeError):
-            memoryview(tensor)[0] = 1.0
-
-    def test_shapes_without_elements_and_without_dimensions(self):
-        self.assertEqual(memoryview(m.make((0, 3))).shape, (0, 3))
-        self.assertEqual(memoryview(m.make((0, 3))).tobytes(), b"")
-        scalar = memoryview(m.make((), value=3))
-        self.assertEqual((scalar.shape, scalar.tolist()), ((), 3.0))
-        many = memoryview(m.make((1,) * 7))
-        self.assertEqual(many.ndim, 7)
-
-    def test_negative_and_zero_strides(self):
-        tensor = m.take(array.array("i", [1, 2, 3, 4]))
-        self.assertEqual(memoryview(m.as_strided(tensor, (4,), (-1,), 3)).tolist(), [4, 3, 2, 1])
-        self.assertEqual(memoryview(m.as_strided(tensor, (2, 2), (0, 1))).tolist(),
-                         [[1, 2], [1, 2]])
-
-    def test_the_memory_lives_as_long_as_the_view(self):
-        view = memoryview(m.make((2,), value=6))
-        gc.collect()
-        self.assertEqual(m.live(), self.live_before + 1)
-        self.assertEqual(view.tolist(), [6, 6])
-        view.release()
-        self.assertEqual(m.live(), self.live_before)
-
-    def test_a_placeholder_has_no_buffer(self):
-        with self.assertRaisesRegex(BufferError, "placeholder"):
-            memoryview(m.placeholder((2,)))
 
 
 if __name__ == "__main__":

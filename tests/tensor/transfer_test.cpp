@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/backend.h"
+#include "tenon/tensor/transfer.h"
 
 #include "backend/helpers.h"
 #include "support/catch.h"

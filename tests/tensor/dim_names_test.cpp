@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/template.h"
+#include "tenon/tensor/dim_names.h"
 
 #include "helpers.h"
 #include "support/catch.h"

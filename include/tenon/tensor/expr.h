@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: MIT
+// ExprBackend: records which creator made a tensor, and computes its elements when they are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/core/memory.h"
+#include "tenon/kernels/copy.h"
+#include "tenon/kernels/fill.h"
+#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_plan.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/random.h"
+#include "tenon/tensor/sequence.h"
+#include "tenon/tensor/transfer.h"
+
+TENON_BEGIN_NAMESPACE
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // Empty beside tenon::Empty
+
+/// What made the elements.
+enum class ExpressionKind : uint8_t {
+  Empty,     ///< never written; reads as zeros
+  Constant,  ///< one value
+  Eye,       ///< ones on the main diagonal
+  Iota,      ///< each element's index
+  Uniform,   ///< random numbers
+  Normal,
+  Data,  ///< bytes: written by the host, or computed because a part was overwritten
+};
+
+#pragma GCC diagnostic pop
+
+/// "Uniform".
+constexpr const char* toString(ExpressionKind kind) noexcept {
+  constexpr const char* kNames[] = {"Empty",   "Constant", "Eye", "Iota",
+                                    "Uniform", "Normal",   "Data"};
+  const auto index = static_cast<size_t>(kind);
+  return index < sizeof kNames / sizeof *kNames ? kNames[index] : "unknown";
+}
+
+/// How the elements of a tensor came about: row-major elements of a type, and the creator that made
+/// them. Immutable.
+/// Ownership: keeps its bytes alive, no tensor.
+/// Source: Nx.Defn.Expr.
+struct Expression {
+  ExpressionKind kind = ExpressionKind::Empty;
+  ScalarType type = ScalarType::Undefined;
+  Dims sizes{};
+  unsigned char element[16] = {};      ///< Constant: the bytes of an element; value() is the number
+  OptionalIndex axis = none;           ///< Iota: the dimension that counts; none: row-major index
+  double parameters[2] = {0, 1};       ///< Uniform: [min, max). Normal: mean, standard deviation
+  Generator::State start{};            ///< Uniform, Normal: the seed, and the offset of element 0
+  std::shared_ptr<const void> data{};  ///< Data: the elements
+
+  /// Of a Constant.
+  own::Scalar value() const noexcept {
+    return detail::load_scalar(detail::own_type(type), static_cast<const void*>(element));
+  }
+  int64_t numel() const noexcept {
+    int64_t count = 1;
+    for (int64_t size : sizes) count *= size;
+    return count;
+  }
+};
+using ExpressionPtr = std::shared_ptr<const Expression>;
+
+namespace detail {
+
+/// Addresses that no memory has, where there are such: 64-bit processors fault on these.
+inline constexpr bool kWideAddresses = sizeof(void*) == 8;
+inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
+inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0xffff0000u;
+
+TENON_LAZY Error plan_random(const Expression& node, RandomPlan& plan) {
+  const ScalarType type = own_type(node.type);
+  const double* const p = node.parameters;
+  return node.kind == ExpressionKind::Uniform ? plan_uniform(plan, type, p[0], p[1])
+                                              : plan_normal(plan, type, p[0], p[1]);
+}
+
+/// Writes elements [first, first + count) to host memory, bit for bit those of the CPU's creators.
+TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
+                          unsigned char* out) {
+  const ScalarType type = own_type(node.type);
+  const size_t size = elementSize(type);
+  const size_t nbytes = static_cast<size_t>(count) * size;
+  switch (node.kind) {
+    case ExpressionKind::Empty: std::memset(out, 0, nbytes); break;
+    case ExpressionKind::Constant: fill_elements(out, count, node.element, size); break;
+    case ExpressionKind::Data:
+      std::memcpy(out,
+                  static_cast<const char*>(node.data.get()) + static_cast<size_t>(first) * size,
+                  nbytes);
+      break;
+    case ExpressionKind::Eye: {
+      std::memset(out, 0, nbytes);
+      alignas(16) unsigned char one[16] = {};
+      TENON_TRY(store_scalar(type, 1, static_cast<void*>(one)));
+      const int64_t step = node.sizes[1] + 1;  // from one of the diagonal to the next
+      for (int64_t i = (first + step - 1) / step;
+           i < node.sizes[0] && i < node.sizes[1] && i * step < first + count; ++i) {
+        std::memcpy(out + static_cast<size_t>(i * step - first) * size, one, size);
+      }
+      break;
+    }
+    case ExpressionKind::Iota: {
+      int64_t inner = 1;              // elements with one value
+      int64_t length = node.numel();  // values before they start over
+      if (node.axis.has_value()) {
+        const auto axis = static_cast<size_t>(node.axis.value_or(0));
+        length = node.sizes[axis];
+        for (size_t d = axis + 1; d < node.sizes.size(); ++d) inner *= node.sizes[d];
+      }
+      int64_t exact[64];
+      for (int64_t i = first, end = first + count; i < end;) {
+        int64_t n = 0;
+        for (; n < 64 && i < end; ++n, ++i) exact[n] = i / inner % length;
+        store_exact(type, out, n, ScalarType::Long, exact);
+        out += static_cast<size_t>(n) * size;
+      }
+      break;
+    }
+    case ExpressionKind::Uniform:
+    case ExpressionKind::Normal: {
+      RandomPlan plan;
+      TENON_TRY(plan_random(node, plan));
+      random_elements(plan, node.start.seed, node.start.offset + static_cast<uint64_t>(first),
+                      count, out);
+      break;
+    }
+  }
+  return Error::Ok;
+}
+
+template <class... Parts>
+void append_parts(std::string& out, const Parts&... parts) {
+  char text[1024];
+  Message message(text, sizeof text);
+  (append(message, parts), ...);
+  out += text;
+}
+
+/// Appends a node's arguments, "0, 1", and with a separator its generator's state.
+TENON_LAZY void append_arguments(const Expression& node, const char* separator, std::string& out) {
+  if (node.kind == ExpressionKind::Constant) append_parts(out, node.value());
+  if (node.kind == ExpressionKind::Iota && node.axis.has_value()) {
+    append_parts(out, "axis ", node.axis.value_or(0));
+  }
+  if (node.kind != ExpressionKind::Uniform && node.kind != ExpressionKind::Normal) return;
+  append_parts(out, node.parameters[0], ", ", node.parameters[1]);
+  if (separator == nullptr) return;
+  append_parts(out, separator, "seed ", node.start.seed, ", offset ", node.start.offset);
+}
+
+/// Appends a node in the language of Graphviz.
+TENON_LAZY void append_dot(const Expression& node, size_t number, std::string& out) {
+  std::string arguments;
+  append_arguments(node, "\\n", arguments);
+  append_parts(out, "  n", number, " [label=\"", toString(node.kind));
+  if (!arguments.empty()) out += "\\n" + arguments;
+  append_parts(out, "\\n", toString(node.type), ' ', node.sizes, "\"];\n");
+}
+TENON_LAZY std::string dot_of(const std::string& body) {
+  return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
+}
+
+}  // namespace detail
+
+/// The expression in a line: "Uniform(0, 1) Float {2, 3}".
+TENON_LAZY std::string to_string(const Expression& expression) {
+  std::string text = toString(expression.kind);
+  std::string arguments;
+  detail::append_arguments(expression, nullptr, arguments);
+  if (!arguments.empty()) text += '(' + arguments + ')';
+  detail::append_parts(text, ' ', toString(expression.type), ' ', expression.sizes);
+  return text;
+}
+
+/// Records creators instead of computing elements: full, zeros, ones, eye, iota, uniform and normal
+/// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
+/// the call elsewhere, to_dot(t) draws it.
+///
+/// Reading elements computes those that are read, on the host, each time: they are the ones that the
+/// CPU's creators make. Writing to a part of a tensor computes all of it first, once: from then on it
+/// is Data. Addresses have no memory behind them and are used once, so that a tensor that was never
+/// written to costs the same at any size.
+/// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
+/// Threads: any; a mutex is held while elements are computed.
+/// Source: Nx.Defn.Expr.
+class TENON_EXPORT ExprBackend final : public Backend {
+ public:
+  ExprBackend() noexcept { detail::BackendAccess::kind(*this) = detail::BackendKind::Expr; }
+
+  const char* name() const noexcept override { return "expr"; }
+  Device device() const noexcept override { return Device(DeviceType::Expr); }
+  bool is_opaque() const noexcept override { return false; }
+
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    const Lock lock(mutex_);
+    const auto align = [&](uintptr_t at) { return at + (uintptr_t{0} - at) % alignment; };
+    const auto fits = [&](uintptr_t at) {
+      return at <= detail::kEndOfMadeUp && nbytes <= detail::kEndOfMadeUp - at;
+    };
+    // An address is used again only once all were, so that a stale one is found out.
+    uintptr_t address = align(next_);
+    if (!fits(address)) {
+      address = align(detail::kFirstMadeUp);
+      for (const auto& [begin, block] : blocks_) {
+        if (begin >= address && begin - address >= nbytes) break;
+        address = align(begin + block.nbytes);
+      }
+      if (!fits(address)) return nullptr;
+    }
+    const Error error = detail::call_safely([&] {
+      const auto node = std::make_shared<Expression>();
+      node->type = detail::public_type(detail::ScalarType::Byte);
+      node->sizes = {nbytes};
+      blocks_.emplace(address, Block{nbytes, node, nullptr});
+      return Error::Ok;
+    });
+    if (error != Error::Ok) return nullptr;
+    if (next_ < address + nbytes) next_ = address + nbytes;
+    return reinterpret_cast<void*>(address);
+  }
+  void deallocate(void* p, size_t) noexcept override {
+    const Lock lock(mutex_);
+    blocks_.erase(reinterpret_cast<uintptr_t>(p));
+  }
+
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    Range to;
+    TENON_TRY(find_range(dst, nbytes, to));
+    TENON_TRY(prepare_write(to));
+    std::memcpy(to.block->own + to.offset, src, nbytes);
+    return Error::Ok;
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    Range from;
+    TENON_TRY(find_range(src, nbytes, from));
+    return read(from, static_cast<unsigned char*>(dst));
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    Range to;
+    Range from;
+    TENON_TRY(find_range(dst, nbytes, to));
+    TENON_TRY(find_range(src, nbytes, from));
+    if (to.is_whole() && from.is_whole()) {
+      to.block->node = from.block->node;
+      to.block->own = from.block->own = nullptr;
+      return Error::Ok;
+    }
+    TENON_TRY(prepare_write(to));
+    return read(from, to.block->own + to.offset);
+  }
+  Error synchronize() override { return Error::Ok; }
+
+  Error constant(const TensorView& out, const void* element) override {
+    Expression node{ExpressionKind::Constant};
+    std::memcpy(node.element, element, elementSize(detail::own_type(out.type)));
+    return record(out, std::move(node));
+  }
+  Error eye(const TensorView& out) override {
+    if (TENON_UNLIKELY(out.sizes.size() != 2)) {
+      return detail::fail(Error::InvalidArgument, {"sizes ", out.sizes, " are not a matrix's"});
+    }
+    return record(out, Expression{ExpressionKind::Eye});
+  }
+  Error iota(const TensorView& out, OptionalIndex axis) override {
+    const auto rank = static_cast<int64_t>(out.sizes.size());
+    const int64_t given = axis.value_or(0);
+    if (TENON_UNLIKELY(axis.has_value() && (given < -rank || given >= rank))) {
+      return detail::fail(Error::OutOfBounds,
+                          {"axis ", given, " is out of range for ", rank, " dimensions"});
+    }
+    Expression node{ExpressionKind::Iota};
+    if (axis.has_value()) node.axis = given < 0 ? given + rank : given;
+    return record(out, std::move(node));
+  }
+  Error random_uniform(const TensorView& out, double min, double max,
+                       const Generator::State& start) override {
+    return record_random(out, ExpressionKind::Uniform, min, max, start);
+  }
+  Error random_normal(const TensorView& out, double mu, double sigma,
+                      const Generator::State& start) override {
+    return record_random(out, ExpressionKind::Normal, mu, sigma, start);
+  }
+  /// Appends the expression, not the elements: "Uniform(0, 1) Float {2, 3}".
+  Error inspect(const TensorView& in, int64_t, std::string& text) override {
+    ExpressionPtr found;
+    TENON_TRY(find(in, false, found));
+    text += to_string(*found);
+    return Error::Ok;
+  }
+  /// The expression of a view: the creator where one made just these elements, else Data, without
+  /// bytes where they would have to be gathered. With `is_kept` it may outlive this call.
+  /// Errors: InvalidArgument for a view that is not within one block of this backend.
+  Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
+    const auto made = std::make_shared<Expression>();
+    made->type = in.type;
+    made->sizes = in.sizes;
+    TENON_TRY(detail::check_dims("sizes", made->sizes));
+    found = made;
+    if (made->numel() == 0) return Error::Ok;
+    const detail::ByteRange bytes = detail::byte_range(detail::own_view(in));
+    const Lock lock(mutex_);
+    Range range;
+    const auto* const begin = reinterpret_cast<const void*>(bytes.begin);
+    TENON_TRY(find_range(begin, bytes.end - bytes.begin, range));
+    Block& block = *range.block;
+    if (is_kept) block.own = nullptr;
+    const Expression& node = *block.node;
+    const size_t size = elementSize(detail::own_type(in.type));
+    const bool is_row_major = is_contiguous(in.sizes, in.strides);
+    const bool is_whole = is_row_major && range.is_whole();
+    const bool is_alike = node.type == in.type && range.offset % size == 0;
+    if (is_whole && is_alike && node.sizes == in.sizes) {
+      found = block.node;
+      return Error::Ok;
+    }
+    const ExpressionKind kind = node.kind;
+    // The same but for type, sizes and where it begins.
+    const bool is_random = kind == ExpressionKind::Uniform || kind == ExpressionKind::Normal;
+    const bool is_flat_iota = kind == ExpressionKind::Iota && !node.axis.has_value();
+    const bool is_same = kind == ExpressionKind::Empty ||
+                         (kind == ExpressionKind::Data && is_row_major) ||
+                         (is_alike && (kind == ExpressionKind::Constant ||
+                                       (is_random && is_row_major) || (is_flat_iota && is_whole)));
+    if (!is_same) {
+      made->kind = ExpressionKind::Data;
+      return Error::Ok;
+    }
+    Dims sizes = std::move(made->sizes);
+    *made = node;
+    made->type = in.type;
+    made->sizes = std::move(sizes);
+    made->start.offset += range.offset / size;
+    if (node.data != nullptr) {
+      made->data = {node.data, static_cast<const char*>(node.data.get()) + range.offset};
+    }
+    if (is_whole) block.node = made;  // the same the next time
+    return Error::Ok;
+  }
+
+ private:
+  using Lock = std::lock_guard<std::mutex>;
+  struct Block {
+    size_t nbytes;
+    ExpressionPtr node;  // of all bytes
+    unsigned char* own;  // the bytes of a Data that nothing else refers to
+  };
+  /// Bytes of a block.
+  struct Range {
+    Block* block;
+    size_t offset;
+    size_t nbytes;
+    bool is_whole() const noexcept { return nbytes == block->nbytes; }
+  };
+
+  // With the lock.
+
+  Error find_range(const void* p, size_t nbytes, Range& range) {
+    const auto begin = reinterpret_cast<uintptr_t>(p);
+    auto found = blocks_.upper_bound(begin);
+    if (found != blocks_.begin()) {
+      --found;
+      const size_t offset = begin - found->first;
+      const size_t size = found->second.nbytes;
+      if (offset <= size && nbytes <= size - offset) {
+        range = {&found->second, offset, nbytes};
+        return Error::Ok;
+      }
+    }
+    return detail::fail(Error::InvalidArgument,
+                        {nbytes, " bytes are not in this backend's memory"});
+  }
+  static Error read(const Range& range, unsigned char* out) {
+    const Expression& node = *range.block->node;
+    const size_t size = elementSize(detail::own_type(node.type));
+    const auto first = static_cast<int64_t>(range.offset / size);
+    const auto end = static_cast<int64_t>((range.offset + range.nbytes + size - 1) / size);
+    if (range.offset % size == 0 && range.nbytes % size == 0) {
+      return detail::evaluate(node, first, end - first, out);
+    }
+    std::vector<unsigned char> elements(static_cast<size_t>(end - first) * size);
+    TENON_TRY(detail::evaluate(node, first, end - first, elements.data()));
+    std::memcpy(out, &elements[range.offset % size], range.nbytes);
+    return Error::Ok;
+  }
+  /// Gives the block bytes of its own: what it holds, unless all of it is to be overwritten.
+  static Error prepare_write(const Range& range) {
+    Block& block = *range.block;
+    if (block.own != nullptr) return Error::Ok;
+    const detail::Allocation memory = detail::allocate(block.nbytes);
+    if (TENON_UNLIKELY(memory.data == nullptr)) {
+      return detail::fail(Error::OutOfMemory,
+                          {"out of memory for ", block.nbytes, " bytes of an expression"});
+    }
+    const std::shared_ptr<void> data(memory.data, [base = memory.base](void*) { std::free(base); });
+    auto* const bytes = static_cast<unsigned char*>(memory.data);
+    if (!range.is_whole()) TENON_TRY(read({&block, 0, block.nbytes}, bytes));
+    const auto made = std::make_shared<Expression>();
+    made->kind = ExpressionKind::Data;
+    made->type = block.node->type;
+    made->sizes = block.node->sizes;
+    made->data = data;
+    block.node = made;
+    block.own = bytes;
+    return Error::Ok;
+  }
+  /// Makes a creator's node that of a block. NotSupported for a part of one: the host writes that.
+  Error record(const TensorView& out, Expression&& node) {
+    node.type = out.type;
+    node.sizes = out.sizes;
+    TENON_TRY(detail::check_dims("sizes", node.sizes));
+    const size_t nbytes =
+        static_cast<size_t>(node.numel()) * elementSize(detail::own_type(out.type));
+    if (nbytes == 0) return Error::Ok;
+    if (!is_contiguous(out.sizes, out.strides)) return Error::NotSupported;
+    const Lock lock(mutex_);
+    Range range;
+    TENON_TRY(find_range(out.data, nbytes, range));
+    if (!range.is_whole()) return Error::NotSupported;
+    range.block->node = std::make_shared<const Expression>(std::move(node));
+    range.block->own = nullptr;
+    return Error::Ok;
+  }
+  Error record_random(const TensorView& out, ExpressionKind kind, double a, double b,
+                      const Generator::State& start) {
+    Expression node{kind, out.type, out.sizes, {}, none, {a, b}, start};
+    detail::RandomPlan plan;
+    TENON_TRY(detail::plan_random(node, plan));  // refuses wrong arguments now
+    return record(out, std::move(node));
+  }
+
+  std::mutex mutex_;
+  std::map<uintptr_t, Block> blocks_;
+  uintptr_t next_ = detail::kFirstMadeUp;
+};
+
+namespace detail {
+
+TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  Place place;
+  TENON_TRY(find_place(fields(tensor), "the tensor", place));
+  Backend* const backend = place.backend;
+  if (TENON_UNLIKELY(backend == nullptr || BackendAccess::kind(*backend) != BackendKind::Expr)) {
+    return fail(Error::NotSupported, {"the tensor is in memory of backend ",
+                                      backend == nullptr ? "cpu" : backend->name(),
+                                      ", which keeps no expressions; an ExprBackend does"});
+  }
+  return ask(*backend, "expression", [&] {
+    return static_cast<ExprBackend*>(backend)->find(public_view(place.view), true, found);
+  });
+}
+
+/// The same, with the bytes of Data, and the error under a function's name.
+TENON_LAZY ExpressionPtr get_expression(const char* function, const TensorArg& tensor) {
+  ExpressionPtr found;
+  raise_if(function, find_expression(tensor, found));
+  if (found->kind != ExpressionKind::Data || found->data != nullptr) return found;
+  const std::shared_ptr<Tensor> rows = empty(found->sizes, found->type, host_backend());
+  raise_if(function, copy_(*rows, tensor.tensor()));
+  const auto made = std::make_shared<Expression>(*found);
+  made->data = {rows, view_of(fields(*rows)).data};
+  return made;
+}
+
+/// Repeats the call that an expression records; copies Data.
+TENON_LAZY Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor,
+                                    Backend& backend) {
+  const TensorShapeDynamism dynamism = fields(tensor).dynamism;
+  Generator generator(e.start.seed, e.start.offset);
+  const double* const p = e.parameters;
+  switch (e.kind) {
+    case ExpressionKind::Empty: return try_zeros(e.sizes, e.type, dynamism, backend);
+    case ExpressionKind::Constant: return try_full(e.sizes, e.value(), e.type, dynamism, backend);
+    case ExpressionKind::Eye: return try_eye(e.sizes[0], e.sizes[1], e.type, dynamism, backend);
+    case ExpressionKind::Iota: return try_iota(e.sizes, e.axis, e.type, dynamism, backend);
+    case ExpressionKind::Uniform:
+      return try_uniform(p[0], p[1], e.sizes, e.type, dynamism, generator, backend);
+    case ExpressionKind::Normal:
+      return try_normal(p[0], p[1], e.sizes, e.type, dynamism, generator, backend);
+    case ExpressionKind::Data: break;
+  }
+  return try_backend_copy(tensor, backend);
+}
+
+TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& tensor,
+                                         Backend& backend) {
+  ExpressionPtr found;
+  const Error error = find_expression(tensor, found);
+  if (error != Error::Ok) return blame(function, error);
+  Result<TensorPtr> made = repeat(*found, tensor, backend);
+  return made.ok() ? std::move(made) : fail(made.error(), {function, ": ", made.message()});
+}
+
+}  // namespace detail
+
+/// How a tensor of an ExprBackend came about. Of a view, what it sees.
+///
+/// Ownership: the expression stays as it is, whatever becomes of the tensor.
+/// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (a tensor
+/// of another backend), OutOfMemory.
+TENON_LAZY ExpressionPtr expression(const TensorArg& tensor) {
+  return detail::get_expression("expression", tensor);
+}
+
+/// The elements of a tensor of an ExprBackend, in a backend's memory: the creator that was recorded
+/// is called there, Data is copied. Memory never written is zeros.
+///
+/// Ownership: owns its memory. Type, sizes and dynamism are the source's.
+/// Errors: as expression()'s, and the creator's.
+/// Source: Nx.Defn.jit, for what Nx.Defn.Expr recorded.
+TENON_LAZY TensorPtr materialize(const TensorArg& tensor, Backend& backend) {
+  return detail::materialize("materialize", tensor, backend).value();
+}
+TENON_LAZY Result<TensorPtr> try_materialize(const TensorArg& tensor, Backend& backend) {
+  return detail::materialize("try_materialize", tensor, backend);
+}
+
+/// An expression in the language of Graphviz.
+TENON_LAZY std::string to_dot(const Expression& expression) {
+  std::string body;
+  detail::append_dot(expression, 0, body);
+  return detail::dot_of(body);
+}
+
+/// Those of tensors, each an ellipse; an expression that several share is drawn once.
+/// Errors: as expression()'s.
+TENON_LAZY std::string to_dot(std::initializer_list<TensorArg> tensors) {
+  std::string body;
+  std::vector<ExpressionPtr> nodes;
+  size_t index = 0;
+  for (const TensorArg& tensor : tensors) {
+    ExpressionPtr found = detail::get_expression("to_dot", tensor);
+    size_t number = 0;
+    while (number < nodes.size() && nodes[number] != found) ++number;
+    if (number == nodes.size()) {
+      detail::append_dot(*found, number, body);
+      nodes.push_back(std::move(found));
+    }
+    detail::append_parts(body, "  t", index, " [shape=ellipse, label=\"tensor");
+    if (tensors.size() != 1) detail::append_parts(body, ' ', index);
+    detail::append_parts(body, "\"];\n  n", number, " -> t", index++, ";\n");
+  }
+  return detail::dot_of(body);
+}
+TENON_LAZY std::string to_dot(const TensorArg& tensor) { return to_dot({tensor}); }
+
+TENON_END_NAMESPACE

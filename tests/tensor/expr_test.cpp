@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/expr.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+#include "tenon/backend/template.h"
+#include "tenon/backend/wrapper.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+
+TEST_CASE("to_string: an expression of each kind") {
+  Expression node;
+  node.type = ScalarType::ComplexFloat;
+  node.sizes = {2};
+  node.kind = ExpressionKind::Constant;
+  const float number[] = {1.5f, -2};
+  std::memcpy(node.element, number, sizeof number);
+  CHECK(to_string(node) == "Constant(1.5 - 2i) ComplexFloat {2}");
+  node.kind = ExpressionKind::Data;
+  CHECK(to_string(node) == "Data ComplexFloat {2}");
+  CHECK(std::string(toString(ExpressionKind::Empty)) == "Empty");
+  CHECK(std::string(toString(static_cast<ExpressionKind>(99))) == "unknown");
+}
+
+#if TENON_ATEN_MODE
+
+TEST_CASE("ExprBackend: in ATen mode there is no device for its tensors, which creators say") {
+  ExprBackend backend;
+  CHECK_ERROR(Error::NotSupported, "zeros: libtorch has no device for expr:0",
+              zeros({2, 3}, backend));
+}
+
+#else
+
+namespace {
+
+class Wrapper final : public WrapperBackend {
+ public:
+  explicit Wrapper(Backend& inner) : WrapperBackend(inner) {}
+  const char* name() const noexcept override { return "wrapper"; }
+};
+
+Backend& cpu() { return host_backend(); }
+std::string text(const TensorArg& t) { return to_string(*expression(t)); }
+TensorView view_at(const ExprBackend& backend, void* data, ScalarType type, Dims sizes,
+                   Dims strides) {
+  return {data, type, backend.device(), sizes, strides};
+}
+constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+
+}  // namespace
+
+TEST_CASE("ExprBackend: its memory is public, on a device of its own") {
+  ExprBackend backend;
+  CHECK(std::string(backend.name()) == "expr");
+  CHECK(backend.device() == Device("expr"));
+  CHECK_FALSE(backend.is_opaque());
+}
+
+TEST_CASE("expression: each creator is recorded") {
+  ExprBackend backend;
+  CHECK(text(full({2, 3}, 1.5, backend)) == "Constant(1.5) Float {2, 3}");
+  CHECK(text(zeros({2}, ScalarType::Int, backend)) == "Constant(0) Int {2}");
+  CHECK(text(ones({3, 0}, backend)) == "Empty Float {3, 0}");
+  CHECK(text(empty({2, 3}, backend)) == "Empty Float {2, 3}");
+  CHECK(text(eye(2, 3, backend)) == "Eye Float {2, 3}");
+  CHECK(text(iota({2, 3}, backend)) == "Iota Long {2, 3}");
+  CHECK(text(iota({2, 3}, -1, backend)) == "Iota(axis 1) Long {2, 3}");
+  CHECK(text(uniform(-1, 1, {4}, Generator(3), backend)) == "Uniform(-1, 1) Float {4}");
+  CHECK(text(normal(1, 2, {4}, Generator(3), backend)) == "Normal(1, 2) Float {4}");
+  CHECK(text(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, backend)) == "Data Int {2, 2}");
+  CHECK(text(make_tensor_ptr(2.5f, backend)) == "Constant(2.5) Float {}");
+  const ExpressionPtr node = expression(uniform(-1, 2, {3}, Generator(42, 7), backend));
+  CHECK(node->parameters[0] == -1);
+  CHECK(node->parameters[1] == 2);
+  CHECK(node->start.seed == 42);
+  CHECK(node->start.offset == 7);
+  CHECK(expression(full({2}, 1.5, backend))->value().to<double>() == 1.5);
+}
+
+TEST_CASE("expression: a tensor's is the same each time, and stays when the tensor goes") {
+  ExprBackend backend;
+  TensorPtr t = make_tensor_ptr({2}, {1, 2}, backend);
+  const ExpressionPtr node = expression(t);
+  CHECK(expression(*t) == node);
+  CHECK(fill_(t, 9) == Error::Ok);
+  CHECK(fill_(select(*t, 0, 1), 8) == Error::Ok);
+  t.reset();
+  CHECK(backend.live_blocks() == 0);
+  CHECK(node->kind == ExpressionKind::Data);
+  CHECK(node.use_count() == 1);
+  CHECK(static_cast<const int32_t*>(node->data.get())[1] == 2);
+}
+
+TEST_CASE("expression: of views, the creator where it made just these elements, else Data") {
+  ExprBackend backend;
+  const TensorPtr counted = iota({2, 3}, ScalarType::Int, backend);
+  CHECK(text(view(counted, {6})) == "Iota Int {6}");
+  const Tensor column = select(*counted, 1, 2);
+  CHECK(text(column) == "Data Int {2}");
+  CHECK(tests::values<int32_t>(materialize(column, cpu())) == Ints{2, 5});
+  CHECK(static_cast<const int32_t*>(expression(column)->data.get())[1] == 5);
+  CHECK(text(select(full({2, 3}, 4, backend), 1, 2)) == "Constant(4) Float {2}");
+  CHECK(text(transpose(empty({2, 3}, backend), 0, 1)) == "Empty Float {3, 2}");
+  const TensorPtr drawn = rand({2, 3}, Generator(7), backend);
+  const ExpressionPtr row = expression(select(*drawn, 0, 1));
+  CHECK(to_string(*row) == "Uniform(0, 1) Float {3}");
+  CHECK(row->start.offset == 3);
+  CHECK(text(transpose(drawn, 0, 1)) == "Data Float {3, 2}");
+  CHECK(text(view_as_type(drawn, ScalarType::Int)) == "Data Int {2, 3}");
+  const TensorPtr data = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, backend);
+  CHECK(static_cast<const int32_t*>(expression(select(*data, 0, 1))->data.get())[0] == 3);
+}
+
+TEST_CASE("ExprBackend: a write to a part computes the rest and makes it Data") {
+  ExprBackend backend;
+  const TensorPtr t = iota({2, 3}, ScalarType::Int, backend);
+  const TensorPtr before = clone_tensor_ptr(t);
+  CHECK(fill_(select(*t, 1, 2), 9) == Error::Ok);
+  CHECK(text(t) == "Data Int {2, 3}");
+  CHECK(tests::values<int32_t>(materialize(t, cpu())) == Ints{0, 1, 9, 3, 4, 9});
+  const TensorPtr copy = clone_tensor_ptr(t);
+  CHECK(fill_(select(*t, 0, 0), 7) == Error::Ok);  // the copy has bytes of its own
+  CHECK(tests::values<int32_t>(materialize(t, cpu())) == Ints{7, 7, 7, 3, 4, 9});
+  CHECK(tests::values<int32_t>(materialize(copy, cpu())) == Ints{0, 1, 9, 3, 4, 9});
+  CHECK(text(before) == "Iota Int {2, 3}");
+  CHECK(text(clone_tensor_ptr(before, ScalarType::Half)) == "Data Half {2, 3}");
+  CHECK(fill_(t, 2) == Error::Ok);
+  CHECK(text(t) == "Constant(2) Int {2, 3}");
+}
+
+TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are read") {
+  ExprBackend backend;
+  void* const data = backend.allocate(16, 64);
+  const TensorView all = view_at(backend, data, ScalarType::Float, {2, 2}, {2, 1});
+  const uint32_t odd_nan = 0x7fc12345u;
+  CHECK(backend.constant(all, &odd_nan) == Error::Ok);
+  uint32_t bits[4] = {};
+  CHECK(backend.copy_to_host(bits, data, 16) == Error::Ok);
+  CHECK(bits[3] == odd_nan);
+  unsigned char bytes[4] = {};
+  CHECK(backend.copy_to_host(bytes, static_cast<char*>(data) + 3, 4) == Error::Ok);
+  CHECK(std::memcmp(bytes, "\x7f\x45\x23\xc1", 4) == 0);
+  const TensorView half = view_at(backend, data, ScalarType::Float, {2}, {1});
+  CHECK(backend.constant(half, &odd_nan) == Error::NotSupported);
+  CHECK(backend.iota(view_at(backend, data, ScalarType::Float, {2, 2}, {1, 2}), none) ==
+        Error::NotSupported);
+  backend.deallocate(data, 16);
+}
+
+TEST_CASE("ExprBackend: wrong arguments and addresses are refused when they are recorded") {
+  ExprBackend backend;
+  void* const data = backend.allocate(8, 64);
+  const TensorView two = view_at(backend, data, ScalarType::Float, {2}, {1});
+  const char element[4] = {};
+  CHECK_RETURNS(Error::InvalidArgument, "holds no numbers", backend.random_uniform(two, 1, 1, {}));
+  CHECK_RETURNS(Error::InvalidArgument, "standard deviation",
+                backend.random_normal(two, 1, -1, {}));
+  CHECK_RETURNS(Error::InvalidArgument, "sizes {2} are not a matrix's", backend.eye(two));
+  CHECK_RETURNS(Error::OutOfBounds, "axis 1 is out of range", backend.iota(two, 1));
+  const char* const nowhere = "12 bytes are not in this backend's memory";
+  const TensorView three = view_at(backend, data, ScalarType::Float, {3}, {1});
+  CHECK_RETURNS(Error::InvalidArgument, nowhere, backend.constant(three, element));
+  char bytes[12] = {};
+  CHECK_RETURNS(Error::InvalidArgument, nowhere, backend.copy_to_host(bytes, data, 12));
+  backend.deallocate(data, 8);
+  const char* const stale = "8 bytes are not in this";
+  CHECK_RETURNS(Error::InvalidArgument, stale, backend.copy_from_host(data, bytes, 8));
+  CHECK_RETURNS(Error::InvalidArgument, stale, backend.copy_within(data, data, 8));
+}
+
+TEST_CASE("ExprBackend: addresses are new until all were used, then those that are free") {
+  ExprBackend backend;
+  void* const first = backend.allocate(100, 64);
+  backend.deallocate(first, 100);
+  void* const second = backend.allocate(100, 64);
+  CHECK(first != second);
+  const auto left = detail::kEndOfMadeUp - detail::kFirstMadeUp - 1024;
+  void* const rest = backend.allocate(left, 64);
+  REQUIRE(rest != nullptr);
+  CHECK(backend.allocate(2048, 64) == nullptr);
+  CHECK(backend.allocate(64, 64) != nullptr);
+  backend.deallocate(rest, left);
+  CHECK(backend.allocate(2048, 4096) != nullptr);
+}
+
+TEST_CASE("expression: that of a backend which wraps one") {
+  ExprBackend backend;
+  Wrapper wrapper(backend);
+  const TensorPtr t = full({2}, 3, wrapper);
+  CHECK(text(t) == "Constant(3) Float {2}");
+  CHECK(text(make_tensor_ptr({1, 2}, {1, 2}, wrapper)) == "Data Int {1, 2}");
+  CHECK(tests::values<float>(materialize(t, cpu())) == Floats{3, 3});
+}
+
+TEST_CASE("expression: a tensor of another backend is refused by name") {
+  TemplateBackend templates;
+  ExprBackend backend;
+  CHECK_ERROR(Error::NotSupported,
+              "expression: the tensor is in memory of backend cpu, which keeps no expressions",
+              expression(zeros({2})));
+  CHECK_ERROR(Error::NotSupported, "template", expression(zeros({2}, templates)));
+  CHECK_ERROR(Error::InvalidState, "materialize: the tensor is undefined",
+              materialize(TensorPtr(), cpu()));
+  const TensorPtr t = zeros({2}, backend);
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
+  CHECK_ERROR(Error::InvalidState, "was deallocated", expression(t));
+  CHECK(try_materialize(zeros({2}), cpu()).error() == Error::NotSupported);
+}
+
+TEST_CASE("materialize: gives what the CPU's creators make, in type, shape and bits") {
+  ExprBackend backend;
+  const auto check = [](const TensorPtr& recorded, const TensorPtr& made) {
+    const TensorPtr t = materialize(recorded, cpu());
+    CHECK(tests::sizes(t) == tests::sizes(made));
+    CHECK(t->scalar_type() == made->scalar_type());
+    CHECK(&backend_of(t) == &host_backend());
+    CHECK(to_binary(t) == to_binary(made));
+    CHECK(to_binary(recorded) == to_binary(made));
+    const int64_t numel = made->numel();  // and parts of it
+    for (int64_t from : {int64_t{1}, numel / 2, numel - 1}) {
+      if (from < 0 || from > numel) continue;
+      CHECK(to_binary(narrow(view(recorded, {numel}), 0, from, numel - from)) ==
+            to_binary(narrow(view(made, {numel}), 0, from, numel - from)));
+    }
+  };
+  for (ScalarType type : {ScalarType::Float, ScalarType::Half, ScalarType::ComplexDouble,
+                          ScalarType::Int, ScalarType::Bool}) {
+    check(full({2, 3}, true, type, backend), full({2, 3}, true, type));
+    check(eye(3, 2, type, backend), eye(3, 2, type));
+    check(eye(5, 9, type, backend), eye(5, 9, type));
+    const Generator start(9, 3);
+    check(uniform(0, 1, {5, 7}, type, Generator(start), backend),
+          uniform(0, 1, {5, 7}, type, Generator(start)));
+    check(normal(0, 1, {5, 7}, type, Generator(start), backend),
+          normal(0, 1, {5, 7}, type, Generator(start)));
+    check(randint(0, 2, {5, 7}, type, Generator(start), backend),
+          randint(0, 2, {5, 7}, type, Generator(start)));
+    if (type == ScalarType::Bool) continue;
+    check(iota({2, 3, 4}, 1, type, backend), iota({2, 3, 4}, 1, type));
+    check(iota({2, 100}, type, backend), iota({2, 100}, type));
+    check(arange(0, 9, 2, type, backend), arange(0, 9, 2, type));
+  }
+  check(zeros({0, 3}, backend), zeros({0, 3}));
+  check(empty({3}, backend), zeros({3}));
+  check(make_tensor_ptr(4, backend), make_tensor_ptr(4));
+  check(make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0}, backend),
+        make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0}));
+}
+
+TEST_CASE("materialize: keeps the dynamism; records again, describes, and says what failed") {
+  ExprBackend backend;
+  ExprBackend other;
+  TemplateBackend templates;
+  const TensorPtr t = uniform(0, 1, {2}, TensorShapeDynamism::STATIC, Generator(1), backend);
+  CHECK(shape_dynamism(materialize(t, cpu())) == TensorShapeDynamism::STATIC);
+  const TensorPtr again = materialize(t, other);
+  CHECK(text(again) == "Uniform(0, 1) Float {2}");
+  CHECK(&backend_of(again) == &other);
+  const TensorPtr shape = materialize(t, templates);
+  CHECK(shape->device() == templates.device());
+  CHECK(tests::sizes(shape) == tests::Vector{2});
+  ArenaBackend arena(nullptr, 0);
+  CHECK_ERROR(Error::OutOfMemory, "materialize: ", materialize(t, arena));
+}
+
+TEST_CASE("ExprBackend: tensors go to it and back, and grow") {
+  ExprBackend backend;
+  const TensorPtr there = backend_copy(make_tensor_ptr({2, 2}, {1, 2, 3, 4}), backend);
+  CHECK(text(there) == "Data Int {2, 2}");
+  CHECK(tests::values<int32_t>(backend_copy(there, cpu())) == Ints{1, 2, 3, 4});
+  CHECK(tests::values<int32_t>(backend_transfer(there, cpu())) == Ints{1, 2, 3, 4});
+  TensorPtr t = iota({3}, ScalarType::Int, kDynamic, backend);
+  REQUIRE(resize_tensor_ptr(t, {5}) == Error::Ok);
+  const Ints numbers = tests::values<int32_t>(materialize(t, cpu()));
+  CHECK(Ints(numbers.begin(), numbers.begin() + 3) == Ints{0, 1, 2});
+  t.reset();
+  CHECK(backend.live_blocks() == 0);
+}
+
+TEST_CASE("to_dot: tensors and what made them; what they share is drawn once") {
+  ExprBackend backend;
+  CHECK(to_dot(uniform(0, 1, {2, 3}, Generator(42, 6), backend)) ==
+        "digraph expression {\n"
+        "  node [shape=box, fontname=\"monospace\"];\n"
+        "  n0 [label=\"Uniform\\n0, 1\\nseed 42, offset 6\\nFloat {2, 3}\"];\n"
+        "  t0 [shape=ellipse, label=\"tensor\"];\n"
+        "  n0 -> t0;\n"
+        "}\n");
+  const TensorPtr a = eye(2, backend);
+  const std::string head =
+      "digraph expression {\n"
+      "  node [shape=box, fontname=\"monospace\"];\n"
+      "  n0 [label=\"Eye\\nFloat {2, 2}\"];\n";
+  CHECK(to_dot({a, clone_tensor_ptr(a), full({}, 2, backend)}) ==
+        head +
+            "  t0 [shape=ellipse, label=\"tensor 0\"];\n  n0 -> t0;\n"
+            "  t1 [shape=ellipse, label=\"tensor 1\"];\n  n0 -> t1;\n"
+            "  n1 [label=\"Constant\\n2\\nFloat {}\"];\n"
+            "  t2 [shape=ellipse, label=\"tensor 2\"];\n  n1 -> t2;\n"
+            "}\n");
+  CHECK(to_dot(*expression(a)) == head + "}\n");
+  CHECK_ERROR(Error::NotSupported, "to_dot: the tensor is in memory of backend cpu",
+              to_dot(zeros({2})));
+}
+
+TEST_CASE("ExprBackend: a few elements of very many take time and memory for a few") {
+  ExprBackend backend;
+  constexpr int64_t kMany = int64_t{1} << 50;
+  const TensorPtr line = rand({kMany}, Generator(3), backend);
+  CHECK(to_binary(line, 4) == to_binary(rand({4}, Generator(3))));
+  const TensorPtr rows = randn({kMany / 1000, 1, 1000}, Generator(5), backend);
+  const Tensor row = select(rows, 0, 2);
+  CHECK(to_binary(row) == to_binary(randn({1000}, Generator(5, 2000))));
+  CHECK(to_binary(rows, 1500) == to_binary(randn({2000}, Generator(5)), 1500));
+  CHECK(text(make_tensor_ptr(row)) == "Normal(0, 1) Float {1, 1000}");
+  CHECK_RETURNS(Error::OutOfMemory, "bytes of an expression", fill_(narrow(line, 0, 5, 1), 2));
+  CHECK(text(line) == "Uniform(0, 1) Float {1125899906842624}");
+}
+
+TEST_CASE("ExprBackend: threads allocate, write and read at once") {
+  ExprBackend backend;
+  const TensorPtr shared = iota({64}, ScalarType::Int, backend);
+  std::vector<int> wrong(4, 0);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        const auto value = static_cast<int32_t>(i) * 4 + static_cast<int32_t>(t);
+        const TensorPtr own = full({16}, value, ScalarType::Int, backend);
+        wrong[t] += fill_(narrow(own, 0, 0, 3), 1) != Error::Ok;
+        wrong[t] += tests::values<int32_t>(backend_copy(own, cpu()))[3] != value;
+        const auto place = static_cast<int64_t>(t) * 16;
+        wrong[t] += fill_(narrow(shared, 0, place, 16), value) != Error::Ok;
+        wrong[t] += expression(narrow(shared, 0, place, 4))->data == nullptr;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4, 0));
+}
+
+#endif
