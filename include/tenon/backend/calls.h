@@ -19,8 +19,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Takes the thread's last text away for the length of a call, to see whether the call leaves one; puts
-/// it back when that went well.
+/// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
+/// puts it back when that went well.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(error_text().text[0]) { error_text().text[0] = '\0'; }

@@ -15,8 +15,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Before each block lies where it came from, since whoever deletes a handle has nothing but its
-/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them a
-/// handle just fills malloc's smallest block.
+/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them
+/// a handle just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
 static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
 
@@ -25,9 +25,9 @@ inline BackendState* metadata_of(const BackendState* state) noexcept {
   return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
 }
 
-/// Memory for metadata, from the heap if `origin` is null; null when there is none: the thread's text
-/// is then what the backend left, or empty. With `data_nbytes` there is memory for as many bytes of
-/// elements at metadata_data(p, nbytes).
+/// Memory for metadata, from the heap if `origin` is null; null when there is none: the thread's
+/// text is then what the backend left, or empty. With `data_nbytes` there is memory for as many
+/// bytes of elements at metadata_data(p, nbytes).
 inline void* allocate_metadata(size_t nbytes, BackendState* origin,
                                size_t data_nbytes = 0) noexcept {
   if (data_nbytes != 0) data_nbytes += kDataAlignment - 1;

@@ -38,8 +38,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and of
-/// blobs. Tensors that a backend made know it anyway.
+/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and
+/// of blobs. Tensors that a backend made know it anyway.
 ///
 /// There is one registry in a program, shared by its shared libraries. For the CPU there is always
 /// one; it cannot be replaced.
@@ -88,8 +88,8 @@ inline Backend& default_backend() noexcept {
 }
 
 /// Makes a backend the calling thread's default for as long as it lives.
-/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of their
-/// beginnings, on the same thread.
+/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of
+/// their beginnings, on the same thread.
 class BackendScope {
  public:
   explicit BackendScope(Backend& backend) noexcept : before_(detail::current_backend()) {

@@ -14,7 +14,8 @@
 TENON_BEGIN_NAMESPACE
 
 /// `count` runs of `nbytes` bytes each, from `src` on to `dst` on, over the dimensions around them.
-/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy them.
+/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy
+/// them.
 struct StridedCopy {
   /// Strides in bytes. Those of `dst` are positive and shrink from dimension to dimension; those of
   /// `src` are any: 0 where it repeats, negative where it lies the other way round.

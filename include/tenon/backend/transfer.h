@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Copies between memories of which the host cannot reach one or both: as blocks where they lie alike,
-// else by a backend that can, else by way of the host.
+// SPDX-License-Identifier: MIT Copies between memories of which the host cannot reach one or both:
+// as blocks where they lie alike, else by a backend that can, else by way of the host.
 #pragma once
 
 #include <cstddef>
