@@ -12,13 +12,7 @@
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 
-using tenon::ArrayRef;
-using tenon::complex;
-using tenon::Half;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Span;
+using namespace tenon;
 
 // Only strings are compared here: elsewhere in this program the test framework knows no operator<<
 // for these types, and must not know two ways to print one type.

@@ -10,7 +10,7 @@
 
 #include "tenon/tensor/tensor_ptr.h"
 
-using tenon::Tensor;
+using namespace tenon;
 
 // Not static, lest the compiler makes copies of them under other names for the arguments it sees.
 #define LOOP extern "C" __attribute__((noinline)) float

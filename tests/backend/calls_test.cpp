@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/calls.h"
+#include "tenon/backend/arena.h"
 
 #include <new>
 #include <stdexcept>
@@ -9,9 +10,9 @@
 #include "support/catch.h"
 
 using namespace tenon;
-using namespace tenon::detail;
-using tests::Answer;
-using tests::MinimalBackend;
+using tenon::detail::ask;
+using tenon::detail::ask_optional;
+using namespace tests;
 
 namespace {
 
@@ -159,4 +160,40 @@ TEST_CASE("release_to: once the backend is gone, nothing is given back and nothi
   }
   detail::ReleaseToBackend{state, 4}(p);
   CHECK(told.count() == 1);
+}
+
+TEST_CASE("metadata: from the heap, aligned for pointers and as large as asked") {
+  for (size_t nbytes : {size_t{1}, size_t{16}, size_t{1000}}) {
+    void* const p = tenon::detail::allocate_metadata(nbytes, nullptr);
+    REQUIRE(p != nullptr);
+    CHECK(reinterpret_cast<uintptr_t>(p) % sizeof(void*) == 0);
+    std::memset(p, 1, nbytes);
+    tenon::detail::release_metadata(p);
+  }
+}
+
+TEST_CASE("metadata: releasing null does nothing") { tenon::detail::release_metadata(nullptr); }
+
+TEST_CASE("metadata: a block of a backend's counts there, and is given back there") {
+  alignas(64) static unsigned char buffer[4096];
+  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  const int64_t before = arena.live_blocks();
+  void* const p = tenon::detail::allocate_metadata(40, tenon::detail::known_state(arena));
+  REQUIRE(p != nullptr);
+  const size_t used = arena.used();
+  CHECK(p > static_cast<void*>(buffer));
+  CHECK(p < static_cast<void*>(buffer + sizeof buffer));
+  CHECK(arena.live_blocks() == before + 1);
+  std::memset(p, 1, 40);
+  tenon::detail::release_metadata(p);
+  CHECK(arena.live_blocks() == before);
+  CHECK(arena.used() < used);
+}
+
+TEST_CASE("metadata: null when the backend has none, and nothing is counted") {
+  alignas(64) static unsigned char buffer[512];
+  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  const int64_t before = arena.live_blocks();
+  CHECK(tenon::detail::allocate_metadata(1000, tenon::detail::known_state(arena)) == nullptr);
+  CHECK(arena.live_blocks() == before);
 }

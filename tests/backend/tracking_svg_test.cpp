@@ -10,8 +10,7 @@
 #include "tenon/core/error.h"
 
 using namespace tenon;
-using tests::contains;
-using tests::TrackedBackend;
+using namespace tests;
 
 namespace {
 

@@ -18,8 +18,7 @@
 #include "tenon/tensor/transfer.h"
 
 using namespace tenon;
-using tests::contains;
-using tests::TrackedBackend;
+using namespace tests;
 
 TEST_CASE("tracking: it is the backend that it wraps, under a name of its own") {
   CpuBackend cpu;

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/array_ref.h"
 
-#include <array>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::Span;
+using namespace tenon;
 
 namespace {
 struct Base {

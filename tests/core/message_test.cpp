@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/message.h"
 
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <string>
-
 #include "support/catch.h"
 
-using tenon::ArrayRef;
-using tenon::Span;
+using namespace tenon;
 using tenon::detail::append;
 using tenon::detail::Message;
 using tenon::detail::Part;

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/tensor_view.h"
 
-#include <type_traits>
-
 #include "support/catch.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Dims;
-using tenon::ScalarType;
-using tenon::TensorView;
+using namespace tenon;
 
 TEST_CASE("tensor_view: a view without arguments describes nothing") {
   const TensorView view;

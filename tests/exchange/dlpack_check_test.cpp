@@ -2,23 +2,13 @@
 // check_dlpack, and what element types and devices are in DLPack.
 #include "tenon/exchange/dlpack_check.h"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/dlpack.h"
+#include "tenon/tenon.h"
 
-using tenon::check_dlpack;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::DLDataType;
-using tenon::DLPackViolation;
-using tenon::Error;
+using namespace tenon;
+using namespace tests;
 using tenon::own::ScalarType;  // in ATen mode, c10 has another
-using tests::Lent;
-using tests::Vector;
 
 namespace {
 
@@ -28,7 +18,7 @@ using Legacy = tenon::DLManagedTensor;
 std::vector<std::string> found(const std::vector<DLPackViolation>& violations) {
   std::vector<std::string> all;
   for (const DLPackViolation& v : violations) {
-    all.push_back(std::string(tenon::toString(v.error)) + ": " + v.message);
+    all.push_back(std::string(toString(v.error)) + ": " + v.message);
   }
   return all;
 }
@@ -37,30 +27,30 @@ using Texts = std::vector<std::string>;
 float memory[24] = {};
 
 struct TypeRow {
-  ScalarType type;
+  OwnType type;
   uint8_t code, bits;
 };
 constexpr TypeRow kTypes[] = {
-    {ScalarType::Byte, 1, 8},
-    {ScalarType::Char, 0, 8},
-    {ScalarType::Short, 0, 16},
-    {ScalarType::Int, 0, 32},
-    {ScalarType::Long, 0, 64},
-    {ScalarType::UInt16, 1, 16},
-    {ScalarType::UInt32, 1, 32},
-    {ScalarType::UInt64, 1, 64},
-    {ScalarType::Half, 2, 16},
-    {ScalarType::Float, 2, 32},
-    {ScalarType::Double, 2, 64},
-    {ScalarType::BFloat16, 4, 16},
-    {ScalarType::ComplexHalf, 5, 32},
-    {ScalarType::ComplexFloat, 5, 64},
-    {ScalarType::ComplexDouble, 5, 128},
-    {ScalarType::Bool, 6, 8},
-    {ScalarType::Float8_e4m3fn, 10, 8},
-    {ScalarType::Float8_e4m3fnuz, 11, 8},
-    {ScalarType::Float8_e5m2, 12, 8},
-    {ScalarType::Float8_e5m2fnuz, 13, 8},
+    {OwnType::Byte, 1, 8},
+    {OwnType::Char, 0, 8},
+    {OwnType::Short, 0, 16},
+    {OwnType::Int, 0, 32},
+    {OwnType::Long, 0, 64},
+    {OwnType::UInt16, 1, 16},
+    {OwnType::UInt32, 1, 32},
+    {OwnType::UInt64, 1, 64},
+    {OwnType::Half, 2, 16},
+    {OwnType::Float, 2, 32},
+    {OwnType::Double, 2, 64},
+    {OwnType::BFloat16, 4, 16},
+    {OwnType::ComplexHalf, 5, 32},
+    {OwnType::ComplexFloat, 5, 64},
+    {OwnType::ComplexDouble, 5, 128},
+    {OwnType::Bool, 6, 8},
+    {OwnType::Float8_e4m3fn, 10, 8},
+    {OwnType::Float8_e4m3fnuz, 11, 8},
+    {OwnType::Float8_e5m2, 12, 8},
+    {OwnType::Float8_e5m2fnuz, 13, 8},
 };
 
 }  // namespace
@@ -69,11 +59,11 @@ TEST_CASE("dlpack check: each element type has its code and bits, one lane, both
   for (const TypeRow& row : kTypes) {
     INFO(toString(row.type));
     DLDataType type{};
-    CHECK(tenon::detail::type_to_dlpack(row.type, type) == Error::Ok);
+    CHECK(detail::type_to_dlpack(row.type, type) == Error::Ok);
     CHECK(int{type.code} == int{row.code});
     CHECK(int{type.bits} == int{row.bits});
     CHECK(type.lanes == 1);
-    CHECK(tenon::detail::type_from_dlpack({row.code, row.bits, 1}) == row.type);
+    CHECK(detail::type_from_dlpack({row.code, row.bits, 1}) == row.type);
   }
 }
 
@@ -83,7 +73,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
     for (int bits = 0; bits < 256; ++bits) {
       for (const uint16_t lanes : {uint16_t{0}, uint16_t{1}, uint16_t{4}, uint16_t{65535}}) {
         const DLDataType type{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), lanes};
-        if (tenon::detail::type_from_dlpack(type) != ScalarType::Undefined) ++known;
+        if (detail::type_from_dlpack(type) != ScalarType::Undefined) ++known;
       }
     }
   }
@@ -93,11 +83,11 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
 TEST_CASE("dlpack check: what is no element type is no type of DLPack's") {
   DLDataType type{};
   CHECK_RETURNS(Error::NotSupported, "DLPack has no element type Undefined",
-                tenon::detail::type_to_dlpack(ScalarType::Undefined, type));
+                detail::type_to_dlpack(ScalarType::Undefined, type));
 }
 
 TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two") {
-  using tenon::detail::is_dlpack_device;
+  using detail::is_dlpack_device;
   for (const int32_t type : {1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}) {
     INFO(type);
     CHECK(is_dlpack_device(type));
@@ -110,7 +100,7 @@ TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two")
 
 TEST_CASE(
     "dlpack check: the index of memory that the host reads is 0, whatever the producer says") {
-  using tenon::detail::device_from_dlpack;
+  using detail::device_from_dlpack;
   CHECK(device_from_dlpack({1, 3}) == Device());
   CHECK(device_from_dlpack({1, -1}) == Device());
   CHECK(device_from_dlpack({3, 2}) == Device(DeviceType::CUDAHost, 0));
@@ -130,12 +120,12 @@ TEST_CASE(
   CHECK(lent.tensor().data == memory);
   CHECK(lent.shape == Vector{2, 3});
   CHECK(lent.strides == Vector{3, 1});
-  const tenon::DLManagedTensorVersioned* constant = lent.get();
+  const DLManagedTensorVersioned* constant = lent.get();
   CHECK(check_dlpack(constant).empty());
 }
 
 TEST_CASE("check_dlpack: a null pointer is a violation") {
-  const tenon::DLManagedTensorVersioned* nothing = nullptr;
+  const DLManagedTensorVersioned* nothing = nullptr;
   CHECK(found(check_dlpack(nothing)) == Texts{"InvalidArgument: the pointer is null"});
 }
 
@@ -269,9 +259,9 @@ TEST_CASE("check_dlpack: every violation is there, the first is from_dlpack's er
   CHECK(tests::contains(all[2].message, "byte offset"));
   CHECK(tests::contains(all[3].message, "overflow"));
   CHECK(tests::contains(all[4].message, "the data is null"));
-  CHECK(all[4].message == tenon::last_error_message());
+  CHECK(all[4].message == last_error_message());
   CHECK(lent.released == 0);
-  const auto refused = tenon::try_from_dlpack(lent.get());
+  const auto refused = try_from_dlpack(lent.get());
   CHECK(refused.error() == all[0].error);
   CHECK(refused.message() == "try_from_dlpack: " + all[0].message);
   CHECK(lent.released == 1);

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Structs that nobody should hand over: made at random, and mutated from right ones. Whatever they say,
 // they are released once, nothing else happens, and check_dlpack() and from_dlpack() agree.
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
 
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::from_dlpack;
-using tenon::none;
-using tenon::TensorPtr;
-using tenon::try_from_dlpack;
-using tests::Lent;
-using tests::Random;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
@@ -29,7 +18,7 @@ using Versioned = tenon::DLManagedTensorVersioned;
 alignas(64) unsigned char memory[4096];
 
 template <class T, size_t N>
-T pick(Random& random, const T (&values)[N]) {
+T pick(tests::Random& random, const T (&values)[N]) {
   return values[random.between(0, int64_t{N} - 1)];
 }
 
@@ -54,7 +43,7 @@ constexpr int64_t kNumbers[] = {0,
 
 // Changes one member to something that may be wrong.
 template <class Managed>
-void mutate(Lent<Managed>& lent, Random& random) {
+void mutate(Lent<Managed>& lent, tests::Random& random) {
   auto& t = lent.tensor();
   switch (random.between(0, 11)) {
     case 0: t.data = reinterpret_cast<void*>(static_cast<uintptr_t>(pick(random, kNumbers))); break;
@@ -105,12 +94,12 @@ void mutate(Lent<Managed>& lent, Random& random) {
 // A struct that is right.
 template <class Managed>
 struct Right {
-  static Vector draw(Random& random, size_t rank, int64_t low, int64_t high) {
+  static Vector draw(tests::Random& random, size_t rank, int64_t low, int64_t high) {
     Vector v;
     for (size_t d = 0; d < rank; ++d) v.push_back(random.between(low, high));
     return v;
   }
-  explicit Right(Random& random)
+  explicit Right(tests::Random& random)
       : rank(static_cast<size_t>(random.between(0, 4))),
         lent(memory + 2048, tests::kInt32, draw(random, rank, 0, 3),
              random.between(0, 3) == 0 ? Vector() : draw(random, rank, -9, 9)) {}
@@ -126,12 +115,12 @@ struct Counts {
 
 // Imports a struct, without looking at its memory, and tells what came of it.
 template <class Managed>
-void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
-  const auto violations = tenon::check_dlpack(lent.get());
+void import(Lent<Managed>& lent, Optional<bool> copy, Counts& counts) {
+  const auto violations = check_dlpack(lent.get());
   REQUIRE(lent.released == 0);
   const Vector shape(lent.shape);
   const auto rank = static_cast<size_t>(lent.tensor().ndim);
-  tenon::Result<TensorPtr> made = try_from_dlpack(lent.get(), copy);
+  Result<TensorPtr> made = try_from_dlpack(lent.get(), copy);
   if (!violations.empty()) {
     ++counts.violations;
     REQUIRE(made.error() == violations[0].error);
@@ -149,9 +138,9 @@ void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
   REQUIRE(tests::sizes(t) == Vector(shape.begin(), shape.begin() + static_cast<int64_t>(rank)));
   REQUIRE(lent.released == 0);
   {
-    tenon::DLPackPtr again(tenon::to_dlpack(t));
+    DLPackPtr again(to_dlpack(t));
     t.reset();
-    REQUIRE(tenon::check_dlpack(again.get()).empty());
+    REQUIRE(check_dlpack(again.get()).empty());
     REQUIRE(lent.released == 0);
   }
   REQUIRE(lent.released == 1);
@@ -159,7 +148,7 @@ void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
 
 template <class Managed>
 Counts mutations(uint64_t seed) {
-  Random random{seed};
+  tests::Random random{seed};
   Counts counts;
   for (int i = 0; i < 5000; ++i) {
     Right<Managed> right(random);
@@ -187,7 +176,7 @@ TEST_CASE("dlpack: mutated structs without a version, too") {
 }
 
 TEST_CASE("dlpack: structs of random bytes are refused or taken, and released once") {
-  Random random{3};
+  tests::Random random{3};
   Counts counts;
   for (int i = 0; i < 20000; ++i) {
     Lent<> lent(memory, tests::kInt32, Vector(64, 1), Vector(64, 1));
@@ -216,7 +205,7 @@ TEST_CASE("dlpack: structs of random bytes are refused or taken, and released on
 
 TEST_CASE(
     "dlpack: right structs at any alignment are taken, with the elements that they describe") {
-  Random random{4};
+  tests::Random random{4};
   for (size_t i = 0; i < sizeof memory; ++i) {
     memory[i] = static_cast<unsigned char>(random.between(0, 255));
   }

@@ -8,9 +8,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::Half;
-using tenon::ScalarType;
+using namespace tenon;
 
 namespace {
 

@@ -24,17 +24,7 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::for_blob;
-using tenon::from_aten;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorShapeDynamism;
-using tenon::to_aten;
-using tenon::try_from_aten;
+using namespace tenon;
 using tests::Calls;
 using tests::sizes;
 using tests::strides;
@@ -117,12 +107,12 @@ TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {
   const at::Tensor a = at::arange(6, at::kFloat);
   Tensor bound = from_aten(a);
   CHECK(bound.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(tenon::resize_tensor(bound, {2, 2}) == Error::Ok);
+  CHECK(resize_tensor(bound, {2, 2}) == Error::Ok);
   CHECK(values<float>(bound) == Floats{0, 1, 2, 3});
   CHECK(a.numel() == 6);
-  CHECK_RETURNS(Error::InvalidArgument, "6", tenon::resize_tensor(bound, {7}));
+  CHECK_RETURNS(Error::InvalidArgument, "6", resize_tensor(bound, {7}));
   Tensor fixed = from_aten(a, TensorShapeDynamism::STATIC);
-  CHECK_RETURNS(Error::NotSupported, "STATIC", tenon::resize_tensor(fixed, {6}));
+  CHECK_RETURNS(Error::NotSupported, "STATIC", resize_tensor(fixed, {6}));
 }
 
 TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
@@ -142,7 +132,7 @@ TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
     const bool known = number <= 11 || number == 15 || (number >= 23 && number <= 29);
     CHECK(made.ok() == known);
     if (made.ok()) {
-      CHECK(tenon::toString(made->scalar_type()) == name);
+      CHECK(toString(made->scalar_type()) == name);
       CHECK(static_cast<int64_t>(made->element_size()) == a.element_size());
       ++count;
     } else {

@@ -138,10 +138,11 @@ class Lifetimes(Case):
         exchange(100_000 // 8)
         gc.collect()
         after = [sys.getrefcount(source) for source in (*sources, None, True, False, type(tensor))]
-        # One that is lost in each round would be 12500. Python itself is not exact about None's.
+        # One that is lost in each round would be 12500. Python's free lists keep some blocks, and it
+        # is not exact about None's references.
         for before, now in zip(counts, after):
             self.assertLess(abs(now - before), 1000)
-        self.assertLess(abs(sys.getallocatedblocks() - blocks), 200)
+        self.assertLess(abs(sys.getallocatedblocks() - blocks), 2000)
 
 
 if __name__ == "__main__":

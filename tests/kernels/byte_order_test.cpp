@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-using tenon::ScalarType;
+using namespace tenon;
 using Bytes = std::vector<uint8_t>;
 
 TEST_CASE("swap_byte_order: reverses each number of 2, 4 or 8 bytes, and leaves single bytes") {

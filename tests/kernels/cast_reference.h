@@ -13,8 +13,7 @@
 
 namespace tests {
 
-using tenon::CastMode;
-using tenon::ScalarType;
+using namespace tenon;
 
 /// The value of a number of any type.
 struct Exact {
@@ -209,15 +208,13 @@ inline uint64_t integer_bits(ScalarType to, const Exact& value, bool wrap, bool 
   return value.negative ? uint64_t{0} - magnitude : magnitude;
 }
 
-/// Writes a number of a floating type, or a part of a complex one. From double to double nothing is
-/// converted, which would make a NaN quiet.
+/// Writes a number of a floating type, or a part of a complex one. Floats and doubles that stay what
+/// they are are not converted, which would make a NaN quiet.
 inline void write_float(ScalarType to, unsigned char* out, const Exact& value, ScalarType from,
                         const unsigned char* in, bool saturate) {
-  const auto is_double = [](ScalarType type) {
-    return type == ScalarType::Double || type == ScalarType::ComplexDouble;
-  };
   const size_t size = elementSize(to) / (isComplexType(to) ? 2 : 1);
-  const bool copied = value.kind == Exact::Kind::NaN && is_double(to) && is_double(from);
+  const size_t from_size = elementSize(from) / (isComplexType(from) ? 2 : 1);
+  const bool copied = value.kind == Exact::Kind::NaN && size == from_size && size >= 4;
   write_bits(out, size, copied ? read_bits(in, size) : float_format(to).encode(value, saturate));
 }
 
@@ -269,7 +266,7 @@ inline void settle_doubles(ScalarType type, Bytes& elements) {
 }
 
 /// Elements of a type: any bits, and small whole numbers in turn.
-inline Bytes random_elements(Random& random, ScalarType type, size_t count) {
+inline Bytes random_elements(Rng& random, ScalarType type, size_t count) {
   const size_t size = elementSize(type);
   Bytes bytes(count * size);
   fill_with_noise(random, bytes);

@@ -12,12 +12,7 @@
 #include "support/catch.h"
 #include "tenon/kernels/convert.h"
 
-using tenon::BFloat16;
-using tenon::CastMode;
-using tenon::Error;
-using tenon::Half;
-using tenon::Scalar;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::cast_elements;
 using tenon::detail::load_scalar;
 using tenon::detail::store_scalar;

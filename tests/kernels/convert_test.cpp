@@ -10,10 +10,7 @@
 
 using tenon::detail::cast_elements;
 using tenon::detail::is_exact_in_float;
-using tests::Bytes;
-using tests::CastMode;
-using tests::Random;
-using tests::ScalarType;
+using namespace tests;
 
 namespace {
 
@@ -185,7 +182,7 @@ TEST_CASE("convert: within one type the bits are copied in every mode") {
 TEST_CASE("convert: every count at every address, between all types, and nothing around it") {
   constexpr size_t kMost = 70;
   constexpr unsigned char kGuard = 0xa5;
-  Random random{1};
+  Rng random{1};
   for (ScalarType from : tests::kAllTypes) {
     const size_t from_size = elementSize(from);
     const Bytes in = tests::random_elements(random, from, kMost);
@@ -222,7 +219,7 @@ TEST_CASE("convert: every count at every address, between all types, and nothing
 }
 
 TEST_CASE("convert: runs longer than the buffers between two kernels") {
-  Random random{2};
+  Rng random{2};
   const struct {
     ScalarType to;
     ScalarType from;
@@ -270,4 +267,35 @@ TEST_CASE("convert: the types of which every value is a float") {
                        ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn,
                        ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz,
                        ScalarType::UInt16});
+}
+
+TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bits") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Row {
+    double value;
+    int64_t truncated;
+    int64_t rounded;
+  };
+  constexpr int64_t k51 = int64_t{1} << 51;
+  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},    {0x1p51 + 0.5, k51, k51},
+                      {0x1p51 + 1.5, k51 + 1, k51 + 2},     {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
+                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51}, {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
+                      {0.49999999999999994, 0, 0},          {-3.5, -3, -4},
+                      {-0x1p63, INT64_MIN, INT64_MIN},      {0x1p63, INT64_MAX, INT64_MAX},
+                      {-kInfinity, INT64_MIN, INT64_MIN},   {std::nan(""), 0, 0}};
+  for (const Row& row : rows) {
+    INFO(row.value);
+    int64_t out[2];
+    cast_elements(ScalarType::Long, &out[0], ScalarType::Double, &row.value, 1, CastMode::Truncate);
+    cast_elements(ScalarType::Long, &out[1], ScalarType::Double, &row.value, 1, CastMode::Saturate);
+    CHECK(out[0] == row.truncated);
+    CHECK(out[1] == row.rounded);
+  }
+  const double large[] = {0x1p63 + 2048, 0x1p64, -0.75, -1e300};
+  uint64_t out[4];
+  cast_elements(ScalarType::UInt64, out, ScalarType::Double, large, 4, CastMode::Saturate);
+  CHECK(out[0] == (uint64_t{1} << 63) + 2048);
+  CHECK(out[1] == UINT64_MAX);
+  CHECK(out[2] == 0);
+  CHECK(out[3] == 0);
 }

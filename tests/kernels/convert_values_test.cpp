@@ -10,16 +10,13 @@
 #include "kernels/cast_reference.h"
 #include "tenon/kernels/convert.h"
 
-using tests::Bytes;
-using tests::CastMode;
-using tests::Random;
-using tests::ScalarType;
+using namespace tests;
 
 namespace {
 
 using Codes = std::vector<uint64_t>;
 
-uint64_t random_code(Random& random) {
+uint64_t random_code(Rng& random) {
   uint64_t code = 0;
   for (int i = 0; i < 4; ++i) code = (code << 16) + static_cast<uint64_t>(random.between(0, 65535));
   return code;
@@ -45,7 +42,7 @@ Codes integer_codes(size_t size) {
     codes.push_back(code);
     codes.push_back(uint64_t{0} - code);
   }
-  Random random{7};
+  Rng random{7};
   for (int i = 0; i < 1000; ++i) codes.push_back(random_code(random));
   return codes;
 }
@@ -99,7 +96,7 @@ Codes floating_codes(ScalarType type) {
   push_near(tests::exact(false, (uint64_t{1} << 33) - 1, -1));
   const size_t positive = codes.size();
   for (size_t i = 0; i < positive; ++i) codes.push_back(codes[i] | format.sign_bit());
-  Random random{8};
+  Rng random{8};
   for (int i = 0; i < 2000; ++i) codes.push_back(random_code(random));
   return codes;
 }

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/convert.h"
 
-using tenon::CastMode;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::cast_block;
 using tenon::detail::move_block;
 

@@ -8,12 +8,7 @@
 
 #include "support/catch.h"
 
-using tenon::CastMode;
-using tenon::CopyKind;
-using tenon::CopyPlan;
-using tenon::Dims;
-using tenon::ScalarType;
-using tenon::TensorView;
+using namespace tenon;
 
 namespace {
 

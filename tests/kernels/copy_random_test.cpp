@@ -7,32 +7,27 @@
 
 #include "kernels/copy_reference.h"
 
-using tenon::CopyKind;
-using tenon::CopyPlan;
-using tests::CastMode;
-using tests::Random;
-using tests::ScalarType;
-using tests::Strided;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
-bool one_in(Random& random, int64_t n) { return random.between(1, n) == 1; }
+bool one_in(Rng& random, int64_t n) { return random.between(1, n) == 1; }
 
 template <class C>
-auto pick(Random& random, const C& values) {
+auto pick(Rng& random, const C& values) {
   const auto last = static_cast<int64_t>(std::size(values)) - 1;
   return values[static_cast<size_t>(random.between(0, last))];
 }
 
-void shuffle(Random& random, Vector& values) {
+void shuffle(Rng& random, Vector& values) {
   for (size_t i = values.size(); i-- > 1;) {
     std::swap(values[i], values[static_cast<size_t>(random.between(0, static_cast<int64_t>(i)))]);
   }
 }
 
 // Up to 8 dimensions of at most `most` elements together, around the sizes of pixels and blocks.
-Vector random_sizes(Random& random, int64_t most) {
+Vector random_sizes(Rng& random, int64_t most) {
   static const int64_t lengths[] = {1, 2, 2, 3, 3, 4, 4, 16, 17, 64, 65};
   Vector sizes;
   int64_t numel = 1;
@@ -49,7 +44,7 @@ Vector random_sizes(Random& random, int64_t most) {
 
 // Strides of distinct elements: the dimensions nested in some order, perhaps with gaps, perhaps
 // some of them reversed.
-Vector random_strides(Random& random, const Vector& sizes) {
+Vector random_strides(Rng& random, const Vector& sizes) {
   Vector order;
   for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(d));
   if (one_in(random, 2)) shuffle(random, order);
@@ -67,7 +62,7 @@ Vector random_strides(Random& random, const Vector& sizes) {
 }
 
 // The same, or with elements repeated, or overlapping.
-Vector random_source_strides(Random& random, const Vector& sizes) {
+Vector random_source_strides(Rng& random, const Vector& sizes) {
   Vector strides = random_strides(random, sizes);
   const bool repeats = one_in(random, 5);
   const bool overlaps = one_in(random, 20);
@@ -91,8 +86,8 @@ struct Choice {
   ScalarType from;
   CastMode mode;
 };
-Outcome copy_random(uint64_t seed, int cases, int64_t most, Choice (*choose)(Random&)) {
-  Random random{seed};
+Outcome copy_random(uint64_t seed, int cases, int64_t most, Choice (*choose)(Rng&)) {
+  Rng random{seed};
   Outcome outcome;
   for (int i = 0; i < cases; ++i) {
     const Choice choice = choose(random);
@@ -112,7 +107,7 @@ Outcome copy_random(uint64_t seed, int cases, int64_t most, Choice (*choose)(Ran
 
 TEST_CASE("copy: elements of every size between any shapes and strides") {
   const int cases = tests::kThorough ? 4000 : 400;
-  const Outcome outcome = copy_random(1, cases, 4000, [](Random& random) {
+  const Outcome outcome = copy_random(1, cases, 4000, [](Rng& random) {
     static const ScalarType types[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
                                        ScalarType::Double, ScalarType::ComplexDouble};
     const ScalarType type = pick(random, types);
@@ -129,7 +124,7 @@ TEST_CASE("copy: elements of every size between any shapes and strides") {
 
 TEST_CASE("copy: conversions between all types, shapes and strides") {
   const int cases = tests::kThorough ? 3000 : 300;
-  const Outcome outcome = copy_random(2, cases, 1500, [](Random& random) {
+  const Outcome outcome = copy_random(2, cases, 1500, [](Rng& random) {
     static const CastMode modes[] = {CastMode::Checked, CastMode::Truncate, CastMode::Saturate};
     Choice choice{pick(random, tests::kAllTypes), pick(random, tests::kAllTypes),
                   pick(random, modes)};

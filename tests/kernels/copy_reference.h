@@ -7,6 +7,7 @@
 
 #include "kernels/cast_reference.h"
 #include "tenon/core/tensor_view.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 
 namespace tests {
@@ -71,7 +72,7 @@ inline Vector dense_strides(const Vector& sizes, const Vector& order) {
 
 /// Whether copy_elements() writes the bytes that a loop writes and leaves the others, with every
 /// instruction set. Both memories get random contents.
-inline bool is_copied(Random& random, Strided& dst, Strided& src, CastMode mode) {
+inline bool is_copied(Rng& random, Strided& dst, Strided& src, CastMode mode) {
   const size_t lead = src.bytes.size() % elementSize(src.type);
   const Bytes elements =
       random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
@@ -87,7 +88,7 @@ inline bool is_copied(Random& random, Strided& dst, Strided& src, CastMode mode)
   bool right = true;
   for_each_isa([&] {
     dst.bytes = before;
-    tenon::detail::copy_elements(dst.view(), src.view(), mode);
+    tenon::detail::copy_elements(dst.view(), src.view(), mode, &tenon::detail::cast_elements<>);
     right = right && dst.bytes == expected;
   });
   return right;

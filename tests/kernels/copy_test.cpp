@@ -8,18 +8,14 @@
 
 #include "kernels/copy_reference.h"
 
-using tenon::CastMode;
-using tenon::Dims;
-using tenon::ScalarType;
-using tenon::TensorView;
-using tenon::detail::copy_elements;
-using tests::dense_strides;
-using tests::is_copied;
-using tests::Random;
-using tests::Strided;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
+
+void copy_elements(const TensorView& dst, const TensorView& src) {
+  tenon::detail::copy_elements(dst, src, CastMode::Checked, &tenon::detail::cast_elements<>);
+}
 
 const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
                                      ScalarType::Double, ScalarType::ComplexDouble};
@@ -32,7 +28,7 @@ TensorView view_of(T* data, const Dims& sizes, const Dims& strides) {
 }
 
 // Copies between dense memories whose dimensions are in these orders, outermost first.
-bool is_permuted(Random& random, ScalarType to, ScalarType from, CastMode mode, const Vector& sizes,
+bool is_permuted(Rng& random, ScalarType to, ScalarType from, CastMode mode, const Vector& sizes,
                  const Vector& dst_order, const Vector& src_order) {
   Strided dst(to, sizes, dense_strides(sizes, dst_order));
   Strided src(from, sizes, dense_strides(sizes, src_order));
@@ -46,7 +42,7 @@ const Vector kChannelsLast = {0, 2, 3, 1};
 }  // namespace
 
 TEST_CASE("copy: images between channels first and last, of every number of channels") {
-  Random random{1};
+  Rng random{1};
   for (ScalarType type : kOneOfEachSize) {
     for (int64_t channels = 1; channels <= 5; ++channels) {
       INFO(toString(type) << ", channels: " << channels);
@@ -62,7 +58,7 @@ TEST_CASE("copy: images between channels first and last, of every number of chan
 }
 
 TEST_CASE("copy: a few rows of a large image there and back") {
-  Random random{2};
+  Rng random{2};
   const Vector sizes{1, 3, tests::kThorough ? 54 : 5, 1920};
   CHECK(is_permuted(random, ScalarType::Byte, ScalarType::Byte, CastMode::Checked, sizes,
                     kChannelsFirst, kChannelsLast));
@@ -71,7 +67,7 @@ TEST_CASE("copy: a few rows of a large image there and back") {
 }
 
 TEST_CASE("copy: some of the channels of pixels, into planes or fewer channels, and back") {
-  Random random{3};
+  Rng random{3};
   for (ScalarType type : kOneOfEachSize) {
     for (int64_t of = 2; of <= 5; ++of) {
       for (int64_t channels = 1; channels < of; ++channels) {
@@ -96,7 +92,7 @@ TEST_CASE("copy: some of the channels of pixels, into planes or fewer channels, 
 }
 
 TEST_CASE("copy: transposed matrices around the sizes of blocks") {
-  Random random{4};
+  Rng random{4};
   for (ScalarType type : kOneOfEachSize) {
     int wrong = 0;
     for (int64_t rows : {2, 5, 16, 17, 33, 64, 65, 129}) {
@@ -112,7 +108,7 @@ TEST_CASE("copy: transposed matrices around the sizes of blocks") {
 }
 
 TEST_CASE("copy: planes are converted, whichever side is the longer one") {
-  Random random{5};
+  Rng random{5};
   const struct {
     ScalarType to;
     ScalarType from;
@@ -139,7 +135,7 @@ TEST_CASE("copy: planes are converted, whichever side is the longer one") {
 }
 
 TEST_CASE("copy: a row at every stride, of every length") {
-  Random random{6};
+  Rng random{6};
   for (ScalarType type : kOneOfEachSize) {
     int wrong = 0;
     for (int64_t count = 0; count < 40; count += tests::kThorough ? 1 : 3) {
@@ -157,7 +153,7 @@ TEST_CASE("copy: a row at every stride, of every length") {
 }
 
 TEST_CASE("copy: rows of pixels of every size, apart by any distance") {
-  Random random{7};
+  Rng random{7};
   for (ScalarType type : kOneOfEachSize) {
     for (int64_t run : {1, 2, 3, 4, 5, 8, 16, 17}) {
       INFO(toString(type) << ", run: " << run);
@@ -176,7 +172,7 @@ TEST_CASE("copy: rows of pixels of every size, apart by any distance") {
 }
 
 TEST_CASE("copy: rows of one value each, short and long") {
-  Random random{9};
+  Rng random{9};
   for (ScalarType type : kOneOfEachSize) {
     for (int64_t row : {3, 16, 65, 255, 256, 257, 1000}) {
       INFO(toString(type) << ", row: " << row);
@@ -192,7 +188,7 @@ TEST_CASE("copy: rows of one value each, short and long") {
 }
 
 TEST_CASE("copy: flipped and rotated images") {
-  Random random{8};
+  Rng random{8};
   for (ScalarType type : {ScalarType::Byte, ScalarType::Float}) {
     for (int64_t channels : {1, 3, 4}) {
       // Height, width, channels; either direction of both, and with both exchanged.

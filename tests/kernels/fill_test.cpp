@@ -10,7 +10,6 @@
 
 using tenon::detail::fill_elements;
 using tenon::detail::kStreamingBytes;
-using tenon::detail::with_element_size;
 using tests::Bytes;
 
 namespace {
@@ -118,18 +117,4 @@ TEST_CASE("fill: the value may have any bits, equal bytes among them, and those 
       CHECK(memory == expected);
     }
   });
-}
-
-TEST_CASE("fill: with_element_size hands over a block of bytes of that size") {
-  for (size_t size : tests::kElementSizes) {
-    size_t seen = 0;
-    size_t alignment = 0;
-    with_element_size(size, [&](auto bits) {
-      seen = sizeof bits;
-      alignment = alignof(decltype(bits));
-    });
-    INFO("size " << size);
-    CHECK(seen == size);
-    CHECK(alignment == 1);
-  }
 }

@@ -60,7 +60,7 @@ inline constexpr tenon::ScalarType kAllTypes[] = {
 };
 
 /// Bytes that differ from their neighbours.
-inline void fill_with_noise(Random& random, Bytes& bytes) {
+inline void fill_with_noise(Rng& random, Bytes& bytes) {
   for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.between(0, 255));
 }
 

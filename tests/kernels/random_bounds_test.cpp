@@ -12,16 +12,9 @@
 #include "kernels/random_reference.h"
 #include "tenon/kernels/random.h"
 
-using tenon::elementSize;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::random_elements;
-using tests::Bytes;
-using tests::for_each_isa;
-using tests::integers_request;
-using tests::normal_request;
-using tests::plan_of;
-using tests::Request;
-using tests::uniform_request;
+using namespace tests;
 
 namespace {
 

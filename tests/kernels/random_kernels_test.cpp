@@ -25,8 +25,7 @@ using tenon::detail::run_philox;
 using tenon::detail::UniformDoubleKernel;
 using tenon::detail::UniformSink;
 using tenon::detail::WordSink;
-using tests::for_each_isa;
-using tests::kThorough;
+using namespace tests;
 
 namespace {
 

@@ -10,14 +10,7 @@
 #include "kernels/helpers.h"
 #include "kernels/random_reference.h"
 
-using tenon::BFloat16;
-using tenon::Error;
-using tenon::Float8_e4m3fn;
-using tenon::Float8_e4m3fnuz;
-using tenon::Float8_e5m2;
-using tenon::Float8_e5m2fnuz;
-using tenon::Half;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::Distribution;
 using tenon::detail::Limits;
 using tenon::detail::limits_of;
@@ -41,17 +34,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-RandomPlan uniform(ScalarType type, double low, double high) {
+RandomPlan uniform_plan(ScalarType type, double low, double high) {
   return tests::plan_of(tests::uniform_request(low, high), type);
 }
-RandomPlan integers(ScalarType type, int64_t low, int64_t high) {
+RandomPlan integers_plan(ScalarType type, int64_t low, int64_t high) {
   return tests::plan_of(tests::integers_request(low, high), type);
 }
-Error try_uniform(ScalarType type, double low, double high) {
+Error try_plan_uniform(ScalarType type, double low, double high) {
   RandomPlan plan;
   return plan_uniform(plan, type, low, high);
 }
-Error try_normal(ScalarType type, double mean, double stddev) {
+Error try_plan_normal(ScalarType type, double mean, double stddev) {
   RandomPlan plan;
   return plan_normal(plan, type, mean, stddev);
 }
@@ -187,12 +180,12 @@ TEST_CASE("random_plan: doubles are computed with for types that float does not 
     const bool expected = type == ScalarType::Int || type == ScalarType::UInt32 ||
                           type == ScalarType::Long || type == ScalarType::UInt64 ||
                           type == ScalarType::Double || type == ScalarType::ComplexDouble;
-    CHECK(uniform(type, 0, 1).is_double == expected);
+    CHECK(uniform_plan(type, 0, 1).is_double == expected);
   }
 }
 
 TEST_CASE("random_plan: a uniform plan's constants") {
-  const RandomPlan unit = uniform(ScalarType::Float, 0, 1);
+  const RandomPlan unit = uniform_plan(ScalarType::Float, 0, 1);
   CHECK(unit.distribution == Distribution::Uniform);
   CHECK(unit.type == ScalarType::Float);
   CHECK(unit.part_type == ScalarType::Float);
@@ -200,95 +193,95 @@ TEST_CASE("random_plan: a uniform plan's constants") {
   CHECK(unit.scale == 1);
   CHECK(unit.limit == static_cast<double>(0x1.fffffep-1f));
   CHECK(unit.rounding.dropped == 0);
-  CHECK(uniform(ScalarType::Double, 0, 1).limit == 0x1.fffffffffffffp-1);
+  CHECK(uniform_plan(ScalarType::Double, 0, 1).limit == 0x1.fffffffffffffp-1);
 
-  const RandomPlan tenths = uniform(ScalarType::Float, 0.1, 0.2);
+  const RandomPlan tenths = uniform_plan(ScalarType::Float, 0.1, 0.2);
   CHECK(tenths.offset == static_cast<double>(0x1.99999ap-4f));  // the next float above 0.1
   CHECK(tenths.scale == static_cast<double>(0x1.99999ap-4f));   // the nearest
   CHECK(tenths.limit == static_cast<double>(0x1.999998p-3f));   // the next below 0.2
 
-  const RandomPlan half = uniform(ScalarType::ComplexHalf, 1e-9, 2);
+  const RandomPlan half = uniform_plan(ScalarType::ComplexHalf, 1e-9, 2);
   CHECK(half.part_type == ScalarType::Half);
   CHECK(half.smallest == 0x1p-24);
   CHECK(half.limit == static_cast<double>(0x1.fffffep0f));
   CHECK(half.rounding.dropped == 0x1fff);
 
-  const RandomPlan byte = uniform(ScalarType::Byte, -0.5, 255.5);
+  const RandomPlan byte = uniform_plan(ScalarType::Byte, -0.5, 255.5);
   CHECK(byte.offset == -0.5);
   CHECK(byte.smallest == -0.5);
-  CHECK(uniform(ScalarType::Long, -0x1p63, 0x1p63).limit == 0x1.fffffffffffffp62);
+  CHECK(uniform_plan(ScalarType::Long, -0x1p63, 0x1p63).limit == 0x1.fffffffffffffp62);
 }
 
 TEST_CASE("random_plan: bounds without a number between them are refused") {
   for (ScalarType type : kAllTypes) {
     INFO(toString(type));
-    CHECK_RETURNS(Error::InvalidArgument, "[1, 1) holds no numbers", try_uniform(type, 1, 1));
-    CHECK_RETURNS(Error::InvalidArgument, "[1, 0) holds no numbers", try_uniform(type, 1, 0));
-    CHECK_RETURNS(Error::InvalidArgument, "[0, 0) holds no numbers", try_uniform(type, 0.0, -0.0));
-    CHECK_RETURNS(Error::InvalidArgument, "[nan, 1) holds no numbers", try_uniform(type, kNan, 1));
-    CHECK_RETURNS(Error::InvalidArgument, "[0, nan) holds no numbers", try_uniform(type, 0, kNan));
+    CHECK_RETURNS(Error::InvalidArgument, "[1, 1) holds no numbers", try_plan_uniform(type, 1, 1));
+    CHECK_RETURNS(Error::InvalidArgument, "[1, 0) holds no numbers", try_plan_uniform(type, 1, 0));
+    CHECK_RETURNS(Error::InvalidArgument, "[0, 0) holds no numbers", try_plan_uniform(type, 0.0, -0.0));
+    CHECK_RETURNS(Error::InvalidArgument, "[nan, 1) holds no numbers", try_plan_uniform(type, kNan, 1));
+    CHECK_RETURNS(Error::InvalidArgument, "[0, nan) holds no numbers", try_plan_uniform(type, 0, kNan));
     CHECK_RETURNS(Error::InvalidArgument, "[0, inf) holds no numbers",
-                  try_uniform(type, 0, kInfinity));
+                  try_plan_uniform(type, 0, kInfinity));
     CHECK_RETURNS(Error::InvalidArgument, "[-inf, 0) holds no numbers",
-                  try_uniform(type, -kInfinity, 0));
+                  try_plan_uniform(type, -kInfinity, 0));
   }
 }
 
 TEST_CASE("random_plan: bounds beyond the type are refused, and those at its ends are not") {
   CHECK_RETURNS(Error::InvalidArgument, "[0, 65505) is beyond the range of Half",
-                try_uniform(ScalarType::Half, 0, 65505));
+                try_plan_uniform(ScalarType::Half, 0, 65505));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of ComplexHalf",
-                try_uniform(ScalarType::ComplexHalf, -65505, 0));
+                try_plan_uniform(ScalarType::ComplexHalf, -65505, 0));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of Float8_e4m3fn",
-                try_uniform(ScalarType::Float8_e4m3fn, 0, 449));
+                try_plan_uniform(ScalarType::Float8_e4m3fn, 0, 449));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of Float",
-                try_uniform(ScalarType::Float, -1e39, 0));
+                try_plan_uniform(ScalarType::Float, -1e39, 0));
   CHECK_RETURNS(Error::InvalidArgument, "[0, 256.5) is beyond the range of Byte",
-                try_uniform(ScalarType::Byte, 0, 256.5));
+                try_plan_uniform(ScalarType::Byte, 0, 256.5));
   CHECK_RETURNS(Error::InvalidArgument, "[-1, 256) is beyond the range of Byte",
-                try_uniform(ScalarType::Byte, -1, 256));
+                try_plan_uniform(ScalarType::Byte, -1, 256));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of Char",
-                try_uniform(ScalarType::Char, -129, 0));
+                try_plan_uniform(ScalarType::Char, -129, 0));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of Long",
-                try_uniform(ScalarType::Long, 0, 0x1.0000000000001p63));
+                try_plan_uniform(ScalarType::Long, 0, 0x1.0000000000001p63));
   CHECK_RETURNS(Error::InvalidArgument, "beyond the range of Long",
-                try_uniform(ScalarType::Long, -0x1.0000000000001p63, 0));
-  CHECK(try_uniform(ScalarType::Half, -65504, 65504) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Float8_e4m3fn, -448, 448) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Byte, -0.99, 256) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Char, -128.99, 128) == Error::Ok);
-  CHECK(try_uniform(ScalarType::UInt64, -0.5, 0x1p64) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Bool, -1e30, 1e30) == Error::Ok);  // any number is a Bool
+                try_plan_uniform(ScalarType::Long, -0x1.0000000000001p63, 0));
+  CHECK(try_plan_uniform(ScalarType::Half, -65504, 65504) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Float8_e4m3fn, -448, 448) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Byte, -0.99, 256) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Char, -128.99, 128) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::UInt64, -0.5, 0x1p64) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Bool, -1e30, 1e30) == Error::Ok);  // any number is a Bool
 }
 
 TEST_CASE("random_plan: a width that the computing type does not hold is refused") {
   CHECK_RETURNS(Error::InvalidArgument, "the width of [-3e38, 3e38) is beyond the range of Float",
-                try_uniform(ScalarType::Float, -3e38, 3e38));
+                try_plan_uniform(ScalarType::Float, -3e38, 3e38));
   CHECK_RETURNS(Error::InvalidArgument, "is beyond the range of Float",
-                try_uniform(ScalarType::BFloat16, -3e38, 3e38));
+                try_plan_uniform(ScalarType::BFloat16, -3e38, 3e38));
   CHECK_RETURNS(Error::InvalidArgument, "is beyond the range of Double",
-                try_uniform(ScalarType::Double, -1e308, 1e308));
+                try_plan_uniform(ScalarType::Double, -1e308, 1e308));
   CHECK_RETURNS(Error::InvalidArgument, "is beyond the range of Float",
-                try_uniform(ScalarType::Bool, -1e39, 1));
-  CHECK(try_uniform(ScalarType::Float, -1.7e38, 1.7e38) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Double, 0, DBL_MAX) == Error::Ok);
+                try_plan_uniform(ScalarType::Bool, -1e39, 1));
+  CHECK(try_plan_uniform(ScalarType::Float, -1.7e38, 1.7e38) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Double, 0, DBL_MAX) == Error::Ok);
 }
 
 TEST_CASE("random_plan: bounds between two values of the type are refused") {
   CHECK_RETURNS(Error::InvalidArgument, "[1.0001, 1.0002) holds no Half",
-                try_uniform(ScalarType::Half, 1.0001, 1.0002));
+                try_plan_uniform(ScalarType::Half, 1.0001, 1.0002));
   CHECK_RETURNS(Error::InvalidArgument, "holds no Half",
-                try_uniform(ScalarType::ComplexHalf, 1e-10, 2e-10));
+                try_plan_uniform(ScalarType::ComplexHalf, 1e-10, 2e-10));
   CHECK_RETURNS(Error::InvalidArgument, "[17, 18) holds no Float8_e4m3fn",
-                try_uniform(ScalarType::Float8_e4m3fn, 17, 18));
+                try_plan_uniform(ScalarType::Float8_e4m3fn, 17, 18));
   CHECK_RETURNS(Error::InvalidArgument, "holds no Float",
-                try_uniform(ScalarType::Float, 1 + 1e-9, 1 + 2e-9));
+                try_plan_uniform(ScalarType::Float, 1 + 1e-9, 1 + 2e-9));
   CHECK_RETURNS(Error::InvalidArgument, "holds no Half",
-                try_uniform(ScalarType::Half, -1e-10, -1e-11));
-  CHECK_RETURNS(Error::InvalidArgument, "holds no Half", try_uniform(ScalarType::Half, -1e-10, 0));
-  CHECK(try_uniform(ScalarType::Half, -1e-10, 1e-10) == Error::Ok);  // 0
-  CHECK(try_uniform(ScalarType::Float8_e4m3fn, 16, 18) == Error::Ok);
-  CHECK(try_uniform(ScalarType::Double, 1, 1 + DBL_EPSILON) == Error::Ok);
+                try_plan_uniform(ScalarType::Half, -1e-10, -1e-11));
+  CHECK_RETURNS(Error::InvalidArgument, "holds no Half", try_plan_uniform(ScalarType::Half, -1e-10, 0));
+  CHECK(try_plan_uniform(ScalarType::Half, -1e-10, 1e-10) == Error::Ok);  // 0
+  CHECK(try_plan_uniform(ScalarType::Float8_e4m3fn, 16, 18) == Error::Ok);
+  CHECK(try_plan_uniform(ScalarType::Double, 1, 1 + DBL_EPSILON) == Error::Ok);
 }
 
 TEST_CASE("random_plan: a normal plan's constants and errors") {
@@ -299,26 +292,26 @@ TEST_CASE("random_plan: a normal plan's constants and errors") {
   const RandomPlan complex = tests::plan_of(tests::normal_request(2, 3), ScalarType::ComplexDouble);
   CHECK(complex.offset == 2);
   CHECK(std::fabs(complex.scale * complex.scale - 4.5) < 1e-14);
-  CHECK(try_normal(ScalarType::Float, 5, 0) == Error::Ok);
-  CHECK(try_normal(ScalarType::Half, 1e30, 1e30) == Error::Ok);
-  CHECK(try_normal(ScalarType::Double, -DBL_MAX, DBL_MAX) == Error::Ok);
+  CHECK(try_plan_normal(ScalarType::Float, 5, 0) == Error::Ok);
+  CHECK(try_plan_normal(ScalarType::Half, 1e30, 1e30) == Error::Ok);
+  CHECK(try_plan_normal(ScalarType::Double, -DBL_MAX, DBL_MAX) == Error::Ok);
 
   CHECK_RETURNS(Error::InvalidArgument, "standard deviation -1 is no finite Float of at least 0",
-                try_normal(ScalarType::Float, 0, -1));
+                try_plan_normal(ScalarType::Float, 0, -1));
   CHECK_RETURNS(Error::InvalidArgument, "standard deviation -1 is no finite Double",
-                try_normal(ScalarType::Int, 0, -1));
+                try_plan_normal(ScalarType::Int, 0, -1));
   CHECK_RETURNS(Error::InvalidArgument, "standard deviation nan",
-                try_normal(ScalarType::Float, 0, kNan));
+                try_plan_normal(ScalarType::Float, 0, kNan));
   CHECK_RETURNS(Error::InvalidArgument, "standard deviation inf",
-                try_normal(ScalarType::Double, 0, kInfinity));
+                try_plan_normal(ScalarType::Double, 0, kInfinity));
   CHECK_RETURNS(Error::InvalidArgument, "standard deviation 1e39 is no finite Float",
-                try_normal(ScalarType::BFloat16, 0, 1e39));
+                try_plan_normal(ScalarType::BFloat16, 0, 1e39));
   CHECK_RETURNS(Error::InvalidArgument, "the mean nan is no finite Float",
-                try_normal(ScalarType::Float, kNan, 1));
+                try_plan_normal(ScalarType::Float, kNan, 1));
   CHECK_RETURNS(Error::InvalidArgument, "the mean -inf is no finite Double",
-                try_normal(ScalarType::ComplexDouble, -kInfinity, 1));
+                try_plan_normal(ScalarType::ComplexDouble, -kInfinity, 1));
   CHECK_RETURNS(Error::InvalidArgument, "the mean 1e39 is no finite Float",
-                try_normal(ScalarType::Half, 1e39, 1));
+                try_plan_normal(ScalarType::Half, 1e39, 1));
 }
 
 TEST_CASE("random_plan: round_integer keeps the leading digits") {
@@ -341,18 +334,18 @@ TEST_CASE("random_plan: round_integer keeps the leading digits") {
 }
 
 TEST_CASE("random_plan: an integer plan's constants") {
-  const RandomPlan plan = integers(ScalarType::Int, -5, 10);
+  const RandomPlan plan = integers_plan(ScalarType::Int, -5, 10);
   CHECK(plan.distribution == Distribution::Integers);
   CHECK(plan.low == -5);
   CHECK(plan.range == 15);
-  CHECK(integers(ScalarType::Long, INT64_MIN, INT64_MAX).range == UINT64_MAX);
-  CHECK(integers(ScalarType::Long, 7, 8).range == 1);
-  const RandomPlan half = integers(ScalarType::Half, -4099, 4100);
+  CHECK(integers_plan(ScalarType::Long, INT64_MIN, INT64_MAX).range == UINT64_MAX);
+  CHECK(integers_plan(ScalarType::Long, 7, 8).range == 1);
+  const RandomPlan half = integers_plan(ScalarType::Half, -4099, 4100);
   CHECK(half.low == -4099);
   CHECK(half.range == 8199);
   CHECK(half.first == -4096);
   CHECK(half.last == 4096);
-  const RandomPlan e4m3 = integers(ScalarType::Float8_e4m3fn, 17, 32);
+  const RandomPlan e4m3 = integers_plan(ScalarType::Float8_e4m3fn, 17, 32);
   CHECK(e4m3.first == 18);
   CHECK(e4m3.last == 30);
 }

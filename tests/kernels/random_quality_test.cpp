@@ -12,17 +12,12 @@
 #include "kernels/random_reference.h"
 #include "tenon/kernels/random.h"
 
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::random_elements;
 using tenon::detail::run_philox;
 using tenon::detail::WordSink;
 using tenon::detail::WordStream;
-using tests::integers_request;
-using tests::kThorough;
-using tests::normal_request;
-using tests::plan_of;
-using tests::Request;
-using tests::uniform_request;
+using namespace tests;
 
 namespace {
 

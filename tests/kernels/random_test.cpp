@@ -12,22 +12,12 @@
 #include "kernels/helpers.h"
 #include "kernels/random_reference.h"
 
-using tenon::elementSize;
-using tenon::ScalarType;
+using namespace tenon;
 using tenon::detail::kRandomPiece;
 using tenon::detail::multiply_wide;
 using tenon::detail::random_elements;
 using tenon::detail::random_integer;
-using tests::Bytes;
-using tests::for_each_isa;
-using tests::integers_request;
-using tests::kAllTypes;
-using tests::kThorough;
-using tests::normal_request;
-using tests::plan_of;
-using tests::reference_bytes;
-using tests::Request;
-using tests::uniform_request;
+using namespace tests;
 
 namespace {
 
@@ -181,7 +171,7 @@ TEST_CASE("random: integers of ranges of all sizes are those of the definition")
 
 TEST_CASE("random: elements made in pieces are those made at once") {
   constexpr int64_t kCount = kThorough ? 2500 : 700;
-  tests::Random cuts{1};
+  tests::Rng cuts{1};
   for (ScalarType type : kAllTypes) {
     const auto size = static_cast<int64_t>(elementSize(type));
     for (const Request& request :

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,17 +15,15 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Error;
-using tenon::EValue;
-using tenon::Scalar;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::ValueKind;
+using namespace tenon;
 
 namespace {
 
-TensorPtr pair() { return tenon::make_tensor_ptr({1.0f, 2.0f}); }
+TensorPtr pair() { return make_tensor_ptr({1.0f, 2.0f}); }
+
+struct NotAPointer {
+  int& operator*() const;
+};
 
 template <class T>
 constexpr bool kConverts = std::is_convertible_v<T, EValue>;
@@ -31,7 +31,7 @@ constexpr bool kConverts = std::is_convertible_v<T, EValue>;
 }  // namespace
 
 TEST_CASE("EValue: a default one, none and an empty optional are None") {
-  const EValue values[] = {EValue(), tenon::none, std::optional<Tensor>(), std::optional<int>()};
+  const EValue values[] = {EValue(), none, std::optional<Tensor>(), std::optional<int>()};
   for (const EValue& value : values) {
     CHECK(value.isNone());
     CHECK(value.kind() == ValueKind::None);
@@ -44,13 +44,13 @@ TEST_CASE("EValue: a tensor outlives the TensorPtr that it was made of") {
   const void* data = nullptr;
   {
     TensorPtr x = pair();
-    data = tenon::const_data_ptr(*x);
+    data = const_data_ptr(*x);
     value = x;
     CHECK(x != nullptr);
   }
   REQUIRE(value.isTensor());
-  CHECK(tenon::const_data_ptr(value.toTensor()) == data);
-  CHECK(tenon::const_data_ptr<float>(value.toTensor())[1] == 2.0f);
+  CHECK(const_data_ptr(value.toTensor()) == data);
+  CHECK(const_data_ptr<float>(value.toTensor())[1] == 2.0f);
 }
 
 TEST_CASE("EValue: a moved TensorPtr is null, and its tensor is in the EValue") {
@@ -66,7 +66,7 @@ TEST_CASE("EValue: it shares the tensor, its shape too") {
   TensorPtr x = pair();
   EValue value(x);
   CHECK(x->use_count() == 2);
-  CHECK(tenon::resize_tensor(value.toTensor(), {1, 2}) == Error::Ok);
+  CHECK(resize_tensor(value.toTensor(), {1, 2}) == Error::Ok);
   CHECK(x->dim() == 2);
   value = 3;
   CHECK(x->use_count() == 1);
@@ -78,7 +78,7 @@ TEST_CASE("EValue: a deleter runs once, when the last EValue goes") {
   {
     EValue last;
     {
-      const EValue first = tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) { ++calls; });
+      const EValue first = from_blob(data, {2}, ScalarType::Float, [&](void*) { ++calls; });
       const EValue copy = first;
       last = copy;
     }
@@ -100,18 +100,18 @@ TEST_CASE("EValue: any smart pointer, optional or Result gives what it holds") {
   CHECK(EValue(std::make_unique<EValue>(7)).toInt() == 7);
   CHECK(EValue(std::make_unique<TensorPtr>(pair())).toTensor().numel() == 2);
   CHECK(EValue(std::optional<TensorPtr>(pair())).toTensor().numel() == 2);
-  CHECK(EValue(tenon::try_zeros({2, 3})).toTensor().numel() == 6);
-  const tenon::TensorImplPtr impl = tenon::make_tensor_impl_ptr({2}, {1.0f, 2.0f});
+  CHECK(EValue(try_zeros({2, 3})).toTensor().numel() == 6);
+  const TensorImplPtr impl = make_tensor_impl_ptr({2}, {1.0f, 2.0f});
   CHECK(EValue(impl).toTensor().unsafeGetTensorImpl() == impl.get());
 }
 
 TEST_CASE("EValue: a null pointer is an error, and so is a null text") {
   CHECK_ERROR(Error::InvalidState, "EValue: the pointer is null", EValue(TensorPtr()));
   CHECK_ERROR(Error::InvalidState, "EValue: the pointer is null", EValue(std::shared_ptr<int>()));
-  CHECK_ERROR(Error::InvalidState, "EValue: the pointer is null", EValue(tenon::TensorImplPtr()));
+  CHECK_ERROR(Error::InvalidState, "EValue: the pointer is null", EValue(TensorImplPtr()));
   CHECK_ERROR(Error::InvalidState, "EValue: the text is null",
               EValue(static_cast<const char*>(nullptr)));
-  CHECK_ERROR(Error::InvalidArgument, "negative", EValue(tenon::try_zeros({-1})));
+  CHECK_ERROR(Error::InvalidArgument, "negative", EValue(try_zeros({-1})));
 }
 
 TEST_CASE("EValue: a raw pointer, a character and what it cannot hold do not convert") {
@@ -123,6 +123,10 @@ TEST_CASE("EValue: a raw pointer, a character and what it cannot hold do not con
   STATIC_REQUIRE_FALSE(kConverts<std::nullptr_t>);
   STATIC_REQUIRE_FALSE(kConverts<char>);
   STATIC_REQUIRE_FALSE(kConverts<std::unique_ptr<void*>>);
+  STATIC_REQUIRE_FALSE(kConverts<std::unique_ptr<int*>>);
+  STATIC_REQUIRE_FALSE(kConverts<NotAPointer>);
+  STATIC_REQUIRE_FALSE(kConverts<std::vector<int>::iterator>);
+  STATIC_REQUIRE_FALSE(kConverts<std::vector<char>::iterator>);
   STATIC_REQUIRE_FALSE(kConverts<std::vector<EValue>>);
   STATIC_REQUIRE_FALSE(kConverts<std::vector<std::vector<int>>>);
   STATIC_REQUIRE_FALSE(kConverts<ScalarType>);
@@ -166,8 +170,7 @@ TEST_CASE("EValue: a Scalar keeps its kind, toScalar takes any number, a complex
   CHECK(EValue(3).toScalar().to<double>() == 3.0);
   CHECK(EValue(0.5).toScalar().to<double>() == 0.5);
   CHECK(EValue(true).toScalar().isBoolean());
-  CHECK_ERROR(Error::InvalidArgument, "a complex Scalar",
-              EValue(Scalar(tenon::complex<double>(1, 2))));
+  CHECK_ERROR(Error::InvalidArgument, "a complex Scalar", EValue(Scalar(complex<double>(1, 2))));
   CHECK_ERROR(Error::InvalidType, "toScalar: the EValue is a String, \"3\"",
               EValue("3").toScalar());
 }
@@ -203,7 +206,7 @@ TEST_CASE("EValue: a text and a list are copied once, and shared by copies of th
 TEST_CASE("EValue: ranges of numbers and flags are lists of one kind") {
   CHECK(EValue(std::vector<int>{1, -2}).toIntList() == std::vector<int64_t>{1, -2});
   CHECK(EValue(std::array<uint8_t, 2>{1, 200}).toIntList() == std::vector<int64_t>{1, 200});
-  CHECK(EValue(tenon::Dims{2, 3}).toIntList() == std::vector<int64_t>{2, 3});
+  CHECK(EValue(Dims{2, 3}).toIntList() == std::vector<int64_t>{2, 3});
   CHECK(EValue(std::vector<float>{0.5f}).toDoubleList() == std::vector<double>{0.5});
   const auto flags = EValue(std::vector<bool>{true, false, true});
   REQUIRE(flags.toBoolList().size() == 3);
@@ -217,7 +220,7 @@ TEST_CASE("EValue: ranges of numbers and flags are lists of one kind") {
 TEST_CASE("EValue: a list of tensors shares them, given as Tensors or by pointers") {
   EValue value;
   {
-    std::vector<Tensor> tensors{*pair(), *tenon::make_tensor_ptr({3})};
+    std::vector<Tensor> tensors{*pair(), *make_tensor_ptr({3})};
     value = tensors;
     CHECK(tensors[0].use_count() == 2);
   }
@@ -256,7 +259,7 @@ TEST_CASE("EValue: a list of optional tensors has undefined ones where there is 
 }
 
 TEST_CASE("EValue: the wrong toX says what it holds") {
-  const EValue tensor = tenon::zeros({2, 3});
+  const EValue tensor = zeros({2, 3});
   CHECK_ERROR(Error::InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", tensor.toInt());
   CHECK_ERROR(Error::InvalidType, "toDouble: the EValue is an Int, 5", EValue(5).toDouble());
   CHECK_ERROR(Error::InvalidType, "toInt: the EValue is a Double, 0.5", EValue(0.5).toInt());
@@ -304,7 +307,7 @@ TEST_CASE("EValue: a tensor that is moved out leaves None") {
 }
 
 TEST_CASE("EValue: copies, moves and assignments of every kind keep the value, also to itself") {
-  const std::vector<EValue> values{tenon::none, pair(), 5, 0.5, true, "text", std::vector<int>{1}};
+  const std::vector<EValue> values{none, pair(), 5, 0.5, true, "text", std::vector<int>{1}};
   for (const EValue& from : values) {
     for (const EValue& before : values) {
       EValue copy(before);
@@ -335,8 +338,61 @@ TEST_CASE("EValue: a tensor over an impl on the stack is borrowed as it is", "[p
 #if !TENON_ATEN_MODE
   float data[2] = {1, 2};
   const int64_t sizes[] = {2};
-  tenon::TensorImpl impl(ScalarType::Float, 1, sizes, data);
+  TensorImpl impl(ScalarType::Float, 1, sizes, data);
   const EValue value{Tensor(&impl)};
   CHECK(value.toTensor().unsafeGetTensorImpl() == &impl);
 #endif
+}
+
+TEST_CASE("EValue: it is as large as a tensor's handle and a word, and what cannot fail says so") {
+  STATIC_REQUIRE(sizeof(EValue) == 24);
+  STATIC_REQUIRE(std::is_nothrow_copy_assignable_v<EValue>);
+  STATIC_REQUIRE(std::is_nothrow_move_assignable_v<EValue>);
+  STATIC_REQUIRE(std::is_nothrow_default_constructible_v<EValue>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, const Tensor&>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, uint32_t>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, double>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, bool>);
+  STATIC_REQUIRE_FALSE(std::is_nothrow_constructible_v<EValue, uint64_t>);
+  STATIC_REQUIRE_FALSE(std::is_nothrow_constructible_v<EValue, TensorPtr>);
+}
+
+TEST_CASE("EValue: what was there goes only after the new value is there") {
+  // A deleter that looks at the EValue while it is being assigned to.
+  float data[1] = {1};
+  EValue value;
+  bool was_int = false;
+  const auto lend = [&] {
+    was_int = false;
+    return from_blob(data, {1}, ScalarType::Float, [&](void*) { was_int = value.isInt(); });
+  };
+  value = lend();
+  const EValue five(5);
+  value = five;
+  CHECK(was_int);
+  value = lend();
+  value = EValue(6);
+  CHECK(was_int);
+}
+
+TEST_CASE("EValue: any range that knows its size is a list") {
+  CHECK(EValue(std::deque<double>{0.5}).isDoubleList());
+  CHECK(EValue(std::set<short>{2, 1}).toIntList() == std::vector<int64_t>{1, 2});
+  CHECK(EValue(std::vector<std::shared_ptr<Tensor>>()).isTensorList());
+  CHECK(EValue(std::vector<char>{'a', 'b'}).toString() == "ab");
+}
+
+TEST_CASE("ValueKind: its names are those of the enumerators, in a text with an article") {
+  CHECK(toString(ValueKind::OptionalTensorList) == std::string("OptionalTensorList"));
+  CHECK(toString(ValueKind::BoolList) == std::string("BoolList"));
+  char text[64];
+  const auto shown = [&](ValueKind kind) {
+    detail::Message message(text, sizeof text);
+    detail::append(message, kind);
+    return std::string(text);
+  };
+  CHECK(shown(ValueKind::Int) == "an Int");
+  CHECK(shown(ValueKind::OptionalTensorList) == "an OptionalTensorList");
+  CHECK(shown(ValueKind::Tensor) == "a Tensor");
+  CHECK(shown(ValueKind::None) == "None");
 }

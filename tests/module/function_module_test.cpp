@@ -12,23 +12,13 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
-using tenon::EValue;
-using tenon::FunctionModule;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
+using namespace tenon;
 
 namespace {
 
-using Values = std::vector<EValue>;
+using Outs = std::vector<EValue>;
 
-TensorPtr pair(float a, float b) { return tenon::make_tensor_ptr({a, b}); }
+TensorPtr pair(float a, float b) { return make_tensor_ptr({a, b}); }
 const ValueSpec kPair("x", TensorSpec{{2}, ScalarType::Float, {"items"}});
 
 // Adds two pairs into outputs[0].
@@ -40,17 +30,37 @@ Error add(Span<const EValue> inputs, Span<EValue> outputs) {
   return Error::Ok;
 }
 
-float item(const EValue& value, size_t i) {
-  return tenon::const_data_ptr<float>(value.toTensor())[i];
-}
+float item(const EValue& value, size_t i) { return const_data_ptr<float>(value.toTensor())[i]; }
 
 // The next state, one more, and the last one: read after the next one is written.
 void step(Span<const EValue> inputs, Span<EValue> outputs) {
-  const float* const state = tenon::const_data_ptr<float>(inputs[0].toTensor());
-  tenon::mutable_data_ptr<float>(outputs[0].toTensor())[0] = state[0] + 1;
-  tenon::mutable_data_ptr<float>(outputs[1].toTensor())[0] = state[0];
+  const float* const state = const_data_ptr<float>(inputs[0].toTensor());
+  mutable_data_ptr<float>(outputs[0].toTensor())[0] = state[0] + 1;
+  mutable_data_ptr<float>(outputs[1].toTensor())[0] = state[0];
 }
 const ValueSpec kOne = TensorSpec{{1}};
+
+template <class F>
+constexpr bool kWrites = detail::writes_outputs_v<F>;
+template <class F>
+constexpr bool kReturns = detail::returns_outputs_v<F>;
+
+struct alignas(64) Aligned {
+  Outs operator()(Span<const EValue>) const {
+    return {reinterpret_cast<uintptr_t>(this) % 64 == 0};
+  }
+};
+
+template <class F>
+EValue call(F f) {
+  return FunctionModule(std::move(f)).forward(3)->at(0);
+}
+
+// A method of two Ints, which gives both.
+FunctionModule ints() {
+  return FunctionModule([](Span<const EValue> in) { return in.vec(); },
+                        {{"first", ValueKind::Int}, {"second", ValueKind::Int}});
+}
 
 // Cannot be moved; the copy that counts down to 0 throws.
 struct Fragile {
@@ -64,7 +74,7 @@ struct Fragile {
 }  // namespace
 
 TEST_CASE("FunctionModule: a lambda is a module, forward gives what it returns") {
-  FunctionModule module([](Span<const EValue> in) { return Values{in[1], in[0]}; });
+  FunctionModule module([](Span<const EValue> in) { return Outs{in[1], in[0]}; });
   auto outputs = module.forward({pair(1, 2), 5});
   REQUIRE(outputs.ok());
   CHECK((*outputs)[0].toInt() == 5);
@@ -79,11 +89,11 @@ TEST_CASE("FunctionModule: inputs and outputs are checked by the specs") {
   FunctionModule module(
       [&](Span<const EValue> in) {
         ++calls;
-        return Values{in[1].toInt() == 1 ? EValue(in[0]) : EValue(in[1])};
+        return Outs{in[1].toInt() == 1 ? EValue(in[0]) : EValue(in[1])};
       },
       {kPair, {"which", ValueKind::Int}}, {{"y", TensorSpec{{2}}}});
   CHECK(module.forward({pair(1, 2), 1}).ok());
-  const auto refused = module.forward({tenon::zeros({3}), 1});
+  const auto refused = module.forward({zeros({3}), 1});
   CHECK(refused.message() ==
         std::string("forward: input 0 (x): dimension 0 (items) is 3, expected 2"));
   CHECK(calls == 1);
@@ -98,7 +108,7 @@ TEST_CASE("FunctionModule: a wrong number of outputs is an error") {
   FunctionModule module([](Span<const EValue> in) { return in.vec(); }, {}, kPair);
   CHECK(module.forward().message() == std::string("forward: forward gave 0 outputs, expected 1"));
   FunctionModule one([](Span<const EValue>) { return 1; }, {}, {kPair, kPair});
-  CHECK(one.forward().message() == std::string("forward: forward gave one output, expected 2"));
+  CHECK(one.forward().message() == std::string("forward: forward gave 1 output, expected 2"));
 }
 
 TEST_CASE("FunctionModule: methods are added by name, each name once") {
@@ -148,37 +158,37 @@ TEST_CASE("FunctionModule: a spec that contradicts itself is refused where the m
                 module.add_method("f", f, {}, {{"y", bound}}));
   CHECK(module.method_names()->empty());
   CHECK_RETURNS(Error::OutOfBounds, "how many outputs forward has is not known, at most 4096",
-                FunctionModule(f).set_output(tenon::zeros({1}), 5000));
+                FunctionModule(f).set_output(zeros({1}), 5000));
 }
 
 TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
-  FunctionModule throwing([](Span<const EValue>) -> Values { throw std::runtime_error("broken"); });
+  FunctionModule throwing([](Span<const EValue>) -> Outs { throw std::runtime_error("broken"); });
   CHECK(throwing.forward().error() == Error::Internal);
   CHECK(throwing.forward().message() == std::string("forward: broken"));
   FunctionModule wrong([](Span<const EValue> in) { return in[0].toTensor(); });
   CHECK(wrong.forward(5).message() == std::string("forward: toTensor: the EValue is an Int, 5"));
-  FunctionModule result([](Span<const EValue>) { return tenon::try_zeros({-1}); });
+  FunctionModule result([](Span<const EValue>) { return try_zeros({-1}); });
   CHECK(result.forward().error() == Error::InvalidArgument);
   FunctionModule error([](Span<const EValue>, Span<EValue>) {
-    return tenon::detail::fail(Error::AccessFailed, {"no sensor"});
+    return detail::fail(Error::AccessFailed, {"no sensor"});
   });
   CHECK_RETURNS(Error::AccessFailed, "run: no sensor", error.run());
 }
 
 TEST_CASE("FunctionModule: a returned tensor is copied to the output that was set") {
-  FunctionModule module([](Span<const EValue> in) { return Values{in[0]}; });
+  FunctionModule module([](Span<const EValue> in) { return Outs{in[0]}; });
   float memory[2] = {};
-  REQUIRE(module.set_output(tenon::from_blob(memory, {2})) == Error::Ok);
+  REQUIRE(module.set_output(from_blob(memory, {2})) == Error::Ok);
   auto outputs = module.forward(pair(3, 4));
   REQUIRE(outputs.ok());
   CHECK(memory[1] == 4.0f);
-  CHECK(tenon::const_data_ptr((*outputs)[0].toTensor()) == memory);
+  CHECK(const_data_ptr((*outputs)[0].toTensor()) == memory);
 }
 
 TEST_CASE("FunctionModule: a writing callable gets the outputs that were set") {
   FunctionModule module(add, {kPair, kPair}, kPair);
   float memory[2] = {};
-  REQUIRE(module.set_output(tenon::from_blob(memory, {2})) == Error::Ok);
+  REQUIRE(module.set_output(from_blob(memory, {2})) == Error::Ok);
   REQUIRE(module.run("forward", {pair(1, 2), pair(10, 20)}) == Error::Ok);
   CHECK(memory[0] == 11.0f);
   CHECK(memory[1] == 22.0f);
@@ -192,11 +202,11 @@ TEST_CASE("FunctionModule: without one it gets a tensor that the module makes by
   // Somebody has the first one: the next run makes another.
   REQUIRE(module.run("forward", {pair(0, 0), pair(1, 1)}) == Error::Ok);
   CHECK(item(first, 1) == 22.0f);
-  const void* second = tenon::const_data_ptr(module.get_output()->toTensor());
-  CHECK(second != tenon::const_data_ptr(first.toTensor()));
+  const void* second = const_data_ptr(module.get_output()->toTensor());
+  CHECK(second != const_data_ptr(first.toTensor()));
   // Nobody has the second.
   REQUIRE(module.run("forward", {pair(5, 5), pair(1, 1)}) == Error::Ok);
-  CHECK(tenon::const_data_ptr(module.get_output()->toTensor()) == second);
+  CHECK(const_data_ptr(module.get_output()->toTensor()) == second);
 }
 
 TEST_CASE("FunctionModule: a made output is as large as max_sizes, and may be made smaller") {
@@ -204,7 +214,7 @@ TEST_CASE("FunctionModule: a made output is as large as max_sizes, and may be ma
   FunctionModule module(
       [](Span<const EValue> in, Span<EValue> out) {
         if (out[0].toTensor().numel() != 4) throw std::runtime_error("not the largest");
-        return tenon::resize_tensor(out[0].toTensor(), {in[0].toInt()});
+        return resize_tensor(out[0].toTensor(), {in[0].toInt()});
       },
       {{"n", ValueKind::Int}}, any);
   for (int n = 4; n >= 0; --n) {
@@ -220,7 +230,7 @@ TEST_CASE(
     for (size_t i = 0; i < out.size(); ++i) out[i] = in[i];
   });
   float memory[2] = {};
-  REQUIRE(module.set_output(tenon::from_blob(memory, {2}), 1) == Error::Ok);
+  REQUIRE(module.set_output(from_blob(memory, {2}), 1) == Error::Ok);
   REQUIRE(module.run("forward", {"text", pair(7, 8)}) == Error::Ok);
   CHECK(module.get_output(0)->toString() == "text");
   CHECK(memory[1] == 8.0f);
@@ -245,7 +255,7 @@ TEST_CASE("FunctionModule: with an arena everything it keeps is there, and is gi
     REQUIRE(module.set_inputs({pair(1, 2), pair(3, 4)}) == Error::Ok);
     REQUIRE(module.run() == Error::Ok);
     const auto* at =
-        static_cast<const unsigned char*>(tenon::const_data_ptr(module.get_output()->toTensor()));
+        static_cast<const unsigned char*>(const_data_ptr(module.get_output()->toTensor()));
     CHECK((at >= buffer && at < buffer + sizeof buffer));
     const size_t used = arena.used();
     for (int i = 0; i < 100; ++i) REQUIRE(module.run() == Error::Ok);
@@ -271,12 +281,12 @@ TEST_CASE(
     "FunctionModule: a state may be set as input and as output, beside a set or unset output") {
   for (const bool is_delayed_set : {false, true}) {
     FunctionModule module([](Span<const EValue> in) {
-      return Values{*tenon::full({1}, item(in[0], 0) + 1), in[0]};
+      return Outs{*full({1}, item(in[0], 0) + 1), in[0]};
     });
-    const TensorPtr state = tenon::zeros({1});
+    const TensorPtr state = zeros({1});
     REQUIRE(module.set_input(state, 0) == Error::Ok);
     REQUIRE(module.set_output(state, 0) == Error::Ok);
-    if (is_delayed_set) REQUIRE(module.set_output(tenon::zeros({1}), 1) == Error::Ok);
+    if (is_delayed_set) REQUIRE(module.set_output(zeros({1}), 1) == Error::Ok);
     for (int t = 0; t < 3; ++t) {
       auto outputs = module.forward();
       REQUIRE(outputs.ok());
@@ -292,7 +302,7 @@ TEST_CASE("FunctionModule: set outputs that are inputs are exchanged") {
   const TensorPtr b = pair(3, 4);
   FunctionModule module(
       [](Span<const EValue> in) {
-        return Values{in[1], in[0]};
+        return Outs{in[1], in[0]};
       },
       {kPair, kPair}, {kPair, kPair});
   REQUIRE(module.set_output(a, 0) == Error::Ok);
@@ -309,8 +319,8 @@ TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that i
     FunctionModule known(step, kOne, {kOne, kOne}, arena);
     FunctionModule unknown(step, arena);
     for (FunctionModule* const module : {&known, &unknown}) {
-      const TensorPtr state = tenon::zeros({1});
-      const TensorPtr delayed = tenon::zeros({1});
+      const TensorPtr state = zeros({1});
+      const TensorPtr delayed = zeros({1});
       REQUIRE(module->set_input(state, 0) == Error::Ok);
       REQUIRE(module->set_output(state, 0) == Error::Ok);
       REQUIRE(module->set_output(delayed, 1) == Error::Ok);
@@ -330,27 +340,27 @@ TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that i
 }
 
 TEST_CASE("FunctionModule: a copy of a set output is where the output is, whatever the default") {
-  const auto state = tenon::make_tensor_ptr({1.0f});
+  const auto state = make_tensor_ptr({1.0f});
   FunctionModule module([](Span<const EValue> inputs, Span<EValue> outputs) {
     const Tensor out = outputs[0].toTensor();
-    tenon::mutable_data_ptr<float>(out)[0] = 0;
-    tenon::mutable_data_ptr<float>(out)[0] += item(inputs[0], 0) + 1;
+    mutable_data_ptr<float>(out)[0] = 0;
+    mutable_data_ptr<float>(out)[0] += item(inputs[0], 0) + 1;
   });
   REQUIRE(module.set_output(state) == Error::Ok);
   REQUIRE(module.run("forward", *state) == Error::Ok);
-  tenon::TemplateBackend backend;
-  const tenon::BackendScope scope(backend);
+  TemplateBackend backend;
+  const BackendScope scope(backend);
   REQUIRE(module.run("forward", *state) == Error::Ok);
   CHECK(item(*state, 0) == 3);
 }
 
 TEST_CASE("FunctionModule: what a set output holds, a writing callable may add to, shared or not") {
   FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
-    tenon::mutable_data_ptr<float>(out[0].toTensor())[0] += item(in[0], 0);
+    mutable_data_ptr<float>(out[0].toTensor())[0] += item(in[0], 0);
   });
-  const TensorPtr sum = tenon::full({1}, 5);
+  const TensorPtr sum = full({1}, 5);
   REQUIRE(module.set_output(sum) == Error::Ok);
-  REQUIRE(module.run("forward", tenon::ones({1})) == Error::Ok);
+  REQUIRE(module.run("forward", ones({1})) == Error::Ok);
   CHECK(item(sum, 0) == 6.0f);
   REQUIRE(module.run("forward", sum) == Error::Ok);
   CHECK(item(sum, 0) == 12.0f);
@@ -400,7 +410,7 @@ TEST_CASE("FunctionModule: a deleter that runs the method which drops its tensor
   });
   Error inner = Error::Ok;
   float memory[1] = {};
-  value = tenon::from_blob(memory, {1}, ScalarType::Float, [&](void*) {
+  value = from_blob(memory, {1}, ScalarType::Float, [&](void*) {
     inner = module.run("forward", {1, 2, 3, 4, 5, 6});
   });
   REQUIRE(module.set_input(5, 1) == Error::Ok);
@@ -415,29 +425,29 @@ TEST_CASE("FunctionModule: a deleter of an output may set others") {
     bool first = true;
     FunctionModule module([&](Span<const EValue>) -> EValue {
       if (!std::exchange(first, false)) return 1;
-      return tenon::from_blob(memory, {1}, ScalarType::Float,
-                              [&](void*) { CHECK(module.set_output(spare, 500) == Error::Ok); });
+      return from_blob(memory, {1}, ScalarType::Float,
+                       [&](void*) { CHECK(module.set_output(spare, 500) == Error::Ok); });
     });
     REQUIRE(module.run() == Error::Ok);
     CHECK(module.run() == Error::InvalidArgument);
-    REQUIRE(module.set_output(tenon::none, 500) == Error::Ok);
+    REQUIRE(module.set_output(none, 500) == Error::Ok);
     CHECK(module.run() == Error::Ok);
   }
   SECTION("of one that was set, when it grows") {
-    FunctionModule module([](Span<const EValue>) { return tenon::ones({100}); });
+    FunctionModule module([](Span<const EValue>) { return ones({100}); });
     float memory[1] = {};
     bool released = false;
-    const auto set = tenon::from_blob(
+    const auto set = from_blob(
         memory, {1}, ScalarType::Float,
         [&](void*) {
           released = true;
           CHECK(module.set_output(spare, 500) == Error::Ok);
         },
-        tenon::TensorShapeDynamism::DYNAMIC_UNBOUND);
+        TensorShapeDynamism::DYNAMIC_UNBOUND);
     REQUIRE(module.set_output(set) == Error::Ok);
     REQUIRE(module.run() == Error::Ok);
     CHECK(released);
-    CHECK(tenon::const_data_ptr<float>(set)[99] == 1);
+    CHECK(const_data_ptr<float>(set)[99] == 1);
   }
 }
 
@@ -456,6 +466,85 @@ TEST_CASE("FunctionModule: a callable whose copy throws is an error, and nothing
 }
 
 TEST_CASE("FunctionModule: what a Result of a callable's cannot become is an error") {
-  FunctionModule module([](Span<const EValue>) { return tenon::Result<TensorPtr>(TensorPtr()); });
+  FunctionModule module([](Span<const EValue>) { return Result<TensorPtr>(TensorPtr()); });
   CHECK(module.forward().error() == Error::InvalidState);
+}
+
+TEST_CASE("FunctionModule: a callable returns its outputs or writes them, by what it takes") {
+  STATIC_REQUIRE(kReturns<Outs (*)(Span<const EValue>)>);
+  STATIC_REQUIRE(kReturns<Outs (*)(ArrayRef<EValue>)>);
+  STATIC_REQUIRE(kReturns<Outs (*)(const Outs&)>);
+  STATIC_REQUIRE(kReturns<Outs (*)(const EValues&)>);
+  STATIC_REQUIRE(kWrites<void (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE(kWrites<Error (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE_FALSE(kReturns<void (*)(Span<const EValue>, Span<EValue>)>);
+  STATIC_REQUIRE_FALSE(kReturns<Outs (*)(int*)>);
+}
+
+TEST_CASE("FunctionModule: a callable may return outputs, one output, or a Result of either") {
+  CHECK(call([](Span<const EValue> in) { return Outs{in[0]}; }).toInt() == 3);
+  CHECK(call([](const Outs& in) { return in; }).toInt() == 3);
+  CHECK(call([](Span<const EValue>) { return zeros({2}); }).toTensor().numel() == 2);
+  CHECK(call([](Span<const EValue>) { return 0.5; }).toDouble() == 0.5);
+  CHECK(call([](Span<const EValue>) { return try_zeros({2}); }).toTensor().numel() == 2);
+  CHECK(call([](Span<const EValue>) { return Result<Outs>(Outs{true}); }).toBool());
+  CHECK(call([](auto in) { return Outs{in[0]}; }).toInt() == 3);
+}
+
+TEST_CASE("FunctionModule: a callable is moved in, aligned, and destroyed with it") {
+  const auto count = std::make_shared<int>(4);
+  CHECK(call([owned = std::make_unique<int>(5), count](Span<const EValue>) {
+          return *owned + *count;
+        }).toInt() == 9);
+  CHECK(count.use_count() == 1);
+  CHECK(call(Aligned()).toBool());
+}
+
+TEST_CASE("Module: inputs that were set stand for those not given and for None") {
+  FunctionModule module = ints();
+  const auto check = [&](const EValues& inputs, int64_t first, int64_t second) {
+    const auto outputs = module.forward(inputs);
+    REQUIRE(outputs.ok());
+    CHECK(outputs->at(0).toInt() == first);
+    CHECK(outputs->at(1).toInt() == second);
+  };
+  CHECK_RETURNS(Error::InvalidState, "run: input 1 (second) is not given",
+                module.run("forward", 1));
+  REQUIRE(module.set_inputs({10, 20}) == Error::Ok);
+  check({}, 10, 20);
+  check(1, 1, 20);
+  check({none, 2}, 10, 2);
+  CHECK_RETURNS(Error::InvalidType, "set_inputs: input 1 (second): it is a Double, 0.5",
+                module.set_inputs({1, 0.5}));
+  check({}, 10, 20);
+  CHECK_RETURNS(Error::InvalidArgument, "run: 3 inputs are given, forward has 2",
+                module.run("forward", {1, 2, 3}));
+  CHECK_RETURNS(Error::OutOfBounds, "set_input: input 2 is out of range: forward has 2 inputs",
+                module.set_input(1, 2));
+  REQUIRE(module.set_input(none, 1) == Error::Ok);
+  CHECK(module.run("forward", 1) == Error::InvalidState);
+}
+
+TEST_CASE("Module: without specs there are as many inputs as are given or set") {
+  const EValue* passed = nullptr;
+  FunctionModule module([&](Span<const EValue> in) {
+    passed = in.data();
+    return static_cast<int64_t>(in.size());
+  });
+  const std::vector<EValue> given{1, 2};
+  CHECK(module.forward(given)->at(0).toInt() == 2);
+  CHECK(passed == given.data());
+  REQUIRE(module.set_input("text", 2) == Error::Ok);
+  CHECK(module.forward({1, 2})->at(0).toInt() == 3);
+  CHECK_RETURNS(Error::InvalidArgument, "describe_inputs: input 2 was set, but 1 spec is given",
+                module.describe_inputs(ValueKind::Int));
+  CHECK_FALSE(module.method_meta()->knows_inputs);
+  REQUIRE(module.set_input(none, 2) == Error::Ok);
+  CHECK(module.forward(1)->at(0).toInt() == 1);
+  CHECK_RETURNS(
+      Error::OutOfBounds,
+      "input 5000 is out of range: how many inputs forward has is not known, at most 4096",
+      module.set_input(1, 5000));
+  REQUIRE(module.describe_inputs(ValueKind::Int) == Error::Ok);
+  CHECK(module.forward(7)->at(0).toInt() == 1);
 }

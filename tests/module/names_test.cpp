@@ -9,8 +9,7 @@
 
 #include "support/catch.h"
 
-using tenon::NameList;
-using tenon::Text;
+using namespace tenon;
 
 TEST_CASE("Text: it keeps a copy of any text, short and long, through copies and moves") {
   for (const size_t length : {size_t{0}, size_t{1}, size_t{23}, size_t{24}, size_t{1000}}) {
@@ -30,7 +29,7 @@ TEST_CASE("Text: it keeps a copy of any text, short and long, through copies and
     copy = std::move(moved);
     CHECK(text == expected);
     CHECK(copy == expected);
-    CHECK(copy.error() == tenon::Error::Ok);
+    CHECK(copy.error() == Error::Ok);
     const Text& alias = copy;
     copy = alias;
     CHECK(copy == expected);

@@ -8,26 +8,15 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::EValue;
-using tenon::Outputs;
-using tenon::ScalarType;
-using tenon::Span;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorSpec;
-using tenon::ValueKind;
-using tenon::ValueSpec;
-using tenon::detail::overlap;
+using namespace tenon;
 
 namespace {
 
 using Floats = std::vector<float>;
 
 Floats values(const Tensor& tensor) {
-  const TensorPtr dense = tenon::clone_tensor_ptr(tenon::contiguous(tensor));
-  const float* const data = tenon::const_data_ptr<float>(dense);
+  const TensorPtr dense = clone_tensor_ptr(contiguous(tensor));
+  const float* const data = const_data_ptr<float>(dense);
   return {data, data + dense->numel()};
 }
 
@@ -38,12 +27,12 @@ struct Fixture {
     CHECK(outputs.begin({}, 2) == Error::Ok);
   }
   const EValue& at(size_t i) { return outputs.values()[i]; }
-  Tensor tensor = *tenon::zeros({4});
+  Tensor tensor = *zeros({4});
   Outputs outputs;
 };
 
 // So many outputs, none of them set.
-Outputs begun(size_t count, tenon::Backend* memory = nullptr) {
+Outputs begun(size_t count, Backend* memory = nullptr) {
   Outputs outputs(memory);
   REQUIRE(outputs.begin({}, count) == Error::Ok);
   return outputs;
@@ -75,50 +64,24 @@ TEST_CASE("Outputs: a target is the tensor that was set, null elsewhere") {
 }
 
 TEST_CASE("Outputs: what was set is no target while an input or an earlier output shares it") {
-  const TensorPtr memory = tenon::zeros({8});
+  const TensorPtr memory = zeros({8});
   Outputs outputs;
-  REQUIRE(outputs.set(0, tenon::slice(memory, 0, 0, 3)) == Error::Ok);
-  REQUIRE(outputs.set(1, tenon::slice(memory, 0, 2, 5)) == Error::Ok);
-  REQUIRE(outputs.set(2, tenon::slice(memory, 0, 5, 8)) == Error::Ok);
+  REQUIRE(outputs.set(0, slice(memory, 0, 0, 3)) == Error::Ok);
+  REQUIRE(outputs.set(1, slice(memory, 0, 2, 5)) == Error::Ok);
+  REQUIRE(outputs.set(2, slice(memory, 0, 5, 8)) == Error::Ok);
   REQUIRE(outputs.begin({}, 3) == Error::Ok);
   CHECK(outputs.target(0) != nullptr);
   CHECK(outputs.target(1) == nullptr);
   CHECK(outputs.target(2) != nullptr);
-  const EValue inputs[] = {5,
-                           std::vector<Tensor>{*tenon::ones({2}), tenon::slice(memory, 0, 7, 8)}};
+  const EValue inputs[] = {5, std::vector<Tensor>{*ones({2}), slice(memory, 0, 7, 8)}};
   REQUIRE(outputs.begin(inputs, 3) == Error::Ok);
   CHECK(outputs.target(0) != nullptr);
   CHECK(outputs.target(2) == nullptr);
 }
 
-TEST_CASE("Outputs: tensors overlap by their elements and the room they may be resized to") {
-  float memory[12] = {};
-  TensorPtr low = tenon::from_blob(memory, {4});
-  const TensorPtr high = tenon::from_blob(memory + 4, {4});
-  CHECK_FALSE(overlap(*low, *high));
-  CHECK(overlap(*low, *tenon::from_blob(memory + 3, {1})));
-  REQUIRE(tenon::resize_tensor_ptr(low, {1}) == Error::Ok);
-  CHECK(overlap(*low, *tenon::from_blob(memory + 3, {1})));
-  const Tensor last = tenon::slice(high, 0, 3, 4);
-  CHECK_FALSE(overlap(last, tenon::slice(high, 0, 0, 3)));
-  CHECK_FALSE(overlap(Tensor(), *low));
-  CHECK_FALSE(overlap(EValue("text"), *low));
-  const TensorPtr empty = tenon::empty({0});
-  CHECK(overlap(EValue(empty), *empty));  // would be resized with it
-}
-
-#if !TENON_ATEN_MODE
-TEST_CASE("Outputs: a view whose strides are negative overlaps what lies below its element 0") {
-  const TensorPtr memory = tenon::zeros({8});
-  const Tensor backward = tenon::flip(tenon::slice(memory, 0, 4, 8), {0});
-  CHECK(overlap(backward, tenon::slice(memory, 0, 4, 5)));
-  CHECK_FALSE(overlap(backward, tenon::slice(memory, 0, 0, 4)));
-}
-#endif
-
 TEST_CASE("Outputs: what is put where nothing was set is the output itself") {
   Fixture f;
-  const Tensor made = *tenon::ones({3});
+  const Tensor made = *ones({3});
   CHECK(f.outputs.put(0, made) == Error::Ok);
   CHECK(f.outputs.deliver() == Error::Ok);
   CHECK(f.at(0).toTensor().unsafeGetTensorImpl() == made.unsafeGetTensorImpl());
@@ -129,21 +92,21 @@ TEST_CASE("Outputs: what is put where nothing was set is the output itself") {
 
 TEST_CASE("Outputs: what is put where a tensor was set is copied there, and gives it its shape") {
   Fixture f;
-  const void* data = tenon::const_data_ptr(f.tensor);
-  CHECK(f.outputs.put(1, tenon::make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f})) == Error::Ok);
+  const void* data = const_data_ptr(f.tensor);
+  CHECK(f.outputs.put(1, make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f})) == Error::Ok);
   CHECK(f.outputs.deliver() == Error::Ok);
   CHECK(f.at(1).toTensor().unsafeGetTensorImpl() == f.tensor.unsafeGetTensorImpl());
-  CHECK(tenon::const_data_ptr(f.tensor) == data);
+  CHECK(const_data_ptr(f.tensor) == data);
   CHECK(f.tensor.dim() == 2);
-  CHECK(tenon::const_data_ptr<float>(f.tensor)[2] == 3.0f);
+  CHECK(const_data_ptr<float>(f.tensor)[2] == 3.0f);
 }
 
 TEST_CASE("Outputs: the tensor that was set, put itself, is not copied") {
   Fixture f;
-  tenon::mutable_data_ptr<float>(f.tensor)[0] = 9;
+  mutable_data_ptr<float>(f.tensor)[0] = 9;
   CHECK(f.outputs.put(1, f.tensor) == Error::Ok);
   CHECK(f.outputs.deliver() == Error::Ok);
-  CHECK(tenon::const_data_ptr<float>(f.tensor)[0] == 9);
+  CHECK(const_data_ptr<float>(f.tensor)[0] == 9);
 }
 
 TEST_CASE("Outputs: what does not fit a tensor that was set is an error") {
@@ -154,26 +117,26 @@ TEST_CASE("Outputs: what does not fit a tensor that was set is an error") {
   };
   check(Error::InvalidType, "output 1: it is an Int, 5, and a tensor was set for it", 5);
   check(Error::InvalidType, "output 1: it is Double, the tensor that was set for it is Float",
-        tenon::zeros({4}, ScalarType::Double));
-  check(Error::InvalidArgument, "output 1: resize_tensor: ", tenon::zeros({5}));
+        zeros({4}, ScalarType::Double));
+  check(Error::InvalidArgument, "output 1: resize_tensor: ", zeros({5}));
   check(Error::InvalidState, "output 1: the output is undefined", Tensor());
 }
 
 TEST_CASE("Outputs: one that does not fit is found before any other is delivered") {
-  const TensorPtr first = tenon::zeros({1});
+  const TensorPtr first = zeros({1});
   Outputs outputs;
   REQUIRE(outputs.set(0, *first) == Error::Ok);
-  REQUIRE(outputs.set(1, *tenon::zeros({1})) == Error::Ok);
+  REQUIRE(outputs.set(1, *zeros({1})) == Error::Ok);
   REQUIRE(outputs.begin({}, 2) == Error::Ok);
-  REQUIRE(outputs.put(0, tenon::ones({1})) == Error::Ok);
+  REQUIRE(outputs.put(0, ones({1})) == Error::Ok);
   REQUIRE(outputs.put(1, 5) == Error::Ok);
   CHECK(outputs.deliver() == Error::InvalidType);
   CHECK(values(*first) == Floats{0});
 }
 
 TEST_CASE("Outputs: two that are each other's tensors are exchanged") {
-  const TensorPtr a = tenon::make_tensor_ptr({1.0f, 2.0f});
-  const TensorPtr b = tenon::make_tensor_ptr({1, 2}, {3.0f, 4.0f});
+  const TensorPtr a = make_tensor_ptr({1.0f, 2.0f});
+  const TensorPtr b = make_tensor_ptr({1, 2}, {3.0f, 4.0f});
   Outputs outputs;
   for (int run = 0; run < 2; ++run) {
     REQUIRE(outputs.set(0, *a) == Error::Ok);
@@ -194,17 +157,17 @@ TEST_CASE("Outputs: any order and any overlap of sources and targets gives what 
   // output is set or not.
   for (unsigned which = 0; which < 4 * 4 * 4 * 8; ++which) {
     INFO(which);
-    TensorPtr memory = tenon::make_tensor_ptr({0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f});
+    TensorPtr memory = make_tensor_ptr({0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f});
     Outputs outputs;
     std::vector<Tensor> sources;
     std::vector<Floats> expected;
     for (unsigned i = 0; i < 3; ++i) {
       const int64_t from = which / (i == 0 ? 1 : i == 1 ? 4 : 16) % 4;
-      sources.push_back(tenon::slice(memory, 0, from, from + 2));
+      sources.push_back(slice(memory, 0, from, from + 2));
       expected.push_back(values(sources[i]));
       const int64_t to = 2 * static_cast<int64_t>(i);
       if ((which / 64 >> i) % 2 == 0) {
-        REQUIRE(outputs.set(i, tenon::slice(memory, 0, to, to + 2)) == Error::Ok);
+        REQUIRE(outputs.set(i, slice(memory, 0, to, to + 2)) == Error::Ok);
       }
     }
     REQUIRE(outputs.begin({}, 3) == Error::Ok);
@@ -213,20 +176,20 @@ TEST_CASE("Outputs: any order and any overlap of sources and targets gives what 
     for (size_t i = 0; i < 3; ++i) {
       const Tensor& got = outputs.values()[i].toTensor();
       CHECK(values(got) == expected[i]);
-      const auto* const place = tenon::const_data_ptr<float>(*memory) + 2 * i;
-      if (outputs.is_set(i)) CHECK(tenon::const_data_ptr<float>(got) == place);
+      const auto* const place = const_data_ptr<float>(*memory) + 2 * i;
+      if (outputs.is_set(i)) CHECK(const_data_ptr<float>(got) == place);
     }
   }
 }
 
 TEST_CASE("Outputs: a list of tensors is kept from what is delivered") {
-  const TensorPtr state = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const TensorPtr state = make_tensor_ptr({1.0f, 2.0f});
   Outputs outputs;
   REQUIRE(outputs.set(0, *state) == Error::Ok);
   REQUIRE(outputs.begin({}, 3) == Error::Ok);
-  REQUIRE(outputs.put(0, tenon::full({2}, 9)) == Error::Ok);
-  REQUIRE(outputs.put(1, std::vector<Tensor>{*state, *tenon::ones({1})}) == Error::Ok);
-  const Tensor some[] = {Tensor(), tenon::slice(state, 0, 1, 2)};
+  REQUIRE(outputs.put(0, full({2}, 9)) == Error::Ok);
+  REQUIRE(outputs.put(1, std::vector<Tensor>{*state, *ones({1})}) == Error::Ok);
+  const Tensor some[] = {Tensor(), slice(state, 0, 1, 2)};
   REQUIRE(outputs.put(2, EValue::optional_tensor_list(some)) == Error::Ok);
   REQUIRE(outputs.deliver() == Error::Ok);
   CHECK(values(*state) == Floats{9, 9});
@@ -237,11 +200,11 @@ TEST_CASE("Outputs: a list of tensors is kept from what is delivered") {
 }
 
 TEST_CASE("Outputs: an empty state may grow, and what was the old one stays empty") {
-  TensorPtr state = tenon::empty({0, 2}, ScalarType::Float, tenon::TensorShapeDynamism::DYNAMIC);
+  TensorPtr state = empty({0, 2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   Outputs outputs;
   REQUIRE(outputs.set(0, *state) == Error::Ok);
   REQUIRE(outputs.begin({}, 2) == Error::Ok);
-  REQUIRE(outputs.put(0, tenon::ones({1, 2})) == Error::Ok);
+  REQUIRE(outputs.put(0, ones({1, 2})) == Error::Ok);
   REQUIRE(outputs.put(1, state) == Error::Ok);
   REQUIRE(outputs.deliver() == Error::Ok);
   CHECK(state->size(0) == 1);
@@ -250,18 +213,18 @@ TEST_CASE("Outputs: an empty state may grow, and what was the old one stays empt
 
 TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in each run") {
   alignas(64) static unsigned char buffer[4096];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   {
-    const TensorPtr state = tenon::zeros({4});
+    const TensorPtr state = zeros({4});
     Outputs outputs(&arena);
     REQUIRE(outputs.set(0, *state) == Error::Ok);
     size_t used = 0;
     for (int run = 0; run < 20; ++run) {
       REQUIRE(outputs.begin({}, 2) == Error::Ok);
-      REQUIRE(outputs.put(0, tenon::full({4}, run + 1)) == Error::Ok);
+      REQUIRE(outputs.put(0, full({4}, run + 1)) == Error::Ok);
       REQUIRE(outputs.put(1, state) == Error::Ok);
       REQUIRE(outputs.deliver() == Error::Ok);
-      const float* const data = tenon::const_data_ptr<float>(outputs.values()[1].toTensor());
+      const float* const data = const_data_ptr<float>(outputs.values()[1].toTensor());
       CHECK(data[3] == static_cast<float>(run));
       const auto* const at = reinterpret_cast<const unsigned char*>(data);
       CHECK((at >= buffer && at < buffer + sizeof buffer));
@@ -273,48 +236,48 @@ TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in 
 }
 
 TEST_CASE("Outputs: what is copied aside is in the host's memory in any scope") {
-  const TensorPtr state = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const TensorPtr state = make_tensor_ptr({1.0f, 2.0f});
   Outputs outputs;
   REQUIRE(outputs.set(0, *state) == Error::Ok);
   REQUIRE(outputs.begin({}, 2) == Error::Ok);
-  REQUIRE(outputs.put(0, tenon::full({2}, 9)) == Error::Ok);
+  REQUIRE(outputs.put(0, full({2}, 9)) == Error::Ok);
   REQUIRE(outputs.put(1, state) == Error::Ok);
-  tenon::TemplateBackend nothing;
-  const tenon::BackendScope scope(nothing);
+  TemplateBackend nothing;
+  const BackendScope scope(nothing);
   REQUIRE(outputs.deliver() == Error::Ok);
-  CHECK(tenon::const_data_ptr<float>(outputs.values()[1].toTensor())[1] == 2.0f);
+  CHECK(const_data_ptr<float>(outputs.values()[1].toTensor())[1] == 2.0f);
 }
 
 TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too", "[plain]") {
   tests::FaultBackend device;
-  const TensorPtr state = tenon::clone_tensor_ptr(tenon::make_tensor_ptr({1.0f, 2.0f}), device);
+  const TensorPtr state = clone_tensor_ptr(make_tensor_ptr({1.0f, 2.0f}), device);
   Outputs outputs;
   REQUIRE(outputs.set(0, *state) == Error::Ok);
   REQUIRE(outputs.begin({}, 3) == Error::Ok);
-  REQUIRE(outputs.put(0, tenon::full({2}, 9)) == Error::Ok);
+  REQUIRE(outputs.put(0, full({2}, 9)) == Error::Ok);
   REQUIRE(outputs.put(1, state) == Error::Ok);
   REQUIRE(outputs.put(2, std::vector<Tensor>{*state}) == Error::Ok);
   REQUIRE(outputs.deliver() == Error::Ok);
   for (const Tensor& saved :
        {outputs.values()[1].toTensor(), outputs.values()[2].toTensorList()[0]}) {
     CHECK(saved.device() == state->device());
-    CHECK(values(*tenon::clone_tensor_ptr(saved, tenon::host_backend())) == Floats{1, 2});
+    CHECK(values(*clone_tensor_ptr(saved, host_backend())) == Floats{1, 2});
   }
-  CHECK(values(*tenon::clone_tensor_ptr(state, tenon::host_backend())) == Floats{9, 9});
+  CHECK(values(*clone_tensor_ptr(state, host_backend())) == Floats{9, 9});
 }
 
 TEST_CASE("Outputs: no memory to copy aside is an error, and nothing is delivered") {
   alignas(64) static unsigned char buffer[1024];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   {
-    const TensorPtr state = tenon::zeros({1000});
+    const TensorPtr state = zeros({1000});
     Outputs outputs(&arena);
     REQUIRE(outputs.set(0, *state) == Error::Ok);
     REQUIRE(outputs.begin({}, 2) == Error::Ok);
-    REQUIRE(outputs.put(0, tenon::ones({1000})) == Error::Ok);
+    REQUIRE(outputs.put(0, ones({1000})) == Error::Ok);
     REQUIRE(outputs.put(1, state) == Error::Ok);
     CHECK_RETURNS(Error::OutOfMemory, "output 1: ", outputs.deliver());
-    CHECK(tenon::const_data_ptr<float>(*state)[0] == 0);
+    CHECK(const_data_ptr<float>(*state)[0] == 0);
   }
 }
 
@@ -334,7 +297,7 @@ TEST_CASE("Outputs: one made by its spec has sizes that cannot change if the spe
   CHECK(tensor.sizes() == Dims{2, 3});
   CHECK(tensor.scalar_type() == ScalarType::Long);
 #if !TENON_ATEN_MODE
-  CHECK(tensor.shape_dynamism() == tenon::TensorShapeDynamism::STATIC);
+  CHECK(tensor.shape_dynamism() == TensorShapeDynamism::STATIC);
 #endif
 }
 
@@ -343,20 +306,20 @@ TEST_CASE("Outputs: the same tensor is made again once nobody else has it") {
   const ValueSpec spec(TensorSpec{{4}});
   const Tensor first = make(outputs, 0, spec);
   Tensor second = make(outputs, 0, spec);
-  CHECK(tenon::const_data_ptr(second) != tenon::const_data_ptr(first));
-  const void* const other = tenon::const_data_ptr(second);
+  CHECK(const_data_ptr(second) != const_data_ptr(first));
+  const void* const other = const_data_ptr(second);
   second = Tensor();
-  CHECK(tenon::const_data_ptr(make(outputs, 0, spec)) == other);
+  CHECK(const_data_ptr(make(outputs, 0, spec)) == other);
 }
 
 TEST_CASE("Outputs: a view of the last one made counts as somebody who has it") {
   Outputs outputs = begun(1);
   const ValueSpec spec(TensorSpec{{4}});
   Tensor tensor = make(outputs, 0, spec);
-  const Tensor part = tenon::slice(tensor, 0, 1, 3);
-  const void* const memory = tenon::const_data_ptr(tensor);
+  const Tensor part = slice(tensor, 0, 1, 3);
+  const void* const memory = const_data_ptr(tensor);
   tensor = Tensor();
-  CHECK(tenon::const_data_ptr(make(outputs, 0, spec)) != memory);
+  CHECK(const_data_ptr(make(outputs, 0, spec)) != memory);
 }
 
 TEST_CASE("Outputs: sizes that may vary are the largest, again in each run") {
@@ -364,12 +327,12 @@ TEST_CASE("Outputs: sizes that may vary are the largest, again in each run") {
   const ValueSpec spec(up_to({4, 3}));
   Tensor tensor = make(outputs, 0, spec);
   CHECK(tensor.sizes() == Dims{4, 3});
-  const void* const memory = tenon::const_data_ptr(tensor);
-  REQUIRE(tenon::resize_tensor(tensor, {1, 3}) == Error::Ok);
+  const void* const memory = const_data_ptr(tensor);
+  REQUIRE(resize_tensor(tensor, {1, 3}) == Error::Ok);
   tensor = Tensor();
   tensor = make(outputs, 0, spec);
   CHECK(tensor.sizes() == Dims{4, 3});
-  CHECK(tenon::const_data_ptr(tensor) == memory);
+  CHECK(const_data_ptr(tensor) == memory);
 }
 
 TEST_CASE("Outputs: elements lie in the dim order asked for, resized ones too") {
@@ -378,7 +341,7 @@ TEST_CASE("Outputs: elements lie in the dim order asked for, resized ones too") 
   REQUIRE(outputs.make(0, up_to({2, 3, 4, 5}), channels_last) == Error::Ok);
   Tensor tensor = outputs.values()[0].toTensor();
   CHECK(tensor.strides() == Dims{60, 1, 15, 3});
-  REQUIRE(tenon::resize_tensor(tensor, {1, 3, 2, 2}) == Error::Ok);
+  REQUIRE(resize_tensor(tensor, {1, 3, 2, 2}) == Error::Ok);
   CHECK(tensor.strides() == Dims{12, 1, 6, 3});
 }
 
@@ -386,7 +349,7 @@ TEST_CASE("Outputs: nothing is made where the spec does not say what") {
   Outputs outputs = begun(1);
   const TensorSpec any_type{{2}, ScalarType::Undefined};
   const TensorSpec any_size{{-1}};
-  const TensorSpec elsewhere{{2}, ScalarType::Float, {}, tenon::Device("cuda:0")};
+  const TensorSpec elsewhere{{2}, ScalarType::Float, {}, Device("cuda:0")};
   for (const ValueSpec& spec : {ValueSpec(), ValueSpec(ValueKind::Int), ValueSpec(any_type),
                                 ValueSpec(any_size), ValueSpec(elsewhere)}) {
     outputs.values()[0] = 5;
@@ -397,11 +360,11 @@ TEST_CASE("Outputs: nothing is made where the spec does not say what") {
 
 TEST_CASE("Outputs: tensors are made in the memory that was given, and errors name the output") {
   alignas(64) static unsigned char buffer[4096];
-  tenon::ArenaBackend arena(buffer, sizeof buffer);
+  ArenaBackend arena(buffer, sizeof buffer);
   {
     Outputs outputs = begun(2, &arena);
     const Tensor tensor = make(outputs, 0, TensorSpec{{4}});
-    const auto* const at = static_cast<const unsigned char*>(tenon::const_data_ptr(tensor));
+    const auto* const at = static_cast<const unsigned char*>(const_data_ptr(tensor));
     CHECK((at >= buffer && at < buffer + sizeof buffer));
     CHECK_RETURNS(Error::OutOfMemory,
                   "output 1 (scores): ", outputs.make(1, ValueSpec("scores", TensorSpec{{4096}})));
@@ -414,8 +377,8 @@ TEST_CASE("Outputs: one that was deallocated since is made anew") {
   Outputs outputs = begun(1);
   const ValueSpec spec(TensorSpec{{4}});
   Tensor tensor = make(outputs, 0, spec);
-  REQUIRE(tenon::backend_deallocate(tensor) == tenon::Deallocation::Ok);
+  REQUIRE(backend_deallocate(tensor) == Deallocation::Ok);
   tensor = make(outputs, 0, spec);
-  CHECK_NOTHROW(tenon::mutable_data_ptr<float>(tensor)[3] = 1);
+  CHECK_NOTHROW(mutable_data_ptr<float>(tensor)[3] = 1);
 }
 #endif

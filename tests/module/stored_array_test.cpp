@@ -9,8 +9,7 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 
-using tenon::ArenaBackend;
-using tenon::Error;
+using namespace tenon;
 using tenon::detail::storage_of;
 using tenon::detail::StoredArray;
 
@@ -66,7 +65,7 @@ TEST_CASE("StoredArray: with an arena it is there, and gives the memory back") {
 }
 
 TEST_CASE("StoredArray: a backend that keeps no metadata stands for the heap") {
-  tenon::CpuBackend cpu;
+  CpuBackend cpu;
   CHECK(storage_of(&cpu) == nullptr);
   CHECK(storage_of(nullptr) == nullptr);
 }

@@ -11,7 +11,7 @@
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
-using tenon::Error;
+using namespace tenon;
 
 static_assert(TENON_HAS_EXCEPTIONS == 0, "this program must be built with -fno-exceptions");
 

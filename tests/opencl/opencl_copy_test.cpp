@@ -7,11 +7,7 @@
 #include "opencl_helpers.h"
 
 using namespace tests;
-using tenon::CastMode;
-using tenon::Device;
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::TensorView;
+using namespace tenon;
 
 TEST_CASE("opencl: bytes arrive at addresses within an allocation, and come back") {
   const Bytes before = pattern(1000, 1);
@@ -106,7 +102,7 @@ Outcome check_copies(ScalarType type, const Layout& to, const Layout& from) {
 }
 
 /// A fixed sequence of numbers.
-struct Random {
+struct Rng {
   std::mt19937 engine;
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
@@ -114,7 +110,7 @@ struct Random {
 };
 
 /// Sizes in any order in memory, with gaps, some backwards.
-Layout random_layout(Random& random, const std::vector<int64_t>& sizes, bool plain) {
+Layout random_layout(Rng& random, const std::vector<int64_t>& sizes, bool plain) {
   Layout layout = rows(sizes);
   std::vector<size_t> order;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -137,7 +133,7 @@ Layout random_layout(Random& random, const std::vector<int64_t>& sizes, bool pla
 }  // namespace
 
 TEST_CASE("opencl copy: any strides give what a loop gives, in each direction that is done") {
-  Random random{std::mt19937(20)};
+  Rng random{std::mt19937(20)};
   int done = 0;
   int rectangles = 0;
   for (int i = 0; i < 600; ++i) {

@@ -6,11 +6,7 @@
 #include "opencl_helpers.h"
 
 using namespace tests;
-using tenon::CastMode;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 
 TEST_CASE("opencl: what it is") {
   CHECK(opencl().name() == std::string("opencl"));

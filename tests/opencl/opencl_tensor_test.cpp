@@ -8,12 +8,7 @@
 #include "tenon/tenon.h"
 
 using namespace tests;
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorArg;
-using tenon::TensorPtr;
+using namespace tenon;
 
 namespace {
 

@@ -7,9 +7,7 @@
 #include "tenon/kernels/random.h"
 
 using namespace tests;
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
+using namespace tenon;
 
 namespace {
 

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Large copies give the bytes that they give in one thread, which tests/kernels checks.
-#include "tenon/kernels/copy.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "kernels/copy_reference.h"
 #include "openmp/helpers.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 using tenon::detail::kParallelBytes;
-using tests::Bytes;
-using tests::count_wrong;
-using tests::dense_strides;
-using tests::Random;
-using tests::Strided;
-using tests::ThreadsScope;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -29,7 +16,7 @@ const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarT
 // Checks a large copy between memories of any contents, which are the source's elements and the
 // noise around the destination's.
 void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMode::Checked) {
-  Random random{1};
+  Rng random{1};
   const size_t lead = src.bytes.size() % elementSize(src.type);
   const Bytes elements =
       tests::random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
@@ -43,10 +30,11 @@ void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMod
   const Bytes before = dst.bytes;
   {
     const ThreadsScope scope(1);
-    detail::run_plan(plan);
+    detail::run_plan(plan, &detail::cast_elements<>);
   }
   const Bytes expected = dst.bytes;
-  CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_plan(plan); }) == 0);
+  CHECK(count_wrong(dst.bytes, before, expected,
+                    [&] { detail::run_plan(plan, &detail::cast_elements<>); }) == 0);
 }
 
 // Both dense, with their dimensions in these orders, outermost first.
@@ -178,7 +166,7 @@ TEST_CASE("copy: conversions of blocks, rows, planes and strided elements") {
 
 TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
   constexpr size_t kBytes = kParallelBytes + 4097;
-  Random random{2};
+  Rng random{2};
   Bytes memory(2 * kBytes);
   tests::fill_with_noise(random, memory);
   const Bytes before = memory;
@@ -199,7 +187,7 @@ TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
 
 TEST_CASE("copy: a converted block") {
   constexpr int64_t kCount = 600001;
-  Random random{3};
+  Rng random{3};
   const Bytes in = tests::random_elements(random, ScalarType::Float, kCount);
   Bytes out(kCount * 2);
   const Bytes before = out;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/fill.h"
-
-#include <cstdint>
-
 #include "openmp/helpers.h"
+#include "tenon/tenon.h"
 
 using tenon::detail::fill_elements;
 using tenon::detail::kParallelBytes;
 using tenon::detail::kStreamingBytes;
-using tests::Bytes;
-using tests::count_wrong;
+using namespace tests;
 
 namespace {
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/parallel.h"
-
-#include <algorithm>
-#include <cstdint>
 #include <set>
-#include <vector>
 
 #include "openmp/helpers.h"
 #include "openmp/piece_counter.h"
+#include "tenon/tenon.h"
 
 using tenon::detail::kParallelBytes;
 using tenon::detail::parallel_for;
-using tests::call_in_region;
-using tests::ThreadsScope;
+using namespace tests;
 
 namespace {
 

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Large random fills give the numbers that small ones give, which stay in one thread.
-#include "tenon/tensor/random.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "openmp/helpers.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/random_helpers.h"
 
 using namespace tenon;
 using tenon::detail::kParallelBytes;
-using tests::Bytes;
-using tests::count_wrong;
-using tests::Strided;
-using tests::ThreadsScope;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -59,7 +49,7 @@ Bytes made_in_parts(const Filler& filler, ScalarType type, int64_t numel) {
 // Fills memory with any number of threads.
 void check_fill(const Filler& filler, Strided memory) {
   INFO(filler.name << " " << toString(memory.type));
-  tests::Random random{1};
+  tests::Rng random{1};
   tests::fill_with_noise(random, memory.bytes);
   const Tensor t = tensor_over(memory);
   CHECK(t.nbytes() >= kParallelBytes);
@@ -136,32 +126,15 @@ TEST_CASE("random: tensors are made by several threads, of one generator") {
     }
     CHECK(wrong == 0);
   };
+#define CHECK_MADE(filler, tensor) \
+  check(                           \
+      kFillers[filler], [](ScalarType t) { return tensor; }, type)
   const Generator before = default_generator();
   for (ScalarType type : {ScalarType::Float, ScalarType::Double}) {
-    check(
-        kFillers[0],
-        [](ScalarType t) {
-          return rand({600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[1],
-        [](ScalarType t) {
-          return normal(20, 3, {600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[2],
-        [](ScalarType t) {
-          return randint(0, 100, {600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[0],
-        [](ScalarType t) {
-          return rand_strided({600, 701}, {1, 600}, t);
-        },
-        type);
+    CHECK_MADE(0, (rand({600, 701}, t)));
+    CHECK_MADE(1, (normal(20, 3, {600, 701}, t)));
+    CHECK_MADE(2, (randint(0, 100, {600, 701}, t)));
+    CHECK_MADE(0, (rand_strided({600, 701}, {1, 600}, t)));
   }
   default_generator() = before;
 }

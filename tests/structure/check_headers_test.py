@@ -75,11 +75,11 @@ class Tests(unittest.TestCase):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
             headers = ["tenon/config.h", "tenon/tenon.h", "tenon/core/dims.h", "tenon/core/half.h",
-                       "tenon/interop/python.h", "tenon/interop/python_gil.h"]
+                       "tenon/interop/python.h", "tenon/interop/python/buffer.h"]
             self.assertEqual(list(check_headers.check_tests(headers, folder)),
                              ["tenon/core/half.h: there is no tests/core/half_test.cpp or .py",
-                              "tenon/interop/python_gil.h: there is no "
-                              "tests/interop/python_gil_test.cpp or .py"])
+                              "tenon/interop/python/buffer.h: there is no "
+                              "tests/interop/python/buffer_test.cpp or .py"])
 
 
 class Form(unittest.TestCase):

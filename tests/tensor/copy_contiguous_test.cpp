@@ -12,23 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::CastMode;
-using tenon::contiguous;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tenon::to;
-using tests::dim_order;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

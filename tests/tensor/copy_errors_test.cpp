@@ -11,20 +11,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::CastMode;
-using tenon::copy_;
-using tenon::Error;
-using tenon::fill_;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::plan_copy;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::zero_;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

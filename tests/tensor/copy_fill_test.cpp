@@ -12,15 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::fill_;
-using tenon::from_blob;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::zero_;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 using Ints = std::vector<int32_t>;

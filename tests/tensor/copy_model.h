@@ -201,7 +201,7 @@ class Scenes {
     if (same && one_in(4)) scene.src.first = scene.dst.first;
   }
 
-  Random random_;
+  Rng random_;
   Reversed reversed_;
 };
 

@@ -12,15 +12,7 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::CastMode;
-using tenon::CopyKind;
-using tenon::CopyPlan;
-using tenon::from_blob;
-using tenon::plan_copy;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::to_string;
-using tenon::zeros;
+using namespace tenon;
 
 namespace {
 

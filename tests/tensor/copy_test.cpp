@@ -15,18 +15,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-using tenon::CastMode;
-using tenon::copy_;
-using tenon::Error;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::select;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 using Ints = std::vector<int32_t>;
@@ -207,7 +197,7 @@ TEST_CASE("copy_: a CastMode truncates or saturates what canCast forbids") {
 }
 
 TEST_CASE("copy_: every type to every type, in every mode that allows it") {
-  tests::Random random{1};
+  tests::Rng random{1};
   int wrong = 0;
   for (ScalarType from : tests::kAllTypes) {
     for (ScalarType to : tests::kAllTypes) {

@@ -3,38 +3,33 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "support/catch.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::Ownership;
+using namespace tenon;
 namespace detail = tenon::detail;
 
 TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on both sides") {
-  bool right = true;
-  for (size_t nbytes : {size_t{0}, size_t{1}, size_t{64}, detail::kMaxInlineBytes,
-                        detail::kMaxInlineBytes + 1, size_t{100000}}) {
-    detail::Draft draft;
-    REQUIRE(detail::start_owned_draft(nbytes, detail::Contents::Zero, draft) == Error::Ok);
-    const auto* data = static_cast<const unsigned char*>(detail::fields(draft).data);
-    right = right && reinterpret_cast<uintptr_t>(data) % 64 == 0;
-    for (size_t i = 0; i < nbytes; ++i) right = right && data[i] == 0;
-    const bool inside =
-        static_cast<bool>(detail::fields(draft).deleter) == (nbytes > detail::kMaxInlineBytes);
-    right = right && inside;
+  const int64_t limit = detail::kMaxInlineBytes;
+  for (int64_t nbytes : {int64_t{0}, int64_t{1}, int64_t{64}, limit, limit + 1, int64_t{100000}}) {
+    const auto impl = tenon::make_tensor_impl_ptr(tenon::zeros({nbytes}, tenon::ScalarType::Byte));
+    const auto& made = detail::fields(impl);
+    CHECK(reinterpret_cast<uintptr_t>(made.data) % 64 == 0);
+    CHECK(static_cast<bool>(made.deleter) == (nbytes > limit));
+    CHECK(tests::values<uint8_t>(tenon::Tensor(impl)) ==
+          std::vector<uint8_t>(static_cast<size_t>(nbytes)));
   }
-  CHECK(right);
 }
 
 TEST_CASE("draft: weak pointers to an impl work, and outlive it") {
-  detail::Draft draft;
-  REQUIRE(detail::start_owned_draft(16, detail::Contents::Zero, draft) == Error::Ok);
-  std::weak_ptr<tenon::TensorImpl> weak = draft;
-  CHECK(weak.lock() == draft);
-  draft.reset();
+  auto impl = tenon::make_tensor_impl_ptr({2}, {1.0f, 2.0f});
+  const std::weak_ptr<tenon::TensorImpl> weak = impl;
+  CHECK(weak.lock() == impl);
+  impl.reset();
   CHECK(weak.expired());
 }
 

@@ -18,20 +18,12 @@
 #include <unistd.h>
 #endif
 
-using tenon::for_blob;
-using tenon::FormatOptions;
-using tenon::from_blob;
-using tenon::make_tensor;
-using tenon::make_tensor_ptr;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tenon::to_string;
+using namespace tenon;
 
 namespace {
 
 /// 0, 1, 2, … in an Int tensor.
-TensorPtr count(const tenon::Dims& sizes) {
+TensorPtr count(const Dims& sizes) {
   int64_t numel = 1;
   for (int64_t size : sizes) numel *= size;
   std::vector<int32_t> values(static_cast<size_t>(numel));

@@ -11,13 +11,10 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
 
-using tenon::Error;
-using tenon::TensorPtr;
+using namespace tenon;
 using tenon::detail::find_place;
 using tenon::detail::Place;
-using tests::Answer;
-using tests::CountingBackend;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 
@@ -110,7 +107,7 @@ TEST_CASE("find_place: memory that nobody can reach, and none at all") {
                 find(tenon::make_tensor_ptr({2}, nullptr), place));
   const TensorPtr gone = tenon::zeros({2});
   tenon::backend_deallocate(gone);
-  CHECK_RETURNS(Error::InvalidState, "the tensor, Float {2} on cpu, was deallocated",
+  CHECK_RETURNS(Error::InvalidState, "the tensor, of sizes {2}, was deallocated",
                 find(gone, place));
 }
 

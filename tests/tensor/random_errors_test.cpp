@@ -9,12 +9,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
-using tenon::Dims;
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 using tests::Vector;
 
 namespace {

@@ -14,23 +14,8 @@
 #include "tensor/helpers.h"
 #include "tensor/random_helpers.h"
 
-using tenon::Error;
-using tenon::from_blob;
-using tenon::Generator;
-using tenon::make_tensor;
-using tenon::normal_;
-using tenon::random_;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorArg;
-using tenon::TensorPtr;
-using tenon::uniform_;
-using tests::Bytes;
-using tests::elements;
-using tests::offsets_of;
-using tests::Strided;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 
@@ -70,7 +55,7 @@ const Filler kFillers[] = {
 // they hold what a new tensor does and the rest is as it was.
 bool is_filled(const Filler& filler, ScalarType type, const Vector& sizes, const Vector& strides) {
   Strided memory(type, sizes, strides);
-  tests::Random random{3};
+  tests::Rng random{3};
   tests::fill_with_noise(random, memory.bytes);
   Bytes expected = memory.bytes;
   Generator g = kGenerator;

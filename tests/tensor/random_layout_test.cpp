@@ -13,17 +13,8 @@
 #include "tensor/helpers.h"
 #include "tensor/random_helpers.h"
 
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
-using tests::Bytes;
-using tests::dim_order;
-using tests::elements;
-using tests::offsets_of;
-using tests::sizes;
-using tests::strides;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

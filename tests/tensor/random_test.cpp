@@ -14,21 +14,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
-using tenon::default_generator;
-using tenon::Error;
-using tenon::Generator;
-using tenon::make_tensor_ptr;
-using tenon::Ownership;
-using tenon::ScalarType;
-using tenon::TensorPtr;
-using tenon::TensorShapeDynamism;
-using tests::Bytes;
-using tests::elements;
-using tests::handle;
-using tests::sizes;
-using tests::strides;
-using tests::values;
-using tests::Vector;
+using namespace tenon;
+using namespace tests;
 
 namespace {
 

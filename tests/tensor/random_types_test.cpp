@@ -12,10 +12,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
-using tenon::Error;
-using tenon::Generator;
-using tenon::ScalarType;
-using tenon::TensorPtr;
+using namespace tenon;
 using tests::numbers;
 
 namespace {

@@ -13,8 +13,7 @@
 
 namespace tests::view_model {
 
-using tenon::Error;
-using tenon::ScalarType;
+using namespace tenon;
 
 inline int64_t product(const Vector& sizes) {
   int64_t n = 1;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // PoolBackend on several threads.
 #include <atomic>
-#include <cstdint>
-#include <cstring>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "backend/pool_helpers.h"
 #include "support/catch.h"
@@ -13,8 +10,7 @@
 #include "threads/threads.h"
 
 using namespace tenon;
-using tests::on_threads;
-using tests::Source;
+using namespace tests;
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/aten/device.h"
@@ -25,7 +26,6 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/memory.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -175,26 +175,19 @@ class Draft {
 
 inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
 
-/// Starts a tensor, to be filled in. libtorch keeps metadata on the heap.
-inline Error start_draft(Draft&, BackendState* = nullptr) noexcept { return Error::Ok; }
+/// libtorch keeps metadata on the heap, and elements in blocks of their own.
+inline constexpr int64_t kMaxInlineBytes = -1;
+constexpr size_t inline_room(size_t) noexcept { return 0; }
+inline void* inline_data(Draft&) noexcept { return nullptr; }
 
-/// Starts a tensor that has host memory of its own.
-inline Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
-  const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
-  if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
-  }
-  ImplFields& made = fields(draft);
+/// Makes an impl: here, what Draft::commit() will make one of.
+inline Error new_impl(Draft&, BackendState* = nullptr, size_t = 0) noexcept { return Error::Ok; }
+
+/// Gives `made` a block of the heap's.
+inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.block = memory.base;
   made.ownership = Ownership::Owned;
-  return Error::Ok;
-}
-
-/// Starts a tensor that has memory of a backend's.
-inline Error start_backend_draft(Backend& backend, BackendState* state, size_t nbytes,
-                                 Draft& draft) noexcept {
-  return take_backend_memory(backend, state, nbytes, fields(draft));
 }
 
 /// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
@@ -235,47 +228,29 @@ inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept {
   draft.share(Draft::ImplPtr(std::move(impl)));
 }
 
-/// Where a creator puts its draft, and what becomes of it.
+/// The draft of what a creator returns, and what becomes of it.
 template <class T>
-struct Slot;
-template <>
-struct Slot<TensorImplPtr> {
-  Slot() noexcept = default;
-  explicit Slot(BackendState*) noexcept {}
-  Draft& draft() noexcept { return draft_; }
-  Error commit() noexcept { return draft_.commit(); }
-  TensorImplPtr take() noexcept { return TensorImplPtr(draft_.take()); }
-
- private:
-  Draft draft_;
-};
-template <>
-struct Slot<Tensor> {
-  Slot() noexcept = default;
-  explicit Slot(BackendState*) noexcept {}
-  Draft& draft() noexcept { return draft_; }
-  Error commit() noexcept { return draft_.commit(); }
-  Tensor take() noexcept { return Tensor(draft_.take()); }
-
- private:
-  Draft draft_;
-};
-template <>
-struct Slot<TensorPtr> {
-  Slot() noexcept = default;
-  explicit Slot(BackendState*) noexcept {}
+class Slot {
+ public:
+  explicit Slot(BackendState* = nullptr) noexcept {}
   Draft& draft() noexcept { return draft_; }
   Error commit() noexcept {
     TENON_TRY(draft_.commit());
-    if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
-    if (TENON_UNLIKELY(handle_ == nullptr)) {
-      return fail(Error::OutOfMemory, {"out of memory for a handle"});
+    if constexpr (std::is_same_v<T, TensorPtr>) {
+      if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
+      if (TENON_UNLIKELY(handle_ == nullptr)) {
+        return fail(Error::OutOfMemory, {"out of memory for a tensor's handle"});
+      }
     }
     return Error::Ok;
   }
-  TensorPtr take() noexcept {
-    if (handle_ != nullptr) *handle_ = Tensor(draft_.take());
-    return std::move(handle_);
+  T take() noexcept {
+    if constexpr (std::is_same_v<T, TensorPtr>) {
+      if (handle_ != nullptr) *handle_ = Tensor(draft_.take());
+      return std::move(handle_);
+    } else {
+      return T(draft_.take());
+    }
   }
 
  private:
@@ -313,21 +288,19 @@ inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
 /// Memory that is to take the place of a tensor's, once nothing can fail.
 struct Replacement {
   void* data = nullptr;
-  std::unique_ptr<Deleter> release;
-};
-inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) noexcept {
-  replacement.data = memory.data;
-  replacement.release.reset(new (std::nothrow) Deleter(std::move(memory.release)));
-  if (TENON_UNLIKELY(replacement.release == nullptr)) {
+  Deleter release;
+  std::unique_ptr<Deleter> kept = nullptr;  // `release`, for a DataPtr
+  Error prepare() noexcept {
+    kept.reset(new (std::nothrow) Deleter(std::move(release)));
+    if (kept != nullptr) return Error::Ok;
     return fail(Error::OutOfMemory, {"out of memory for the deleter"});
   }
-  return Error::Ok;
-}
+};
 /// Takes it; the old memory is released, last, since its deleter may use the tensor. Cannot fail.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
   const c10::Storage& storage = tensor.impl->unsafe_storage();
   const c10::DataPtr old = storage.set_data_ptr(
-      c10::DataPtr(memory.data, memory.release.release(), release_deleter(), storage.device()));
+      c10::DataPtr(memory.data, memory.kept.release(), release_deleter(), storage.device()));
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
   if (ManagedImpl* const managed = as_managed(tensor.impl)) {

@@ -94,12 +94,15 @@ class BackendOptions {
 
 namespace detail {
 
+struct BackendHooks;  // what is done with a backend that is alive, see calls.h
+
 /// What tensors know of a backend: a small block that stays while they do, so that one that is
 /// destroyed later than its backend finds out.
 struct BackendState {
-  Backend* backend;         // null once it is gone
-  AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
+  Backend* backend;           // null once it is gone
+  const BackendHooks* hooks;  // as the backend's
+  AtomicCount users;          // the backend itself, each block of memory that it gave, each wrapper
+  bool one_thread = false;    // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
@@ -251,7 +254,8 @@ class TENON_EXPORT Backend {
   friend struct detail::BackendAccess;
 
   detail::BackendState* state_ = nullptr;
-  Backend* next_ = nullptr;   // in the registry
+  const detail::BackendHooks* hooks_ = nullptr;  // once tensors are to be in its memory
+  Backend* next_ = nullptr;                      // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   bool is_registered_ = false;
   detail::BackendKind kind_ = {};
@@ -273,6 +277,19 @@ TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
 /// The library's way into a Backend.
 struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
+  /// Code that only a program with backends needs: see enlist().
+  static const BackendHooks& hooks(const Backend& backend) noexcept {
+    return *__atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE);
+  }
+  static bool has_hooks(const Backend& backend) noexcept {
+    return __atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE) != nullptr;
+  }
+  static void set_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
+    if (backend.state_ != nullptr) {
+      __atomic_store_n(&backend.state_->hooks, hooks, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&backend.hooks_, hooks, __ATOMIC_RELEASE);
+  }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
   static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
@@ -282,33 +299,6 @@ struct BackendAccess {
     return backend.kind_ == BackendKind::HostHeap;
   }
 };
-
-/// The state of a backend, with what never changes filled in; null where there is none. One that
-/// wraps a backend which is gone cannot be asked.
-inline BackendState* known_state(Backend& backend) noexcept {
-  BackendState* const state = BackendAccess::state(backend);
-  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE) ||
-      state->find() == nullptr) {
-    return state;
-  }
-  // Asked without the lock: the backend may use itself, and come back here.
-  const Device device = backend.device();
-  const bool opaque = backend.is_opaque();
-  Backend* const keeper = backend.metadata_backend();
-  BackendState* const metadata = keeper == nullptr    ? nullptr
-                                 : keeper == &backend ? state
-                                                      : known_state(*keeper);
-  const char* const text = backend.name();
-  const LockGuard<SpinLock> guard(state->lock);
-  if (state->is_known) return state;
-  state->device = device;
-  state->opaque = opaque;
-  state->metadata = metadata;
-  Message name(state->name, sizeof state->name);
-  name.put(text);
-  __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
-  return state;
-}
 
 /// Takes a backend out of the registry. False when it is not there.
 inline bool remove_from_registry(Backend& backend) noexcept {
@@ -324,16 +314,6 @@ inline bool remove_from_registry(Backend& backend) noexcept {
 
 inline void drop_state(BackendState* state) noexcept {
   if (state->remove() == 0 && state->on_heap) std::free(state);
-}
-
-/// Links the state of a wrapper to that of the backend that it wraps.
-inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
-  BackendState* const state = BackendAccess::state(wrapper);
-  if (state == nullptr) return;
-  state->inner = known_state(inner);
-  if (state->inner == nullptr) return;
-  state->inner->add();
-  state->inner->wrappers.add();
 }
 
 }  // namespace detail

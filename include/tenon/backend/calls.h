@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // How tenon calls a backend: what it throws becomes an error, what it gave is counted, and every
-// message says which backend it was.
+// message says which backend it was. And metadata, which lies on the heap or in a backend's memory.
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/backend/backend.h"
@@ -19,8 +22,56 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
-/// puts it back when that went well.
+/// A callable that the caller keeps.
+template <class Signature>
+class FunctionRef;
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  FunctionRef(std::nullptr_t) noexcept {}
+  template <class F, std::enable_if_t<std::is_invocable_r_v<R, const F&, Args...>, int> = 0>
+  FunctionRef(const F& f) noexcept
+      : f_(&f), call_([](const void* g, Args... args) -> R {
+          return (*static_cast<const F*>(g))(static_cast<Args>(args)...);
+        }) {}
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+  R operator()(Args... args) const { return call_(f_, static_cast<Args>(args)...); }
+
+ private:
+  const void* f_ = nullptr;
+  R (*call_)(const void*, Args...) = nullptr;
+};
+
+struct Place;
+
+/// New memory, as one row of elements.
+struct NewRow {
+  void* data;
+  ScalarType type;
+  bool is_on_host;  // whether the host writes it
+  Device device;
+  int64_t count;
+};
+
+/// What is done with a backend. Reached through the backend, so that a program without one does not
+/// link it. known_state() sets what memory needs, enlist() all of it.
+struct BackendHooks {
+  BackendState* (*state)(Backend&) noexcept;
+  Error (*allocate)(Backend&, BackendState*, size_t nbytes, void*& data) noexcept;
+  void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
+  void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
+  void (*release_metadata)(BackendState* origin, char* p) noexcept;
+  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept;
+  Error (*produce)(Backend* asked, const Place& out, const char* operation,
+                   FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
+                   FunctionRef<Error(const TensorView&)> make) noexcept;
+  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
+  Error (*write)(Backend&, const NewRow&, const void* element,
+                 FunctionRef<Error(void*)> make) noexcept;
+};
+
+/// Takes the thread's last text away for the length of a call, to see whether the call leaves one; puts
+/// it back when that went well.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(error_text().text[0]) { error_text().text[0] = '\0'; }
@@ -133,8 +184,119 @@ inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept 
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
-  void operator()(void* data) const noexcept { release_to(state, data, nbytes); }
+  void operator()(void* data) const noexcept { state->hooks->release(state, data, nbytes); }
 };
+
+/// Before each block lies where it came from, since whoever deletes a handle has nothing but its
+/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them a
+/// handle just fills malloc's smallest block.
+inline constexpr size_t kMetadataHeader = 8;
+static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
+
+/// Where a backend's tensors keep theirs; null for the heap, and where the backend is gone.
+inline BackendState* metadata_of(const BackendState* state) noexcept {
+  return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
+}
+
+/// Memory for metadata in a backend's memory; null when there is none, with a text.
+inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcept {
+  const size_t total = 2 * kMetadataHeader + nbytes;
+  const ErrorTextGuard text;
+  void* block = origin->backend->allocate(total, kMetadataHeader);
+  if (TENON_UNLIKELY(block == nullptr)) {
+    const char* const why = error_text().text;
+    static_cast<void>(
+        fail(Error::OutOfMemory, {"backend ", origin->backend->name(),
+                                  " has no memory for a tensor", *why == '\0' ? "" : ": ", why}));
+    return nullptr;
+  }
+  text.put_back();
+  origin->add();
+  std::memcpy(block, &total, sizeof total);
+  block = static_cast<char*>(block) + kMetadataHeader;
+  std::memcpy(block, &origin, sizeof(void*));
+  return static_cast<char*>(block) + kMetadataHeader;
+}
+inline void release_metadata_to(BackendState* origin, char* p) noexcept {
+  size_t total = 0;
+  char* const block = p - 2 * kMetadataHeader;
+  std::memcpy(&total, block, sizeof total);
+  release_to(origin, block, total);
+}
+
+TENON_COLD inline void* fail_metadata() noexcept {
+  static_cast<void>(fail(Error::OutOfMemory, {"out of memory for a tensor"}));
+  return nullptr;
+}
+
+/// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
+inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
+  if (TENON_UNLIKELY(origin != nullptr)) return origin->hooks->allocate_metadata(origin, nbytes);
+  auto* const block = static_cast<char*>(std::malloc(kMetadataHeader + nbytes));
+  if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
+  std::memcpy(block, &origin, sizeof(void*));
+  return block + kMetadataHeader;
+}
+/// Releases it.
+inline void release_metadata(void* p) noexcept {
+  if (p == nullptr) return;
+  char* const data = static_cast<char*>(p);
+  BackendState* origin = nullptr;
+  std::memcpy(&origin, data - kMetadataHeader, sizeof(void*));
+  if (TENON_UNLIKELY(origin != nullptr)) return origin->hooks->release_metadata(origin, data);
+  std::free(data - kMetadataHeader);
+}
+
+inline BackendState* known_state(Backend& backend) noexcept;
+
+/// Those for memory alone.
+inline constexpr BackendHooks kMemoryHooks{&known_state,
+                                           &allocate_from,
+                                           &release_to,
+                                           &allocate_metadata_from,
+                                           &release_metadata_to,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr};
+
+/// The state of a backend, with what never changes filled in; null where there is none. One that
+/// wraps a backend which is gone cannot be asked.
+inline BackendState* known_state(Backend& backend) noexcept {
+  BackendState* const state = BackendAccess::state(backend);
+  if (!BackendAccess::has_hooks(backend)) BackendAccess::set_hooks(backend, &kMemoryHooks);
+  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE) ||
+      state->find() == nullptr) {
+    return state;
+  }
+  // Asked without the lock: the backend may use itself, and come back here.
+  const Device device = backend.device();
+  const bool opaque = backend.is_opaque();
+  Backend* const keeper = backend.metadata_backend();
+  BackendState* const metadata = keeper == nullptr    ? nullptr
+                                 : keeper == &backend ? state
+                                                      : known_state(*keeper);
+  const char* const text = backend.name();
+  const LockGuard<SpinLock> guard(state->lock);
+  if (state->is_known) return state;
+  state->device = device;
+  state->opaque = opaque;
+  state->metadata = metadata;
+  Message name(state->name, sizeof state->name);
+  name.put(text);
+  __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
+  return state;
+}
+
+/// Links the state of a wrapper to that of the backend that it wraps.
+inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
+  BackendState* const state = BackendAccess::state(wrapper);
+  if (state == nullptr) return;
+  state->inner = known_state(inner);
+  if (state->inner == nullptr) return;
+  state->inner->add();
+  state->inner->wrappers.add();
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

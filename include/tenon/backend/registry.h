@@ -4,6 +4,7 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -46,7 +47,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 /// Ownership: borrows; a backend that is destroyed is unregistered.
 /// Errors: InvalidState when one is registered for the device, this one or another.
 /// Threads: any.
-inline void register_backend(Backend& backend) {
+TENON_LAZY void register_backend(Backend& backend) {
+  detail::enlist(backend);
   const Device device = backend.device();
   bool is_free = !device.is_cpu();
   if (is_free) {
@@ -92,7 +94,9 @@ inline Backend& default_backend() noexcept {
 /// their beginnings, on the same thread.
 class BackendScope {
  public:
+  template <class = void>
   explicit BackendScope(Backend& backend) noexcept : before_(detail::current_backend()) {
+    detail::enlist(backend);
     detail::current_backend() = &backend;
   }
   BackendScope(const BackendScope&) = delete;

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT TrackingBackend: counts what the tensors of another backend
-// allocate, finds leaks, draws pictures.
+// SPDX-License-Identifier: MIT
+// TrackingBackend: counts what the tensors of another backend allocate, finds leaks, draws
+// pictures.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 
 TENON_BEGIN_NAMESPACE

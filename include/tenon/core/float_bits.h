@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bits of floating numbers, and what they say of them. With -ffast-math compilers assume that
-// there are no infinities and NaNs, and leave out comparisons that would find them. All are
-// inlined: kernels for several instruction sets share them.
+// The bits of floating-point numbers, and tests on them. With -ffast-math compilers assume that
+// there are no infinities and NaNs and drop comparisons that would find them. Always inlined:
+// kernels for several instruction sets share them.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,21 @@ TENON_ALWAYS_INLINE bool is_finite(double value) noexcept {
 }
 TENON_ALWAYS_INLINE bool is_nan(double value) noexcept {
   return double_bits(value) << 1 > kDoubleInfinity << 1;
+}
+
+/// a > b ? yes : no, for values below 2^31: without a branch, which would keep loops from being
+/// vectorised, and signed, since x86 compares vectors of signed integers only.
+TENON_ALWAYS_INLINE uint32_t if_greater(uint32_t a, uint32_t b, uint32_t yes,
+                                        uint32_t no) noexcept {
+  const auto mask =
+      uint32_t{0} - static_cast<uint32_t>(static_cast<int32_t>(a) > static_cast<int32_t>(b));
+  return (yes & mask) | (no & ~mask);
+}
+/// The same for values below 2^63: by the sign of a difference, which SSE2 has for 64 bits too.
+TENON_ALWAYS_INLINE uint64_t if_greater(uint64_t a, uint64_t b, uint64_t yes,
+                                        uint64_t no) noexcept {
+  const uint64_t mask = uint64_t{0} - ((b - a) >> 63);
+  return (yes & mask) | (no & ~mask);
 }
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shapes in memory: the rules for sizes, strides and dim order, as pure functions, and Layout,
-// which is made of them in one checked place. All sizes and strides are in elements.
+// The rules for sizes, strides and dim order, as pure functions, and Layout, which make_layout()
+// checks and computes. All sizes and strides are in elements.
 #pragma once
 
 #include <cstddef>
@@ -52,10 +52,6 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
   return Error::Ok;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
 /// counted as 1, and what may be wrong with it.
 struct DensePass {
@@ -97,9 +93,9 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
 
 }  // namespace detail
 
-/// The number of elements, 1 for no sizes, of a shape whose elements fit the address space.
-/// Errors: InvalidArgument when a size is negative, or when the product of those that are not 0, in
-/// elements or bytes, overflows: strides are products of sizes in shapes without elements too.
+/// The number of elements; 1 for no sizes.
+/// Errors: InvalidArgument when a size is negative, or when the product of the nonzero sizes, in
+/// elements or bytes, overflows: strides are such products in shapes without elements too.
 /// Source: c10::multiply_integers, with the checks.
 inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t& numel) noexcept {
   detail::DensePass pass;
@@ -184,8 +180,8 @@ inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   }
 }
 
-/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not grow.
-/// Dimensions of size 1 are free, and so is everything in a shape without elements.
+/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not increase.
+/// Dimensions of size 1 may have any stride, and so may all in a shape without elements.
 inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                ArrayRef<DimOrderType> order) noexcept {
   int64_t previous = INT64_MAX;
@@ -199,8 +195,8 @@ inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride
   return agree;
 }
 
-/// Whether the elements lie in row-major order without gaps: strides are those of the sizes, those
-/// of size-1 dimensions aside. True for every shape without elements.
+/// Whether the elements are in row-major order without gaps; strides of size-1 dimensions are
+/// ignored. True for every shape without elements.
 /// Source: c10 is_contiguous.
 inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
   int64_t expected = 1;
@@ -231,10 +227,10 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return dense;
 }
 
-/// Whether two index tuples may share an element. Never false when they do. Exact if the dimensions
-/// nest, all but the two innermost; else true also for some strides that happen not to collide,
-/// since the exact question is NP-hard. The extent has been checked, so its length fits 64 unsigned
-/// bits.
+/// Whether two index tuples may address one element. Never false when they do. Exact if all
+/// dimensions except the two innermost nest; otherwise it may be true for strides that do not
+/// collide, since the exact question is NP-hard. Precondition: compute_extent() succeeded, so the
+/// extent's length fits uint64_t.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
@@ -265,7 +261,7 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return overlap;
 }
 
-/// Sizes, strides and dim order that belong together, with what follows from them.
+/// Checked sizes, strides and dim order, and what is computed from them.
 struct Layout {
   Dims sizes;
   Dims strides;
@@ -275,55 +271,72 @@ struct Layout {
   /// Whether strides and dim order are those that the sizes alone imply.
   bool row_major = true;
 
-  bool is_contiguous() const noexcept { return tenon::is_contiguous(sizes, strides); }
-  bool is_dense() const noexcept { return tenon::is_dense(sizes, strides, dim_order); }
+  bool is_contiguous() const noexcept { return row_major || tenon::is_contiguous(sizes, strides); }
+  bool is_dense() const noexcept { return row_major || tenon::is_dense(sizes, strides, dim_order); }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes, strides, dim_order); }
+  /// Whether a copy has its lists, and its elements, of `element_size`, the room.
+  /// Errors: OutOfMemory, InvalidArgument.
+  Error check(size_t element_size) const noexcept {
+    size_t nbytes = 0;
+    TENON_TRY(detail::check_dims("sizes", sizes));
+    TENON_TRY(detail::check_dims("strides", strides));
+    if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
+      return detail::fail(Error::OutOfMemory, {"out of memory for a shape"});
+    }
+    TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
+    return compute_nbytes(reach(), element_size, nbytes);
+  }
   /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
   /// and what a shape laid from element 0 upward may use.
   int64_t reach() const noexcept { return extent.max + 1; }
 };
 
-/// Makes the dense Layout of the sizes, nested in `order`, or row-major without one.
-/// Errors: as make_layout().
-inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
-                               Layout& layout) noexcept {
-  const size_t rank = sizes.size();
-  if (TENON_UNLIKELY(sizes.error() != Error::Ok || !layout.sizes.resize_for_overwrite(rank) ||
+namespace detail {
+
+/// The dense Layout of `rank` sizes, nested in `order`, or row-major without one.
+inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* order,
+                     size_t element_size, Layout& layout) noexcept {
+  if (TENON_UNLIKELY(!layout.sizes.resize_for_overwrite(rank) ||
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
-    TENON_TRY(detail::check_dims("sizes", sizes));
-    return detail::fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+    TENON_TRY(check_dims("sizes", layout.sizes));
+    return fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
   }
-  const int64_t* const given = sizes.data();
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();
   DimOrderType* const dim_order = layout.dim_order.data();
-  detail::DensePass pass;
-  const auto step = [&](size_t i, size_t d) {
-    const int64_t n = given[d];
+  DensePass pass;
+  for (size_t i = rank; i-- > 0;) {
+    const size_t d = order == nullptr ? i : order[i];
     dim_order[i] = static_cast<DimOrderType>(d);
     stride[d] = pass.product;
-    size[d] = n;
-    pass.take(n);
-  };
-  if (order == nullptr) {
-    for (size_t i = rank; i-- > 0;) step(i, i);
-  } else {
-    const DimOrderType* const nested = order->data();
-    for (size_t i = rank; i-- > 0;) step(i, nested[i]);
+    size[d] = sizes[d];
+    pass.take(sizes[d]);
   }
-  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape({sizes, rank}, element_size);
   layout.numel = pass.numel();
   layout.extent = Extent{0, layout.numel - 1};
   layout.row_major = order == nullptr;
   return Error::Ok;
 }
 
+}  // namespace detail
+
+/// Makes the dense Layout of the sizes, nested in `order`, or row-major without one.
+/// Errors: as make_layout().
+inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
+                               Layout& layout) noexcept {
+  if (TENON_UNLIKELY(sizes.error() != Error::Ok)) return detail::check_dims("sizes", sizes);
+  return detail::lay_out(sizes.data(), sizes.size(), order == nullptr ? nullptr : order->data(),
+                         element_size, layout);
+}
+
 namespace detail {
 
-/// make_layout() with a dim order or strides.
-inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                                 size_t element_size, Layout& layout) noexcept {
+/// make_layout() with a dim order, or strides that are not row-major.
+TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order,
+                                                const Dims& strides, size_t element_size,
+                                                Layout& layout) noexcept {
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
   TENON_TRY(check_dims("sizes", sizes));
@@ -369,9 +382,37 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
   return compute_nbytes(layout.reach(), element_size, nbytes);
 }
 
+/// make_layout() of arrays of `rank` entries; the last two may be null.
+inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
+                     size_t rank, size_t element_size, Layout& layout) noexcept {
+  if (dim_order == nullptr) {
+    TENON_TRY(lay_out(sizes, rank, nullptr, element_size, layout));
+    if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
+  }
+  return make_strided_layout(Dims(ArrayRef<int64_t>(sizes, rank)),
+                             Dims(ArrayRef<DimOrderType>(dim_order, dim_order ? rank : 0)),
+                             Dims(ArrayRef<int64_t>(strides, strides ? rank : 0)), element_size,
+                             layout);
+}
+
+/// make_layout(), where lists that are null are empty.
+inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
+                         size_t element_size, Layout& layout) noexcept {
+  const auto is_none = [](const Dims* dims) {
+    return dims == nullptr || (dims->empty() && dims->error() == Error::Ok);
+  };
+  if (is_none(dim_order) && (strides == nullptr || strides->error() == Error::Ok)) {
+    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
+    if (strides == nullptr || strides->empty() || *strides == layout.strides) return Error::Ok;
+  }
+  const Dims no_dims;
+  return make_strided_layout(sizes, dim_order == nullptr ? no_dims : *dim_order,
+                             strides == nullptr ? no_dims : *strides, element_size, layout);
+}
+
 }  // namespace detail
 
-/// Makes a Layout: the one place where a shape is checked and becomes bytes.
+/// Checks a shape and makes its Layout.
 ///
 /// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
 /// the dim order. Sizes without elements may come with any strides.
@@ -380,11 +421,7 @@ inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order, const
 /// that do not nest in the dim order), OutOfMemory (a shape of more than 6 dimensions).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
-  if (dim_order.empty() && dim_order.error() == Error::Ok && strides.error() == Error::Ok) {
-    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
-    if (strides.empty() || strides == layout.strides) return Error::Ok;
-  }
-  return detail::make_strided_layout(sizes, dim_order, strides, element_size, layout);
+  return detail::make_layout(sizes, &dim_order, &strides, element_size, layout);
 }
 
 TENON_END_NAMESPACE

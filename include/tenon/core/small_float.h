@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the 8- and 16-bit floating formats: one encoder and one decoder for all six.
+// Half, BFloat16 and the four Float8 formats: one encoder and one decoder for all six. They have no
+// branches, so that loops over them are vectorised, and do not compare NaN, which -ffast-math would
+// leave out.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +10,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
+#include "tenon/core/mode.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -19,32 +22,29 @@ enum class Specials {
   UnsignedZero  ///< no infinity, no negative zero; NaN is the sign bit alone ("fnuz")
 };
 
-/// The float nearest to `value` towards zero, its last bit set when the result is inexact. Rounding
-/// this once more to a format at least two bits shorter gives what rounding `value` directly gives,
-/// so double and 64-bit integers reach the small formats with a single rounding error.
-inline float round_to_odd(double value) noexcept {
-  const auto nearest = static_cast<float>(value);
-  const double back = static_cast<double>(nearest);
-  if (back == value || is_nan(value)) return nearest;
-  uint32_t bits = float_bits(nearest);
-  if ((back > value) == (value > 0)) --bits;  // it had been rounded away from zero: step back
-  return float_from_bits(bits | 1u);
+/// A float that the small formats round to what they would round `value` to: of the bits that are
+/// cut off one stays, which is set if any was. So double and 64-bit integers are rounded once.
+TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
+  const uint64_t bits = double_bits(value);
+  // Float has 29 bits less. Below 2^-126 it has less still, and BFloat16 at most 8: then 44.
+  const uint64_t cut =
+      if_greater(0x3810000000000000u, bits & INT64_MAX, 0xfffffffffffu, uint64_t{0x1fffffff});
+  const uint64_t rest = bits & cut;
+  return static_cast<float>(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
 }
 
 /// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
 template <class I>
-TENON_ALWAYS_INLINE I round_long_to_odd(I value) noexcept {
-  const auto bits = static_cast<uint64_t>(value);
-  const uint64_t above = std::is_signed_v<I> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
-  const uint64_t dropped = bits & 0x7ff;
-  const uint64_t odd = (bits - dropped) | ((dropped + 0x7ff) & 0x800u);
-  const uint64_t mask = uint64_t{0} - ((above | (uint64_t{0} - above)) >> 63);
-  return static_cast<I>((odd & mask) | (bits & ~mask));
-}
-template <class I>
-double round_to_odd_double(I value) noexcept {
-  if constexpr (sizeof(I) < sizeof(uint64_t)) return static_cast<double>(value);
-  return static_cast<double>(round_long_to_odd(value));
+TENON_ALWAYS_INLINE double round_to_odd_double(I value) noexcept {
+  if constexpr (sizeof(I) == sizeof(uint64_t)) {
+    const auto bits = static_cast<uint64_t>(value);
+    const uint64_t above = std::is_signed_v<I> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
+    if (TENON_UNLIKELY(above != 0)) {
+      const uint64_t dropped = bits & 0x7ff;
+      value = static_cast<I>((bits - dropped) | ((dropped + 0x7ff) & 0x800u));
+    }
+  }
+  return static_cast<double>(value);
 }
 
 template <class Storage, int kExponentBits, int kMantissaBits, int kBias, Specials kSpecials>
@@ -63,63 +63,60 @@ struct SmallFloatFormat {
   static constexpr uint32_t nan =
       kSpecials == Specials::Ieee ? top_exponent | (1u << (kMantissaBits - 1)) : overflow;
 
+  // Between a float's bits and those of a code.
+  static constexpr int shift = 23 - kMantissaBits;
+  static constexpr int sign_shift = 31 - kExponentBits - kMantissaBits;
+  static constexpr uint32_t rebias = static_cast<uint32_t>(127 - kBias) << 23;
+  static constexpr bool is_half_float = kBias == 127;  // BFloat16: a float's upper half
+  /// The smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits.
+  static constexpr uint32_t unit = static_cast<uint32_t>(128 - kBias - kMantissaBits) << 23;
+
   /// Rounds to nearest, ties to even. Overflow gives infinity, or NaN where there is none, as in
   /// c10. A NaN keeps its sign and leading payload bits and becomes quiet, as the processors' own
   /// conversions do.
-  static Storage encode(float value) noexcept {
+  static TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
     const uint32_t bits = float_bits(value);
-    const uint32_t sign = (bits >> 31) != 0 ? sign_bit : 0;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) {
-      if constexpr (kSpecials == Specials::UnsignedZero) return static_cast<Storage>(nan);
-      if constexpr (kSpecials == Specials::FiniteOnly) return static_cast<Storage>(sign | nan);
-      return static_cast<Storage>(sign | nan | ((magnitude & 0x7fffffu) >> (23 - kMantissaBits)));
+    const uint32_t odd = magnitude >> shift & 1u;
+    if constexpr (is_half_float) {  // of a NaN, what rounding could carry over is cut off
+      const uint32_t kept =
+          if_greater(magnitude, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
+      return static_cast<Storage>((kept + 0x7fffu + odd) >> shift);
     }
-    // value = significand * 2^(exponent - 127 - 23); a subnormal float has exponent 1, no implicit
-    // bit.
-    const int field = static_cast<int>(magnitude >> 23);
-    const uint32_t significand = (magnitude & 0x7fffffu) | (field != 0 ? 0x800000u : 0u);
-    const int exponent = (field != 0 ? field : 1) - 127 + kBias;
-    int shift = 23 - kMantissaBits;
-    if (exponent < 1) shift += 1 - exponent;  // subnormal in the target format
-    uint32_t code = 0;
-    if (shift <= 24) {  // beyond that the value is below half of the smallest subnormal
-      const uint32_t half = 1u << (shift - 1);
-      const uint32_t odd = (significand >> shift) & 1u;
-      code = (significand + (half - 1) + odd) >> shift;
-      // The implicit bit, and a carry out of rounding, add one to the exponent field by themselves.
-      if (exponent > 1) code += static_cast<uint32_t>(exponent - 1) << kMantissaBits;
-    }
-    if (code >= overflow) code = overflow;
-    if constexpr (kSpecials == Specials::UnsignedZero) {
-      return static_cast<Storage>(code == 0 || code == nan ? code : sign | code);
-    }
-    return static_cast<Storage>(sign | code);
+    // Adding 2^23 times the smallest subnormal rounds to a multiple of that.
+    constexpr uint32_t power = unit + (23u << 23);
+    const uint32_t subnormal =
+        float_bits(float_from_bits(magnitude) + float_from_bits(power)) - power;
+    uint32_t code = (magnitude + ((1u << (shift - 1)) - 1) + odd - rebias) >> shift;
+    code = if_greater(rebias + 0x800000u, magnitude, subnormal, code);
+    code = if_greater(code, overflow, overflow, code);
+    const uint32_t payload = has_infinity ? (magnitude & 0x7fffffu) >> shift : 0;
+    code = if_greater(magnitude, 0x7f800000u, nan | payload, code);
+    const uint32_t sign = bits >> sign_shift & sign_bit;
+    if constexpr (kSpecials != Specials::UnsignedZero) return static_cast<Storage>(code | sign);
+    return static_cast<Storage>(code | if_greater(code, 0, sign, 0));
   }
 
   /// Exact, but that a signalling NaN becomes quiet.
-  static float decode(Storage stored) noexcept {
-    const uint32_t sign = (stored & sign_bit) != 0 ? 0x80000000u : 0u;
-    const uint32_t code = stored & (sign_bit - 1);
-    if constexpr (kSpecials == Specials::Ieee) {
-      if (code >= top_exponent) {
-        const uint32_t payload = (code & ~top_exponent) << (23 - kMantissaBits);
-        return float_from_bits(sign | 0x7f800000u | payload | (payload != 0 ? 0x400000u : 0u));
-      }
-    } else {
-      const uint32_t whole = kSpecials == Specials::FiniteOnly ? code : stored;
-      if (whole == nan) return float_from_bits(sign | 0x7fc00000u);
+  static TENON_ALWAYS_INLINE float decode(Storage stored) noexcept {
+    if constexpr (is_half_float) {
+      const uint32_t bits = uint32_t{stored} << shift;
+      return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));
     }
-    const uint32_t field = code >> kMantissaBits;
-    if (field != 0 || kBias == 127) {  // normal; bfloat16's subnormals are also float's
-      const uint32_t rebias = static_cast<uint32_t>(127 - kBias) << 23;
-      return float_from_bits(sign | ((code << (23 - kMantissaBits)) + rebias));
+    const uint32_t magnitude = stored & (sign_bit - 1);
+    const float subnormal =
+        static_cast<float>(static_cast<int32_t>(magnitude)) * float_from_bits(unit);
+    uint32_t bits = (magnitude << shift) + rebias;
+    if constexpr (has_infinity) {
+      bits += if_greater(magnitude + 1, top_exponent, rebias, 0);
+      bits |= if_greater(magnitude, top_exponent, 0x400000u, 0);
     }
-    // Subnormal: code * 2^(1 - bias - mantissa_bits), exact in float.
-    const float unit =
-        float_from_bits(static_cast<uint32_t>(127 + 1 - kBias - kMantissaBits) << 23);
-    const float magnitude = static_cast<float>(code) * unit;
-    return sign != 0 ? -magnitude : magnitude;
+    bits = if_greater(1u << kMantissaBits, magnitude, float_bits(subnormal), bits);
+    if constexpr (!has_infinity) {
+      const uint32_t code = kSpecials == Specials::FiniteOnly ? magnitude : uint32_t{stored};
+      bits = if_greater(code, nan, bits, if_greater(nan, code, bits, 0x7fc00000u));
+    }
+    return float_from_bits(bits | (stored & sign_bit) << sign_shift);
   }
 };
 
@@ -134,13 +131,13 @@ struct SmallFloat {
 
   SmallFloat() = default;
   constexpr SmallFloat(Bits bits, from_bits_t) noexcept : x(bits) {}
-  SmallFloat(float value) noexcept : x(Format::encode(value)) {}
-  SmallFloat(double value) noexcept : x(Format::encode(round_to_odd(value))) {}
+  TENON_ALWAYS_INLINE SmallFloat(float value) noexcept : x(Format::encode(value)) {}
+  TENON_ALWAYS_INLINE SmallFloat(double value) noexcept : x(Format::encode(round_to_odd(value))) {}
   /// From any integer, rounded once.
   template <class I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
   SmallFloat(I value) noexcept : x(Format::encode(round_to_odd(round_to_odd_double(value)))) {}
 
-  operator float() const noexcept { return Format::decode(x); }
+  TENON_ALWAYS_INLINE operator float() const noexcept { return Format::decode(x); }
 
   Bits x;  ///< the stored bits; c10's name for them
 };
@@ -150,6 +147,41 @@ struct IsSmallFloat : std::false_type {};
 template <class Format>
 struct IsSmallFloat<SmallFloat<Format>> : std::true_type {};
 
+}  // namespace detail
+TENON_BEGIN_OWN
+
+/// IEEE 754 binary16: 5 exponent and 10 mantissa bits, up to 65504. Conversions of all six types
+/// round to nearest even and keep NaN. Source: c10::Half, c10::BFloat16, c10::Float8_*.
+using Half =
+    detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 5, 10, 15, detail::Specials::Ieee>>;
+/// The upper half of a float: 8 exponent and 7 mantissa bits.
+using BFloat16 =
+    detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 8, 7, 127, detail::Specials::Ieee>>;
+
+// The OCP 8-bit formats. e<exponent bits>m<mantissa bits>; "fn": finite, no infinity; "uz": unsigned
+// zero, no negative one.
+
+/// Up to 57344; overflow gives infinity.
+using Float8_e5m2 =
+    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 5, 2, 15, detail::Specials::Ieee>>;
+/// Up to 448; overflow gives NaN.
+using Float8_e4m3fn =
+    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 4, 3, 7, detail::Specials::FiniteOnly>>;
+/// Up to 57344; overflow gives NaN.
+using Float8_e5m2fnuz =
+    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 5, 2, 16, detail::Specials::UnsignedZero>>;
+/// Up to 240; overflow gives NaN.
+using Float8_e4m3fnuz =
+    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 4, 3, 8, detail::Specials::UnsignedZero>>;
+
+TENON_END_OWN
+namespace detail {
+using own::BFloat16;
+using own::Float8_e4m3fn;
+using own::Float8_e4m3fnuz;
+using own::Float8_e5m2;
+using own::Float8_e5m2fnuz;
+using own::Half;
 }  // namespace detail
 TENON_END_NAMESPACE
 

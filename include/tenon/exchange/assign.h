@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "tenon/config.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -13,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether foreign memory has the tensor's sizes, and who can reach it.
+/// Describes foreign memory, which must have the tensor's sizes, and finds who reaches it.
 TENON_LAZY Error find_exchange(const Blob& blob, const TensorFields& tensor,
                                Place& place) noexcept {
   TensorView& view = place.view;
@@ -53,28 +51,19 @@ TENON_LAZY Error find_exchange(const void* data, size_t nbytes, const TensorArg&
   return check_dims("sizes", place.view.sizes);
 }
 
-TENON_LAZY Error make_assign_job(const TensorArg& out, const Blob& blob, CastMode mode,
-                                 CopyJob& job) noexcept {
+TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
+                             CopyJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
   TENON_TRY(find_exchange(blob, fields(out), job.src));
   return check_cast(job.src.view.type, fields(out).type, mode);
 }
-
-TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode) noexcept {
-  CopyJob job;
-  TENON_TRY(make_assign_job(out, blob, mode, job));
-  return run_job(job, mode, CopyPolicy::AllowTemporary);
-}
-
-TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes) noexcept {
-  CopyJob job;
+TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbytes,
+                             CopyJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
-  TENON_TRY(find_exchange(data, nbytes, out, job.src));
-  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+  return find_exchange(data, nbytes, out, job.src);
 }
 
-TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode) noexcept {
-  CopyJob job;
+TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob& job) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", job.src));
   TENON_TRY(find_exchange(blob, fields(tensor), job.dst));
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, {"the blob is read-only"});
@@ -85,14 +74,19 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
     return fail(Error::InvalidArgument, {"the blob has strides ", out.strides, " for sizes ",
                                          out.sizes, ", at which elements may share memory"});
   }
-  return run_job(job, mode, CopyPolicy::AllowTemporary);
+  return Error::Ok;
 }
 
-TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
-  CopyJob job;
-  TENON_TRY(find_source(tensor, "the tensor", job.src));
-  TENON_TRY(find_exchange(data, nbytes, tensor, job.dst));
-  return run_job(job, CastMode::Checked, CopyPolicy::AllowTemporary);
+/// Runs a job, unless planning it gave an error.
+TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, CastMode mode,
+                            CastFunction cast) noexcept {
+  if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary, cast);
+  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+}
+
+inline bool report(const char* function, Error error) noexcept {
+  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(blame(function, error));
+  return error == Error::Ok;
 }
 
 }  // namespace detail
@@ -110,8 +104,9 @@ TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbyte
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
-  const Error error = detail::assign_blob(out, blob, mode);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("assign", error) : error;
+  detail::CopyJob job;
+  return detail::finish_job("assign", detail::plan_assign(out, blob, mode, job), job, mode,
+                            &detail::cast_elements<>);
 }
 
 /// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
@@ -119,8 +114,9 @@ template <class = void>
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  const Error error = detail::assign_bytes(out, data, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("assign", error) : error;
+  detail::CopyJob job;
+  return detail::finish_job("assign", detail::plan_assign(out, data, nbytes, job), job,
+                            CastMode::Checked, nullptr);
 }
 
 /// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
@@ -129,17 +125,12 @@ template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
   detail::CopyJob job;
-  const Error error = detail::make_assign_job(out, blob, mode, job);
-  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));
-  return error == Error::Ok;
+  return detail::report("can_assign", detail::plan_assign(out, blob, mode, job));
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
   detail::CopyJob job;
-  Error error = detail::find_destination(out, "the tensor", job.dst);
-  if (error == Error::Ok) error = detail::find_exchange(data, nbytes, out, job.src);
-  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(detail::blame("can_assign", error));
-  return error == Error::Ok;
+  return detail::report("can_assign", detail::plan_assign(out, data, nbytes, job));
 }
 
 /// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
@@ -147,16 +138,19 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
-  const Error error = detail::copy_to_blob(tensor, blob, mode);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_to", error) : error;
+  detail::CopyJob job;
+  return detail::finish_job("copy_to", detail::plan_copy_to(tensor, blob, job), job, mode,
+                            &detail::cast_elements<>);
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
 /// Errors: as assign().
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
-  const Error error = detail::copy_to_bytes(tensor, data, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_to", error) : error;
+  detail::CopyJob job;
+  Error error = detail::find_source(tensor, "the tensor", job.src);
+  if (error == Error::Ok) error = detail::find_exchange(data, nbytes, tensor, job.dst);
+  return detail::finish_job("copy_to", error, job, CastMode::Checked, nullptr);
 }
 
 TENON_END_NAMESPACE

@@ -2,24 +2,15 @@
 // to_binary and from_binary: elements as bytes in one order, whatever the strides and the host.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
@@ -52,7 +43,8 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
     box.sizes[0] = steps;
     Layout dense;
     TENON_TRY(make_dense_layout(box.sizes, nullptr, elementSize(view.type), dense));
-    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box);
+    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box,
+                  CastMode::Checked, nullptr);
     count -= steps * inner;
     to += steps * inner * element_size;
     if (count != 0) from += steps * view.strides[d] * element_size;
@@ -73,43 +65,40 @@ TENON_LAZY Error plan_binary(const TensorArg& tensor, int64_t limit, Place& from
   return Error::Ok;
 }
 
-/// The first `count` elements of a backend's memory, fetched to `out`.
-TENON_LAZY Error fetch_elements(const TensorFields& tensor, const Place& from, int64_t count,
-                                void* out) noexcept {
-  if (tensor.layout.is_contiguous()) {
-    return download(*from.backend, out, from.view.data,
-                    static_cast<size_t>(count) * elementSize(tensor.type));
-  }
-  Staged staged(from);
-  TENON_TRY(staged.fetch());
-  return gather_elements(staged.view(), count, out);
-}
-
 /// Writes the first `count` elements to `out`.
 TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int64_t count,
                               void* out) noexcept {
   if (count == 0) return Error::Ok;
   const size_t nbytes = static_cast<size_t>(count) * elementSize(tensor.type);
+  const bool is_contiguous = tensor.layout.is_contiguous();
   Error error = Error::Ok;
   if (from.backend != nullptr && ask_optional(*from.backend, "to_binary", error, [&] {
         return from.backend->to_binary(public_view(from.view), count, out);
       })) {
     return error;
   }
-  if (from.backend != nullptr) {
-    TENON_TRY(fetch_elements(tensor, from, count, out));
-  } else if (tensor.layout.is_contiguous()) {
+  if (from.backend == nullptr && is_contiguous) {
     std::memcpy(out, tensor.data, nbytes);
-  } else {
+  } else if (from.backend == nullptr) {
     TENON_TRY(gather_elements(from.view, count, out));
+  } else if (is_contiguous) {
+    TENON_TRY(download(*from.backend, out, from.view.data, nbytes));
+  } else {
+    Layout dense;
+    HostBuffer buffer;
+    TENON_TRY(make_dense_layout(from.view.sizes, nullptr, elementSize(tensor.type), dense));
+    TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(tensor.type)));
+    const TensorView rows{buffer.data(), from.view.type, Device(), std::move(dense.sizes),
+                          std::move(dense.strides)};
+    TENON_TRY(copy_between({rows, nullptr}, from, CastMode::Checked, nullptr));
+    std::memcpy(out, buffer.data(), nbytes);
   }
   swap_to_little_endian(tensor.type, out, nbytes);
   return Error::Ok;
 }
 
-template <class Where>
-Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Making<Where> making,
-                       Draft& draft) noexcept {
+TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
+                                  const Making& making, Draft& draft) noexcept {
   const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -126,7 +115,7 @@ Error make_from_binary(const void* bytes, size_t count, const Dims& sizes, Makin
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
-      making.where, fields(draft), Region::Elements, "from_binary",
+      fields(draft), Region::Elements, "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);

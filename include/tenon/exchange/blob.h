@@ -7,19 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

@@ -2,17 +2,12 @@
 // What a DLPack struct must be to be a tensor: the rules, and check_dlpack().
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/exchange/dlpack_types.h"
@@ -51,9 +46,7 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  // One by one, which volatile enforces: a load of several members that were just stored one by one
-  // waits for the store buffer.
-  const volatile auto& t = from.dl_tensor;
+  const auto& t = from.dl_tensor;
   read.tensor.data = t.data;
   read.tensor.device.device_type = static_cast<int32_t>(t.device.device_type);
   read.tensor.device.device_id = t.device.device_id;

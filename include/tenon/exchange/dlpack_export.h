@@ -2,26 +2,12 @@
 // to_dlpack: a tensor's memory as a DLPack struct.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
-#include "tenon/backend/metadata.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
-#include "tenon/core/result.h"
+#include "tenon/backend/calls.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/exchange/dlpack_types.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/fields.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/options.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -143,12 +129,12 @@ Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
   static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
   Managed* made = nullptr;
   if (!copy) return finish_value<Out>(function, make_export(t, 0, made), made);
+  using Copy = std::conditional_t<IsResult<Out>::value, Result<Tensor>, Tensor>;
+  Copy copied = clone<Copy>(function, t, CreatorOptions());
   if constexpr (IsResult<Out>::value) {
-    Result<Tensor> copied = clone<Result<Tensor>>(function, t, CreatorOptions());
-    if (!copied) return copied.error();
+    if (!copied.ok()) return copied.error();
     return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
   } else {
-    const Tensor copied = clone<Tensor>(function, t, CreatorOptions());
     return finish_value<Out>(function, make_export(copied, kDLPackIsCopied, made), made);
   }
 }

@@ -2,33 +2,15 @@
 // from_dlpack: a tensor over the memory of anybody's DLPack struct.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/optional.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/exchange/dlpack_types.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/made.h"
-#include "tenon/tensor/make_impl.h"
-#include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -62,16 +44,15 @@ inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
   return has_dlpack_handles(static_cast<DeviceType>(from.tensor.device.device_type));
 }
 
-/// What is to be done with a struct, once nothing but memory can be missing.
+/// How a struct is imported, once only memory can be missing.
 struct DLPackPlan {
   DLPackShape shape;
-  Device device;
+  Device device;  // of the data
   bool aligned = true;
   bool must_copy = false;
+  Backend* target = nullptr;  // holds a copy on another device
 };
 
-// Optional arguments go by reference: put together in a register, their parts would wait for the store
-// buffer.
 TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
                              const Optional<Device>& asked, DLPackPlan& plan) noexcept {
   TENON_TRY(check_dlpack_contents(from, plan.shape));
@@ -113,7 +94,15 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
     return fail(Error::NotSupported,
                 {"the data, on ", device, ", is not aligned for its elements"});
   }
-  return Error::Ok;
+  if (!plan.must_copy) return Error::Ok;
+  if (!device.is_host_accessible()) {
+    TENON_TRY(find_registered(device, "the data", plan.target));
+    plan.target = nullptr;
+  }
+  if (!moves) return Error::Ok;
+  plan.target = &host_backend();
+  const Device there = asked.value_or(device);
+  return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
 }
 
 /// A tensor over the memory, which `release` releases.
@@ -129,7 +118,7 @@ TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
 /// A copy of elements that lie where no pointer to their type may point: byte by byte.
 TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
-  const Making<OnHost> making{type, dynamism, {}};
+  const Making making{type, dynamism};
   const Dims sizes(from.sizes());
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   const Dims& dense = fields(draft).layout.strides;
@@ -151,37 +140,27 @@ TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
   for (const Dims* dims : {&to.sizes, &to.strides, &in.sizes, &in.strides}) {
     TENON_TRY(check_dims("a shape", *dims));
   }
-  copy_elements(to, in, CastMode::Checked);
+  copy_elements(to, in, CastMode::Checked, nullptr);
   return Error::Ok;
 }
 
-/// The same tensor as a copy, on `device`.
+/// A copy, where the plan says.
 template <class Out>
-TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
-                               const DLPackPlan& plan, Device device, TensorShapeDynamism dynamism,
-                               Deleter& release) {
-  Backend* backend = nullptr;
-  Error error = Error::Ok;
-  if (device != plan.device) {
-    backend = &host_backend();
-    if (!device.is_cpu()) error = find_registered(device, "the copy", backend);
-  }
-  if (error == Error::Ok && !plan.aligned && backend == nullptr) {
+TENON_NOINLINE Out import_copy(const char* function, DLPackContents from, const DLPackPlan& plan,
+                               TensorShapeDynamism dynamism, Deleter& release) {
+  if (!plan.aligned && plan.target == nullptr) {
     Made<Out> made;
     return made.finish(function, copy_misaligned(from, plan.shape.type, dynamism, made.draft()));
   }
-  DLPackContents source = from;
-  source.flags = 0;  // ATen has no read-only tensors, and the copy would be writable anyway
+  from.flags = 0;  // ATen has no read-only tensors, and the copy is writable anyway
   Made<Tensor> made;
-  if (error == Error::Ok) {
-    error = plan.aligned ? make_import(source, plan, dynamism, release, made.draft())
-                         : copy_misaligned(from, plan.shape.type, dynamism, made.draft());
-  }
+  Error error = plan.aligned ? make_import(from, plan, dynamism, release, made.draft())
+                             : copy_misaligned(from, plan.shape.type, dynamism, made.draft());
   if (error == Error::Ok) error = made.commit();
   if (error != Error::Ok) return Made<Out>().finish(function, error);
   const Tensor original = made.finish(function, Error::Ok);
-  return backend == nullptr ? clone<Out>(function, original, CreatorOptions())
-                            : clone<Out>(function, original, CreatorOptions(*backend));
+  return clone<Out>(function, original,
+                    plan.target == nullptr ? CreatorOptions() : CreatorOptions(*plan.target));
 }
 
 /// A view of all the memory from the handle on, so that an export finds the handle again.
@@ -204,7 +183,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
                                 {offset + layout.reach()}, {}, {}, public_type(type), dynamism,
                                 plan.device, release, whole.draft()));
     TENON_TRY(whole.commit());
-    TENON_TRY(start_draft(made.draft()));
+    TENON_TRY(new_impl(made.draft()));
     fields(made.draft()).layout = layout;
     memory = whole.finish(function, Error::Ok);
     return attach_view(memory, type, offset, fields(made.draft()));
@@ -218,7 +197,7 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
   DLPackPlan plan;
   Error error = plan_import(from, copy, device, plan);
   if (TENON_UNLIKELY(error == Error::Ok && plan.must_copy)) {
-    return import_copy<Out>(function, from, plan, device.value_or(plan.device), dynamism, release);
+    return import_copy<Out>(function, from, plan, dynamism, release);
   }
   if (TENON_UNLIKELY(error == Error::Ok && has_offset_from_handle(from.tensor))) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
@@ -226,14 +205,6 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
   Made<Out> made;
   if (error == Error::Ok) error = make_import(from, plan, dynamism, release, made.draft());
   return made.finish(function, error);
-}
-
-/// All that from_dlpack() checks before it takes over: when this is Ok, only memory can be missing.
-template <class Managed>
-Error check_dlpack_import(const Managed& managed, const Optional<bool>& copy,
-                          const Optional<Device>& device) noexcept {
-  DLPackPlan plan;
-  return plan_import(read_dlpack(managed), copy, device, plan);
 }
 
 }  // namespace detail

@@ -14,7 +14,7 @@
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/interop/python.h"
-#include "tenon/interop/python_argument.h"
+#include "tenon/interop/python/import.h"
 #include "tenon/tensor/tensor.h"
 
 #include <nanobind/nanobind.h>

@@ -30,7 +30,7 @@
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/interop/python.h"
-#include "tenon/interop/python_argument.h"
+#include "tenon/interop/python/import.h"
 #include "tenon/tensor/tensor.h"
 
 #include <pybind11/pybind11.h>

@@ -13,13 +13,14 @@
 //     }
 //
 // The throwing forms and those that return a Result leave no Python error set.
-// A shared library has a type tenon.Tensor of its own; they take each other's objects like
-// anybody's, by the C exchange API, without a copy. Not supported: sub-interpreters, where these
-// functions set an ImportError; free-threaded builds and Python's limited API, with which this does
-// not compile.
+// Each shared library has its own type tenon.Tensor; they take each other's objects like those of
+// other libraries, by the C exchange API, without a copy. Not supported: sub-interpreters, where
+// these functions set an ImportError; free-threaded builds and Python's limited API, with which
+// this does not compile.
 #pragma once
 
-#include "tenon/interop/python_capsule.h"
-#include "tenon/interop/python_error.h"
-#include "tenon/interop/python_import.h"
-#include "tenon/interop/python_type.h"
+#include "tenon/interop/python/buffer.h"
+#include "tenon/interop/python/capsule.h"
+#include "tenon/interop/python/import.h"
+#include "tenon/interop/python/interpreter.h"
+#include "tenon/interop/python/tensor_type.h"

@@ -35,6 +35,12 @@ constexpr const char* toString(CastMode mode) noexcept {
 
 namespace detail {
 
+/// Converts `count` consecutive elements of host memory, which need no alignment: cast_elements(),
+/// or null where the types are equal, so that a program which never casts does not link the casts.
+/// With CastMode::Checked canCast(from_type, to_type) holds.
+using CastFunction = void (*)(ScalarType to_type, void* to, ScalarType from_type, const void* from,
+                              int64_t count, CastMode mode) noexcept;
+
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
 template <class T>
 using ExactType = std::conditional_t<
@@ -52,7 +58,7 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
 /// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in
 /// from outside, and reading one as a C++ bool would be undefined.
 template <class T>
-T load_element(const void* data, int64_t i) noexcept {
+TENON_ALWAYS_INLINE T load_element(const void* data, int64_t i) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
     return static_cast<const unsigned char*>(data)[i] != 0;
   } else {
@@ -63,7 +69,7 @@ T load_element(const void* data, int64_t i) noexcept {
   }
 }
 template <class T>
-void store_element(void* data, int64_t i, T value) noexcept {
+TENON_ALWAYS_INLINE void store_element(void* data, int64_t i, T value) noexcept {
   std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 

@@ -8,7 +8,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/tensor_view.h"
-#include "tenon/kernels/convert.h"
+#include "tenon/kernels/cast.h"
 #include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/fill.h"
 #include "tenon/kernels/parallel.h"
@@ -26,17 +26,12 @@ TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t
     // One channel of pixels.
     return transpose_plane({dst, src, 0, src_stride, 1, count}, unit);
   }
-  with_element_size(unit, [&](auto bits) {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&bits, src + i * src_stride, sizeof bits);
-      std::memcpy(dst + i * dst_stride, &bits, sizeof bits);
-    }
-  });
+  copy_strided(dst, dst_stride, src, src_stride, count, unit);
 }
 
 /// Converts `count` elements at any strides, in pieces that stay in the cache.
-TENON_LAZY void cast_run(const CopyPlan& plan, char* dst, int64_t dst_stride, const char* src,
-                         int64_t src_stride, int64_t count) noexcept {
+TENON_LAZY void cast_run(const CopyPlan& plan, CastFunction cast, char* dst, int64_t dst_stride,
+                         const char* src, int64_t src_stride, int64_t count) noexcept {
   constexpr int64_t kChunk = 256;
   alignas(16) char taken[kChunk * 16];
   alignas(16) char made[kChunk * 16];
@@ -45,23 +40,22 @@ TENON_LAZY void cast_run(const CopyPlan& plan, char* dst, int64_t dst_stride, co
   const bool dst_dense = dst_stride == static_cast<int64_t>(dst_size);
   const bool src_dense = src_stride == static_cast<int64_t>(src_size);
   if (dst_dense && src_dense) {
-    return cast_elements(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count,
-                         plan.mode);
+    return cast(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count, plan.mode);
   }
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
     const char* from = src + i * src_stride;
     char* to = dst + i * dst_stride;
     if (!src_dense) copy_run(taken, static_cast<int64_t>(src_size), from, src_stride, n, src_size);
-    cast_elements(own_type(plan.dst_type), dst_dense ? to : made, own_type(plan.src_type),
-                  src_dense ? from : taken, n, plan.mode);
+    cast(own_type(plan.dst_type), dst_dense ? to : made, own_type(plan.src_type),
+         src_dense ? from : taken, n, plan.mode);
     if (!dst_dense) copy_run(to, dst_stride, made, static_cast<int64_t>(dst_size), n, dst_size);
   }
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
 /// of the destination are short, the other way round.
-TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
+TENON_LAZY void cast_plane(const CopyPlan& plan, CastFunction cast, const Plane& p) noexcept {
   constexpr int64_t kBytes = 8192;
   alignas(64) char block[kBytes];
   const size_t dst_size = elementSize(own_type(plan.dst_type));
@@ -84,15 +78,15 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
       const char* const src = p.in + i * p.in_stride + j * src_step;
       if (cast_first) {
         for (int64_t k = 0; k < n; ++k) {
-          cast_elements(own_type(plan.dst_type), block + k * m * dst_step, own_type(plan.src_type),
-                        src + k * p.in_stride, m, plan.mode);
+          cast(own_type(plan.dst_type), block + k * m * dst_step, own_type(plan.src_type),
+               src + k * p.in_stride, m, plan.mode);
         }
         transpose_plane({dst, block, p.out_stride, m * dst_step, m, n}, dst_size);
       } else {
         transpose_plane({block, src, n * src_step, p.in_stride, m, n}, src_size);
         for (int64_t k = 0; k < m; ++k) {
-          cast_elements(own_type(plan.dst_type), dst + k * p.out_stride, own_type(plan.src_type),
-                        block + k * n * src_step, n, plan.mode);
+          cast(own_type(plan.dst_type), dst + k * p.out_stride, own_type(plan.src_type),
+               block + k * n * src_step, n, plan.mode);
         }
       }
     }
@@ -100,21 +94,22 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
 }
 
 /// Copies what the plan's innermost dimensions hold.
-TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  const bool cast = plan.dst_type != plan.src_type;
+TENON_LAZY void copy_innermost(const CopyPlan& plan, CastFunction cast, char* dst,
+                               const char* src) noexcept {
+  const bool is_cast = plan.dst_type != plan.src_type;
   if (plan.is_plane) {
     const CopyPlan::Dim& along_src = plan.dims[plan.rank - 2];
     const CopyPlan::Dim& along_dst = plan.dims[plan.rank - 1];
     const Plane plane{
         dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
-    return cast ? cast_plane(plan, plane) : transpose_plane(plane, plan.unit);
+    return is_cast ? cast_plane(plan, cast, plane) : transpose_plane(plane, plan.unit);
   }
   const bool single = plan.rank == 0;
   const auto unit = static_cast<int64_t>(plan.unit);
   const CopyPlan::Dim row =
       single ? CopyPlan::Dim{1, unit, static_cast<int64_t>(elementSize(own_type(plan.src_type)))}
              : plan.dims[plan.rank - 1];
-  if (cast) return cast_run(plan, dst, row.dst_stride, src, row.src_stride, row.size);
+  if (is_cast) return cast_run(plan, cast, dst, row.dst_stride, src, row.src_stride, row.size);
   if (plan.kind == CopyKind::General) {
     return copy_run(dst, row.dst_stride, src, row.src_stride, row.size, plan.unit);
   }
@@ -122,7 +117,7 @@ TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src)
 }
 
 /// Does what a plan says in the caller's thread.
-TENON_LAZY void run_piece(const CopyPlan& plan) noexcept {
+TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
@@ -131,7 +126,7 @@ TENON_LAZY void run_piece(const CopyPlan& plan) noexcept {
   int64_t index[kMaxDims];
   for (size_t d = 0; d < outer; ++d) index[d] = 0;
   for (;;) {
-    copy_innermost(plan, dst, src);
+    copy_innermost(plan, cast, dst, src);
     size_t d = outer;
     for (; d-- > 0;) {
       const CopyPlan::Dim& dim = plan.dims[d];
@@ -148,7 +143,7 @@ TENON_LAZY void run_piece(const CopyPlan& plan) noexcept {
 
 /// Shares a plan among threads: along the outermost dimension that is long enough for many, else
 /// the one that gives most of them a piece. Rows and planes are not cut small.
-TENON_LAZY void run_pieces(const CopyPlan& plan) noexcept {
+TENON_LAZY void run_pieces(const CopyPlan& plan, CastFunction cast) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = 0;
   int64_t grain = 1;
@@ -166,7 +161,7 @@ TENON_LAZY void run_pieces(const CopyPlan& plan) noexcept {
     piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
     piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
     piece.dims[along].size = end - begin;
-    run_piece(piece);
+    run_piece(piece, cast);
   });
 }
 
@@ -176,11 +171,11 @@ inline bool is_fill(const CopyPlan& plan) noexcept {
          plan.dims[0].dst_stride == static_cast<int64_t>(plan.unit);
 }
 
-/// Does what a plan of plan_elements() says.
-TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan) noexcept {
+/// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
+TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  if (is_parallel(plan.nbytes) && !is_fill(plan)) return run_pieces(plan);
-  run_piece(plan);
+  if (is_parallel(plan.nbytes) && !is_fill(plan)) return run_pieces(plan, cast);
+  run_piece(plan, cast);
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.
@@ -198,25 +193,14 @@ TENON_LAZY void move_block(void* dst, const void* src, size_t nbytes) noexcept {
   });
 }
 
-/// Converts a block as cast_elements() does.
-TENON_LAZY void cast_block(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
-                           CastMode mode = CastMode::Checked) noexcept {
-  const auto out_size = static_cast<int64_t>(elementSize(to));
-  const auto in_size = static_cast<int64_t>(elementSize(from));
-  const size_t nbytes = static_cast<size_t>(count * out_size);
-  parallel_for(count, 4096, nbytes, [&](int64_t begin, int64_t end) {
-    cast_elements(to, static_cast<char*>(out) + begin * out_size, from,
-                  static_cast<const char*>(in) + begin * in_size, end - begin, mode);
-  });
-}
-
 /// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
-/// distinct; with CastMode::Checked canCast(src.type, dst.type).
-TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src,
-                              CastMode mode = CastMode::Checked) noexcept {
+/// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null where the types
+/// are equal.
+TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src, CastMode mode,
+                              CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst, src, mode);
-  run_plan(plan);
+  run_plan(plan, cast);
 }
 
 }  // namespace detail

@@ -36,18 +36,36 @@ struct Avx512 : Avx2 {  // a kernel without a variant for it takes it as Avx2
   static constexpr size_t vector_bytes = 64;
 };
 
-/// The best set that this processor has.
-inline Isa detect_isa() noexcept {
 #if TENON_HAS_AVX2
-  // Every processor with AVX2 has F16C, which not every compiler can ask for.
-  if (__builtin_cpu_supports("avx512f") != 0) return Isa::Avx512;
-  if (__builtin_cpu_supports("avx2") != 0) return Isa::Avx2;
+/// What CPUID says in EAX to EDX. <cpuid.h> has macros of plain names, and __builtin_cpu_supports
+/// links 4.5 KB.
+struct CpuId {
+  uint32_t a, b, c, d;
+};
+inline CpuId cpuid(uint32_t leaf) noexcept {
+  CpuId id{};
+  asm volatile("cpuid" : "=a"(id.a), "=b"(id.b), "=c"(id.c), "=d"(id.d) : "a"(leaf), "c"(0));
+  return id;
+}
+#endif
+
+/// The best set that this processor and this system have.
+TENON_COLD inline Isa detect_isa() noexcept {
+#if TENON_HAS_AVX2
+  constexpr uint32_t kXgetbvAvxF16c = 1u << 27 | 1u << 28 | 1u << 29;
+  if (cpuid(0).a < 7 || (cpuid(1).c & kXgetbvAvxF16c) != kXgetbvAvxF16c) return Isa::Baseline;
+  uint32_t saved;  // the registers that the system keeps when it switches threads
+  uint32_t high;
+  asm volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  const uint32_t sets = cpuid(7).b;
+  if ((saved & 0xe6u) == 0xe6u && (sets & 1u << 16) != 0) return Isa::Avx512;
+  if ((saved & 6u) == 6u && (sets & 1u << 5) != 0) return Isa::Avx2;
 #endif
   return Isa::Baseline;
 }
 
-/// The best set that the processor has and TENON_ISA in the environment allows: "baseline", "avx2"
-/// or "avx512"; any other value allows all.
+/// The best set that there is and TENON_ISA in the environment allows: "baseline", "avx2" or
+/// "avx512"; any other value allows all.
 TENON_COLD inline Isa choose_isa() noexcept {
   const Isa best = detect_isa();
 #if TENON_HAS_AVX2
@@ -65,7 +83,7 @@ inline Isa& isa() noexcept {
   return level;
 }
 
-/// GCC's AVX code may return with the upper halves of vector registers in use. Until they are
+/// AVX code may return with the upper halves of vector registers in use. Until they are
 /// zeroed, SSE code such as exp() is many times slower on some processors.
 TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
 #if defined(__x86_64__)

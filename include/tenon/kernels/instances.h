@@ -27,7 +27,7 @@ TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, co
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
-TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&) noexcept;
+TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,
                                                  void*) noexcept;
 

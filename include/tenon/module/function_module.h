@@ -3,20 +3,150 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/module/function.h"
 #include "tenon/module/module.h"
-#include "tenon/module/stored_array.h"
-#include "tenon/module/tensor_spec.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Writes its outputs: `f(inputs, outputs)`, which returns nothing or an Error.
+template <class F>
+inline constexpr bool writes_outputs_v = std::is_invocable_v<F&, Span<const EValue>, Span<EValue>>;
+/// Returns them.
+template <class F>
+inline constexpr bool returns_outputs_v =
+    !writes_outputs_v<F> && (std::is_invocable_v<F&, Span<const EValue>> ||
+                             std::is_invocable_v<F&, const std::vector<EValue>&>);
+
+/// A method: this head, and behind it in one block the callable.
+struct Function {
+  Function(BackendState* where, std::string_view name_) noexcept
+      : name(name_), inputs(where), outputs(where) {}
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+  ~Function() {
+    if (destroy != nullptr) destroy(callable);
+  }
+
+  Text name;
+  void* callable = nullptr;
+  void (*destroy)(void* callable) noexcept = nullptr;
+  Error (*call)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
+  bool knows_inputs = false;
+  bool knows_outputs = false;
+  StoredArray<ValueSpec> inputs;
+  StoredArray<ValueSpec> outputs;
+};
+
+template <class = void>
+Error check_outputs(const Function& function, Span<const EValue> values) noexcept {
+  for (size_t i = 0; i < values.size() && function.knows_outputs; ++i) {
+    const ValueSpec& spec = function.outputs[i];
+    TENON_TRY(blame_unless_ok("output", i, spec.name(), check_value(spec, values[i])));
+  }
+  return Error::Ok;
+}
+
+// What a callable may return: outputs, one output, or a Result of either.
+template <class = void>
+Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
+  if (!function.knows_outputs) TENON_TRY(outputs.resize(values.size()));
+  if (TENON_UNLIKELY(values.size() != outputs.size())) {
+    return fail(Error::InvalidState,
+                {function.name, " gave ", values.size(),
+                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size()});
+  }
+  TENON_TRY(check_outputs(function, values));
+  for (size_t i = 0; i < values.size(); ++i) TENON_TRY(outputs.put(i, std::move(values[i])));
+  return Error::Ok;
+}
+template <class T>
+Error take_result(const Function& function, T&& result, Outputs& outputs) {
+  using Type = std::decay_t<T>;
+  if constexpr (std::is_same_v<Type, std::vector<EValue>>) {
+    return take(function, result, outputs);
+  } else if constexpr (IsAnyResult<Type>::value) {
+    if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), {result.message()});
+    return take_result(function, std::move(*result), outputs);
+  } else {
+    EValue value(std::forward<T>(result));  // throws what the conversion does
+    return take(function, Span<EValue>(&value, 1), outputs);
+  }
+}
+
+/// Gives a callable a tensor to write to for each output: the one that was set; a copy of it, if it
+/// must not be written to yet; one by the spec.
+template <class = void>
+Error provide_outputs(const Function& function, Outputs& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs.target(i) != nullptr) continue;
+    if (outputs.is_set(i)) {
+      TENON_TRY(outputs.save(i));
+    } else if (function.knows_outputs) {
+      TENON_TRY(outputs.make(i, function.outputs[i]));
+    }
+  }
+  return Error::Ok;
+}
+
+template <class F>
+Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs) {
+  F& callable = *static_cast<F*>(self.callable);
+  if constexpr (!writes_outputs_v<F>) {
+    if constexpr (std::is_invocable_v<F&, Span<const EValue>>) {
+      return take_result(self, callable(inputs), outputs);
+    } else {
+      const std::vector<EValue> copies = inputs.vec();
+      return take_result(self, callable(copies), outputs);
+    }
+  } else {
+    TENON_TRY(provide_outputs(self, outputs));
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, Span<const EValue>, Span<EValue>>>) {
+      callable(inputs, outputs.values());
+    } else {
+      TENON_TRY(callable(inputs, outputs.values()));
+    }
+    return check_outputs(self, outputs.values());
+  }
+}
+
+/// Null when memory is out.
+/// Ownership: takes `f`. Throws what moving it throws, or copying it, if a member is const.
+template <class F>
+Stored<Function> make_function(BackendState* where, std::string_view name, F&& f) {
+  using Callable = std::decay_t<F>;
+  static_assert(writes_outputs_v<Callable> || returns_outputs_v<Callable>,
+                "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
+                "f(Span<const EValue>, Span<EValue>)");
+  constexpr size_t kPadding = alignof(Callable) > alignof(void*) ? alignof(Callable) : 0;
+  auto made = make_stored<Function>(where, kPadding + sizeof(Callable), where, name);
+  if (TENON_UNLIKELY(made == nullptr)) return made;
+  auto* at = reinterpret_cast<char*>(made.get() + 1);
+  at += (uintptr_t{0} - reinterpret_cast<uintptr_t>(at)) % alignof(Callable);
+  made->callable = ::new (static_cast<void*>(at)) Callable(std::forward<F>(f));
+  made->destroy = [](void* callable) noexcept { static_cast<Callable*>(callable)->~Callable(); };
+  made->call = call_function<Callable>;
+  return made;
+}
+
+inline Error store_specs(const char* role, const ValueSpecs& specs, StoredArray<ValueSpec>& to,
+                         bool& knows) noexcept {
+  knows = specs.is_given();
+  TENON_TRY(to.resize(specs.size()));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    to[i] = specs[i];
+    TENON_TRY(blame_unless_ok(role, i, to[i].name(), check_spec(to[i].tensor)));
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
 
 /// A module whose methods are callables of this program.
 ///
@@ -43,96 +173,80 @@ TENON_BEGIN_NAMESPACE
 /// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
 class TENON_EXPORT FunctionModule final : public Module {
  public:
-  /// Without methods; or with one, `forward`, of which nothing is checked where no specs are given.
+  /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
   FunctionModule() noexcept : FunctionModule(nullptr) {}
   explicit FunctionModule(Backend& memory) noexcept : FunctionModule(&memory) {}
   template <class F,
             std::enable_if_t<detail::writes_outputs_v<F> || detail::returns_outputs_v<F>, int> = 0>
-  explicit FunctionModule(F f) : FunctionModule() {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), nullptr, nullptr));
+  explicit FunctionModule(F f, const ValueSpecs& inputs = none, const ValueSpecs& outputs = none)
+      : FunctionModule() {
+    detail::raise_if("FunctionModule", add("forward", std::move(f), inputs, outputs));
   }
   template <class F>
-  FunctionModule(F f, Backend& memory) : FunctionModule(memory) {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), nullptr, nullptr));
-  }
+  FunctionModule(F f, Backend& memory) : FunctionModule(std::move(f), none, none, memory) {}
   template <class F>
-  FunctionModule(F f, const ValueSpecs& inputs) : FunctionModule() {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, nullptr));
-  }
-  template <class F>
-  FunctionModule(F f, const ValueSpecs& inputs, Backend& memory) : FunctionModule(memory) {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, nullptr));
-  }
-  template <class F>
-  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs) : FunctionModule() {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, &outputs));
-  }
+  FunctionModule(F f, const ValueSpecs& inputs, Backend& memory)
+      : FunctionModule(std::move(f), inputs, none, memory) {}
   template <class F>
   FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs, Backend& memory)
       : FunctionModule(memory) {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), &inputs, &outputs));
+    detail::raise_if("FunctionModule", add("forward", std::move(f), inputs, outputs));
   }
 
   /// Adds a method, with specs as in the constructors.
   /// Errors: InvalidArgument (there is one of that name; a spec that cannot be met), OutOfMemory.
   /// Nothing is added then.
   template <class F>
-  [[nodiscard]] Error add_method(std::string_view name, F f) {
-    return blamed_add(add(name, std::move(f), nullptr, nullptr));
-  }
-  template <class F>
-  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs) {
-    return blamed_add(add(name, std::move(f), &inputs, nullptr));
-  }
-  template <class F>
-  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs,
-                                 const ValueSpecs& outputs) {
-    return blamed_add(add(name, std::move(f), &inputs, &outputs));
+  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs = none,
+                                 const ValueSpecs& outputs = none) {
+    const Error error = add(name, std::move(f), inputs, outputs);
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("add_method", error) : error;
   }
 
  protected:
   size_t count_methods() const noexcept override { return functions_.size(); }
-  const char* name_of(size_t method) const noexcept override { return functions_[method]->name(); }
+  const char* name_of(size_t method) const noexcept override {
+    return functions_[method]->name.c_str();
+  }
   Error prepare(size_t method, MethodMeta& meta) override {
-    functions_[method]->describe(meta);
+    const detail::Function& function = *functions_[method];
+    meta.inputs = {function.inputs.data(), function.inputs.size()};
+    meta.outputs = {function.outputs.data(), function.outputs.size()};
+    meta.knows_inputs = function.knows_inputs;
+    meta.knows_outputs = function.knows_outputs;
     return Error::Ok;
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
-    return functions_[method]->call(inputs, outputs);
+    detail::Function& function = *functions_[method];
+    return function.call(function, inputs, outputs);
   }
 
  private:
   explicit FunctionModule(Backend* memory) noexcept
       : Module(memory), functions_(detail::storage_of(memory)) {}
 
-  static Error blamed_add(Error error) noexcept {
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("add_method", error) : error;
-  }
-
   template <class F>
-  Error add(std::string_view name, F&& f, const ValueSpecs* inputs, const ValueSpecs* outputs) {
-    static_assert(
-        detail::writes_outputs_v<std::decay_t<F>> || detail::returns_outputs_v<std::decay_t<F>>,
-        "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
-        "f(Span<const EValue>, Span<EValue>)");
-    return detail::call_safely([&] {
-      return adopt(detail::Function::make(functions_.where(), Text(name), std::forward<F>(f)),
-                   inputs, outputs);
-    });
+  Error add(std::string_view name, F&& f, const ValueSpecs& inputs, const ValueSpecs& outputs) {
+    detail::Stored<detail::Function> made;
+    TENON_TRY(detail::call_safely([&] {
+      made = detail::make_function(functions_.where(), name, std::forward<F>(f));
+      return Error::Ok;
+    }));
+    return adopt(std::move(made), inputs, outputs);
   }
-  Error adopt(detail::Stored<detail::Function> function, const ValueSpecs* inputs,
-              const ValueSpecs* outputs) noexcept {
-    if (TENON_UNLIKELY(function == nullptr || function->name_error() != Error::Ok)) {
+  Error adopt(detail::Stored<detail::Function> function, const ValueSpecs& inputs,
+              const ValueSpecs& outputs) noexcept {
+    if (TENON_UNLIKELY(function == nullptr || function->name.error() != Error::Ok)) {
       return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
     }
     for (const auto& other : functions_) {
-      if (TENON_UNLIKELY(std::string_view(other->name()) == function->name())) {
+      if (TENON_UNLIKELY(other->name == function->name)) {
         return detail::fail(Error::InvalidArgument,
-                            {"there is a method \"", function->name(), "\" already"});
+                            {"there is a method \"", function->name, "\" already"});
       }
     }
-    if (inputs != nullptr) TENON_TRY(function->set_inputs(*inputs));
-    if (outputs != nullptr) TENON_TRY(function->set_outputs(*outputs));
+    TENON_TRY(detail::store_specs("input", inputs, function->inputs, function->knows_inputs));
+    TENON_TRY(detail::store_specs("output", outputs, function->outputs, function->knows_outputs));
     return functions_.push_back(std::move(function));
   }
 

@@ -8,41 +8,158 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/optional.h"
-#include "tenon/core/result.h"
-#include "tenon/module/evalue.h"
-#include "tenon/module/list_arg.h"
-#include "tenon/module/method_state.h"
-#include "tenon/module/names.h"
 #include "tenon/module/outputs.h"
-#include "tenon/module/stored_array.h"
-#include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
+namespace detail {
+
+/// What a module keeps of a method.
+struct Method {
+  Method(Backend* memory, size_t number_) noexcept
+      : number(number_),
+        described(storage_of(memory)),
+        inputs(storage_of(memory)),
+        given(storage_of(memory)),
+        outputs(memory) {}
+
+  Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
+    if (TENON_UNLIKELY(known && index >= count)) {
+      return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: ", meta.name, " has ",
+                                       count, ' ', role, count == 1 ? "" : "s"});
+    }
+    if (TENON_UNLIKELY(index >= kMaxValues)) {
+      return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: how many ", role, "s ",
+                                       meta.name, " has is not known, at most ", kMaxValues});
+    }
+    return Error::Ok;
+  }
+  Error check_idle() const noexcept {
+    return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, {meta.name, " is running"}) : Error::Ok;
+  }
+  Error check_input(const EValue& value, size_t index) const noexcept {
+    if (!meta.knows_inputs) return Error::Ok;
+    const ValueSpec& spec = meta.inputs[index];
+    if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
+      return fail(Error::InvalidState,
+                  {"input ", index, InParentheses{spec.name()}, " is not given"});
+    }
+    return blame_unless_ok("input", index, spec.name(), check_value(spec, value));
+  }
+  /// Sets inputs: all of them or none.
+  Error put_inputs(Span<const EValue> values, size_t first) noexcept {
+    for (size_t i = 0; i < values.size(); ++i) {
+      TENON_TRY(check_index("input", first + i, meta.knows_inputs, meta.inputs.size()));
+      if (!values[i].isNone()) TENON_TRY(check_input(values[i], first + i));
+    }
+    const size_t count = meta.knows_inputs ? meta.inputs.size() : first + values.size();
+    if (inputs.size() < count) TENON_TRY(inputs.resize(count));
+    for (size_t i = 0; i < values.size(); ++i) inputs[first + i] = values[i];
+    return Error::Ok;
+  }
+  /// Sets an output; null takes away the one that was set.
+  Error put_output(const TensorArg* tensor, size_t index) noexcept {
+    TENON_TRY(check_index("output", index, meta.knows_outputs, meta.outputs.size()));
+    if (tensor == nullptr) {
+      return outputs.is_set(index) ? outputs.set(index, Tensor()) : Error::Ok;
+    }
+    TENON_TRY(check_defined(*tensor, "the tensor"));
+    TENON_TRY(check_has_data(fields(*tensor)));
+    if (TENON_UNLIKELY(fields(*tensor).readonly)) {
+      return fail(Error::InvalidState, {"the tensor is read-only"});
+    }
+    if (meta.knows_outputs) {
+      const ValueSpec& spec = meta.outputs[index];
+      TENON_TRY(blame_unless_ok("output", index, spec.name(),
+                                check_value(spec, EValue(tensor->tensor()))));
+    }
+    return outputs.set(index, tensor->tensor());
+  }
+  /// Adds to what is known of the inputs: to all of them or none.
+  Error describe(const ValueSpecs& specs) noexcept {
+    TENON_TRY(check_idle());  // what it was given has to stay
+    if (TENON_UNLIKELY(meta.knows_inputs && specs.size() != meta.inputs.size())) {
+      return fail(Error::InvalidArgument,
+                  {specs.size(), " specs are given, ", meta.name, " has ", meta.inputs.size(),
+                   meta.inputs.size() == 1 ? " input" : " inputs"});
+    }
+    for (size_t i = specs.size(); i < inputs.size(); ++i) {
+      if (TENON_UNLIKELY(!inputs[i].isNone())) {
+        return fail(Error::InvalidArgument,
+                    {"input ", i, " was set, but ", specs.size(),
+                     specs.size() == 1 ? " spec is" : " specs are", " given"});
+      }
+    }
+    StoredArray<ValueSpec> made(described.where());
+    TENON_TRY(made.reserve(specs.size()));
+    for (size_t i = 0; i < specs.size(); ++i) {
+      ValueSpec spec = specs[i];
+      TENON_TRY(blame_unless_ok(
+          "input", i, spec.name(),
+          meta.knows_inputs ? narrow_spec(meta.inputs[i], spec) : check_spec(spec.tensor)));
+      TENON_TRY(made.push_back(std::move(spec)));
+    }
+    described = std::move(made);
+    meta.inputs = {described.data(), described.size()};
+    meta.knows_inputs = true;
+    return Error::Ok;
+  }
+  /// The inputs of a run, checked: those given, as they are, unless some that were set stand among
+  /// them. `passed` is valid until `given` changes.
+  Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
+    if (TENON_UNLIKELY(meta.knows_inputs && values.size() > meta.inputs.size())) {
+      return fail(Error::InvalidArgument,
+                  {values.size(), " inputs are given, ", meta.name, " has ", meta.inputs.size()});
+    }
+    size_t count = meta.knows_inputs ? meta.inputs.size() : values.size();
+    bool complete = values.size() == count;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].isNone()) continue;
+      if (i >= count) count = i + 1;
+      complete = complete && i < values.size() && !values[i].isNone();
+    }
+    passed = {values.data(), values.size()};
+    if (!complete) {
+      TENON_TRY(given.resize(count));
+      for (size_t i = 0; i < count; ++i) {
+        const bool is_given = i < values.size() && !values[i].isNone();
+        if (is_given || i < inputs.size()) given[i] = is_given ? values[i] : inputs[i];
+      }
+      passed = {given.data(), count};
+    }
+    for (size_t i = 0; i < count; ++i) TENON_TRY(check_input(passed[i], i));
+    return Error::Ok;
+  }
+
+  MethodMeta meta;
+  size_t number;
+  bool ready = false;
+  bool runs = false;
+  bool has_run = false;
+  StoredArray<ValueSpec> described;  // the inputs, if describe_inputs() added to them
+  StoredArray<EValue> inputs;        // those that were set
+  StoredArray<EValue> given;         // a run's, if some that were set stand among them
+  Outputs outputs;
+};
+
+}  // namespace detail
+
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked against what the module says of them before the runtime sees them, and are
-/// passed without a copy. Inputs set by set_input() stay until they are set anew, and stand
-/// wherever a call gives None or gives fewer; those of a call are for that call. An output set by
-/// set_output() stays too: the runtime writes to that tensor, or what it gives is copied there. It
-/// may share memory with inputs and other outputs, as a state that goes round does: every output
-/// is what it would be if none did, but for elements that two outputs have in common: those are the
-/// last one's.
+/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy.
+/// Inputs set by set_input() stay until they are set anew, and stand wherever a call gives None or
+/// gives fewer; those of a call are for that call. An output set by set_output() stays too: the
+/// runtime writes to that tensor, or what it gives is copied there. It may share memory with inputs
+/// and other outputs, as a state that goes round does: every output is what it would be if none
+/// did. Elements that two outputs have in common are the last one's.
 ///
 /// Ownership: shares the tensors that were set, and those of the last outputs, until the next run
 /// of the method.
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
-/// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for a method
-/// that there is not; OutOfBounds for an input or output that there is not; InvalidState to run or
-/// describe a method from within its own run; what the runtime reports. After an error, inputs and
-/// outputs that were set stay set; the outputs of the last run are gone if the new one had begun.
+/// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
+/// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
+/// from within its own run; what the runtime reports. After an error, inputs and outputs that were
+/// set stay set; the outputs of the last run are gone if the new one had begun.
 /// Threads: a module is used on one thread at a time.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
@@ -70,18 +187,14 @@ class TENON_EXPORT Module {
     return set_input("forward", value, index);
   }
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index) {
-    Method* found = nullptr;
-    Error error = find(method, found);
-    if (error == Error::Ok) error = found->put_input(value, index);
-    return blamed("set_input", error);
+    return change("set_input", method, [&](Method& m) { return m.put_inputs({&value, 1}, index); });
   }
   /// Sets the first inputs, all of them or, after an error, none.
   [[nodiscard]] Error set_inputs(const EValues& values) { return set_inputs("forward", values); }
   [[nodiscard]] Error set_inputs(std::string_view method, const EValues& values) {
-    Method* found = nullptr;
-    Error error = find(method, found);
-    if (error == Error::Ok) error = found->put_inputs(values);
-    return blamed("set_inputs", error);
+    return change("set_inputs", method, [&](Method& m) {
+      return m.put_inputs({values.data(), values.size()}, 0);
+    });
   }
   /// Sets the tensor to which an output is written.
   /// Errors: also InvalidState for a placeholder or a read-only tensor.
@@ -90,34 +203,47 @@ class TENON_EXPORT Module {
   }
   [[nodiscard]] Error set_output(std::string_view method, const TensorArg& tensor,
                                  size_t index = 0) {
-    return blamed("set_output", put_output(method, tensor, index));
+    return change("set_output", method, [&](Method& m) { return m.put_output(&tensor, index); });
   }
   /// Takes it away.
   [[nodiscard]] Error set_output(None, size_t index = 0) {
     return set_output("forward", none, index);
   }
   [[nodiscard]] Error set_output(std::string_view method, None, size_t index = 0) {
-    return blamed("set_output", drop_output(method, index));
+    return change("set_output", method, [&](Method& m) { return m.put_output(nullptr, index); });
   }
 
   /// An output of the method's last run.
   /// Errors: InvalidState when there was none, or it failed.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
-  Result<EValue> get_output(std::string_view method, size_t index = 0);
+  Result<EValue> get_output(std::string_view method, size_t index = 0) {
+    const Run last = find_run("get_output", method);
+    if (TENON_UNLIKELY(last.error != Error::Ok)) return last.error;
+    const Span<EValue> values = last.method->outputs.values();
+    const Error error = last.method->check_index("output", index, true, values.size());
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("get_output", error);
+    return values[index];
+  }
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
-    Run run;
-    run.error = find_run(method, run.method);
-    if (run.error != Error::Ok) run.error = detail::blame("get_outputs", run.error);
-    return collect("get_outputs", run);
+    return collect("get_outputs", find_run("get_outputs", method));
   }
 
   /// The methods' names, in the module's order.
-  Result<std::vector<std::string>> method_names();
+  Result<std::vector<std::string>> method_names() {
+    std::vector<std::string> names;
+    const Error error = detail::call_safely([&] {
+      TENON_TRY(open());
+      for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
+      return Error::Ok;
+    });
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_names", error);
+    return names;
+  }
   /// What a method takes and gives.
   Result<MethodMeta> method_meta(std::string_view method = "forward") {
     Method* found = nullptr;
     const Error error = find(method, found);
-    if (error != Error::Ok) return detail::blame("method_meta", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_meta", error);
     return found->meta;
   }
   /// Adds to what the module knows of a method's inputs: names for messages, sizes that it leaves
@@ -125,21 +251,17 @@ class TENON_EXPORT Module {
   ///
   /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
   /// was, and so does is_optional.
-  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what is
-  /// known, or there are fewer than inputs that were set: nothing is changed then.
+  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what
+  /// is known, or there are fewer than inputs that were set: nothing is changed then.
   [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
     return describe_inputs("forward", specs);
   }
   [[nodiscard]] Error describe_inputs(std::string_view method, const ValueSpecs& specs) {
-    Method* found = nullptr;
-    Error error = find(method, found);
-    if (error == Error::Ok) error = found->describe(specs);
-    return blamed("describe_inputs", error);
+    return change("describe_inputs", method, [&](Method& m) { return m.describe(specs); });
   }
   /// Gets a method ready, which its first use does otherwise.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
-    Method* found = nullptr;
-    return blamed("load_method", find(method, found));
+    return change("load_method", method, [](Method&) { return Error::Ok; });
   }
 
  protected:
@@ -163,16 +285,9 @@ class TENON_EXPORT Module {
   /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
   /// where there is a tensor for it, outputs.target(i), into that.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
-  /// Told of a tensor that is to be an output, undefined when it is none anymore: to refuse it.
-  virtual Error bind_output(size_t method, size_t index, const Tensor& tensor) {
-    static_cast<void>(method);
-    static_cast<void>(index);
-    static_cast<void>(tensor);
-    return Error::Ok;
-  }
 
  private:
-  using Method = detail::MethodState;
+  using Method = detail::Method;
   struct Run {
     Error error = Error::Ok;
     Method* method = nullptr;
@@ -192,13 +307,24 @@ class TENON_EXPORT Module {
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame(function, error);
     return outputs;
   }
+  template <class F>
+  Error change(const char* function, std::string_view name, const F& f) noexcept {
+    Method* method = nullptr;
+    const Error error = find(name, method);
+    return blamed(function, error == Error::Ok ? f(*method) : error);
+  }
+  Run find_run(const char* function, std::string_view name) noexcept {
+    Run run;
+    run.error = change(function, name, [&](Method& method) {
+      run.method = &method;
+      if (method.has_run) return Error::Ok;
+      return detail::fail(Error::InvalidState, {method.meta.name, " has not run yet, or failed"});
+    });
+    return run;
+  }
 
   Error open() noexcept;
   Error find(std::string_view name, Method*& found) noexcept;
-  Error find_run(std::string_view name, Method*& found) noexcept;
-  Error put_output(std::string_view name, const TensorArg& tensor, size_t index) noexcept;
-  Error drop_output(std::string_view name, size_t index) noexcept;
-  Error invoke_method(Method& method, const EValues& given) noexcept;
   Run start(const char* function, std::string_view name, const EValues& inputs) noexcept;
 
   Backend* memory_;
@@ -243,94 +369,29 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   return Error::Ok;
 }
 
-inline Error Module::find_run(std::string_view name, Method*& found) noexcept {
-  TENON_TRY(find(name, found));
-  if (TENON_UNLIKELY(!found->has_run)) {
-    return detail::fail(Error::InvalidState, {found->meta.name, " has not run yet, or failed"});
-  }
-  return Error::Ok;
-}
-
-inline Result<EValue> Module::get_output(std::string_view method, size_t index) {
-  Method* found = nullptr;
-  Error error = find_run(method, found);
-  if (error == Error::Ok) {
-    error = found->check_index("output", index, true, found->outputs.size());
-  }
-  if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("get_output", error);
-  return found->outputs.values()[index];
-}
-
-inline Result<std::vector<std::string>> Module::method_names() {
-  std::vector<std::string> names;
-  Error error = open();
-  if (error == Error::Ok) {
-    error = detail::call_safely([&] {
-      for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
-      return Error::Ok;
-    });
-  }
-  if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_names", error);
-  return names;
-}
-
-inline Error Module::put_output(std::string_view name, const TensorArg& tensor,
-                                size_t index) noexcept {
-  Method* method = nullptr;
-  TENON_TRY(find(name, method));
-  const MethodMeta& meta = method->meta;
-  TENON_TRY(method->check_index("output", index, meta.knows_outputs, meta.outputs.size()));
-  TENON_TRY(detail::check_defined(tensor, "the tensor"));
-  const detail::TensorFields& fields = detail::fields(tensor);
-  TENON_TRY(detail::check_has_data(fields));
-  if (TENON_UNLIKELY(fields.readonly)) {
-    return detail::fail(Error::InvalidState, {"the tensor is read-only"});
-  }
-  if (meta.knows_outputs) {
-    const ValueSpec& spec = meta.outputs[index];
-    const Error error = detail::check_value(spec, EValue(tensor.tensor()));
-    if (error != Error::Ok) return detail::blame_value("output", index, spec.name(), error);
-  }
-  if (!method->outputs.is_set(index)) TENON_TRY(method->outputs.set(index, Tensor()));  // has room
-  TENON_TRY(
-      detail::call_safely([&] { return bind_output(method->number, index, tensor.tensor()); }));
-  return method->outputs.set(index, tensor.tensor());
-}
-
-inline Error Module::drop_output(std::string_view name, size_t index) noexcept {
-  Method* method = nullptr;
-  TENON_TRY(find(name, method));
-  const MethodMeta& meta = method->meta;
-  TENON_TRY(method->check_index("output", index, meta.knows_outputs, meta.outputs.size()));
-  if (!method->outputs.is_set(index)) return Error::Ok;
-  TENON_TRY(detail::call_safely([&] { return bind_output(method->number, index, Tensor()); }));
-  return method->outputs.set(index, Tensor());
-}
-
-inline Error Module::invoke_method(Method& method, const EValues& given) noexcept {
-  Span<const EValue> inputs;
-  TENON_TRY(method.gather(given, inputs));
-  method.has_run = false;
-  TENON_TRY(method.outputs.begin(inputs, method.meta.outputs.size()));
-  TENON_TRY(detail::call_safely([&] { return invoke(method.number, inputs, method.outputs); }));
-  TENON_TRY(detail::call_safely([&] { return method.outputs.deliver(); }));
-  method.has_run = true;
-  return Error::Ok;
-}
-
 inline Module::Run Module::start(const char* function, std::string_view name,
                                  const EValues& inputs) noexcept {
   Run run;
   run.error = find(name, run.method);
   if (run.error == Error::Ok) run.error = run.method->check_idle();
+  if (TENON_UNLIKELY(run.error != Error::Ok)) return {detail::blame(function, run.error), nullptr};
+  Method& method = *run.method;
+  method.runs = true;
+  Span<const EValue> passed;
+  run.error = method.gather(inputs, passed);
   if (run.error == Error::Ok) {
-    run.method->runs = true;
-    run.error = invoke_method(*run.method, inputs);
-    for (EValue& value : run.method->given) value = EValue();  // for that run only
-    if (run.error != Error::Ok && !run.method->has_run) run.method->outputs.clear();
-    run.method->runs = false;
+    method.has_run = false;
+    run.error = detail::call_safely([&] {
+      TENON_TRY(method.outputs.begin(passed, method.meta.outputs.size()));
+      TENON_TRY(invoke(method.number, passed, method.outputs));
+      return method.outputs.deliver();
+    });
+    method.has_run = run.error == Error::Ok;
+    if (!method.has_run) method.outputs.clear();
   }
-  if (TENON_UNLIKELY(run.error != Error::Ok)) run.error = detail::blame(function, run.error);
+  for (EValue& value : method.given) value = EValue();  // for that run only
+  method.runs = false;
+  run.error = blamed(function, run.error);
   return run;
 }
 

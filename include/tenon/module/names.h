@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text and NameList: names of inputs and dimensions, held inline as long as they are short.
+// Text and NameList: names of inputs and dimensions, in place as long as they are short.
 #pragma once
 
 #include <cstddef>
@@ -16,76 +16,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Characters and a zero behind them: up to kInline in the object, beyond that one heap block.
-/// Never throws: where memory is out, it becomes empty and error() says so.
-template <size_t kInline>
-class Characters {
- public:
-  Characters() noexcept { inline_[0] = '\0'; }
-  Characters(const Characters& other) noexcept : Characters() { copy(other); }
-  Characters(Characters&& other) noexcept : Characters() { take(other); }
-  Characters& operator=(const Characters& other) noexcept {
-    if (this != &other) {
-      reset();
-      copy(other);
-    }
-    return *this;
-  }
-  Characters& operator=(Characters&& other) noexcept {
-    if (this != &other) {
-      reset();
-      take(other);
-    }
-    return *this;
-  }
-  ~Characters() { std::free(heap_); }
-
-  Error error() const noexcept { return error_; }
-
- protected:
-  const char* data() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
-  size_t size() const noexcept { return size_; }
-
-  /// Room for `n` characters in an empty object; null when memory is out.
-  char* make(size_t n) noexcept {
-    if (n > kInline) {
-      heap_ = static_cast<char*>(std::malloc(n + 1));
-      if (heap_ == nullptr) {
-        error_ = Error::OutOfMemory;
-        return nullptr;
-      }
-    }
-    size_ = n;
-    char* const place = heap_ != nullptr ? heap_ : inline_;
-    place[n] = '\0';
-    return place;
-  }
-
- private:
-  void reset() noexcept {
-    std::free(std::exchange(heap_, nullptr));
-    inline_[0] = '\0';
-    size_ = 0;
-    error_ = Error::Ok;
-  }
-  void copy(const Characters& other) noexcept {
-    error_ = other.error_;
-    if (char* const place = make(other.size_)) std::memcpy(place, other.data(), size_);
-  }
-  void take(Characters& other) noexcept {
-    std::memcpy(inline_, other.inline_, sizeof inline_);
-    heap_ = std::exchange(other.heap_, nullptr);
-    size_ = other.size_;
-    error_ = other.error_;
-    other.reset();
-  }
-
-  char* heap_ = nullptr;
-  size_t size_ = 0;
-  char inline_[kInline + 1];
-  Error error_ = Error::Ok;
-};
-
 /// A text by pointer and length, to be a part of a message.
 struct TextPart {
   std::string_view text;
@@ -96,40 +26,77 @@ struct TextPart {
 
 }  // namespace detail
 
-/// A name: up to 23 characters inline, one heap block beyond. Never throws: see error().
-class Text : public detail::Characters<23> {
+/// A name: up to 47 characters in place, one heap block beyond. Unlike std::string it needs no heap
+/// for usual names, and never throws: without memory it is empty and error() says so.
+class Text {
  public:
   Text() noexcept = default;
   template <class S, std::enable_if_t<std::is_convertible_v<const S&, std::string_view>, int> = 0>
   Text(const S& text) noexcept {
-    const std::string_view from(text);
-    char* const to = make(from.size());
-    if (to != nullptr && !from.empty()) std::memcpy(to, from.data(), from.size());
+    copy(text);
   }
+  Text(const Text& other) noexcept : error_(other.error_) { copy(other); }
+  Text(Text&& other) noexcept { swap(other); }
+  Text& operator=(Text other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Text() { std::free(heap_); }
 
-  const char* c_str() const noexcept { return data(); }
-  using Characters::size;
-  bool empty() const noexcept { return size() == 0; }
-  operator std::string_view() const noexcept { return {data(), size()}; }
+  const char* c_str() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  Error error() const noexcept { return error_; }
+  operator std::string_view() const noexcept { return {c_str(), size_}; }
 
   friend bool operator==(const Text& a, std::string_view b) noexcept {
     return std::string_view(a) == b;
   }
   friend bool operator!=(const Text& a, std::string_view b) noexcept { return !(a == b); }
   friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
+
+ private:
+  friend class NameList;
+  static constexpr size_t kInline = 47;
+
+  /// Room for `n` characters in an empty Text; null when memory is out.
+  char* make(size_t n) noexcept {
+    if (n > kInline) heap_ = static_cast<char*>(std::malloc(n + 1));
+    if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
+      error_ = Error::OutOfMemory;
+      return nullptr;
+    }
+    char* const place = heap_ != nullptr ? heap_ : inline_;
+    place[size_ = n] = '\0';
+    return place;
+  }
+  void copy(std::string_view from) noexcept {
+    char* const to = make(from.size());
+    if (to != nullptr && !from.empty()) std::memcpy(to, from.data(), from.size());
+  }
+  void swap(Text& other) noexcept {
+    std::swap(heap_, other.heap_);
+    std::swap(size_, other.size_);
+    std::swap(inline_, other.inline_);
+    std::swap(error_, other.error_);
+  }
+
+  char* heap_ = nullptr;
+  size_t size_ = 0;
+  char inline_[kInline + 1] = {};
+  Error error_ = Error::Ok;
 };
 
-/// The names of a tensor's dimensions, "" for one without: up to 47 characters inline, one heap
-/// block beyond. Never throws: see error().
-class NameList : public detail::Characters<47> {
+/// The names of a tensor's dimensions, "" for one without: up to 47 characters in place, with a
+/// zero behind each, one heap block beyond. Never throws: see error().
+class NameList {
  public:
   NameList() noexcept = default;
   NameList(std::initializer_list<std::string_view> names) noexcept { assign(names); }
   /// From any range of texts.
   template <class C,
-            std::enable_if_t<!std::is_base_of_v<Characters, C> &&
-                                 std::is_convertible_v<decltype(*std::declval<const C&>().begin()),
-                                                       std::string_view>,
+            std::enable_if_t<std::is_convertible_v<decltype(*std::declval<const C&>().begin()),
+                                                   std::string_view>,
                              int> = 0>
   NameList(const C& names) noexcept {
     assign(names);
@@ -137,10 +104,11 @@ class NameList : public detail::Characters<47> {
 
   size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
+  Error error() const noexcept { return joined_.error(); }
   /// The i-th name; "" beyond the last.
   const char* operator[](size_t i) const noexcept {
-    const char* name = data();
-    if (i >= count_ || error() != Error::Ok) return "";
+    const char* name = joined_.c_str();
+    if (i >= count_ || joined_.empty()) return "";
     for (; i > 0; --i) name += std::strlen(name) + 1;
     return name;
   }
@@ -149,14 +117,12 @@ class NameList : public detail::Characters<47> {
   template <class C>
   void assign(const C& names) noexcept {
     size_t total = 0;
-    size_t count = 0;
     for (const std::string_view name : names) {
       total += name.size() + 1;
-      ++count;
+      ++count_;
     }
-    char* to = make(total);
+    char* to = joined_.make(total);
     if (to == nullptr) return;
-    count_ = count;
     for (const std::string_view name : names) {
       if (!name.empty()) std::memcpy(to, name.data(), name.size());
       to += name.size();
@@ -164,6 +130,7 @@ class NameList : public detail::Characters<47> {
     }
   }
 
+  Text joined_;
   size_t count_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stored, StoredArray: what a module keeps, on the heap or in the memory of a backend such as an
-// arena.
+// Stored, StoredArray: what a module keeps, on the heap or in a backend's memory such as an
+// arena's. Standard containers cannot report that it is full without exceptions.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/metadata.h"
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
+#include "tenon/backend/calls.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -42,39 +38,27 @@ Stored<T> make_stored(BackendState* where, size_t more, Args&&... args) noexcept
   return Stored<T>(place == nullptr ? nullptr : ::new (place) T(std::forward<Args>(args)...));
 }
 
-/// An array that grows, without exceptions.
+/// An array that grows, and reports that memory is out without exceptions.
 template <class T>
 class StoredArray {
  public:
   explicit StoredArray(BackendState* where = nullptr) noexcept : where_(where) {}
-  StoredArray(StoredArray&& other) noexcept
-      : where_(other.where_),
-        data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
-  StoredArray& operator=(StoredArray&&) = delete;
+  StoredArray(StoredArray&& other) noexcept : where_(other.where_) { swap(other); }
+  StoredArray& operator=(StoredArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
   ~StoredArray() {
     shrink(0);
     release_metadata(data_);
   }
 
-  void swap(StoredArray& other) noexcept {
-    std::swap(where_, other.where_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(capacity_, other.capacity_);
-  }
-
   BackendState* where() const noexcept { return where_; }
   size_t size() const noexcept { return size_; }
-  T* data() noexcept { return data_; }
-  const T* data() const noexcept { return data_; }
-  T& operator[](size_t i) noexcept { return data_[i]; }
-  const T& operator[](size_t i) const noexcept { return data_[i]; }
-  T* begin() noexcept { return data_; }
-  T* end() noexcept { return data_ + size_; }
-  const T* begin() const noexcept { return data_; }
-  const T* end() const noexcept { return data_ + size_; }
+  T* data() const noexcept { return data_; }
+  T& operator[](size_t i) const noexcept { return data_[i]; }
+  T* begin() const noexcept { return data_; }
+  T* end() const noexcept { return data_ + size_; }
 
   /// Room for `count` elements in all. What there is, is moved.
   /// Errors: OutOfMemory; nothing is changed.
@@ -106,7 +90,7 @@ class StoredArray {
     return Error::Ok;
   }
   /// For one element more: room is doubled.
-  Error push_back(T&& value) noexcept {
+  Error push_back(T value) noexcept {
     if (size_ == capacity_) TENON_TRY(reserve(size_ == 0 ? 1 : 2 * size_));
     ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
     ++size_;
@@ -114,6 +98,12 @@ class StoredArray {
   }
 
  private:
+  void swap(StoredArray& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
   void shrink(size_t count) noexcept {
     while (size_ > count) data_[--size_].~T();
   }

@@ -1,24 +1,66 @@
 // SPDX-License-Identifier: MIT
 // TensorSpec, ValueSpec, MethodMeta: what a method takes and gives, and the checks by that.
+// ListArg: several values as one argument.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/module/evalue.h"
-#include "tenon/module/list_arg.h"
 #include "tenon/module/names.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
+
+/// What functions that take several T do: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
+///
+/// Ownership: refers to lists and to a single T, converts a single value of another type; for the
+/// length of the call.
+template <class T>
+class ListArg {
+ public:
+  ListArg() noexcept = default;
+  /// No list, where that differs from an empty one: see is_given().
+  template <class N,
+            std::enable_if_t<std::is_same_v<N, None> && !std::is_convertible_v<None, T>, int> = 0>
+  ListArg(N) noexcept : is_given_(false) {}
+  ListArg(std::initializer_list<T> values) noexcept : size_(values.size()) {
+    values_ = values.begin();  // which lives as long as the call: not what GCC warns of
+  }
+  ListArg(const T& value) noexcept : values_(&value), size_(1) {}
+  /// Any contiguous container of T.
+  template <class C, std::enable_if_t<
+                         std::is_same_v<typename detail::ContiguousElement<const C>::type, const T>,
+                         int> = 0>
+  ListArg(const C& values) noexcept : values_(values.data()), size_(values.size()) {}
+  /// One value that converts to T.
+  template <class V, std::enable_if_t<std::is_convertible_v<V, T> &&
+                                          !std::is_base_of_v<T, std::decay_t<V>> &&
+                                          !std::is_same_v<std::decay_t<V>, ListArg>,
+                                      int> = 0>
+  ListArg(V&& value) : one_(std::forward<V>(value)), values_(&one_), size_(1) {}
+
+  ListArg(const ListArg&) = delete;
+  ListArg& operator=(const ListArg&) = delete;
+
+  bool is_given() const noexcept { return is_given_; }
+  const T* data() const noexcept { return values_; }
+  size_t size() const noexcept { return size_; }
+  const T& operator[](size_t i) const noexcept { return values_[i]; }
+  const T* begin() const noexcept { return values_; }
+  const T* end() const noexcept { return values_ + size_; }
+
+ private:
+  T one_;
+  const T* values_ = nullptr;
+  size_t size_ = 0;
+  bool is_given_ = true;
+};
+
+/// The inputs of a call.
+using EValues = ListArg<EValue>;
 
 /// What a tensor has to be.
 ///
@@ -116,24 +158,36 @@ struct AnySizes {
   }
 };
 
+/// "dimension 1 (rows) is 9".
+struct SizeOf {
+  const TensorSpec& spec;
+  size_t d;
+  int64_t size;
+  friend void append(Message& out, SizeOf part) noexcept {
+    out.put("dimension ");
+    detail::append(out, part.d);
+    append(out, InParentheses{part.spec.names[part.d]});
+    out.put(" is ");
+    detail::append(out, part.size);
+  }
+};
+
 /// Whether a spec can be met at all.
 inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's sizes", spec.sizes));
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
   for (const Error error : {spec.names.error(), spec.name.error()}) {
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return fail(error, {error == Error::OutOfMemory ? "out of memory for a spec"
-                                                      : "the spec has too many names"});
-    }
+    if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, {"out of memory for a spec"});
   }
+  const AnySizes sizes{spec.sizes};
   const size_t rank = spec.sizes.size();
   if (TENON_UNLIKELY(!spec.names.empty() && spec.names.size() != rank)) {
     return fail(Error::InvalidArgument,
-                {"the spec has ", spec.names.size(), " names for sizes ", AnySizes{spec.sizes}});
+                {"the spec has ", spec.names.size(), " names for sizes ", sizes});
   }
   if (TENON_UNLIKELY(!spec.max_sizes.empty() && spec.max_sizes.size() != rank)) {
-    return fail(Error::InvalidArgument, {"the spec has max_sizes ", AnySizes{spec.max_sizes},
-                                         " for sizes ", AnySizes{spec.sizes}});
+    return fail(Error::InvalidArgument,
+                {"the spec has max_sizes ", AnySizes{spec.max_sizes}, " for sizes ", sizes});
   }
   DensePass known;
   for (size_t d = 0; d < rank; ++d) {
@@ -144,40 +198,27 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
                                            size < -1 ? size : most, " for dimension ", d});
     }
     if (TENON_UNLIKELY(most >= 0 && size > most)) {
-      return fail(Error::InvalidArgument, {"the spec's dimension ", d, InParentheses{spec.names[d]},
-                                           " is ", size, ", its max_sizes say at most ", most});
+      return fail(Error::InvalidArgument,
+                  {"the spec's ", SizeOf{spec, d, size}, ", its max_sizes say at most ", most});
     }
     if (size >= 0) known.take(size);
   }
   if (TENON_UNLIKELY(!known.valid(elementSize(own_type(spec.type))))) {
-    return fail(Error::InvalidArgument, {"the spec's sizes ", AnySizes{spec.sizes}, " of ",
-                                         own_type(spec.type), " overflow the address space"});
+    return fail(Error::InvalidArgument, {"the spec's sizes ", sizes, " of ", own_type(spec.type),
+                                         " overflow the address space"});
   }
   return Error::Ok;
 }
 
-inline Error check_sizes(const TensorSpec& spec, const Dims& sizes) noexcept {
-  const size_t rank = spec.sizes.size();
-  if (TENON_UNLIKELY(sizes.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"it has ", sizes.size(), sizes.size() == 1 ? " dimension, " : " dimensions, ",
-                 sizes, ", expected ", rank, ", ", AnySizes{spec.sizes}});
-  }
-  for (size_t d = 0; d < rank; ++d) {
-    const int64_t size = sizes[d];
-    if (spec.sizes[d] >= 0) {
-      if (TENON_UNLIKELY(size != spec.sizes[d])) {
-        return fail(Error::InvalidArgument, {"dimension ", d, InParentheses{spec.names[d]}, " is ",
-                                             size, ", expected ", spec.sizes[d]});
-      }
-    } else if (!spec.max_sizes.empty() && spec.max_sizes[d] >= 0) {
-      if (TENON_UNLIKELY(size > spec.max_sizes[d])) {
-        return fail(Error::InvalidArgument, {"dimension ", d, InParentheses{spec.names[d]}, " is ",
-                                             size, ", expected at most ", spec.max_sizes[d]});
-      }
-    }
-  }
-  return Error::Ok;
+/// The most that dimension d may be, exactly that if sizes says so; -1 for any size.
+inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
+  return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
+}
+
+/// Whether dimension d may be `size`.
+inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
+  const int64_t limit = limit_of(spec, d);
+  return limit < 0 || size == limit || (spec.sizes[d] < 0 && size < limit);
 }
 
 TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) noexcept {
@@ -188,7 +229,19 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
                      found.type != own_type(spec.type))) {
     return fail(Error::InvalidType, {"it is ", found.type, ", expected ", own_type(spec.type)});
   }
-  TENON_TRY(check_sizes(spec, found.layout.sizes));
+  const Dims& sizes = found.layout.sizes;
+  if (TENON_UNLIKELY(sizes.size() != spec.sizes.size())) {
+    return fail(Error::InvalidArgument,
+                {"it has ", sizes.size(), sizes.size() == 1 ? " dimension, " : " dimensions, ",
+                 sizes, ", expected ", spec.sizes.size(), ", ", AnySizes{spec.sizes}});
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (TENON_UNLIKELY(!allows(spec, d, sizes[d]))) {
+      return fail(Error::InvalidArgument,
+                  {SizeOf{spec, d, sizes[d]},
+                   spec.sizes[d] < 0 ? ", expected at most " : ", expected ", limit_of(spec, d)});
+    }
+  }
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
   if (TENON_UNLIKELY(!here)) {
     return fail(
@@ -210,11 +263,67 @@ TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcep
                            : check_metadata(tensor, "the tensor");
 }
 
-/// Puts "input 0 (image): " in front of the message that a check left.
+/// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
   return fail(error, {role, ' ', index, InParentheses{name}, ": ",
                       static_cast<const char*>(error_text().text)});
+}
+inline Error blame_unless_ok(const char* role, size_t index, const char* name,
+                             Error error) noexcept {
+  return TENON_UNLIKELY(error != Error::Ok) ? blame_value(role, index, name, error) : error;
+}
+
+/// Makes `spec`, a user's description, what passes both: what a module knows, `own`, with more
+/// names, and sizes where that has -1.
+/// Errors: InvalidArgument, InvalidType when nothing can pass both.
+TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
+  const TensorSpec& known = own.tensor;
+  TensorSpec& to = spec.tensor;
+  TENON_TRY(check_spec(to));
+  if (TENON_UNLIKELY(spec.kind != own.kind)) {
+    return fail(Error::InvalidType,
+                {"the spec is for ", spec.kind, ", the module takes ", own.kind});
+  }
+  if (to.name.empty()) to.name = known.name;
+  spec.is_optional = own.is_optional;
+  if (!own.is_described) return check_spec(to);
+  if (!spec.is_described) {
+    Text name(std::move(to.name));
+    to = known;
+    to.name = std::move(name);
+    spec.is_described = true;
+    return check_spec(to);
+  }
+  if (to.type == tenon::ScalarType::Undefined) to.type = known.type;
+  if (TENON_UNLIKELY(known.type != tenon::ScalarType::Undefined && to.type != known.type)) {
+    return fail(Error::InvalidType, {"the spec is for ", own_type(to.type), ", the module takes ",
+                                     own_type(known.type)});
+  }
+  if (TENON_UNLIKELY(to.device != known.device)) {
+    return fail(Error::InvalidArgument,
+                {"the spec is for ", to.device, ", the module takes ", known.device});
+  }
+  if (to.names.empty()) to.names = known.names;
+  if (TENON_UNLIKELY(to.sizes.size() != known.sizes.size())) {
+    return fail(Error::InvalidArgument, {"the spec has sizes ", AnySizes{to.sizes},
+                                         ", the module's are ", AnySizes{known.sizes}});
+  }
+  for (size_t d = 0; d < to.sizes.size(); ++d) {
+    const int64_t limit = limit_of(known, d);
+    if (TENON_UNLIKELY(to.sizes[d] >= 0 && !allows(known, d, to.sizes[d]))) {
+      return fail(Error::InvalidArgument,
+                  {"the spec's ", SizeOf{to, d, to.sizes[d]}, ", the module's is ",
+                   known.sizes[d] < 0 ? "at most " : "", limit});
+    }
+    if (to.sizes[d] >= 0) continue;
+    to.sizes[d] = known.sizes[d];
+    if (known.sizes[d] >= 0 || limit < 0) continue;
+    if (to.max_sizes.empty()) to.max_sizes = known.max_sizes;
+    int64_t& most = to.max_sizes[d];
+    if (most < 0 || most > limit) most = limit;
+  }
+  return check_spec(to);
 }
 
 }  // namespace detail

@@ -7,119 +7,122 @@
 #include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/result.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A clone of what the host reads on the host's heap.
-TENON_LAZY Error clone_on_host(const TensorFields& from, Making<OnHost> making, CastMode mode,
-                               Draft& draft) noexcept {
-  TENON_TRY(make_like(from, making, Contents::Uninitialized, draft));
-  void* const out = fields(draft).data;
-  if (!from.layout.is_dense()) {
-    const TensorView to = view_of(fields(draft));
-    const TensorView view = view_of(from);
-    for (const Dims* dims : {&to.sizes, &to.strides, &view.sizes, &view.strides}) {
-      TENON_TRY(check_dims("a shape", *dims));
-    }
-    copy_elements(to, view, mode);
-  } else if (making.type != from.type) {
-    cast_block(making.type, out, from.type, from.data, from.layout.numel, mode);
-  } else if (from.layout.numel != 0) {
-    move_block(out, from.data, from.nbytes());
+/// Copies elements between host memories of the same sizes, the destination dense. `cast` may be
+/// null where the types are equal.
+TENON_LAZY TENON_COLD Error copy_views(const TensorFields& to, const TensorFields& from,
+                                       CastMode mode, CastFunction cast) noexcept {
+  const TensorView out = view_of(to);
+  const TensorView in = view_of(from);
+  for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
+    TENON_TRY(check_dims("a shape", *dims));
+  }
+  copy_elements(out, in, mode, cast);
+  return Error::Ok;
+}
+TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
+                              CastFunction cast) noexcept {
+  if (from.layout.numel == 0) return Error::Ok;
+  if (!from.layout.is_dense()) return copy_views(to, from, mode, cast);
+  if (to.type == from.type) {
+    move_block(to.data, from.data, from.nbytes());
+  } else {
+    cast(to.type, to.data, from.type, from.data, from.layout.numel, mode);
   }
   return Error::Ok;
 }
 
-/// Any other clone, of a tensor that has data.
-template <class Where>
-Error clone_between(const TensorFields& from, Making<Where> making, CastMode mode,
-                    Draft& draft) noexcept {
+/// Copies the elements of `from` to a new tensor like it, of which one is a backend's.
+TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const TensorFields& from,
+                                              CastMode mode, CastFunction cast) noexcept {
+  if (to.is_template()) return Error::Ok;
   Place source;
   TENON_TRY(find_place(from, "the source tensor", source));
-  TENON_TRY(make_like(from, making, Contents::Uninitialized, draft));
-  const Place out = place_of_new(fields(draft), view_of(fields(draft)));
+  const Place out = place_of_new(to, view_of(to));
   TENON_TRY(check_dims("sizes", out.view.sizes));
   TENON_TRY(check_dims("strides", out.view.strides));
   if (out.backend == nullptr && source.backend == nullptr) {
-    copy_elements(out.view, source.view, mode);
-    return Error::Ok;
+    return copy_on_host(to, from, mode, cast);
   }
-  return copy_between(out, source, mode);
+  return copy_between(out, source, mode, cast);
 }
 
-inline bool is_template_backend(OnHost) noexcept { return false; }
-inline bool is_template_backend(InBackend where) noexcept {
-  return where.backend->device().type() == DeviceType::Template;
+/// Where a clone is to be that a backend has to do with.
+TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* given,
+                                               bool same_device, Backend*& backend) noexcept {
+  if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
+      find_backend(from.device) == nullptr) {
+    return fail(Error::NotSupported,
+                {"no backend is registered for the source tensor's memory, on ", from.device,
+                 "; with host_backend() the clone is on cpu"});
+  }
+  TENON_TRY(find_backend_like(from, given, backend));
+  const bool has_nothing = from.is_template() || !from.has_data();
+  if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Template)) {
+    Place nowhere;
+    return find_place(from, "the source tensor", nowhere);
+  }
+  return Error::Ok;
 }
 
-/// Whether a clone can be on the source's device: memory of the heap is on cpu alone.
-TENON_LAZY Error check_same_device(const TensorArg& source) noexcept {
-  if (!source.defined()) return Error::Ok;
+/// Where a clone of `source` is to be, and whether it has no elements, as the source has none.
+TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& options, CastMode mode,
+                            bool same_device, Making& making, bool& placeholder) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  if (from.device.is_cpu() || from.backend != nullptr || !from.is_host_accessible() ||
-      !from.has_data() || find_backend(from.device) != nullptr) {
-    return Error::Ok;
-  }
-  return fail(Error::NotSupported,
-              {"the source tensor is on ", from.device,
-               ", for which no backend is registered; with host_backend() the clone is on cpu"});
-}
-
-inline constexpr auto kNothingElse = []() noexcept { return Error::Ok; };
-
-/// A clone that a backend has to do with. `afterwards` is done once it is certain.
-template <class Out, class Afterwards>
-TENON_NOINLINE Out clone_with_backend(const char* function, const TensorFields& from,
-                                      ScalarType type, Backend* given, CastMode mode,
-                                      const Afterwards& afterwards) {
-  Backend* backend = nullptr;
-  Error error = check_cast(from.type, type, mode);
-  if (error == Error::Ok) error = find_backend_like(from, given, backend);
-  if (error != Error::Ok) return Made<Out>().finish(function, error);
-  return create<Out>(
-      function, type, from.dynamism, backend,
-      [&](const auto& making, auto& made) noexcept -> Error {
-        TENON_TRY(is_template_backend(making.where)
-                      ? make_like(from, making, Contents::Uninitialized, made.draft())
-                      : clone_between(from, making, mode, made.draft()));
-        TENON_TRY(made.commit());
-        return afterwards();
-      });
-}
-
-/// A clone of what is on the host's heap, or has no data.
-TENON_LAZY Error make_clone(const TensorFields& from, ScalarType type, CastMode mode,
-                            Draft& draft) noexcept {
-  TENON_TRY(check_cast(from.type, type, mode));
-  if (TENON_UNLIKELY(from.is_template() || !from.has_data())) {
-    return make_placeholder(from, type, from.dynamism, draft);
-  }
-  return clone_on_host(from, {type, from.dynamism, {}}, mode, draft);
-}
-
-/// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is.
-template <class Out>
-Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
-          CastMode mode = CastMode::Checked) {
-  const Error error = check_defined(source, "the source tensor");
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  const TensorFields& from = fields(source);
-  const ScalarType type = options.type.value_or(from.type);
+  making.like = &from;
+  making.lay_out = &lay_out_like<>;
+  making.type = options.type.value_or(from.type);
+  making.dynamism = from.dynamism;
+  if (making.type != from.type) TENON_TRY(check_cast(from.type, making.type, mode));
   const bool has_nothing = from.is_template() || !from.has_data();
   if (TENON_UNLIKELY(options.given_backend() != nullptr || from.backend != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
-    return clone_with_backend<Out>(function, from, type, options.given_backend(), mode,
-                                   kNothingElse);
+    return find_clone_backend(from, options.given_backend(), same_device, making.backend);
   }
-  Made<Out> made;
-  return made.finish(function, make_clone(from, type, mode, made.draft()));
+  placeholder = has_nothing;
+  return Error::Ok;
+}
+
+/// The clone, or the error under the name of `function`. Without a backend given it is where the
+/// source is, with `same_device` not even on cpu instead. `cast` may be null where options have no
+/// type. `afterwards` is done once nothing else
+/// can fail.
+template <class Out, class Afterwards = std::nullptr_t>
+Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
+          CastMode mode = CastMode::Checked, CastFunction cast = nullptr, bool same_device = false,
+          [[maybe_unused]] const Afterwards& afterwards = {}) {
+  Making making;
+  bool placeholder = false;
+  Error error = plan_clone(source, options, mode, same_device, making, placeholder);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  const TensorFields& from = *making.like;
+  Made<Out> made(making.backend);
+  if (TENON_UNLIKELY(placeholder)) {
+    error = make_placeholder(from, making.type, making.dynamism, made.draft());
+  } else {
+    error = make_new(making, made.draft());
+    if (error == Error::Ok) {
+      const bool on_heap =
+          making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
+      error = (on_heap ? copy_on_host<void> : copy_with_backend<void>)(fields(made.draft()), from,
+                                                                       mode, cast);
+    }
+  }
+  if constexpr (!std::is_same_v<Afterwards, std::nullptr_t>) {
+    if (error == Error::Ok) error = made.commit();
+    if (error == Error::Ok) error = afterwards();
+  }
+  return made.finish(function, error, making.backend);
 }
 
 }  // namespace detail
@@ -144,11 +147,9 @@ struct CloneTensor {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
     const CreatorOptions asked(options...);
-    if (asked.given_backend() == nullptr) {
-      const Error error = detail::check_same_device(source);
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    }
-    return detail::clone<Out>(function, source, asked);
+    detail::CastFunction cast = nullptr;
+    if constexpr (detail::has_type_v<Options...>) cast = &detail::cast_block<>;
+    return detail::clone<Out>(function, source, asked, CastMode::Checked, cast, true);
   }
 };
 

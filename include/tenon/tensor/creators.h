@@ -21,7 +21,7 @@
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/kernels/fill.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -45,100 +45,105 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
 }
 
 /// A tensor without data like `from`, on its device.
-TENON_LAZY Error make_placeholder(const TensorFields& from, ScalarType type,
-                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
+TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, ScalarType type,
+                                             TensorShapeDynamism dynamism, Draft& draft) noexcept {
   TENON_TRY(check_type(type));
-  TENON_TRY(start_draft(draft));
+  TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
-  TENON_TRY(make_layout(from.layout.sizes, Dims(from.layout.dim_order), from.layout.strides,
-                        elementSize(type), made.layout));
+  made.layout = from.layout;
+  TENON_TRY(made.layout.check(elementSize(type)));
   made.type = type;
   made.device = from.device;
   made.settle(dynamism);
   return Error::Ok;
 }
 
-/// Makes a tensor like `source` with memory of its own. Dense strides are kept, others become dense
-/// in the same dim order.
-template <class Where>
-Error make_like(const TensorFields& from, Making<Where> making, Contents contents,
-                Draft& draft) noexcept {
-  TENON_TRY(check_type(making.type));
-  const size_t element_size = elementSize(making.type);
-  size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(from.layout.numel, element_size, nbytes));
-  TENON_TRY(start_owned(making.where, nbytes, contents, draft));
-  ImplFields& made = fields(draft);
-  TENON_TRY(
-      make_dense_layout(from.layout.sizes, &from.layout.dim_order, element_size, made.layout));
-  // Dense strides can still differ from these in dimensions of size 1 and in shapes without
-  // elements.
-  if (from.layout.is_dense()) made.layout.strides = from.layout.strides;
-  made.type = making.type;
-  made.settle(making.dynamism);
-  return check_dims("strides", made.layout.strides);
+/// Fills in where a tensor like `source` is to be: of its type and in its backend's memory, unless
+/// options say otherwise. `placeholder` is set where it has no memory, because the source has none.
+TENON_LAZY Error find_like(const TensorArg& source, const CreatorOptions& options, Making& making,
+                           bool& placeholder) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  const TensorFields& from = fields(source);
+  making.like = &from;
+  making.lay_out = &lay_out_like<>;
+  making.check_type = options.check_type();
+  making.dynamism = options.dynamism;
+  making.type = options.type.value_or(from.type);
+  if (making.type == ScalarType::Undefined) making.type = from.type;
+  placeholder = from.is_template() && from.backend == nullptr && options.given_backend() == nullptr;
+  if (placeholder) return Error::Ok;
+  return find_backend_like(from, options.given_backend(), making.backend);
 }
 
-/// create() of a tensor like `source`: of its type and in its backend's memory, unless options say
-/// otherwise.
+/// create() of a tensor like `source`.
 template <class Out, class Make>
 Out create_like(const char* function, const TensorArg& source, const CreatorOptions& options,
                 const Make& make) {
-  Error error = check_defined(source, "the source tensor");
-  Backend* backend = nullptr;
-  ScalarType type = ScalarType::Undefined;
-  if (error == Error::Ok) {
-    const TensorFields& from = fields(source);
-    type = options.type.value_or(from.type);
-    if (type == ScalarType::Undefined) type = from.type;
-    if (TENON_UNLIKELY(from.is_template() && from.backend == nullptr &&
-                       options.given_backend() == nullptr)) {
-      Made<Out> made;
-      return made.finish(function, make_placeholder(from, type, options.dynamism, made.draft()));
-    }
-    error = find_backend_like(from, options.given_backend(), backend);
-  }
+  Making making;
+  bool placeholder = false;
+  const Error error = find_like(source, options, making, placeholder);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  return create<Out>(function, type, options.dynamism, backend, make);
-}
-
-/// A value as an element of a type, and whether its bytes are all zero.
-struct FillElement {
-  unsigned char bytes[16] = {};
-  Contents contents = Contents::Uninitialized;
-};
-TENON_LAZY Error make_fill_element(ScalarType type, const Scalar& value,
-                                   FillElement& element) noexcept {
-  constexpr unsigned char zero[16] = {};
-  TENON_TRY(store_scalar(type, value, element.bytes));
-  if (std::memcmp(element.bytes, zero, sizeof zero) == 0) element.contents = Contents::Zero;
-  return Error::Ok;
-}
-
-/// Writes it to all elements of a new tensor, gaps included, unless its memory came zeroed.
-template <class Where>
-Error fill_new(Where where, const ImplFields& made, const FillElement& element) noexcept {
-  if (std::is_same_v<Where, OnHost> && element.contents == Contents::Zero) return Error::Ok;
-  return produce_constant(where, made, element.bytes, [&](void* out) noexcept {
-    fill_elements(out, made.layout.reach(), element.bytes, elementSize(made.type));
-    return Error::Ok;
+  return create<Out>(function, making, [&](Making& asked, auto& made) noexcept -> Error {
+    if (TENON_UNLIKELY(placeholder)) {
+      return make_placeholder(fields(source), asked.type, asked.dynamism, made.draft());
+    }
+    return make(asked, made);
   });
 }
 
-template <class Where>
-Error make_full(const Dims& sizes, const Dims& strides, const FillElement& element,
-                Making<Where> making, Draft& draft) noexcept {
-  TENON_TRY(make_owned(sizes, {}, strides, making, element.contents, draft));
-  return fill_new(making.where, fields(draft), element);
+inline constexpr unsigned char kZeroElement[16] = {};
+
+/// Makes all elements zero, which is zero bits in every type.
+inline void set_zero(Making& making) noexcept {
+  making.contents = Contents::Zero;
+  making.element = kZeroElement;
+}
+TENON_LAZY void fill_new_elements(void* out, int64_t count, const void* element,
+                                  size_t element_size) noexcept {
+  fill_elements(out, count, element, element_size);
+}
+/// Makes all elements `value`, kept in the 16 bytes at `element`.
+TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char* element) noexcept {
+  std::memset(element, 0, sizeof kZeroElement);
+  TENON_TRY(store_scalar(making.type, value, element));
+  if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
+    set_zero(making);
+  } else {
+    making.element = element;
+    making.fill = &fill_new_elements<>;
+  }
+  return Error::Ok;
 }
 
-template <class Where>
-Error make_full_like(const TensorFields& source, const Scalar& value, Making<Where> making,
-                     Draft& draft) noexcept {
-  FillElement element;
-  TENON_TRY(make_fill_element(making.type, value, element));
-  TENON_TRY(make_like(source, making, element.contents, draft));
-  return fill_new(making.where, fields(draft), element);
+/// A Making of sizes, strides or nullptr, and options.
+template <class Given>
+Making making_of(const Dims& sizes, const Given& strides, const CreatorOptions& options) noexcept {
+  Making making = making_of(options, ScalarType::Float);
+  making.sizes = &sizes;
+  set_strides(making, &lay_out_owned<>, strides);
+  return making;
+}
+
+template <class Out, class Given>
+Out create_full(const char* function, const Dims& sizes, const Given& strides, const Scalar& value,
+                const CreatorOptions& options) {
+  Making making = making_of(sizes, strides, options);
+  unsigned char element[16];
+  const Error error = set_element(making, value, element);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  return create_new<Out>(function, making);
+}
+template <class Out, class Given>
+Out create_zeros(const char* function, const Dims& sizes, const Given& strides,
+                 const CreatorOptions& options) {
+  Making making = making_of(sizes, strides, options);
+  set_zero(making);
+  return create_new<Out>(function, making);
+}
+template <class Out, class Given>
+Out create_empty(const char* function, const Dims& sizes, const Given& strides,
+                 const CreatorOptions& options) {
+  return create_new<Out>(function, making_of(sizes, strides, options));
 }
 
 }  // namespace detail
@@ -148,27 +153,6 @@ Error make_full_like(const TensorFields& source, const Scalar& value, Making<Whe
 // the source's.
 
 template <class Out>
-struct EmptyStrided {
-  const char* function;
-
-  /// Uninitialised elements at the given strides, dense ones for `{}`. Gaps are allocated too.
-  /// Source: at::empty_strided, executorch::extension::empty_strided.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    return make(sizes, strides, CreatorOptions(options...));
-  }
-
-  /// What it does, for its relative.
-  Out make(const Dims& sizes, const Dims& strides, const CreatorOptions& options) const {
-    return detail::create<Out>(
-        function, options, own::ScalarType::Float, [&](const auto& making, auto& made) noexcept {
-          return detail::make_owned(sizes, {}, strides, making, detail::Contents::Uninitialized,
-                                    made.draft());
-        });
-  }
-};
-
-template <class Out>
 struct Empty {
   const char* function;
 
@@ -176,7 +160,20 @@ struct Empty {
   /// Source: at::empty.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
-    return EmptyStrided<Out>{function}.make(sizes, {}, CreatorOptions(options...));
+    return detail::create_empty<Out>(function, sizes, nullptr, CreatorOptions(options...));
+  }
+};
+
+template <class Out>
+struct EmptyStrided {
+  const char* function;
+
+  /// Uninitialised elements at the given strides, dense ones for `{}`. Gaps are allocated too.
+  /// Source: at::empty_strided, executorch::extension::empty_strided.
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
+    return detail::create_empty<Out>(function, sizes, detail::Strides{nullptr, &strides},
+                                     CreatorOptions(options...));
   }
 };
 
@@ -189,41 +186,10 @@ struct EmptyLike {
   /// Source: at::empty_like.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, Options&&... options) const {
-    return detail::create_like<Out>(
-        function, source, CreatorOptions(options...), [&](const auto& making, auto& made) noexcept {
-          return detail::make_like(detail::fields(source), making, detail::Contents::Uninitialized,
-                                   made.draft());
-        });
-  }
-};
-
-template <class Out>
-struct FullStrided {
-  const char* function;
-
-  /// Every element is `value`, which must fit the type; gaps are filled too.
-  /// Source: executorch full_strided.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
-                 Options&&... options) const {
-    return make(sizes, strides, value, CreatorOptions(options...));
-  }
-
-  /// What it does, for its relatives.
-  Out make(const Dims& sizes, const Dims& strides, const Scalar& value,
-           const CreatorOptions& options) const {
-    detail::FillElement element;
-    const auto type = options.type.value_or(own::ScalarType::Float);
-    const Error error = detail::make_fill_element(type, value, element);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    return make(sizes, strides, element, options);
-  }
-  Out make(const Dims& sizes, const Dims& strides, const detail::FillElement& element,
-           const CreatorOptions& options) const {
-    return detail::create<Out>(
-        function, options, own::ScalarType::Float, [&](const auto& making, auto& made) noexcept {
-          return detail::make_full(sizes, strides, element, making, made.draft());
-        });
+    return detail::create_like<Out>(function, source, CreatorOptions(options...),
+                                    [](detail::Making& making, auto& made) noexcept {
+                                      return detail::make_new(making, made.draft());
+                                    });
   }
 };
 
@@ -236,7 +202,21 @@ struct Full {
   /// does not fit.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Scalar& value, Options&&... options) const {
-    return FullStrided<Out>{function}.make(sizes, {}, value, CreatorOptions(options...));
+    return detail::create_full<Out>(function, sizes, nullptr, value, CreatorOptions(options...));
+  }
+};
+
+template <class Out>
+struct FullStrided {
+  const char* function;
+
+  /// Every element is `value`, which must fit the type; gaps are filled too.
+  /// Source: executorch full_strided.
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
+                 Options&&... options) const {
+    return detail::create_full<Out>(function, sizes, detail::Strides{nullptr, &strides}, value,
+                                    CreatorOptions(options...));
   }
 };
 
@@ -248,29 +228,25 @@ struct FullLike {
   /// Source: at::full_like.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, const Scalar& value, Options&&... options) const {
-    return detail::create_like<Out>(
-        function, source, CreatorOptions(options...), [&](const auto& making, auto& made) noexcept {
-          return detail::make_full_like(detail::fields(source), value, making, made.draft());
-        });
+    unsigned char element[16];
+    return detail::create_like<Out>(function, source, CreatorOptions(options...),
+                                    [&](detail::Making& making, auto& made) noexcept -> Error {
+                                      TENON_TRY(detail::set_element(making, value, element));
+                                      return detail::make_new(making, made.draft());
+                                    });
   }
 };
 
-/// zeros and ones.
+/// zeros and ones, as full() makes them.
 /// Source: at::zeros, at::ones. zeros of a large tensor uses the system's zero pages, untouched.
 template <class Out, int64_t kValue>
 struct Constant {
   const char* function;
-  /// Zero is zero bits in every type.
-  static constexpr auto value() noexcept {
-    if constexpr (kValue == 0) {
-      return detail::FillElement{{}, detail::Contents::Zero};
-    } else {
-      return kValue;
-    }
-  }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
-    return FullStrided<Out>{function}.make(sizes, {}, value(), CreatorOptions(options...));
+    const CreatorOptions asked(options...);
+    if constexpr (kValue == 0) return detail::create_zeros<Out>(function, sizes, nullptr, asked);
+    return detail::create_full<Out>(function, sizes, nullptr, kValue, asked);
   }
 };
 template <class Out, int64_t kValue>
@@ -278,8 +254,11 @@ struct ConstantStrided {
   const char* function;
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    return FullStrided<Out>{function}.make(sizes, strides, Constant<Out, kValue>::value(),
-                                           CreatorOptions(options...));
+    const CreatorOptions asked(options...);
+    if constexpr (kValue == 0)
+      return detail::create_zeros<Out>(function, sizes, detail::Strides{nullptr, &strides}, asked);
+    return detail::create_full<Out>(function, sizes, detail::Strides{nullptr, &strides}, kValue,
+                                    asked);
   }
 };
 template <class Out, int64_t kValue>
@@ -290,6 +269,19 @@ struct ConstantLike {
     return FullLike<Out>{function}(source, kValue, options...);
   }
 };
+
+template <class Out>
+using Zeros = Constant<Out, 0>;
+template <class Out>
+using ZerosLike = ConstantLike<Out, 0>;
+template <class Out>
+using ZerosStrided = ConstantStrided<Out, 0>;
+template <class Out>
+using Ones = Constant<Out, 1>;
+template <class Out>
+using OnesLike = ConstantLike<Out, 1>;
+template <class Out>
+using OnesStrided = ConstantStrided<Out, 1>;
 
 template <class Out>
 struct ScalarTensor {
@@ -304,32 +296,23 @@ struct ScalarTensor {
   }
 };
 
-inline constexpr Empty<TensorPtr> empty{"empty"};
-inline constexpr EmptyLike<TensorPtr> empty_like{"empty_like"};
-inline constexpr EmptyStrided<TensorPtr> empty_strided{"empty_strided"};
-inline constexpr Full<TensorPtr> full{"full"};
-inline constexpr FullLike<TensorPtr> full_like{"full_like"};
-inline constexpr FullStrided<TensorPtr> full_strided{"full_strided"};
-inline constexpr Constant<TensorPtr, 0> zeros{"zeros"};
-inline constexpr ConstantLike<TensorPtr, 0> zeros_like{"zeros_like"};
-inline constexpr ConstantStrided<TensorPtr, 0> zeros_strided{"zeros_strided"};
-inline constexpr Constant<TensorPtr, 1> ones{"ones"};
-inline constexpr ConstantLike<TensorPtr, 1> ones_like{"ones_like"};
-inline constexpr ConstantStrided<TensorPtr, 1> ones_strided{"ones_strided"};
-inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};
-
-inline constexpr Empty<Result<TensorPtr>> try_empty{"try_empty"};
-inline constexpr EmptyLike<Result<TensorPtr>> try_empty_like{"try_empty_like"};
-inline constexpr EmptyStrided<Result<TensorPtr>> try_empty_strided{"try_empty_strided"};
-inline constexpr Full<Result<TensorPtr>> try_full{"try_full"};
-inline constexpr FullLike<Result<TensorPtr>> try_full_like{"try_full_like"};
-inline constexpr FullStrided<Result<TensorPtr>> try_full_strided{"try_full_strided"};
-inline constexpr Constant<Result<TensorPtr>, 0> try_zeros{"try_zeros"};
-inline constexpr ConstantLike<Result<TensorPtr>, 0> try_zeros_like{"try_zeros_like"};
-inline constexpr ConstantStrided<Result<TensorPtr>, 0> try_zeros_strided{"try_zeros_strided"};
-inline constexpr Constant<Result<TensorPtr>, 1> try_ones{"try_ones"};
-inline constexpr ConstantLike<Result<TensorPtr>, 1> try_ones_like{"try_ones_like"};
-inline constexpr ConstantStrided<Result<TensorPtr>, 1> try_ones_strided{"try_ones_strided"};
-inline constexpr ScalarTensor<Result<TensorPtr>> try_scalar_tensor{"try_scalar_tensor"};
+/// The creators, and their try_ twins, which return a Result.
+#define TENON_CREATOR(Creator, name)               \
+  inline constexpr Creator<TensorPtr> name{#name}; \
+  inline constexpr Creator<Result<TensorPtr>> try_##name { "try_" #name }
+TENON_CREATOR(Empty, empty);
+TENON_CREATOR(EmptyLike, empty_like);
+TENON_CREATOR(EmptyStrided, empty_strided);
+TENON_CREATOR(Full, full);
+TENON_CREATOR(FullLike, full_like);
+TENON_CREATOR(FullStrided, full_strided);
+TENON_CREATOR(Zeros, zeros);
+TENON_CREATOR(ZerosLike, zeros_like);
+TENON_CREATOR(ZerosStrided, zeros_strided);
+TENON_CREATOR(Ones, ones);
+TENON_CREATOR(OnesLike, ones_like);
+TENON_CREATOR(OnesStrided, ones_strided);
+TENON_CREATOR(ScalarTensor, scalar_tensor);
+#undef TENON_CREATOR
 
 TENON_END_NAMESPACE

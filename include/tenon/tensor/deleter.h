@@ -111,6 +111,8 @@ class Deleter {
     if (const Ops* ops = std::exchange(ops_, nullptr)) ops->run_and_destroy(storage_, argument_);
   }
 
+  /// Takes over from another, for one that is empty.
+  void fill(Deleter&& other) noexcept { take(other); }
   /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
   template <class F>
   void emplace(void* argument, F f) noexcept {
@@ -195,9 +197,7 @@ class Deleter {
 
   void take(Deleter& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
-    // Volatile, so that the compiler does not load both pointers as one vector: they were often
-    // just stored one by one, and such a load waits for the store buffer.
-    argument_ = *const_cast<void* volatile*>(&other.argument_);
+    argument_ = other.argument_;
     error_ = other.error_;
     if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
   }

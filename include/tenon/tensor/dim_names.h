@@ -12,7 +12,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/result.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

@@ -12,14 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
-#include "tenon/tensor/memory.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
@@ -29,83 +28,35 @@ namespace detail {
 
 /// Data up to this many bytes lies in one block with the metadata. Larger data gets a block of its
 /// own, which a growing tensor can release.
-inline constexpr size_t kMaxInlineBytes = 1024;
+inline constexpr int64_t kMaxInlineBytes = 1024;
 
 /// The impl itself, which a creator fills in place.
 using Draft = TensorImplPtr;
 
 inline ImplFields& fields(const Draft& draft) noexcept { return ImplAccess::fields(*draft); }
 
-/// Makes an impl in `block` and puts it into `draft`, which is null. Constructed there rather than
-/// assigned: the two pointers, just stored, would be loaded as one vector, which waits for the
-/// store buffer.
-TENON_LAZY void place_draft(void* block, Draft& draft) noexcept {
+/// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many bytes
+/// for elements in the same block, at 64 bytes' alignment. `draft` is null before.
+TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
+                          size_t room = 0) noexcept {
+  void* const block = allocate_metadata(ImplAccess::kNodeSize + room, metadata);
+  if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
+  // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft)) TensorImplPtr(
       std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
-}
-
-/// `text` is what the backend said, if anything.
-TENON_COLD inline Error fail_metadata(const BackendState* metadata, const char* what,
-                                      const char* text) noexcept {
-  if (metadata == nullptr) return fail(Error::OutOfMemory, {"out of memory for ", what});
-  return fail(Error::OutOfMemory, {"backend ", metadata->backend->name(), " has no memory for ",
-                                   what, *text == '\0' ? "" : ": ", text});
-}
-
-/// Starts a tensor, to be filled in. Its impl is in the memory of `metadata`, if that is not null.
-TENON_LAZY Error start_draft(Draft& draft, BackendState* metadata = nullptr) noexcept {
-  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata);
-  if (TENON_UNLIKELY(block == nullptr)) {
-    return fail_metadata(metadata, "a tensor", error_text().text);
-  }
-  place_draft(block, draft);
   return Error::Ok;
 }
-
-/// Starts a tensor whose elements lie in one block with its impl.
-TENON_LAZY Error start_small_draft(size_t nbytes, BackendState* metadata, Draft& draft) noexcept {
-  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata, nbytes);
-  if (TENON_UNLIKELY(block == nullptr)) {
-    return fail_metadata(metadata, "a tensor", error_text().text);
-  }
-  place_draft(block, draft);
-  fields(draft).data = metadata_data(block, ImplAccess::kNodeSize);
-  fields(draft).ownership = Ownership::Owned;
-  return Error::Ok;
+/// The room that `nbytes` bytes need, and where they are in it.
+constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlignment - 1; }
+inline void* inline_data(const Draft& draft) noexcept {
+  return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
 
-/// Starts a tensor that has host memory of its own.
-TENON_LAZY Error start_owned_draft(size_t nbytes, Contents contents, Draft& draft) noexcept {
-  if (nbytes <= kMaxInlineBytes) {
-    TENON_TRY(start_small_draft(nbytes, nullptr, draft));
-    ImplFields& made = fields(draft);
-    if (contents == Contents::Zero) std::memset(made.data, 0, nbytes);
-    return Error::Ok;
-  }
-  const Allocation memory = contents == Contents::Zero ? allocate_zeroed(nbytes) : allocate(nbytes);
-  if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
-  }
-  Deleter release(memory.base, &std::free);
-  TENON_TRY(start_draft(draft));
-  ImplFields& made = fields(draft);
+/// Gives `made` a block of the heap's.
+inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
-  made.deleter = std::move(release);
-  return Error::Ok;
-}
-
-/// Starts a tensor that has memory of a backend's, whose state is `state`.
-TENON_LAZY TENON_NOINLINE Error start_backend_draft(Backend& backend, BackendState* state,
-                                                    size_t nbytes, Draft& draft) noexcept {
-  BackendState* const metadata = metadata_of(state);
-  if (metadata != nullptr && metadata == state && nbytes <= kMaxInlineBytes) {
-    TENON_TRY(start_small_draft(nbytes, metadata, draft));
-    set_backend(*state, fields(draft));
-    return Error::Ok;
-  }
-  TENON_TRY(start_draft(draft, metadata));
-  return take_backend_memory(backend, state, nbytes, fields(draft));
+  made.deleter.emplace(memory.base, &std::free);
 }
 
 /// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
@@ -123,7 +74,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(made.base).borrows.add();
 }
 
-/// What does the same without being a tensor.
+/// Keeps memory alive and counts as a borrow, for objects that are not tensors.
 class MemoryHold {
  public:
   MemoryHold() noexcept = default;
@@ -151,7 +102,7 @@ class MemoryHold {
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;
   Draft keeper;
-  TENON_TRY(start_draft(keeper, metadata_of(fields(source).backend)));
+  TENON_TRY(new_impl(keeper, metadata_of(fields(source).backend)));
   fields(keeper).ownership = Ownership::View;
   keep_memory(source, fields(keeper));
   owner = std::move(keeper);
@@ -162,41 +113,41 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = tensor.impl(); }
 inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept { draft = std::move(impl); }
 
-/// Where a creator puts its draft: in the very object that it will return, since moving two
-/// pointers that were just stored waits for the store buffer. A handle is in the memory of
-/// `metadata`, if that is not null.
+TENON_COLD inline Error fail_handle() noexcept {
+  return fail(Error::OutOfMemory, {"out of memory for a tensor's handle"});
+}
+
+/// The object that a creator returns, with the draft in it: moving two pointers that were just
+/// stored waits for the store buffer. A handle is in the memory of `metadata`, if that is not null.
 template <class T>
-struct Slot;
-template <>
-struct Slot<TensorImplPtr> {
-  Slot() noexcept = default;
-  explicit Slot(BackendState*) noexcept {}
-  TensorImplPtr value;
-  Draft& draft() noexcept { return value; }
-  Error commit() const noexcept { return Error::Ok; }
-  TensorImplPtr&& take() noexcept { return std::move(value); }
-};
-template <>
-struct Slot<Tensor> {
-  Slot() noexcept = default;
-  explicit Slot(BackendState*) noexcept {}
-  Tensor value;
-  Draft& draft() noexcept { return ImplAccess::impl(value); }
-  Error commit() const noexcept { return Error::Ok; }
-  Tensor&& take() noexcept { return std::move(value); }
-};
-template <>
-struct Slot<TensorPtr> {
-  Slot() noexcept : value(new (std::nothrow) Tensor) {}
-  explicit Slot(BackendState* origin) noexcept : value(new (origin) Tensor), metadata(origin) {}
-  TensorPtr value;
-  BackendState* metadata = nullptr;
-  Draft without_handle;
-  Draft& draft() noexcept { return value != nullptr ? ImplAccess::impl(*value) : without_handle; }
-  Error commit() const noexcept {
-    return TENON_UNLIKELY(value == nullptr) ? fail_metadata(metadata, "a handle", "") : Error::Ok;
+class Slot {
+ public:
+  explicit Slot([[maybe_unused]] BackendState* metadata = nullptr) noexcept {
+    if constexpr (kIsHandle) {
+      value_.reset(metadata == nullptr ? new (std::nothrow) Tensor : new (metadata) Tensor);
+    }
   }
-  TensorPtr&& take() noexcept { return std::move(value); }
+  Draft& draft() noexcept {
+    if constexpr (kIsHandle) {
+      return value_ != nullptr ? ImplAccess::impl(*value_) : without_handle_;
+    } else if constexpr (std::is_same_v<T, Tensor>) {
+      return ImplAccess::impl(value_);
+    } else {
+      return value_;
+    }
+  }
+  Error commit() const noexcept {
+    if constexpr (kIsHandle) {
+      if (TENON_UNLIKELY(value_ == nullptr)) return fail_handle();
+    }
+    return Error::Ok;
+  }
+  T&& take() noexcept { return std::move(value_); }
+
+ private:
+  static constexpr bool kIsHandle = std::is_same_v<T, TensorPtr>;
+  T value_;
+  std::conditional_t<kIsHandle, Draft, bool> without_handle_{};
 };
 
 /// A tensor whose shape and memory may change.
@@ -235,11 +186,11 @@ inline bool resize_in_place(Resizable& tensor, const Dims& sizes) noexcept {
 }
 
 /// Memory that is to take the place of a tensor's, once nothing can fail.
-using Replacement = NewMemory;
-inline Error prepare_replacement(NewMemory&& memory, Replacement& replacement) noexcept {
-  replacement = std::move(memory);
-  return Error::Ok;
-}
+struct Replacement {
+  void* data = nullptr;
+  Deleter release;
+  Error prepare() const noexcept { return Error::Ok; }
+};
 /// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the
 /// tensor, or destroy it.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
@@ -54,6 +56,10 @@ struct TensorFields {
   bool deallocated = false;         // by backend_deallocate(): the metadata is all that is left
   BackendState* backend = nullptr;  // whose memory it is, where it is not the host's heap
 
+  /// For one that has none yet. Constructed: assigning would look for an old one.
+  void set_layout(Layout&& made) noexcept {
+    ::new (static_cast<void*>(&layout)) Layout(std::move(made));
+  }
   /// Derives the rest once layout, data and type are there.
   void settle(TensorShapeDynamism asked) noexcept {
     dynamism = layout.sizes.empty() ? TensorShapeDynamism::STATIC : asked;
@@ -76,8 +82,8 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
 /// `role` is what the function calls the tensor: "the source tensor".
 inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(tensor.deallocated)) {
-    return fail(Error::InvalidState, {role, ", ", tensor.type, ' ', tensor.layout.sizes, " on ",
-                                      tensor.device, ", was deallocated"});
+    return fail(Error::InvalidState,
+                {role, ", of sizes ", tensor.layout.sizes, ", was deallocated"});
   }
   return Error::Ok;
 }
@@ -100,6 +106,17 @@ inline Error check_has_data(const TensorFields& tensor) noexcept {
     return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
   }
   return Error::Ok;
+}
+
+inline Error check_type(ScalarType type) noexcept {
+  if (TENON_UNLIKELY(!isValidType(type))) {
+    return fail(Error::InvalidType, {type, " is not an element type"});
+  }
+  return Error::Ok;
+}
+
+TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
+  return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
 }
 
 /// Whether the memory may be exchanged for other memory of the caller's.

@@ -223,7 +223,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
     };
     move(to.view.data, to_offset);
     move(corner.view.data, from_offset);
-    TENON_TRY(copy_between(to, corner, CastMode::Checked));
+    TENON_TRY(copy_between(to, corner, CastMode::Checked, nullptr));
     size_t d = 0;
     for (; d < rank; ++d) {
       if (sizes[d] == from.view.sizes[d]) continue;

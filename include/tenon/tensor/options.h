@@ -43,16 +43,26 @@ class CreatorOptions {
   Backend* backend() const noexcept {
     return detail::unless_host_heap(given_ != nullptr ? given_ : detail::current_backend());
   }
+  /// Checks the type; null where none can have been given, so that the check is not linked.
+  auto check_type() const noexcept { return check_type_; }
   /// The one that was given, which may be the host's heap; null when none was.
   Backend* given_backend() const noexcept { return given_; }
 
  protected:
-  void take(const TypeArg& given) noexcept { type = given; }
+  void take(const TypeArg& given) noexcept {
+    type = given;
+    check_type_ = &detail::check_type;
+  }
   void take(TensorShapeDynamism given) noexcept { dynamism = given; }
-  void take(Backend& given) noexcept { given_ = &given; }
+  template <class B, std::enable_if_t<detail::is_backend_v<B>, int> = 0>
+  void take(B& given) noexcept {
+    detail::enlist(given);
+    given_ = &given;
+  }
 
  private:
   Backend* given_ = nullptr;
+  Error (*check_type_)(own::ScalarType) noexcept = nullptr;
 };
 
 namespace detail {

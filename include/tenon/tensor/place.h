@@ -4,7 +4,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/backend/registry.h"
-#include "tenon/backend/transfer.h"
+#include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
@@ -87,48 +87,40 @@ inline Backend* asked_backend(const TensorFields& tensor, const Place& place) no
 template <class Ask, class Make>
 Error produce(Backend* asked, const Place& out, const char* operation, const Ask& ask,
               const Make& make) noexcept {
-  Error error = Error::Ok;
-  if (asked != nullptr &&
-      ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
-    return error;
-  }
-  if (out.backend == nullptr) return make(out.view);
-  Layout dense;
-  TENON_TRY(make_dense_layout(out.view.sizes, nullptr, elementSize(out.view.type), dense));
-  HostBuffer buffer;
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
-  const Place here{
-      {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
-      nullptr};
-  TENON_TRY(make(here.view));
-  return copy_between(out, here, CastMode::Checked);
+  if (asked == nullptr && out.backend == nullptr) return make(out.view);
+  const Backend& mover = *(asked != nullptr ? asked : out.backend);
+  return BackendAccess::hooks(mover).produce(asked, out, operation, ask, make);
 }
 
 /// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all of
 /// it, gaps included, as one row.
 enum class Region : uint8_t { Elements, Row };
 
-/// Gives a tensor that was just made in a backend's memory its values: by the backend's `ask(backend,
-/// out)`, and where it has none by `make(data)`, which writes them to host memory.
-template <class Ask, class Make>
-TENON_NOINLINE Error produce_in_backend(const TensorFields& made, Region region,
-                                        const char* operation, const Ask& ask,
-                                        const Make& make) noexcept {
+/// For what a backend is not asked to do.
+inline constexpr std::nullptr_t kNotAsked = nullptr;
+
+/// Gives a new tensor in a backend's memory its values.
+TENON_LAZY TENON_COLD Error
+produce_in_backend(const TensorFields& made, Region region, const char* operation,
+                   FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
+                   FunctionRef<Error(void*)> make) noexcept {
   if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
-  const TensorView out = region == Region::Row ? row_of(made) : view_of(made);
-  TENON_TRY(check_dims("sizes", out.sizes));
-  TENON_TRY(check_dims("strides", out.strides));
+  const Place out = place_of_new(made, region == Region::Row ? row_of(made) : view_of(made));
+  TENON_TRY(check_dims("sizes", out.view.sizes));
+  TENON_TRY(check_dims("strides", out.view.strides));
   Backend& backend = made.backend->backend->base();
-  Error error = Error::Ok;
-  if (ask_optional(backend, operation, error, [&] { return ask(backend, public_view(out)); })) {
-    return error;
-  }
-  if (made.is_host_accessible()) return make(made.data);
-  const auto nbytes = static_cast<size_t>(made.layout.reach()) * elementSize(made.type);
-  HostBuffer buffer;
-  TENON_TRY(buffer.allocate(nbytes));
-  TENON_TRY(make(static_cast<void*>(buffer.data())));
-  return upload(backend, made.data, buffer.data(), nbytes);
+  return BackendAccess::hooks(backend).produce(
+      &backend, out, operation, ask,
+      [&](const TensorView& view) noexcept { return make(view.data); });
+}
+
+/// Gives a new tensor its values: by the backend's `ask(backend, out)`, and where it has none by
+/// `make(data)`, which writes them to host memory, one after another.
+template <class Ask, class Make>
+Error produce_new(const TensorFields& made, Region region, const char* operation, const Ask& ask,
+                  const Make& make) noexcept {
+  if (made.backend == nullptr) return make(made.data);
+  return produce_in_backend(made, region, operation, ask, make);
 }
 
 }  // namespace detail

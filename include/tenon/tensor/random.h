@@ -17,7 +17,7 @@
 #include "tenon/kernels/random.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changing a tensor's shape in place: a plan that is a pure function, then a commit that cannot fail.
+// Changing a tensor's shape in place: everything that can fail comes first, aside.
 #pragma once
 
 #include <cstddef>
@@ -18,33 +18,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a resize would do: the element count asked for, and how many to allocate, 0 when the memory
-/// stays.
-struct ResizePlan {
-  int64_t numel = 0;
-  int64_t new_capacity = 0;
-};
-
-/// Decides what resizing to `sizes` does, given the tensor's dynamism and its room in elements.
-inline Error plan_resize(const Dims& old_sizes, const Dims& sizes, TensorShapeDynamism dynamism,
-                         int64_t capacity, size_t element_size, ResizePlan& plan) noexcept {
-  if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::STATIC)) {
-    return fail(Error::NotSupported, {"sizes ", old_sizes, " of this tensor are STATIC"});
-  }
-  TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(compute_numel(sizes, element_size, plan.numel));
-  if (plan.numel <= capacity) return Error::Ok;
-  if (TENON_UNLIKELY(dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", sizes, " hold ", plan.numel,
-                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
-  }
-  // At least double, unless that is more than there can be.
-  const bool doubles = capacity > plan.numel / 2 && capacity <= INT64_MAX / 2;
-  plan.new_capacity = doubles ? capacity * 2 : plan.numel;
-  return Error::Ok;
-}
-
 /// Whether the tensor may leave its memory for a larger one of `count` elements.
 inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
@@ -60,13 +33,29 @@ inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   }
   if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.device.is_cpu())) {
     return fail(Error::NotSupported,
-                {"memory on ", tensor.device, " that no backend gave cannot grow"});
+                {"memory that is neither the host's nor given by a backend cannot grow"});
   }
   if (TENON_UNLIKELY(is_borrowed(tensor))) {
     return fail(Error::InUse,
                 {"room for ", count,
                  " elements needs other memory, but a view or blob of the tensor is alive"});
   }
+  return Error::Ok;
+}
+
+TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t nbytes,
+                               Replacement& memory) noexcept {
+  if (backend != nullptr) {
+    if (tensor.is_template()) nbytes = 0;
+    BackendState* const state = tensor.backend;
+    TENON_TRY(state->hooks->allocate(*backend, state, nbytes, memory.data));
+    memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
+    return Error::Ok;
+  }
+  const Allocation block = allocate(nbytes, true);
+  if (TENON_UNLIKELY(block.base == nullptr)) return fail_memory(nbytes);
+  memory.data = block.data;
+  memory.release = Deleter(block.base, &std::free);
   return Error::Ok;
 }
 
@@ -79,21 +68,24 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
   }
-  Backend& base = backend->base();
-  return copy_block_between(&base, data, &base, tensor.data, nbytes);
+  return BackendAccess::hooks(*backend).copy_within(*backend, data, tensor.data, nbytes);
 }
 
-/// Allocates room for `capacity` elements aside, or for `needed` if that is too much, and copies
-/// the first `kept` there. `handle` is the tensor's, and stays.
-inline Error allocate_grown(const Tensor& handle, const Resizable& tensor, int64_t& capacity,
-                            int64_t needed, int64_t kept, Replacement& replacement) noexcept {
+/// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
+/// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
+TENON_LAZY TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_t wanted,
+                                 int64_t needed, int64_t kept, Layout* layout) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
+  Backend* backend = nullptr;
+  TENON_TRY(find_owner(tensor, "the tensor", backend));
+  // A backend's code may drop the handle, resize or deallocate the tensor, or lend its memory.
+  const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
   const void* const data = tensor.data;
   const int64_t room = tensor.capacity;
   const int64_t reach = tensor.layout.reach();
-  // A backend's code may have resized or deallocated the tensor, or lent its memory.
   const auto check_again = [&]() noexcept -> Error {
-    const TensorArg arg(handle);
+    if (backend == nullptr) return Error::Ok;
+    const TensorArg arg(held);
     const TensorFields& now = fields(arg);
     if (TENON_UNLIKELY(now.data != data || now.capacity != room || now.deallocated ||
                        now.layout.reach() != reach)) {
@@ -102,60 +94,59 @@ inline Error allocate_grown(const Tensor& handle, const Resizable& tensor, int64
     }
     return check_can_grow(tensor, needed);
   };
-  Backend* backend = nullptr;
-  TENON_TRY(find_owner(tensor, "the tensor", backend));
-  const size_t element_size = elementSize(tensor.type);
-  for (;;) {
-    size_t nbytes = 0;
-    TENON_TRY(compute_nbytes(needed, element_size, nbytes));
-    if (capacity == needed || compute_nbytes(capacity, element_size, nbytes) == Error::Ok) {
-      if (tensor.is_template()) nbytes = 0;
-      NewMemory memory;
-      const Error error = backend != nullptr ? allocate_from(*backend, nbytes, memory)
-                                             : allocate_on_host(nbytes, memory);
-      if (backend != nullptr) TENON_TRY(check_again());
-      if (error == Error::Ok) {
-        TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
-        if (backend != nullptr) TENON_TRY(check_again());
-        return prepare_replacement(std::move(memory), replacement);
-      }
-      if (capacity == needed) return error;
-    }
-    capacity = needed;
-  }
-}
-
-inline Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
-  TENON_TRY(check_defined(handle, "the tensor"));
-  auto&& tensor = resizable(handle);
-  const size_t element_size = elementSize(tensor.type);
-  if (resize_in_place(tensor, sizes)) return Error::Ok;
-  // A strided shape stays as it is, even one whose memory has no room for it when dense.
-  if (tensor.dynamism != TensorShapeDynamism::STATIC && sizes.error() == Error::Ok &&
-      sizes == tensor.layout.sizes) {
-    return Error::Ok;
-  }
-  ResizePlan plan;
-  TENON_TRY(plan_resize(tensor.layout.sizes, sizes, tensor.dynamism, tensor.capacity, element_size,
-                        plan));
-  // Everything that can fail comes first, aside.
-  const bool keep_order = sizes.size() == tensor.layout.sizes.size();
-  Layout layout;
-  TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr, element_size,
-                              layout));
-  if (plan.new_capacity == 0) return replace_layout(tensor, std::move(layout));
   Replacement memory;
-  const int64_t reach = tensor.layout.reach();
-  // A backend's code may drop the handle.
-  const Tensor kept = handle.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  TENON_TRY(allocate_grown(kept, tensor, plan.new_capacity, plan.numel,
-                           reach < plan.numel ? reach : plan.numel, memory));
-  TENON_TRY(replace_layout(tensor, std::move(layout)));
-  replace_memory(tensor, std::move(memory), plan.new_capacity);
+  for (;; wanted = needed) {
+    size_t nbytes = 0;
+    Error error = compute_nbytes(wanted, elementSize(tensor.type), nbytes);
+    if (error == Error::Ok) error = allocate_room(tensor, backend, nbytes, memory);
+    TENON_TRY(check_again());
+    if (error == Error::Ok) break;
+    if (wanted == needed) return error;
+  }
+  TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
+  TENON_TRY(check_again());
+  TENON_TRY(memory.prepare());
+  if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
+  replace_memory(tensor, std::move(memory), wanted);
   return Error::Ok;
 }
 
-inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
+/// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
+TENON_LAZY TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
+                                              const Dims& sizes) noexcept {
+  const Dims& old = tensor.layout.sizes;
+  if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
+    return fail(Error::NotSupported, {"sizes ", old, " of this tensor are STATIC"});
+  }
+  // A strided shape stays as it is, even one whose memory has no room for it when dense.
+  if (sizes.error() == Error::Ok && sizes == old) return Error::Ok;
+  Layout layout;
+  const bool keep_order = sizes.size() == old.size();
+  TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr,
+                              elementSize(tensor.type), layout));
+  const int64_t numel = layout.numel;
+  const int64_t capacity = tensor.capacity;
+  if (numel <= capacity) return replace_layout(tensor, std::move(layout));
+  if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", sizes, " hold ", numel,
+                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
+  }
+  // At least double, unless that is more than there can be.
+  const int64_t reach = tensor.layout.reach();
+  const bool doubles = capacity > numel / 2 && capacity <= INT64_MAX / 2;
+  return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
+              &layout);
+}
+
+TENON_LAZY Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
+  TENON_TRY(check_defined(handle, "the tensor"));
+  auto&& tensor = resizable(handle);
+  if (resize_in_place(tensor, sizes)) return Error::Ok;
+  return resize_slowly(handle.tensor(), tensor, sizes);
+}
+
+TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
   const size_t element_size = elementSize(tensor.type);
@@ -170,12 +161,8 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = tensor.layout.reach();
-  int64_t capacity = asked < reach ? reach : asked;
-  Replacement memory;
-  const Tensor kept = handle.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  TENON_TRY(allocate_grown(kept, tensor, capacity, capacity, reach, memory));
-  replace_memory(tensor, std::move(memory), capacity);
-  return Error::Ok;
+  const int64_t capacity = asked < reach ? reach : asked;
+  return grow(handle.tensor(), tensor, capacity, capacity, reach, nullptr);
 }
 
 }  // namespace detail
@@ -197,11 +184,13 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
 /// doubling.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
-[[nodiscard]] inline Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
+template <class = void>
+[[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
   const Error error = detail::resize(tensor, sizes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor", error) : error;
 }
-[[nodiscard]] inline Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
+template <class = void>
+[[nodiscard]] Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
   const Error error = detail::resize(tensor, sizes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor_ptr", error) : error;
 }
@@ -211,11 +200,13 @@ inline Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.
-[[nodiscard]] inline Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
+template <class = void>
+[[nodiscard]] Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
   const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;
 }
-[[nodiscard]] inline Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
+template <class = void>
+[[nodiscard]] Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
   const Error error = detail::reserve(tensor, nbytes);
   return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor_ptr", error) : error;
 }

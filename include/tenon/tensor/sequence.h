@@ -19,7 +19,7 @@
 #include "tenon/kernels/fill.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/data.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
@@ -83,8 +83,8 @@ void store_sequence(ScalarType type, void* out, Number start, Number step, int64
   }
 }
 
-template <class Number, class Where>
-Error make_arange(Number start, Number end, Number step, Making<Where> making,
+template <class Number>
+Error make_arange(Number start, Number end, Number step, const Making& making,
                   Draft& draft) noexcept {
   const ScalarType type = making.type;
   int64_t count = 0;
@@ -97,11 +97,10 @@ Error make_arange(Number start, Number end, Number step, Making<Where> making,
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
   TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
-  return produce_new(making.where, fields(draft), Region::Row, "", kNotAsked,
-                     [&](void* out) noexcept {
-                       store_sequence(type, out, start, step, 0, count);
-                       return Error::Ok;
-                     });
+  return produce_new(fields(draft), Region::Row, "", kNotAsked, [&](void* out) noexcept {
+    store_sequence(type, out, start, step, 0, count);
+    return Error::Ok;
+  });
 }
 
 /// Whether a range is one of integers, which decides its type unless one is given.
@@ -109,9 +108,8 @@ inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scal
   return start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
 }
 
-template <class Where>
-Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step, Making<Where> making,
-                  Draft& draft) noexcept {
+TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
+                             const Making& making, Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (TENON_UNLIKELY(argument->isComplex())) {
       return fail(Error::InvalidType, {"the complex value ", *argument, " has no order"});
@@ -148,9 +146,8 @@ TENON_LAZY void store_iota(ScalarType type, void* data, int64_t numel, int64_t l
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
-template <class Where>
-Error make_iota(const Dims& sizes, OptionalIndex axis, Making<Where> making,
-                Draft& draft) noexcept {
+TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& making,
+                           Draft& draft) noexcept {
   const ScalarType type = making.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -177,7 +174,7 @@ Error make_iota(const Dims& sizes, OptionalIndex axis, Making<Where> making,
   const OptionalIndex wrapped =
       axis.has_value() && axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis;
   return produce_new(
-      making.where, fields(draft), Region::Elements, "iota",
+      fields(draft), Region::Elements, "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
         store_iota(type, out, numel, length, inner);
@@ -185,14 +182,13 @@ Error make_iota(const Dims& sizes, OptionalIndex axis, Making<Where> making,
       });
 }
 
-template <class Where>
-Error make_eye(int64_t n, int64_t m, Making<Where> making, Draft& draft) noexcept {
+TENON_LAZY Error make_eye(int64_t n, int64_t m, const Making& making, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(making.type, 1, one));
   TENON_TRY(make_owned({n, m}, {}, {}, making, Contents::Zero, draft));
-  constexpr bool is_zero = std::is_same_v<Where, OnHost>;
+  const bool is_zero = making.backend == nullptr;
   return produce_new(
-      making.where, fields(draft), Region::Elements, "eye",
+      fields(draft), Region::Elements, "eye",
       [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-#include "tenon/backend/metadata.h"
+#include "tenon/backend/calls.h"
 #include "tenon/core/atomic.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
@@ -70,12 +70,9 @@ class TensorImpl {
     TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
-    const auto list = [dim](const auto* values) {
-      return values != nullptr ? Dims(values, values + dim) : Dims();
-    };
-    const Error error =
-        make_layout(list(sizes), list(dim_order), list(strides), elementSize(type), fields_.layout);
-    detail::raise_if("TensorImpl", error);
+    const auto rank = static_cast<size_t>(dim);
+    detail::raise_if("TensorImpl", detail::lay_out(sizes, dim_order, strides, rank,
+                                                   elementSize(type), fields_.layout));
     fields_.data = data;
     fields_.type = type;
     fields_.settle(dynamism);

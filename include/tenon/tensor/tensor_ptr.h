@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -17,7 +18,7 @@
 #include "tenon/core/scalar.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
@@ -49,10 +50,9 @@ struct MakeTensor {
       if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
       return detail::create_scalar<Out>(function, value, asked, type);
     } else {
-      return detail::create<Out>(function, asked, type,
-                                 [&](const auto& making, auto& made) noexcept {
-                                   return detail::make_from_element(&value, making, made.draft());
-                                 });
+      alignas(16) unsigned char element[16] = {};
+      std::memcpy(element, &value, sizeof value);
+      return detail::create_of_element<Out>(function, element, asked, type);
     }
   }
 
@@ -60,7 +60,8 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
-    return make(values, true, {}, {}, {}, CreatorOptions(options...));
+    const Dims flat{values.count()};
+    return make(values, flat, true, nullptr, options...);
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
@@ -69,17 +70,17 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return make(values, false, sizes, {}, {}, CreatorOptions(options...));
+    return make(values, sizes, false, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return make(values, false, sizes, dim_order, {}, CreatorOptions(options...));
+    return make(values, sizes, false, detail::Strides{&dim_order, nullptr}, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(values, false, sizes, dim_order, strides, CreatorOptions(options...));
+    return make(values, sizes, false, detail::Strides{&dim_order, &strides}, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -87,30 +88,34 @@ struct MakeTensor {
   /// tensor lets go of the memory, or before this returns when it fails.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return make(data, sizes, {}, {}, nullptr, options...);
+    return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
-    return make(data, sizes, {}, {}, std::move(deleter), type, dynamism, options...);
+    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
+                                    dynamism, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return make(data, sizes, dim_order, {}, nullptr, options...);
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, nullptr},
+                                    nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(data, sizes, dim_order, strides, nullptr, options...);
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, &strides},
+                                    nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
-    return make(data, sizes, dim_order, strides, std::move(deleter), type, dynamism, options...);
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, &strides},
+                                    std::move(deleter), type, dynamism, options...);
   }
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
@@ -152,22 +157,23 @@ struct MakeTensor {
   }
 
  private:
-  Out make(Values& values, bool flat, const Dims& sizes, const Dims& dim_order, const Dims& strides,
-           const CreatorOptions& options) const {
-    return detail::create<Out>(
-        function, options, values.type(), [&](const auto& making, auto& made) noexcept {
-          return detail::make_from_values(values, flat, sizes, dim_order, strides,
-                                          options.type.is_given(), making, made.draft());
-        });
-  }
-  template <class F, class... Options>
-  Out make(const DataPtr& data, const Dims& sizes, const Dims& dim_order, const Dims& strides,
-           F deleter, Options&... options) const {
-    Deleter release(data.get(), std::move(deleter));
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_from_pointer<detail::has_backend_v<Options...>>(
-                                     data, sizes, dim_order, strides, CreatorOptions(options...),
-                                     release, made.draft()));
+  /// A `flat` tensor is given no sizes; `strides` may be null.
+  template <class Given, class... Options>
+  Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
+           Options&... options) const {
+    const CreatorOptions asked(options...);
+    detail::Making making = detail::making_of(asked, values.type());
+    making.sizes = &sizes;
+    detail::set_strides(making, &detail::lay_out_owned<>, strides);
+    making.values = &values;
+    making.check_values = &detail::check_values<>;
+    // Without a type, values are elements as they are.
+    if constexpr (detail::has_type_v<Options...>) {
+      making.convert = &detail::convert_values<>;
+      const Error error = detail::plan_intake(making, flat, asked.type.is_given());
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+    }
+    return detail::create_new<Out>(function, making);
   }
 };
 

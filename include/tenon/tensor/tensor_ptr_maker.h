@@ -13,7 +13,7 @@
 #include "tenon/core/result.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
@@ -69,8 +69,11 @@ class TensorPtrMaker {
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
+  template <class = void>
   TensorPtrMaker&& backend(Backend& backend) {
+    detail::enlist(backend);
     backend_ = detail::unless_host_heap(&backend);
+    name_backend_ = &detail::name_backend<>;
     return std::move(*this);
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
@@ -137,7 +140,7 @@ class TensorPtrMaker {
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
                                               device_, release_, made.draft());
     if (outcome == Error::Ok && backend_ != nullptr) {
-      outcome = detail::name_backend(*backend_, made.draft());
+      outcome = name_backend_(*backend_, made.draft());
     }
     return made.finish(function, outcome);
   }
@@ -150,6 +153,7 @@ class TensorPtrMaker {
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
   Backend* backend_ = nullptr;
+  Error (*name_backend_)(Backend&, detail::Draft&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
   Deleter release_;
@@ -180,23 +184,26 @@ struct FromBlob {
 
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, Options&&... options) const {
-    return make(data, sizes, {}, nullptr, options...);
+    return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, Options&&... options) const {
-    return make(data, sizes, strides, nullptr, options...);
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
+                                    nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
-    return make(data, sizes, {}, std::move(deleter), type, options...);
+    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
+                                    options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
-    return make(data, sizes, strides, std::move(deleter), type, options...);
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
+                                    std::move(deleter), type, options...);
   }
 
   /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
@@ -221,17 +228,6 @@ struct FromBlob {
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
-
- private:
-  template <class F, class... Options>
-  Out make(const DataPtr& data, const Dims& sizes, const Dims& strides, F deleter,
-           Options&... options) const {
-    Deleter release(data.get(), std::move(deleter));
-    detail::Made<Out> made;
-    return made.finish(
-        function, detail::make_from_pointer<detail::has_backend_v<Options...>>(
-                      data, sizes, {}, strides, CreatorOptions(options...), release, made.draft()));
-  }
 };
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};

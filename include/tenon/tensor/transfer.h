@@ -7,7 +7,7 @@
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -119,9 +119,8 @@ struct BackendTransfer {
                                           "cannot move along; backend_copy() copies"});
     }
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    const detail::TensorFields& from = detail::fields(t);
-    return detail::clone_with_backend<Out>(function, from, from.type, &backend, CastMode::Checked,
-                                           [&]() noexcept { return detail::drop_memory(t); });
+    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr, false,
+                              [&]() noexcept { return detail::drop_memory(t); });
   }
 };
 

@@ -25,7 +25,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/tensor/make_impl.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/view_shape.h"
@@ -35,7 +35,7 @@ namespace detail {
 
 /// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
-  TENON_TRY(start_draft(draft, metadata_like(source)));
+  TENON_TRY(new_impl(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
   TENON_TRY(make_layout(shape.sizes, {}, shape.strides, elementSize(shape.type), layout));
   const ArrayRef<DimOrderType> order = shape.dim_order;

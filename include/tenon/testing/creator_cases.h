@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Conformance cases: what a backend makes is what the host makes,
-// random numbers to the bit. Each of its functions writes to any strides, or returns NotSupported
-// and has changed nothing.
+// SPDX-License-Identifier: MIT
+// Conformance cases: what a backend makes is what the host makes, random numbers to the bit. Each
+// of its functions writes to any strides, or returns NotSupported and has changed nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/config.h"
+#include "tenon/core/small_float.h"
 #include "tenon/core/generator.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/tensor/copy.h"

@@ -14,10 +14,7 @@
 static_assert(TENON_ATEN_MODE == 1, "this file must be compiled with USE_ATEN_LIB");
 static_assert(std::is_same_v<tenon::Tensor, at::Tensor>);
 
-using tenon::Error;
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 
 at::Tensor increment_in_plain_mode(const at::Tensor& given);  // of bridge.cpp
 

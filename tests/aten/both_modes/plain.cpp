@@ -9,9 +9,7 @@
 
 static_assert(TENON_ATEN_MODE == 0, "this file must be compiled without USE_ATEN_LIB");
 
-using tenon::ScalarType;
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 
 CMatrix plain_ones(int64_t rows, int64_t columns) {
   auto made = tenon::try_ones({rows, columns});

@@ -13,8 +13,7 @@
 
 namespace bound {
 
-using tenon::Tensor;
-using tenon::TensorPtr;
+using namespace tenon;
 
 inline TensorPtr share(TensorPtr t) { return t; }
 

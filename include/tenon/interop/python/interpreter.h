@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// CPython: references, errors, the GIL on threads that may outlive the interpreter, and what is
+// kept for each interpreter. Includes Python.h, which wants to be the first header.
+#pragma once
+
+#ifndef PY_SSIZE_T_CLEAN
+#define PY_SSIZE_T_CLEAN
+#endif
+#include <Python.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/exchange/dlpack_types.h"
+
+#ifdef Py_LIMITED_API
+#error "tenon needs more than Python's limited API: build without Py_LIMITED_API and STABLE_ABI"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "tenon needs the GIL: it does not support free-threaded builds of Python"
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// An owned reference to a Python object, or null. Released with the GIL held.
+class PyRef {
+ public:
+  PyRef() noexcept = default;
+  /// Takes over a new reference, as Python's functions return them.
+  explicit PyRef(PyObject* fresh) noexcept : object_(fresh) {}
+  PyRef(PyRef&& other) noexcept : object_(other.release()) {}
+  PyRef& operator=(PyRef&& other) noexcept {
+    const PyRef old(std::exchange(object_, other.release()));
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(object_); }
+
+  PyObject* get() const noexcept { return object_; }
+  PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+inline PyObject* new_reference(PyObject* object) noexcept {
+  Py_INCREF(object);
+  return object;
+}
+
+/// Python's error, if one was set, taken out of the interpreter. restore() sets it again.
+struct TakenPythonError {
+  PyRef type;
+  PyRef value;
+  PyRef traceback;
+
+  static TakenPythonError take() noexcept {
+    PyObject* taken[3] = {nullptr, nullptr, nullptr};
+    PyErr_Fetch(&taken[0], &taken[1], &taken[2]);
+    return {PyRef(taken[0]), PyRef(taken[1]), PyRef(taken[2])};
+  }
+  explicit operator bool() const noexcept { return static_cast<bool>(type); }
+  void restore() noexcept { PyErr_Restore(type.release(), value.release(), traceback.release()); }
+};
+
+/// Sets Python's error aside for its lifetime, and drops any that was set meanwhile.
+class KeepPythonError {
+ public:
+  KeepPythonError() noexcept = default;
+  KeepPythonError(const KeepPythonError&) = delete;
+  KeepPythonError& operator=(const KeepPythonError&) = delete;
+  ~KeepPythonError() { error_.restore(); }
+
+ private:
+  TakenPythonError error_ = TakenPythonError::take();
+};
+
+/// Prefix of messages for Python's users, who do not know the names of C++ functions.
+inline constexpr const char* kForPython = "tenon";
+
+/// Returns tenon's error for Python's, which stays set, with its type and text as the message.
+TENON_COLD inline Error fail_as_python() noexcept {
+  const struct {
+    PyObject* exception;
+    Error error;
+  } kinds[] = {
+      {PyExc_ValueError, Error::InvalidArgument}, {PyExc_TypeError, Error::InvalidType},
+      {PyExc_BufferError, Error::NotSupported},   {PyExc_MemoryError, Error::OutOfMemory},
+      {PyExc_LookupError, Error::NotFound},       {PyExc_BaseException, Error::AccessFailed}};
+  const auto* kind = kinds;
+  while (PyErr_ExceptionMatches(kind->exception) == 0 && kind->error != Error::AccessFailed) ++kind;
+  TakenPythonError taken = TakenPythonError::take();
+  const PyRef text(taken.value ? PyObject_Str(taken.value.get()) : nullptr);
+  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (words == nullptr) words = "";
+  const Error failed =
+      fail(kind->error, {reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
+                         *words == '\0' ? "" : ": ", words});
+  taken.restore();  // drops an error of str()
+  return failed;
+}
+
+}  // namespace detail
+
+/// Sets Python's error: ValueError for InvalidArgument and OutOfBounds, TypeError for InvalidType,
+/// BufferError for NotSupported, InvalidState and InUse, MemoryError for OutOfMemory, LookupError
+/// for NotFound, RuntimeError for all others.
+///
+/// `message` is UTF-8; invalid bytes become U+FFFD. Threads: needs the GIL.
+inline void set_python_error(Error error, const char* message) noexcept {
+  PyObject* type = PyExc_RuntimeError;
+  switch (error) {
+    case Error::InvalidArgument:
+    case Error::OutOfBounds: type = PyExc_ValueError; break;
+    case Error::InvalidType: type = PyExc_TypeError; break;
+    case Error::NotSupported:
+    case Error::InvalidState:
+    case Error::InUse: type = PyExc_BufferError; break;
+    case Error::OutOfMemory: type = PyExc_MemoryError; break;
+    case Error::NotFound: type = PyExc_LookupError; break;
+    default: break;
+  }
+  const detail::PyRef text(
+      PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace"));
+  if (text) PyErr_SetObject(type, text.get());  // else a MemoryError is set
+}
+
+namespace detail {
+
+/// Whether this thread has the GIL. PyGILState_Check() also says so where it cannot tell.
+inline bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030D0000
+  return own != nullptr && own == PyThreadState_GetUnchecked();
+#else
+  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
+/// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
+/// aborts the process: so none may be waiting for it when the end begins. Threads that have the
+/// GIL release it and ask again where they run Python code, so they are counted too.
+struct GilGate {
+  std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
+  std::atomic<bool> is_open{false};
+  // Read and written with the GIL.
+  int holders = 0;                  // threads in with_gil() that had it
+  PyThreadState* closer = nullptr;  // the thread that ends the interpreter; it may go on
+
+  /// Called at exit: refuses threads from now on and waits for those inside.
+  void close() noexcept {
+    is_open = false;
+    closer = PyGILState_GetThisThreadState();
+    while (in_flight > 0 || holders > 0) {
+      Py_BEGIN_ALLOW_THREADS;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      Py_END_ALLOW_THREADS;
+    }
+  }
+};
+inline GilGate& gil_gate() noexcept {
+  static GilGate gate;
+  return gate;
+}
+
+/// Opens the gate until the interpreter ends. False with an error set.
+TENON_COLD inline bool open_gil_gate() noexcept {
+  static PyMethodDef at_exit = {
+      "tenon_at_exit",
+      [](PyObject*, PyObject*) { return gil_gate().close(), new_reference(Py_None); }, METH_NOARGS,
+      nullptr};
+  // A forked child does not have the threads that were inside.
+  static PyMethodDef after_fork = {"tenon_after_fork",
+                                   [](PyObject*, PyObject*) {
+                                     gil_gate().in_flight = 0;
+                                     gil_gate().holders = 0;
+                                     return new_reference(Py_None);
+                                   },
+                                   METH_NOARGS, nullptr};
+  const PyRef os(PyImport_ImportModule("os"));
+  const PyRef atexit(os ? PyImport_ImportModule("atexit") : nullptr);
+  if (!atexit) return false;
+  if (PyObject_HasAttrString(os.get(), "register_at_fork") != 0) {
+    const PyRef at_fork(PyObject_GetAttrString(os.get(), "register_at_fork"));
+    const PyRef none_positional(PyTuple_New(0));
+    const PyRef keywords(
+        Py_BuildValue("{sN}", "after_in_child", PyCFunction_New(&after_fork, nullptr)));
+    if (!at_fork || !none_positional || !keywords ||
+        !PyRef(PyObject_Call(at_fork.get(), none_positional.get(), keywords.get()))) {
+      return false;
+    }
+  }
+  const PyRef closer(PyCFunction_New(&at_exit, nullptr));
+  const PyRef registered(closer ? PyObject_CallMethod(atexit.get(), "register", "O", closer.get())
+                                : nullptr);
+  gil_gate().closer = nullptr;  // that of an earlier interpreter
+  gil_gate().is_open = static_cast<bool>(registered);
+  return static_cast<bool>(registered);
+}
+
+/// Calls `f` with the GIL, on any thread; Python's error stays as it is. Does nothing when the
+/// interpreter is gone or ending: what `f` would release is leaked.
+template <class F>
+void with_gil(const F& f) noexcept {
+  GilGate& gate = gil_gate();
+  if (has_gil()) {
+    const bool is_refused =
+        gate.closer != nullptr && gate.closer != PyGILState_GetThisThreadState();
+    if (TENON_UNLIKELY(is_refused)) return;
+    ++gate.holders;
+    {
+      const KeepPythonError keep;
+      f();
+    }
+    --gate.holders;
+    return;
+  }
+  ++gate.in_flight;  // before is_open is read: close() does both in the other order
+  if (gate.is_open) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    {
+      const KeepPythonError keep;
+      f();
+    }
+    PyGILState_Release(state);
+  }
+  --gate.in_flight;
+}
+
+/// What is kept of an interpreter, dropped when it ends. A program may start it again.
+/// Threads: read and written with the GIL.
+struct PythonState {
+  /// What is known of a type whose objects were imported. Holds a reference to it, so that no
+  /// other type gets its address.
+  struct KnownType {
+    PyTypeObject* type;
+    const DLPackExchangeAPI* api;  // null for none
+    bool is_torch;                 // has requires_grad, is_conj() and is_neg()
+    bool is_jax;
+  };
+
+  bool is_alive;
+  unsigned run;  // a number for each interpreter
+  PyObject* requires_grad;
+  PyObject* is_conj;
+  PyObject* is_neg;
+  PyTypeObject* tensor_type;  // made when first needed
+  KnownType types[16];        // a cache, by a hash of the type's address
+
+  void drop() noexcept {
+    Py_CLEAR(requires_grad);
+    Py_CLEAR(is_conj);
+    Py_CLEAR(is_neg);
+    Py_CLEAR(tensor_type);
+    for (KnownType& known : types) {
+      known.api = nullptr;
+      Py_CLEAR(known.type);
+    }
+  }
+};
+
+/// Each shared library that hides its symbols has its own, and its own type.
+inline PythonState& the_python_state() noexcept {
+  static PythonState state{};
+  return state;
+}
+
+/// Fills the state; null with an error set.
+TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
+  // Dropped by the interpreter as it ends, while Python's functions still work.
+  const auto end = [](PyObject*) {
+    the_python_state().is_alive = false;
+    ++the_python_state().run;
+    gil_gate().is_open = false;
+    gil_gate().closer = nullptr;
+    the_python_state().drop();
+  };
+  PythonState made{};
+  made.requires_grad = PyUnicode_InternFromString("requires_grad");
+  made.is_conj = made.requires_grad ? PyUnicode_InternFromString("is_conj") : nullptr;
+  made.is_neg = made.is_conj ? PyUnicode_InternFromString("is_neg") : nullptr;
+  if (made.is_neg != nullptr && open_gil_gate()) {
+    const PyRef owner(PyCapsule_New(&state, nullptr, end));
+    const PyRef key(PyLong_FromVoidPtr(&state));
+    PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+    // Another thread may have been here meanwhile: an import lets others run.
+    if (owner && key && dict != nullptr && !state.is_alive &&
+        PyDict_SetItem(dict, key.get(), owner.get()) == 0) {
+      made.run = state.run;
+      made.is_alive = true;
+      return &(state = made);
+    }
+  }
+  if (state.is_alive) {
+    PyErr_Clear();
+  } else if (PyErr_Occurred() == nullptr) {
+    PyErr_NoMemory();
+  }
+  const KeepPythonError keep;
+  made.drop();
+  return state.is_alive ? &state : nullptr;
+}
+
+/// Null with an error set: ImportError in a sub-interpreter, since a tensor is dropped on any
+/// thread and PyGILState_Ensure() knows the main interpreter alone; MemoryError.
+inline PythonState* python_state() noexcept {
+  if (TENON_UNLIKELY(PyInterpreterState_Get() != PyInterpreterState_Main())) {
+    PyErr_SetString(PyExc_ImportError,
+                    "tenon works in Python's main interpreter alone, not in sub-interpreters");
+    return nullptr;
+  }
+  PythonState& state = the_python_state();
+  return state.is_alive ? &state : start_python_state(state);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

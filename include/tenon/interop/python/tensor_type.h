@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+// The Python type tenon.Tensor and its C exchange API; to_python, is_python_tensor.
+#pragma once
+
+#include "tenon/interop/python/interpreter.h"  // Python.h first
+
+#include <structmember.h>  // PyMemberDef, until 3.12
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "tenon/interop/python/buffer.h"
+#include "tenon/interop/python/capsule.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/format.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// An object of the type tenon.Tensor. Its sizes and its strides in bytes follow it in the same
+/// block, in the form of the buffer protocol; the tensor's shape is fixed.
+struct PythonTensor {
+  PyObject_VAR_HEAD PyObject* weak_references;
+  alignas(Tensor) unsigned char handle[sizeof(Tensor)];
+
+  Tensor& tensor() noexcept { return *std::launder(reinterpret_cast<Tensor*>(handle)); }
+  TensorArg arg() noexcept { return TensorArg(tensor()); }
+  size_t rank() noexcept { return static_cast<size_t>(Py_SIZE(this)) / 2; }
+  Py_ssize_t* shape() noexcept { return reinterpret_cast<Py_ssize_t*>(this + 1); }
+  Py_ssize_t* byte_strides() noexcept { return shape() + rank(); }
+  /// Where Python finds the elements. Never null, which some take for no memory at all.
+  void* address() noexcept {
+    void* const data = fields(arg()).data;
+    return data != nullptr ? data : this;
+  }
+};
+
+inline PythonTensor& python_tensor(PyObject* object) noexcept {
+  return *reinterpret_cast<PythonTensor*>(object);
+}
+
+inline void destroy_python_tensor(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  if (python_tensor(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  {
+    const KeepPythonError keep;
+    python_tensor(self).tensor().~Tensor();
+  }
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+/// A view of all of `source`. Its layout is copied: make_view() would compute it again.
+template <class Out>
+Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
+  Made<Out> made(metadata_like(source));
+  const auto make = [&]() noexcept -> Error {
+    TENON_TRY(check_defined(source, "the tensor"));
+    TENON_TRY(new_impl(made.draft(), metadata_like(source)));
+    Layout& layout = fields(made.draft()).layout;
+    layout = fields(source).layout;
+    TENON_TRY(check_dims("sizes", layout.sizes));
+    TENON_TRY(check_dims("strides", layout.strides));
+    if (TENON_UNLIKELY(layout.dim_order.error() != Error::Ok)) {
+      return fail(Error::OutOfMemory, {"out of memory for a shape"});
+    }
+    TENON_TRY(attach_view(source, fields(source).type, 0, fields(made.draft())));
+    fields(made.draft()).settle(dynamism);
+    return Error::Ok;
+  };
+  return made.finish(function, make());
+}
+
+inline PyObject* make_python_tensor(const TensorArg& source) noexcept;
+
+/// A tuple of integers, or null with an error set.
+template <class List>
+PyObject* make_tuple(const List& values, size_t count) noexcept {
+  PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; tuple && i < count; ++i) {
+    PyObject* const value = PyLong_FromLongLong(values[i]);
+    if (value == nullptr) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), value);
+  }
+  return tuple.release();
+}
+
+/// The text that `make()` returns, or null with an error set when it throws.
+template <class Make>
+PyObject* make_text(const Make& make) noexcept {
+#if TENON_HAS_EXCEPTIONS
+  try {
+#endif
+    const std::string text = make();
+    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+#if TENON_HAS_EXCEPTIONS
+  } catch (...) {
+    return PyErr_NoMemory();
+  }
+#endif
+}
+
+enum class PythonAttribute : uintptr_t {
+  Shape,
+  Strides,
+  Dtype,
+  Device,
+  Ndim,
+  Size,
+  Nbytes,
+  Itemsize,
+  Readonly
+};
+inline void* attribute_id(PythonAttribute which) noexcept {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(which));
+}
+inline PyObject* python_attribute(PyObject* self, void* which) noexcept {
+  PythonTensor& object = python_tensor(self);
+  const TensorArg t = object.arg();
+  const TensorFields& tensor = fields(t);
+  switch (static_cast<PythonAttribute>(reinterpret_cast<uintptr_t>(which))) {
+    case PythonAttribute::Shape: return make_tuple(object.shape(), object.rank());
+    case PythonAttribute::Strides: return make_tuple(tensor.layout.strides, object.rank());
+    case PythonAttribute::Dtype: return PyUnicode_FromString(python_type(tensor.type).name);
+    case PythonAttribute::Device: return make_text([&] { return tensor.device.to_string(); });
+    case PythonAttribute::Ndim: return PyLong_FromSize_t(object.rank());
+    case PythonAttribute::Size: return PyLong_FromLongLong(tensor.layout.numel);
+    case PythonAttribute::Nbytes: return PyLong_FromSize_t(tensor.nbytes());
+    case PythonAttribute::Itemsize: return PyLong_FromSize_t(elementSize(tensor.type));
+    case PythonAttribute::Readonly: return PyBool_FromLong(tensor.readonly ? 1 : 0);
+  }
+  return nullptr;
+}
+
+/// Whether the host can have the elements by their address.
+inline Error check_shareable(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;
+}
+
+inline PyObject* python_array_interface(PyObject* self, void*) noexcept {
+  PythonTensor& object = python_tensor(self);
+  const TensorArg t = object.arg();
+  const TensorFields& tensor = fields(t);
+  const PythonTypeRow& type = python_type(tensor.type);
+  if (type.kind == '\0' || check_shareable(tensor) != Error::Ok) {
+    return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no __array_interface__",
+                        type.name, toString(tensor.device.type()));
+  }
+  const size_t size = elementSize(tensor.type);
+  const char order = size == 1 ? '|' : host_is_big_endian() ? '>' : '<';
+  return Py_BuildValue(
+      "{sN sN s(NO) sN si}", "shape", make_tuple(object.shape(), object.rank()), "typestr",
+      PyUnicode_FromFormat("%c%c%zu", order, type.kind, size), "data",
+      PyLong_FromVoidPtr(object.address()), tensor.readonly ? Py_True : Py_False, "strides",
+      tensor.layout.is_contiguous() ? new_reference(Py_None)
+                                    : make_tuple(object.byte_strides(), object.rank()),
+      "version", 3);
+}
+
+/// Why a buffer of the tensor cannot be had; null if it can. `view` describes all of it.
+inline const char* refusal_of_buffer(const Py_buffer& view, int flags) noexcept {
+  const auto asks = [flags](int what) { return (flags & what) == what; };
+  if (asks(PyBUF_WRITABLE) && view.readonly != 0) return "the tensor is read-only";
+  if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) return "a format was asked for, without a shape";
+  const bool is_row_major = PyBuffer_IsContiguous(&view, 'C') != 0;
+  const bool is_column_major = PyBuffer_IsContiguous(&view, 'F') != 0;
+  if (asks(PyBUF_C_CONTIGUOUS) && !is_row_major) return "the tensor is not contiguous";
+  if (asks(PyBUF_F_CONTIGUOUS) && !is_column_major) {
+    return "the tensor is not contiguous in column-major order";
+  }
+  if (asks(PyBUF_ANY_CONTIGUOUS) && !is_row_major && !is_column_major) {
+    return "the tensor is not contiguous";
+  }
+  return !asks(PyBUF_STRIDES) && !is_row_major
+             ? "the tensor is not contiguous, and strides were not asked for"
+             : nullptr;
+}
+
+/// bf_getbuffer of the type.
+inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  PythonTensor& object = python_tensor(self);
+  const TensorArg t = object.arg();
+  const TensorFields& tensor = fields(t);
+  const PythonTypeRow& type = python_type(tensor.type);
+  view->obj = nullptr;
+  if (check_shareable(tensor) != Error::Ok) {
+    set_python_error(Error::NotSupported, error_text().text);
+    return -1;
+  }
+  if (type.format == nullptr) {
+    PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s", type.name);
+    return -1;
+  }
+  *view = Py_buffer{};
+  view->buf = object.address();
+  view->itemsize = static_cast<Py_ssize_t>(elementSize(tensor.type));
+  view->len = static_cast<Py_ssize_t>(tensor.nbytes());
+  view->readonly = tensor.readonly ? 1 : 0;
+  view->ndim = static_cast<int>(object.rank());
+  view->format = const_cast<char*>(type.format);
+  view->shape = object.shape();
+  view->strides = object.byte_strides();
+  if (const char* const refusal = refusal_of_buffer(*view, flags)) {
+    PyErr_SetString(PyExc_BufferError, refusal);
+    return -1;
+  }
+  if ((flags & PyBUF_FORMAT) == 0) view->format = nullptr;
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES) view->strides = nullptr;
+  if ((flags & PyBUF_ND) == 0) {  // bytes in a row
+    view->shape = nullptr;
+    view->ndim = 1;
+  }
+  view->obj = new_reference(self);
+  return 0;
+}
+
+inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
+                               PyObject* names) noexcept {
+  return dlpack_method(python_tensor(self).tensor(), values, positional, names);
+}
+
+inline PyObject* python_dlpack_device(PyObject* self, PyObject*) noexcept {
+  const Device device = fields(python_tensor(self).arg()).device;
+  const int type = static_cast<int>(device.type());
+  if (!is_dlpack_device(type)) {
+    return PyErr_Format(PyExc_BufferError, "DLPack has no device %s", toString(device.type()));
+  }
+  return Py_BuildValue("(ii)", type, device.is_host_accessible() ? 0 : device.index());
+}
+
+/// The functions of the C exchange API. Nothing is thrown in them.
+struct ExchangeFunctions {
+  static int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
+                      void (*set_error)(void*, const char*, const char*)) noexcept {
+    const auto make = [&]() noexcept -> Error {
+      DLPackContents like;
+      like.tensor = *prototype;
+      like.tensor.strides = nullptr;
+      like.tensor.byte_offset = 0;
+      like.tensor.data = &like;  // any that is not null
+      DLPackShape shape;
+      TENON_TRY(check_dlpack_contents(like, shape));
+      const Device device = device_from_dlpack(like.tensor.device);
+      Backend* backend = &host_backend();
+      if (!device.is_cpu()) TENON_TRY(find_registered(device, "the new tensor", backend));
+      const Result<TensorPtr> made = Empty<Result<TensorPtr>>{"allocate"}(
+          Dims(like.sizes()), public_type(shape.type), TensorShapeDynamism::STATIC, *backend);
+      return made.ok() ? make_export(TensorArg(*made), 0, *out) : made.error();
+    };
+    const Error error = make();
+    if (error == Error::Ok) return 0;
+    *out = nullptr;
+    set_error(context, error == Error::OutOfMemory ? "MemoryError" : "BufferError",
+              error_text().text);
+    return -1;
+  }
+
+  /// The tensor of an object of the type that has this API; else null with a TypeError set.
+  static Tensor* tensor_of(void* object) noexcept {
+    auto* const self = static_cast<PyObject*>(object);
+    if (Py_TYPE(self)->tp_dealloc == &destroy_python_tensor) return &python_tensor(self).tensor();
+    PyErr_Format(PyExc_TypeError, "'%s' object is no tenon.Tensor", Py_TYPE(self)->tp_name);
+    return nullptr;
+  }
+
+  static int from_object(void* object, DLManagedTensorVersioned** out) noexcept {
+    *out = nullptr;
+    const Tensor* const tensor = tensor_of(object);
+    if (tensor == nullptr) return -1;
+    const Error error = make_export(TensorArg(*tensor), 0, *out);
+    if (error == Error::Ok) return 0;
+    refuse_export(error, error_text().text);
+    return -1;
+  }
+
+  static int to_object(DLManagedTensorVersioned* managed, void** out) noexcept {
+    *out = nullptr;
+    if (managed == nullptr) {
+      PyErr_SetString(PyExc_ValueError, "tenon: the pointer is null");
+      return -1;
+    }
+    // Until the object is there, the struct is the caller's: a release is only noted.
+    const auto deleter = std::exchange(
+        managed->deleter, [](DLManagedTensorVersioned* self) { self->deleter = nullptr; });
+    {
+      const Result<TensorPtr> tensor = FromDLPack<Result<TensorPtr>>{kForPython}(managed);
+      if (tensor.ok()) {
+        *out = make_python_tensor(TensorArg(*tensor));
+      } else {
+        set_python_error(tensor.error(), tensor.message());
+      }
+    }
+    const bool was_copied = managed->deleter == nullptr;
+    managed->deleter = deleter;
+    if (*out == nullptr) return -1;
+    if (was_copied) DLPackDeleter()(managed);
+    return 0;
+  }
+
+  /// The fields of `out` point into the object.
+  static int describe(void* object, DLTensor* out) noexcept {
+    const Tensor* const tensor = tensor_of(object);
+    if (tensor == nullptr) return -1;
+    const TensorArg t(*tensor);
+    const TensorFields& from = fields(t);
+    DLDataType type{};
+    Error error = check_export(from, type);
+    if (error == Error::Ok && has_dlpack_handles(from.device.type())) {
+      error = fail(Error::NotSupported, {"memory on ", from.device, " has no address"});
+    }
+    if (error != Error::Ok) {
+      refuse_export(error, error_text().text);
+      return -1;
+    }
+    *out = {from.layout.numel == 0 ? nullptr : from.data,
+            {static_cast<int32_t>(from.device.type()),
+             from.device.is_host_accessible() ? 0 : from.device.index()},
+            static_cast<int32_t>(from.layout.sizes.size()),
+            type,
+            const_cast<int64_t*>(tensor->sizes().data()),
+            const_cast<int64_t*>(tensor->strides().data()),
+            0};
+    return 0;
+  }
+
+  /// The default stream.
+  static int current_stream(int32_t, int32_t, void** out) noexcept { return *out = nullptr, 0; }
+};
+
+/// A function in the form of Python's tables.
+template <class F>
+void* slot_of(F* function) noexcept {
+  return reinterpret_cast<void*>(function);
+}
+
+/// Makes the type; null with an error set.
+TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
+  static const DLPackExchangeAPI api{
+      {kDLPackVersion, nullptr},       &ExchangeFunctions::allocate,
+      &ExchangeFunctions::from_object, &ExchangeFunctions::to_object,
+      &ExchangeFunctions::describe,    &ExchangeFunctions::current_stream};
+  // Python keeps pointers into these.
+  static PyMethodDef methods[] = {
+      {"__dlpack__", reinterpret_cast<PyCFunction>(slot_of(&python_dlpack)),
+       METH_FASTCALL | METH_KEYWORDS,
+       "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+       "A DLPack capsule that shares the memory."},
+      {"__dlpack_device__", &python_dlpack_device, METH_NOARGS,
+       "DLPack's numbers of the device: its type and its index."},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef attributes[] = {
+      {"shape", &python_attribute, nullptr, "The sizes, a tuple.",
+       attribute_id(PythonAttribute::Shape)},
+      {"strides", &python_attribute, nullptr, "The strides in elements, a tuple.",
+       attribute_id(PythonAttribute::Strides)},
+      {"dtype", &python_attribute, nullptr, "The type of the elements, 'float32'.",
+       attribute_id(PythonAttribute::Dtype)},
+      {"device", &python_attribute, nullptr, "Where the memory is, 'cpu'.",
+       attribute_id(PythonAttribute::Device)},
+      {"ndim", &python_attribute, nullptr, "The number of dimensions.",
+       attribute_id(PythonAttribute::Ndim)},
+      {"size", &python_attribute, nullptr, "The number of elements.",
+       attribute_id(PythonAttribute::Size)},
+      {"nbytes", &python_attribute, nullptr, "The bytes of the elements.",
+       attribute_id(PythonAttribute::Nbytes)},
+      {"itemsize", &python_attribute, nullptr, "The bytes of an element.",
+       attribute_id(PythonAttribute::Itemsize)},
+      {"readonly", &python_attribute, nullptr, "Whether the elements may not be written.",
+       attribute_id(PythonAttribute::Readonly)},
+      {"__array_interface__", &python_array_interface, nullptr, "NumPy's description.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMemberDef members[] = {
+      {"__weaklistoffset__", T_PYSSIZET,
+       static_cast<Py_ssize_t>(offsetof(PythonTensor, weak_references)), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static char doc[] = "A tensor of tenon's, whose memory can be shared.";
+  const reprfunc repr = [](PyObject* self) {
+    return make_text([&] { return to_string(python_tensor(self).tensor()); });
+  };
+  const lenfunc length = [](PyObject* self) {
+    if (Py_SIZE(self) != 0) return python_tensor(self).shape()[0];
+    PyErr_SetString(PyExc_TypeError, "len() of a tensor without dimensions");
+    return Py_ssize_t{-1};
+  };
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot_of(&destroy_python_tensor)},
+                         {Py_tp_repr, slot_of(repr)},
+                         {Py_mp_length, slot_of(length)},
+                         {Py_bf_getbuffer, slot_of(&lend_buffer)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, attributes},
+                         {Py_tp_members, members},
+                         {Py_tp_doc, doc},
+                         {0, nullptr}};
+#if PY_VERSION_HEX >= 0x030A0000
+  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+#else
+  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT;
+#endif
+  PyType_Spec spec{"tenon.Tensor", static_cast<int>(sizeof(PythonTensor)),
+                   static_cast<int>(sizeof(Py_ssize_t)), kFlags, slots};
+  PyRef type(PyType_FromSpec(&spec));
+  if (!type) {
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // which Python 3.11 forgets
+    return nullptr;
+  }
+  auto* const made = reinterpret_cast<PyTypeObject*>(type.get());
+#if PY_VERSION_HEX < 0x030A0000
+  made->tp_new = nullptr;  // they are made by to_python() alone
+#endif
+  const PyRef capsule(
+      PyCapsule_New(const_cast<DLPackExchangeAPI*>(&api), "dlpack_exchange_api", nullptr));
+  if (!capsule ||
+      PyObject_SetAttrString(type.get(), "__dlpack_c_exchange_api__", capsule.get()) != 0) {
+    return nullptr;
+  }
+  return static_cast<void>(type.release()), made;
+}
+
+/// The object around a view of `source`; null with an error set.
+inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
+  PythonState* const state = python_state();
+  if (TENON_UNLIKELY(state == nullptr)) return nullptr;
+  if (state->tensor_type == nullptr) state->tensor_type = make_tensor_type();
+  if (TENON_UNLIKELY(state->tensor_type == nullptr)) return nullptr;
+  Result<Tensor> view = view_all<Result<Tensor>>(kForPython, source, TensorShapeDynamism::STATIC);
+  if (TENON_UNLIKELY(!view.ok())) {
+    set_python_error(view.error(), view.message());
+    return nullptr;
+  }
+  const Layout& layout = fields(source).layout;
+  const size_t rank = layout.sizes.size();
+  PyObject* const self =
+      state->tensor_type->tp_alloc(state->tensor_type, static_cast<Py_ssize_t>(2 * rank));
+  if (TENON_UNLIKELY(self == nullptr)) return nullptr;
+  PythonTensor& object = python_tensor(self);
+  ::new (static_cast<void*>(object.handle)) Tensor(*std::move(view));
+  const size_t size = elementSize(fields(source).type);
+  for (size_t d = 0; d < rank; ++d) {
+    object.shape()[d] = static_cast<Py_ssize_t>(layout.sizes[d]);
+    // Unsigned: the stride of a dimension of size 1 means nothing, and may overflow.
+    object.byte_strides()[d] =
+        static_cast<Py_ssize_t>(static_cast<size_t>(layout.strides[d]) * size);
+  }
+  return self;
+}
+
+}  // namespace detail
+
+/// A Python object of the type tenon.Tensor that shares a tensor's memory.
+///
+/// It has __dlpack__ and __dlpack_device__, the buffer protocol, __array_interface__ and the C
+/// exchange API, so that NumPy, PyTorch, JAX and others take it without a copy; shape, strides (in
+/// elements), dtype, device, ndim, size, nbytes, itemsize and readonly; len() and repr().
+/// Ownership: a new reference. The object is a view: it keeps the memory alive, and while it or
+/// anything made of it lives, the tensor cannot grow (InUse). Its own shape is fixed. A tensor over
+/// a raw TensorImpl* has nothing to share: the memory is the caller's to keep.
+/// Errors: null, with Python's error set, for an undefined tensor and when memory is out.
+/// Threads: needs the GIL. Cost: two allocations.
+/// Source: torch's THPVariable_Wrap.
+inline PyObject* to_python(TensorArg t) noexcept { return detail::make_python_tensor(t); }
+
+/// Whether an object is one that to_python() made, in this interpreter and shared library.
+inline bool is_python_tensor(PyObject* object) noexcept {
+  const detail::PythonState* const state = detail::python_state();
+  if (TENON_UNLIKELY(state == nullptr)) {
+    PyErr_Clear();
+    return false;
+  }
+  return Py_TYPE(object) == state->tensor_type;
+}
+
+TENON_END_NAMESPACE

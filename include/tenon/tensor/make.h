@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: MIT
+// How every tensor is made: a Making says what of, make_over() and make_new() do it. They check
+// everything, allocate aside, then commit. They leave the deleter and the values untouched unless
+// they succeed, so that the caller's copy of the duty to release is what remains after a failure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/backend/calls.h"
+#include "tenon/config.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/result.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/options.h"
+#include "tenon/tensor/place.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+enum class Contents : uint8_t { Uninitialized, Zero };
+
+/// Writes an element to all of `count` elements of host memory.
+using FillFunction = void (*)(void* out, int64_t count, const void* element,
+                              size_t element_size) noexcept;
+/// Converts values to elements of `type`.
+using ConvertFunction = Error (*)(ScalarType type, void* out, const Values& values) noexcept;
+
+struct Making;
+/// Makes the Layout that a Making says.
+using LayOutFunction = Error (*)(const Making& making, size_t element_size,
+                                 Layout& layout) noexcept;
+
+/// How values become a tensor's elements.
+enum class Intake : uint8_t { Copy, Cast, Reinterpret };
+
+/// What a tensor is made of. What it points to is the caller's. What is not asked for is null, and
+/// is not linked: functions are here as pointers for that.
+struct Making {
+  ScalarType type = ScalarType::Float;
+  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  Backend* backend = nullptr;  // whose memory a new one gets; null for the heap
+  const Dims* sizes = nullptr;
+  const Dims* dim_order = nullptr;  // for `lay_out`, as are the next two
+  const Dims* strides = nullptr;
+  const TensorFields* like = nullptr;  // the source of a _like or a clone
+  LayOutFunction lay_out = nullptr;    // null for the row-major Layout of the sizes
+
+  Error (*check_type)(ScalarType) noexcept = nullptr;  // null where the type is known
+
+  // Of a new one, its elements: an element for all, or values, or none.
+  Contents contents = Contents::Uninitialized;
+  const void* element = nullptr;
+  FillFunction fill = nullptr;  // null where the element is zero
+  Values* values = nullptr;
+  Error (*check_values)(const Making&, const Layout&, size_t nbytes) noexcept = nullptr;
+  ConvertFunction convert = nullptr;
+  Intake intake = Intake::Copy;
+
+  // Not an aggregate, which the compiler would clear with one slow instruction.
+  explicit Making(ScalarType made = ScalarType::Float,
+                  TensorShapeDynamism asked = TensorShapeDynamism::DYNAMIC_BOUND) noexcept
+      : type(made), dynamism(asked) {}
+};
+
+/// A Making of a creator's options, of the given type unless they have one.
+inline Making making_of(const CreatorOptions& options, ScalarType otherwise) noexcept {
+  Making making;
+  making.type = options.type.value_or(otherwise);
+  making.dynamism = options.dynamism;
+  making.backend = options.backend();
+  making.check_type = options.check_type();
+  return making;
+}
+
+/// Has the row-major Layout of the sizes, or what strides and dim order say.
+TENON_LAZY Error lay_out_strided(const Making& making, size_t element_size,
+                                 Layout& layout) noexcept {
+  return make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout);
+}
+/// That of a tensor which owns its memory: without elements below element 0, or shared ones.
+TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout& layout) noexcept {
+  TENON_TRY(make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout));
+  if (TENON_UNLIKELY(!layout.row_major && (layout.extent.min < 0 || layout.may_overlap()))) {
+    return fail(Error::InvalidArgument,
+                {"strides ", layout.strides, " for sizes ", layout.sizes,
+                 layout.extent.min < 0 ? " are negative" : " may overlap",
+                 "; a tensor that owns its memory needs distinct elements at positive strides"});
+  }
+  return Error::Ok;
+}
+/// That of the source, made dense.
+TENON_LAZY Error lay_out_like(const Making& making, size_t element_size, Layout& layout) noexcept {
+  const Layout& from = making.like->layout;
+  if (from.row_major) return make_dense_layout(from.sizes, nullptr, element_size, layout);
+  TENON_TRY(make_dense_layout(from.sizes, &from.dim_order, element_size, layout));
+  // Dense strides can still differ from these in dimensions of size 1 and in shapes without
+  // elements.
+  if (from.is_dense()) layout.strides = from.strides;
+  return check_dims("strides", layout.strides);
+}
+inline Error lay_out(const Making& making, size_t element_size, Layout& layout) noexcept {
+  if (making.lay_out != nullptr) return making.lay_out(making, element_size, layout);
+  return make_dense_layout(*making.sizes, nullptr, element_size, layout);
+}
+
+/// The lists that an overload has: nothing, or those.
+struct Strides {
+  const Dims* dim_order;
+  const Dims* strides;
+};
+inline void set_strides(Making&, LayOutFunction, std::nullptr_t) noexcept {}
+inline void set_strides(Making& making, LayOutFunction lay_out, const Strides& given) noexcept {
+  making.dim_order = given.dim_order;
+  making.strides = given.strides;
+  making.lay_out = lay_out;
+}
+
+/// Memory that is there.
+struct Memory {
+  const DataPtr& data;
+  Device device;
+  Deleter& deleter;
+};
+
+inline Error check_cast(ScalarType from, ScalarType to,
+                        CastMode mode = CastMode::Checked) noexcept {
+  TENON_TRY(check_type(to));
+  if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
+    return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to,
+                                     " but by CastMode::Truncate or Saturate, see to()"});
+  }
+  return Error::Ok;
+}
+
+// --- What is returned ---------------------------------------------------------------------------
+
+template <class T>
+struct IsResult : std::false_type {};
+template <class T>
+struct IsResult<Result<T>> : std::true_type {};
+
+/// The value, or the error under the name of `function`, thrown or as a Result.
+template <class Out, class T>
+Out finish_value(const char* function, Error error, T&& value) {
+  if constexpr (IsResult<Out>::value) {
+    if (TENON_UNLIKELY(error != Error::Ok)) return blame(function, error);
+  } else {
+    raise_if(function, error);
+  }
+  return Out(std::forward<T>(value));
+}
+
+/// Where tensors in a backend's memory keep their metadata.
+TENON_LAZY TENON_NOINLINE BackendState* metadata_in(Backend& backend) noexcept {
+  return metadata_of(BackendAccess::hooks(backend).state(backend));
+}
+TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
+                                         const char* function) noexcept {
+  backend.on_made(
+      {made.data, public_type(made.type), made.layout.sizes, made.layout.strides, function});
+}
+
+/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
+/// made.draft()));`
+template <class Out>
+class Made {
+ public:
+  Made() noexcept = default;
+  /// With the handle in memory of `metadata`, unless that is null.
+  explicit Made(BackendState* metadata) noexcept : slot_(metadata) {}
+  /// With the handle where a new tensor in the memory of `backend` has it, unless that is null.
+  explicit Made(Backend* backend) noexcept
+      : slot_(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
+
+  Draft& draft() noexcept { return slot_.draft(); }
+
+  /// Makes what is returned of the draft; after that nothing can fail. finish() does so too: for
+  /// callers that must know before.
+  Error commit() noexcept { return slot_.commit(); }
+
+  /// The value, or the error under the name of `function`, thrown or as a Result.
+  Out finish(const char* function, Error error) {
+    if (error == Error::Ok) error = commit();
+    return finish_value<Out>(function, error, slot_.take());
+  }
+  /// The same, and tells `backend`, unless that is null.
+  Out finish(const char* function, Error error, Backend* backend) {
+    if (error == Error::Ok) error = commit();
+    if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {
+      tell_made(*backend, fields(draft()), function);
+    }
+    return finish_value<Out>(function, error, slot_.take());
+  }
+
+ private:
+  template <class T>
+  struct Value {
+    using type = T;
+  };
+  template <class T>
+  struct Value<Result<T>> {
+    using type = T;
+  };
+  Slot<typename Value<Out>::type> slot_;
+};
+
+/// Makes a tensor with memory of its own by `make(making, made)`. A backend is told.
+template <class Out, class Make>
+Out create(const char* function, Making& making, const Make& make) {
+  Made<Out> made(making.backend);
+  const Error error = make(making, made);
+  return made.finish(function, error, making.backend);
+}
+template <class Out, class Make>
+Out create(const char* function, ScalarType type, TensorShapeDynamism dynamism, Backend* backend,
+           const Make& make) {
+  Making making;
+  making.type = type;
+  making.dynamism = dynamism;
+  making.backend = backend;
+  return create<Out>(function, making, make);
+}
+/// The same with a creator's options, and the type unless they give one.
+template <class Out, class Make>
+Out create(const char* function, const CreatorOptions& options, ScalarType otherwise,
+           const Make& make) {
+  Making making = making_of(options, otherwise);
+  return create<Out>(function, making, make);
+}
+
+// --- Over memory that is there ------------------------------------------------------------------
+
+/// Whether memory that came as a pointer may hold elements of `type`.
+TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
+  TENON_TRY(check_type(type));
+  if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
+    return fail(Error::InvalidType, {"the data pointer is to ", data.type(), ", the type given is ",
+                                     type, "; pass a void* to reinterpret the bytes"});
+  }
+  return Error::Ok;
+}
+
+/// A tensor over memory that came as a pointer, with or without a deleter.
+TENON_LAZY Error make_over(const Making& making, const Memory& memory, Draft& draft) noexcept {
+  const DataPtr& data = memory.data;
+  if (TENON_UNLIKELY(memory.deleter.error() != Error::Ok)) {
+    return fail(memory.deleter.error(), {"out of memory for the deleter"});
+  }
+  TENON_TRY(new_impl(draft));
+  ImplFields& made = fields(draft);
+  TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
+  if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
+                     memory.device.type() != DeviceType::Template)) {
+    return fail(Error::InvalidArgument,
+                {"the data pointer is null, but sizes ", made.layout.sizes, " hold ",
+                 made.layout.numel, " elements; the literal nullptr would make a placeholder"});
+  }
+  made.data = data.get();
+  made.type = making.type;
+  made.device = memory.device;
+  made.readonly = data.is_readonly();
+  made.settle(making.dynamism);
+  if (memory.deleter) {
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(memory.deleter));
+  }
+  return Error::Ok;
+}
+TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                                   const Dims& strides, const TypeArg& type,
+                                   TensorShapeDynamism dynamism, const Device& device,
+                                   Deleter& deleter, Draft& draft) noexcept {
+  Making making;
+  making.type = type.value_or(data.type());
+  making.dynamism = dynamism;
+  making.sizes = &sizes;
+  making.dim_order = &dim_order;
+  making.strides = &strides;
+  making.lay_out = &lay_out_strided<>;
+  TENON_TRY(check_pointer_type(data, making.type));
+  return make_over(making, {data, device, deleter}, draft);
+}
+
+/// Says that memory is a backend's.
+inline void set_backend(BackendState& state, TensorFields& made) noexcept {
+  made.backend = &state;
+  made.device = state.device;
+  made.opaque = state.opaque;
+}
+
+/// Gives `made` memory of a backend's, whose state is `state`; a template has none.
+TENON_LAZY Error take_backend_memory(Backend& backend, BackendState* state, size_t nbytes,
+                                     ImplFields& made) noexcept {
+  if (state != nullptr && state->device.type() == DeviceType::Template) nbytes = 0;
+  TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, nbytes, made.data));
+  set_backend(*state, made);
+  made.deleter.emplace(made.data, ReleaseToBackend{state, nbytes});
+  made.ownership = Ownership::Owned;
+  return Error::Ok;
+}
+
+/// Registers borrowed memory with its backend, so that the backend counts it.
+TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
+  BackendState* const state = known_state(backend);
+  void* nothing = nullptr;
+  TENON_TRY(allocate_from(backend, state, 0, nothing));
+  Deleter release(nullptr, ReleaseToBackend{state, 0});
+  ImplFields& made = fields(draft);
+  set_backend(*state, made);
+  made.deleter = chain(std::move(made.deleter), std::move(release));
+  if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
+    return fail(made.deleter.error(), {"out of memory for the deleter"});
+  }
+  return Error::Ok;
+}
+
+/// A tensor over memory of the caller's, which `deleter` releases. A backend among the options is
+/// whose memory it is; the thread's default backend does not count here.
+template <class Out, class Given, class F, class... Options>
+Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Given strides,
+                F deleter, Options&... options) {
+  Deleter release(data.get(), std::move(deleter));
+  const CreatorOptions asked(options...);
+  Making making;
+  making.type = asked.type.value_or(data.type());
+  making.dynamism = asked.dynamism;
+  making.sizes = &sizes;
+  set_strides(making, &lay_out_strided<>, strides);
+  Made<Out> made;
+  if constexpr (has_type_v<Options...>) {
+    const Error error = check_pointer_type(data, making.type);
+    if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(function, error);
+  }
+  if constexpr (has_backend_v<Options...>) {
+    Backend& backend = *asked.given_backend();
+    Error error = make_over(making, {data, backend.device(), release}, made.draft());
+    if (error == Error::Ok && !BackendAccess::is_host_heap(backend)) {
+      error = name_backend(backend, made.draft());
+    }
+    return made.finish(function, error);
+  } else {
+    return made.finish(function, make_over(making, {data, Device(), release}, made.draft()));
+  }
+}
+
+// --- With memory of its own ---------------------------------------------------------------------
+
+/// Checks that the values are as many as `reach` elements of `nbytes` need.
+TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t nbytes) noexcept {
+  const Values& values = *making.values;
+  const auto reach = static_cast<size_t>(layout.reach());
+  const bool bytes = making.intake == Intake::Reinterpret;
+  const size_t needed = bytes ? nbytes : reach;
+  if (TENON_UNLIKELY(values.count() != needed)) {
+    // As many as elements: values were meant.
+    const bool meant = bytes && values.count() == reach;
+    return fail(Error::InvalidArgument,
+                {values.count(), bytes ? " bytes" : " values", " were given, sizes ", layout.sizes,
+                 making.strides == nullptr || making.strides->empty() ? "" : " with these strides",
+                 " need ", needed,
+                 meant ? "; with sizes and a type, uint8_t is memory of that type: to convert "
+                         "values, make the tensor without a type, and call to()"
+                       : ""});
+  }
+  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
+    return fail(values.error(), {"out of memory to keep ", values.count(), " values"});
+  }
+  return Error::Ok;
+}
+
+/// Writes what a Making says to `nbytes` bytes of host memory.
+TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) noexcept {
+  if (making.values != nullptr) {
+    if (making.values->count() == 0) return Error::Ok;  // nothing to copy, and data() may be null
+    if (making.intake == Intake::Cast) return making.convert(making.type, out, *making.values);
+    std::memcpy(out, making.values->data(), nbytes);
+  } else if (making.fill != nullptr) {
+    const size_t size = elementSize(making.type);
+    making.fill(out, static_cast<int64_t>(nbytes / size), making.element, size);
+  } else {
+    std::memset(out, 0, nbytes);
+  }
+  return Error::Ok;
+}
+
+/// make_new() in a backend's memory.
+TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout, size_t nbytes,
+                                            Draft& draft) noexcept {
+  Backend& backend = *making.backend;
+  BackendState* const state = BackendAccess::hooks(backend).state(backend);
+  BackendState* const metadata = metadata_of(state);
+  if (metadata != nullptr && metadata == state && static_cast<int64_t>(nbytes) <= kMaxInlineBytes) {
+    TENON_TRY(new_impl(draft, metadata, inline_room(nbytes)));
+    fields(draft).data = inline_data(draft);
+    fields(draft).ownership = Ownership::Owned;
+    set_backend(*state, fields(draft));
+  } else {
+    TENON_TRY(new_impl(draft, metadata));
+    TENON_TRY(take_backend_memory(backend, state, nbytes, fields(draft)));
+  }
+  ImplFields& made = fields(draft);
+  made.set_layout(std::move(layout));
+  made.type = making.type;
+  made.settle(making.dynamism);
+  if ((making.element == nullptr && making.values == nullptr) || made.is_template()) {
+    return Error::Ok;
+  }
+  return BackendAccess::hooks(backend).write(
+      backend, {made.data, made.type, made.is_host_accessible(), made.device, made.layout.reach()},
+      making.element, [&](void* out) noexcept { return write_elements(making, out, nbytes); });
+}
+
+/// A tensor with memory of its own: the heap's or a backend's, or the values', which are adopted.
+TENON_LAZY Error make_new(const Making& making, Draft& draft) noexcept {
+  if (making.check_type != nullptr) TENON_TRY(making.check_type(making.type));
+  Values* const values = making.values;
+  const size_t element_size = elementSize(making.type);
+  Layout layout;
+  TENON_TRY(lay_out(making, element_size, layout));
+  const size_t nbytes = static_cast<size_t>(layout.reach()) * element_size;
+  if (values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
+  if (TENON_UNLIKELY(making.backend != nullptr)) {
+    return make_in_backend(making, std::move(layout), nbytes, draft);
+  }
+  const bool adopts =
+      values != nullptr && values->is_adoptable() && making.intake != Intake::Cast &&
+      reinterpret_cast<uintptr_t>(values->data()) % (element_size < 16 ? element_size : 16) == 0;
+  const bool is_small = static_cast<int64_t>(nbytes) <= kMaxInlineBytes;
+  const bool zeroed = making.contents == Contents::Zero;
+  Allocation memory{nullptr, nullptr};
+  if (!adopts && !is_small) {
+    memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
+    if (TENON_UNLIKELY(memory.base == nullptr)) return fail_memory(nbytes);
+  }
+  const Error error = new_impl(draft, nullptr, is_small && !adopts ? inline_room(nbytes) : 0);
+  if (TENON_UNLIKELY(error != Error::Ok)) {
+    std::free(memory.base);
+    return error;
+  }
+  ImplFields& made = fields(draft);
+  made.set_layout(std::move(layout));
+  made.type = making.type;
+  made.settle(making.dynamism);
+  if (adopts) {
+    made.data = const_cast<void*>(values->data());
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(values->owner()));
+    return Error::Ok;
+  }
+  if (is_small) {
+    made.data = inline_data(draft);
+    made.ownership = Ownership::Owned;
+    if (zeroed) std::memset(made.data, 0, nbytes);
+  } else {
+    own_block(memory, made);
+  }
+  if (values == nullptr && making.fill == nullptr) return Error::Ok;
+  return write_elements(making, made.data, nbytes);
+}
+
+/// create() of what a Making says.
+template <class Out>
+Out create_new(const char* function, const Making& making) {
+  Made<Out> made(making.backend);
+  const Error error = make_new(making, made.draft());
+  return made.finish(function, error, making.backend);
+}
+
+/// A tensor of these lists with memory of its own.
+TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
+                            Making making, Contents contents, Draft& draft) noexcept {
+  making.sizes = &sizes;
+  making.dim_order = &dim_order;
+  making.strides = &strides;
+  making.lay_out = &lay_out_owned<>;
+  making.contents = contents;
+  making.check_type = &check_type;
+  return make_new(making, draft);
+}
+/// One like `from`. Dense strides are kept, others become dense in the same dim order.
+TENON_LAZY Error make_like(const TensorFields& from, Making making, Contents contents,
+                           Draft& draft) noexcept {
+  making.like = &from;
+  making.lay_out = &lay_out_like<>;
+  making.contents = contents;
+  making.check_type = &check_type;
+  return make_new(making, draft);
+}
+
+/// Decides how values become elements of the type that was given.
+TENON_LAZY Error plan_intake(Making& making, bool flat, bool type_is_given) noexcept {
+  const Values& values = *making.values;
+  if (values.is_bytes() && !flat && type_is_given) {
+    // A container of bytes with a shape and a type is memory to be taken as that type.
+    making.intake = Intake::Reinterpret;
+    return Error::Ok;
+  }
+  if (making.type == values.type()) return Error::Ok;
+  making.intake = Intake::Cast;
+  return check_cast(values.type(), making.type);
+}
+
+/// Converts the values, each of a list must fit.
+TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values) noexcept {
+  if (!values.is_checked()) {
+    cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
+                  CastMode::Checked);
+    return Error::Ok;
+  }
+  auto* to = static_cast<char*>(out);
+  auto* from = static_cast<const char*>(values.data());
+  for (size_t i = 0; i < values.count(); ++i) {
+    TENON_TRY(store_scalar(type, load_scalar(values.type(), from), to));
+    to += elementSize(type);
+    from += elementSize(values.type());
+  }
+  return Error::Ok;
+}
+
+/// Copies one element.
+inline void copy_element(void* out, int64_t count, const void* element, size_t size) noexcept {
+  if (count == 1) std::memcpy(out, element, size);
+}
+/// A 0-d tensor of the element at `element`, 16 bytes of which can be read.
+template <class Out>
+Out create_of_element(const char* function, const void* element, const CreatorOptions& options,
+                      ScalarType otherwise) {
+  const Dims rank_0;
+  Making making = making_of(options, otherwise);
+  making.sizes = &rank_0;
+  making.element = element;
+  making.fill = &copy_element;
+  return create_new<Out>(function, making);
+}
+/// A 0-d tensor of a value, which must fit the type.
+template <class Out>
+Out create_scalar(const char* function, const Scalar& value, const CreatorOptions& options,
+                  ScalarType otherwise) {
+  alignas(16) unsigned char element[16] = {};
+  const Error error = store_scalar(options.type.value_or(otherwise), value, element);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  return create_of_element<Out>(function, element, options, otherwise);
+}
+
+// --- Views --------------------------------------------------------------------------------------
+
+/// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
+/// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
+TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
+                             ImplFields& made) noexcept {
+  const TensorFields& from = fields(source);
+  const Extent& old = from.layout.extent;
+  const Extent& extent = made.layout.extent;  // without elements its start, which may be the end
+  const auto old_size = static_cast<int64_t>(elementSize(from.type));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  int64_t start = 0;  // in bytes from the source's element 0, like what follows
+  int64_t begin = 0;
+  int64_t end = 0;
+  if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
+                     !add(start, extent.min * size, begin) ||
+                     !add(start, (extent.max + 1) * size, end) || begin < old.min * old_size ||
+                     end > (old.max + 1) * old_size)) {
+    return fail(Error::OutOfBounds,
+                {"a view of sizes ", made.layout.sizes, ", strides ", made.layout.strides,
+                 " at offset ", storage_offset, " reaches beyond the source's elements at offsets ",
+                 old.min, " to ", old.max});
+  }
+  if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
+  made.type = type;
+  made.device = from.device;
+  made.opaque = from.opaque;
+  made.backend = from.backend;
+  made.ownership = Ownership::View;
+  made.readonly = from.readonly;
+  made.settle(from.dynamism);
+  keep_memory(source, made);
+  return Error::Ok;
+}
+
+/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a backend's.
+inline BackendState* metadata_like(const TensorArg& source) noexcept {
+  return source.defined() ? metadata_of(fields(source).backend) : nullptr;
+}
+
+/// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
+TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
+                           const Dims& strides, int64_t storage_offset, Draft& draft) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  const TensorFields& from = fields(source);
+  const Layout& old = from.layout;
+  TENON_TRY(new_impl(draft, metadata_like(source)));
+  Layout& layout = fields(draft).layout;
+  const bool same_sizes = sizes.empty() || sizes == old.sizes;
+  if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
+    TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), layout));
+  } else {
+    const bool inherit = same_sizes && dim_order.empty() && strides.empty();
+    TENON_TRY(make_layout(sizes.empty() ? old.sizes : sizes,
+                          inherit ? Dims(old.dim_order) : dim_order,
+                          inherit ? old.strides : strides, elementSize(from.type), layout));
+  }
+  return attach_view(source, from.type, storage_offset, fields(draft));
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

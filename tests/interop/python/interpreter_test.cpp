@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/python/interpreter.h"
+
+#include <thread>
+
+#include "support/catch.h"
+#include "tenon/interop/python.h"
+#include "tenon/tenon.h"
+
+namespace {
+
+// An interpreter for the length of a test.
+class Interpreter {
+ public:
+  Interpreter() { Py_InitializeEx(0); }
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+  ~Interpreter() { end(); }
+  void end() {
+    if (std::exchange(is_running_, false)) Py_FinalizeEx();
+  }
+
+ private:
+  bool is_running_ = true;
+};
+
+// Runs Python statements; false, with the error printed, when they fail.
+bool run(const char* statements) { return PyRun_SimpleString(statements) == 0; }
+
+// A variable of __main__, borrowed.
+PyObject* variable(const char* name) {
+  PyObject* const main = PyImport_AddModule("__main__");
+  return PyDict_GetItemString(PyModule_GetDict(main), name);
+}
+
+// A tensor whose memory is counted while it lives.
+tenon::TensorPtr counted(int& live) {
+  static float memory[3] = {1, 2, 3};
+  ++live;
+  return tenon::for_blob(memory, {3}).deleter([&live](void*) { --live; }).make_tensor_ptr();
+}
+
+// Lets the n-th of Python's allocations fail during its life.
+class FailingAllocations {
+ public:
+  explicit FailingAllocations(int n) : left_(n) {
+    for (const auto domain : kDomains) {
+      PyMem_GetAllocator(domain, &original_[domain]);
+      PyMemAllocatorEx failing = original_[domain];
+      failing.ctx = &hooks_[domain];
+      hooks_[domain] = {this, &original_[domain]};
+      failing.malloc = [](void* hook, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).malloc(from(hook).ctx, size);
+      };
+      failing.calloc = [](void* hook, size_t count, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).calloc(from(hook).ctx, count, size);
+      };
+      failing.realloc = [](void* hook, void* old, size_t size) {
+        return of(hook).fails() ? nullptr : from(hook).realloc(from(hook).ctx, old, size);
+      };
+      failing.free = [](void* hook, void* old) { from(hook).free(from(hook).ctx, old); };
+      PyMem_SetAllocator(domain, &failing);
+    }
+  }
+  FailingAllocations(const FailingAllocations&) = delete;
+  FailingAllocations& operator=(const FailingAllocations&) = delete;
+  ~FailingAllocations() {
+    for (const auto domain : kDomains) PyMem_SetAllocator(domain, &original_[domain]);
+  }
+  bool has_failed() const { return left_ < 0; }
+
+ private:
+  static constexpr PyMemAllocatorDomain kDomains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+  struct Hook {
+    FailingAllocations* self;
+    PyMemAllocatorEx* original;
+  };
+  static FailingAllocations& of(void* hook) { return *static_cast<Hook*>(hook)->self; }
+  static PyMemAllocatorEx& from(void* hook) { return *static_cast<Hook*>(hook)->original; }
+  bool fails() { return left_-- == 0; }
+
+  int left_;
+  PyMemAllocatorEx original_[PYMEM_DOMAIN_OBJ + 1];
+  Hook hooks_[PYMEM_DOMAIN_OBJ + 1];
+};
+
+// Runs `f` in a sub-interpreter.
+template <class F>
+void in_sub_interpreter(const F& f) {
+  PyThreadState* const outer = PyThreadState_Get();
+  PyThreadState* const inner = Py_NewInterpreter();
+  REQUIRE(inner != nullptr);
+  f();
+  Py_EndInterpreter(inner);
+  PyThreadState_Swap(outer);
+}
+
+TEST_CASE("python: a tensor outlives the interpreter and leaves what was its object's alone") {
+  Interpreter python;
+  REQUIRE(run("memory = bytearray(b'abc')"));
+  tenon::TensorPtr tensor = tenon::from_python(variable("memory"));
+  tenon::TensorPtr own = tenon::from_python(variable("memory"));
+  python.end();
+  tensor = nullptr;
+  std::thread([kept = std::move(own)]() mutable { kept = nullptr; }).join();
+  CHECK(Py_IsInitialized() == 0);
+}
+
+TEST_CASE("python: memory of the program's own is released after the interpreter's end") {
+  int live = 0;
+  tenon::TensorPtr taken;
+  {
+    const Interpreter python;
+    PyObject* const object = tenon::to_python(counted(live));
+    REQUIRE(object != nullptr);
+    taken = tenon::from_python(object);
+    Py_DECREF(object);
+    CHECK(live == 1);
+  }
+  CHECK(live == 1);
+  CHECK(taken->const_data_ptr<float>()[2] == 3);
+  taken = nullptr;
+  CHECK(live == 0);
+}
+
+TEST_CASE("python: objects that die with the interpreter release their tensors") {
+  int live = 0;
+  {
+    const Interpreter python;
+    PyObject* const sys = PyImport_AddModule("sys");
+    PyObject* const object = tenon::to_python(counted(live));
+    PyObject* const capsule = tenon::to_capsule(counted(live));
+    CHECK(PyObject_SetAttrString(sys, "kept_object", object) == 0);
+    CHECK(PyObject_SetAttrString(sys, "kept_capsule", capsule) == 0);
+    Py_DECREF(object);
+    Py_DECREF(capsule);
+    CHECK(live == 2);
+  }
+  CHECK(live == 0);
+}
+
+TEST_CASE(
+    "python: an interpreter that is started again works, and old tensors let go of nothing in it") {
+  tenon::TensorPtr old;
+  for (int round = 0; round < 3; ++round) {
+    const Interpreter python;
+    int live = 0;
+    REQUIRE(run("memory = bytearray(b'abc')"));
+    tenon::TensorPtr tensor = tenon::from_python(variable("memory"));
+    REQUIRE(
+        run("try:\n  memory.append(1)\n  locked = False\nexcept BufferError:\n  locked = True"));
+    CHECK(variable("locked") == Py_True);
+    old = nullptr;  // the buffer of an interpreter that is gone
+    old = std::move(tensor);
+    PyObject* const object = tenon::to_python(counted(live));
+    REQUIRE(object != nullptr);
+    CHECK(tenon::is_python_tensor(object));
+    CHECK(std::string(Py_TYPE(object)->tp_name) == "tenon.Tensor");
+    CHECK(PyObject_SetAttrString(PyImport_AddModule("__main__"), "t", object) == 0);
+    Py_DECREF(object);
+    CHECK(run("assert memoryview(t).tolist() == [1, 2, 3] and t.shape == (3,)"));
+    CHECK(run("del t"));
+    CHECK(live == 0);
+  }
+}
+
+TEST_CASE(
+    "python: a sub-interpreter is refused with an ImportError, before and after the main one") {
+  for (const bool is_first : {true, false}) {
+    const Interpreter python;
+    int live = 0;
+    PyObject* const object = is_first ? nullptr : tenon::to_python(counted(live));
+    in_sub_interpreter([&] {
+      CHECK(tenon::to_python(counted(live)) == nullptr);
+      CHECK(PyErr_ExceptionMatches(PyExc_ImportError) != 0);
+      PyErr_Clear();
+      PyObject* const memory = PyByteArray_FromStringAndSize("abc", 3);
+      CHECK(tenon::from_python_or_set_error(memory) == nullptr);
+      CHECK(PyErr_ExceptionMatches(PyExc_ImportError) != 0);
+      PyErr_Clear();
+      CHECK(tenon::try_from_python(memory).error() == tenon::Error::AccessFailed);
+      CHECK(PyErr_Occurred() == nullptr);
+      Py_DECREF(memory);
+    });
+    PyObject* const after = tenon::to_python(counted(live));
+    REQUIRE(after != nullptr);
+    CHECK(tenon::is_python_tensor(after));
+    Py_XDECREF(object);
+    Py_DECREF(after);
+    CHECK(live == 0);
+  }
+}
+
+TEST_CASE("python: with_gil calls with the GIL on any thread, and keeps an exception in flight") {
+  const Interpreter python;
+  REQUIRE(tenon::detail::python_state() != nullptr);
+  int calls = 0;
+  const auto work = [&calls] {
+    calls += PyGILState_Check();
+    PyErr_SetString(PyExc_ValueError, "of the call");
+  };
+  PyErr_SetString(PyExc_KeyError, "in flight");
+  tenon::detail::with_gil(work);
+  CHECK(PyErr_ExceptionMatches(PyExc_KeyError) != 0);
+  PyErr_Clear();
+  PyThreadState* const saved = PyEval_SaveThread();
+  tenon::detail::with_gil(work);
+  std::thread([&] { tenon::detail::with_gil(work); }).join();
+  PyEval_RestoreThread(saved);
+  CHECK(calls == 3);
+  CHECK(PyErr_Occurred() == nullptr);
+}
+
+TEST_CASE("python: without memory the first object is a MemoryError, and a later one works") {
+  int n = 0;
+  for (bool has_failed = true; has_failed;) {
+    const Interpreter python;
+    int live = 0;
+    PyObject* object = nullptr;
+    while (object == nullptr) {
+      INFO("allocation " << n);
+      {
+        const FailingAllocations failing(n++);
+        object = tenon::to_python(counted(live));
+        has_failed = failing.has_failed();
+      }
+      if (object != nullptr) break;  // some can be done without
+      REQUIRE(has_failed);
+      CHECK(PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
+      PyErr_Clear();
+      CHECK(live == 0);
+    }
+    CHECK(tenon::detail::gil_gate().is_open);
+    Py_DECREF(object);
+    CHECK(live == 0);
+  }
+  CHECK(n > 20);
+}
+
+TEST_CASE("python: with_gil does nothing where there is no interpreter") {
+  bool was_called = false;
+  tenon::detail::with_gil([&] { was_called = true; });
+  CHECK_FALSE(was_called);
+}
+
+}  // namespace
