@@ -368,8 +368,8 @@ inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
   return Error::NotSupported;
 }
 
-/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A class
-/// derived from it says where that memory comes from: name(), allocate() and deallocate().
+/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A
+/// class derived from it says where that memory comes from: name(), allocate() and deallocate().
 /// Threads: the copies are those of memcpy.
 class TENON_EXPORT HostMemoryBackend : public Backend {
  public:
