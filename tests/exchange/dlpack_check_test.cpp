@@ -7,6 +7,7 @@
 #include "tenon/tenon.h"
 
 using namespace tenon;
+using OwnType = own::ScalarType;  // in ATen mode, c10 has another
 using namespace tests;
 using tenon::own::ScalarType;  // in ATen mode, c10 has another
 

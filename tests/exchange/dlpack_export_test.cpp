@@ -33,20 +33,16 @@ TensorPtr six() { return make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}); }
 
 // Sizes and strides that both forms state, and where their element 0 is.
 void check_shape(const TensorPtr& t, const Vector& sizes, const Vector& strides, const void* data) {
-  const DLPackPtr p(to_dlpack(t));
-  CHECK(p->dl_tensor.ndim == static_cast<int32_t>(sizes.size()));
-  CHECK(shape_of(p->dl_tensor) == sizes);
-  CHECK((sizes.empty() || p->dl_tensor.strides != nullptr));
-  CHECK(strides_of(p->dl_tensor) == strides);
-  CHECK(p->dl_tensor.data == data);
-  CHECK(p->dl_tensor.byte_offset == 0);
-  const DLPackLegacyPtr old(to_dlpack_legacy(t));
-  CHECK(old->dl_tensor.ndim == static_cast<int32_t>(sizes.size()));
-  CHECK(shape_of(old->dl_tensor) == sizes);
-  CHECK((sizes.empty() || old->dl_tensor.strides != nullptr));
-  CHECK(strides_of(old->dl_tensor) == strides);
-  CHECK(old->dl_tensor.data == data);
-  CHECK(old->dl_tensor.byte_offset == 0);
+  const auto check = [&](const DLTensor& made) {
+    CHECK(made.ndim == static_cast<int32_t>(sizes.size()));
+    CHECK(shape_of(made) == sizes);
+    CHECK((sizes.empty() || made.strides != nullptr));
+    CHECK(strides_of(made) == strides);
+    CHECK(made.data == data);
+    CHECK(made.byte_offset == 0);
+  };
+  check(DLPackPtr(to_dlpack(t))->dl_tensor);
+  check(DLPackLegacyPtr(to_dlpack_legacy(t))->dl_tensor);
 }
 void check_shape(const Tensor& t, const Vector& sizes, const Vector& strides, const void* data) {
   check_shape(make_tensor_ptr(t), sizes, strides, data);

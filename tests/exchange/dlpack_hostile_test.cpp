@@ -18,7 +18,7 @@ using Versioned = tenon::DLManagedTensorVersioned;
 alignas(64) unsigned char memory[4096];
 
 template <class T, size_t N>
-T pick(tests::Random& random, const T (&values)[N]) {
+T pick(Rng& random, const T (&values)[N]) {
   return values[random.between(0, int64_t{N} - 1)];
 }
 
@@ -43,7 +43,7 @@ constexpr int64_t kNumbers[] = {0,
 
 // Changes one member to something that may be wrong.
 template <class Managed>
-void mutate(Lent<Managed>& lent, tests::Random& random) {
+void mutate(Lent<Managed>& lent, Rng& random) {
   auto& t = lent.tensor();
   switch (random.between(0, 11)) {
     case 0: t.data = reinterpret_cast<void*>(static_cast<uintptr_t>(pick(random, kNumbers))); break;
@@ -94,12 +94,12 @@ void mutate(Lent<Managed>& lent, tests::Random& random) {
 // A struct that is right.
 template <class Managed>
 struct Right {
-  static Vector draw(tests::Random& random, size_t rank, int64_t low, int64_t high) {
+  static Vector draw(Rng& random, size_t rank, int64_t low, int64_t high) {
     Vector v;
     for (size_t d = 0; d < rank; ++d) v.push_back(random.between(low, high));
     return v;
   }
-  explicit Right(tests::Random& random)
+  explicit Right(Rng& random)
       : rank(static_cast<size_t>(random.between(0, 4))),
         lent(memory + 2048, tests::kInt32, draw(random, rank, 0, 3),
              random.between(0, 3) == 0 ? Vector() : draw(random, rank, -9, 9)) {}
@@ -148,7 +148,7 @@ void import(Lent<Managed>& lent, Optional<bool> copy, Counts& counts) {
 
 template <class Managed>
 Counts mutations(uint64_t seed) {
-  tests::Random random{seed};
+  Rng random{seed};
   Counts counts;
   for (int i = 0; i < 5000; ++i) {
     Right<Managed> right(random);
@@ -176,7 +176,7 @@ TEST_CASE("dlpack: mutated structs without a version, too") {
 }
 
 TEST_CASE("dlpack: structs of random bytes are refused or taken, and released once") {
-  tests::Random random{3};
+  Rng random{3};
   Counts counts;
   for (int i = 0; i < 20000; ++i) {
     Lent<> lent(memory, tests::kInt32, Vector(64, 1), Vector(64, 1));
@@ -205,7 +205,7 @@ TEST_CASE("dlpack: structs of random bytes are refused or taken, and released on
 
 TEST_CASE(
     "dlpack: right structs at any alignment are taken, with the elements that they describe") {
-  tests::Random random{4};
+  Rng random{4};
   for (size_t i = 0; i < sizeof memory; ++i) {
     memory[i] = static_cast<unsigned char>(random.between(0, 255));
   }

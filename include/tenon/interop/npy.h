@@ -18,14 +18,13 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// How read_npy() takes a file's elements.
+/// How read_npy() reads a file's elements.
 enum class NpyMemory : uint8_t {
-  Copy,  ///< into memory of the tensor's own
-  /// The pages of the file are mapped, privately: writes are the tensor's alone, its deleter
-  /// unmaps. Until then, what others write to the file in place may show in the tensor, and reading
-  /// what they cut off ends the process with SIGBUS; numpy.save() to the same path does both.
-  /// write_npy() does neither. Numbers in the other byte order, misaligned ones and systems without
-  /// mmap are copied all the same.
+  Copy,  ///< into the tensor's own memory
+  /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
+  /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
+  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither.
+  /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
   Map,
 };
 
@@ -44,7 +43,7 @@ struct NpySource {
   }
 };
 
-/// Makes the bytes of a file elements of this host.
+/// Turns the bytes of a file into elements of this host.
 inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
   // A C++ bool of another value is undefined behaviour. Written only where needed, so that the
@@ -100,7 +99,7 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
   return Error::Ok;
 }
 
-/// The content of a file: a header, and elements that are the tensor's own or those of `copy`.
+/// The content of a file to write: a header, and the tensor's own elements or those of `copy`.
 struct NpyImage {
   char header[kNpyHeaderRoom];
   size_t header_size = 0;
@@ -205,13 +204,13 @@ inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
 inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
 inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 
-/// Writes a tensor to a .npy file: the bytes that numpy.save would write, in format 1.0 and the
+/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the
 /// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
 /// order are written as they are, others in row-major order, through a copy.
 ///
 /// Ownership: reads the tensor. An existing file is replaced once the new one is complete, stays
 /// whole on failure and under tensors that map it, and passes its permissions on; the folder must
-/// be writable. (Devices, pipes, and files on systems without POSIX, are written to.)
+/// be writable. (Devices, pipes, and files on systems without POSIX are written in place.)
 /// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
 /// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
 /// text), OutOfMemory.
@@ -226,8 +225,8 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
   return detail::blame("write_npy", error);
 }
 
-/// What write_npy() would write.
-/// Errors: its own but AccessFailed, raised; std::bad_alloc.
+/// The bytes of the file that write_npy() writes.
+/// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
 inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
   detail::NpyImage image;
   detail::raise_if("to_npy", detail::make_npy_image(tensor, image));
