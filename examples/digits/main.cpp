@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads handwritten digits with a small neural network, on a runtime of your choice. What tenon does
-// here: it maps .npy files, borrows each image where it lies in its file, and gives the model one
-// tensor for a batch and one for its scores, which stay where they are from batch to batch: resized
-// for a last one that is smaller, passed to the runtime without a copy, and without touching the heap.
+// Reads handwritten digits with a small neural network, on a runtime of your choice. What tenon
+// does here: it maps .npy files, borrows each image where it lies in its file, and gives the model
+// one tensor for a batch and one for its scores, which stay where they are from batch to batch:
+// resized for a last one that is smaller, passed to the runtime without a copy, and without
+// touching the heap.
 //
 //     digits [--runtime=plain|executorch|torchscript] [folder with the .npy files and the models]
 #include <algorithm>
@@ -17,7 +18,6 @@
 
 #include "count_allocations.h"
 #include "files.h"
-#include "picture.h"
 #include "runtimes.h"
 #include "tenon/module/module.h"
 #include "tenon/tenon.h"
@@ -89,31 +89,53 @@ class Reader {
   }
 
   TensorPtr images_ = tenon::empty({kBatch, kSide, kSide});
-  // Room for the most that the model may give: so it can be written to without knowing how much that is.
+  // Room for the most that the model may give: so it can be written to without knowing how much
+  // that is.
   TensorPtr scores_ = tenon::empty({kMostImages, kDigits});
   std::unique_ptr<tenon::Module> model_;
 };
 
-/// Draws some images that were read right, the digits from 1 to 6, and two that were not.
-void show_some(const Screen& screen, const std::vector<TensorPtr>& images,
-               const std::vector<uint8_t>& labels, const std::vector<uint8_t>& answers) {
+struct Picture {
+  tenon::TensorAccessor<const uint8_t, 2> pixels;  // 0 is paper, 16 is full ink
+  int label;
+  int answer;
+};
+
+/// One row of pictures, two characters a pixel, with a caption under each.
+void draw(const std::vector<Picture>& pictures) {
+  for (int64_t y = 0; y < kSide; ++y) {
+    for (const Picture& picture : pictures) {
+      std::printf("  ");
+      for (int64_t x = 0; x < kSide; ++x) {
+        const char mark = " .+#@"[std::min<int>(picture.pixels[y][x] + 2, 16) / 4];
+        std::printf("%c%c", mark, mark);
+      }
+    }
+    std::printf("\n");
+  }
+  for (const Picture& picture : pictures) {
+    const char mark = picture.answer == picture.label ? ' ' : 'X';
+    std::printf("  %c a %d, read as %d", mark, picture.label, picture.answer);
+  }
+  std::printf("\n\n");
+}
+
+/// Draws some images that were read right, the digits from 1 to 3, and one that was not.
+void show_some(const std::vector<TensorPtr>& images, const std::vector<uint8_t>& labels,
+               const std::vector<uint8_t>& answers) {
   std::vector<Picture> right;
   std::vector<Picture> wrong;
   for (size_t i = 0; i < images.size(); ++i) {
     const Picture picture{images[i]->accessor<const uint8_t, 2>(), labels[i], answers[i]};
     if (picture.answer != picture.label) {
-      if (wrong.size() < 2) wrong.push_back(picture);
-    } else if (right.size() < 6 && picture.label == static_cast<int>(right.size()) + 1) {
+      wrong.push_back(picture);
+    } else if (right.size() < 3 && picture.label == static_cast<int>(right.size()) + 1) {
       right.push_back(picture);
     }
   }
   std::printf("\n  Some of the digits that the network had never seen:\n\n");
-  right.insert(right.end(), wrong.begin(), wrong.end());
-  for (auto row = right.begin(); row != right.end();) {
-    const auto end = right.end() - row > 4 ? row + 4 : right.end();
-    screen.draw({row, end});
-    row = end;
-  }
+  if (!wrong.empty()) right.push_back(wrong.front());
+  draw(right);
 }
 
 int run(const std::string& runtime, const std::string& folder) {
@@ -135,8 +157,8 @@ int run(const std::string& runtime, const std::string& folder) {
   const auto count = static_cast<int64_t>(images.size());
   std::vector<uint8_t> answers(images.size());
 
-  // The steady state: nothing in here asks the heap for memory, unless the runtime does. A first batch
-  // lets that get ready.
+  // The steady state: nothing in here asks the heap for memory, unless the runtime does. A first
+  // batch lets that get ready.
   reader.read(images.data(), images.data() + std::min(kBatch, count), answers.data());
   const long allocations_before = count_allocations();
   const auto start = std::chrono::steady_clock::now();
@@ -149,18 +171,15 @@ int run(const std::string& runtime, const std::string& folder) {
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   const long allocations = count_allocations() - allocations_before;
 
-  const Screen screen;
-  show_some(screen, images, labels, answers);
+  show_some(images, labels, answers);
   int64_t right = 0;
   for (size_t i = 0; i < images.size(); ++i) right += answers[i] == labels[i] ? 1 : 0;
   const double accuracy = static_cast<double>(right) / static_cast<double>(count);
-  char line[100];
-  std::snprintf(line, sizeof line, "%d of %d held-out images right: %.2f %%",
-                static_cast<int>(right), static_cast<int>(count), 100 * accuracy);
-  std::printf("  %s\n", screen.bold(line).c_str());
-  std::printf("  %.2f %s an image on %s, in batches of %d, the last of %d\n",
-              time.count() / static_cast<double>(count * kPasses), screen.microseconds(),
-              runtime.c_str(), static_cast<int>(kBatch), static_cast<int>(reader.last_batch()));
+  std::printf("  %d of %d held-out images right: %.2f %%\n", static_cast<int>(right),
+              static_cast<int>(count), 100 * accuracy);
+  std::printf("  %.2f us an image on %s, in batches of %d, the last of %d\n",
+              time.count() / static_cast<double>(count * kPasses), runtime.c_str(),
+              static_cast<int>(kBatch), static_cast<int>(reader.last_batch()));
   if (allocations_before < 0) {
     std::printf("  heap allocations in the steady state: not counted on this platform\n");
   } else {

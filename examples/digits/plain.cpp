@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The network written out in C++. Its weights stay in the mapped files, its hidden layer is one tensor
-// that every batch uses again.
+// The network written out in C++. Its weights stay in the mapped files, its hidden layer is one
+// tensor that every batch uses again.
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same network on three runtimes, each a tenon::Module: `forward` takes images × 8 × 8 floats from
-// 0 to 16 and gives images × 10 scores.
+// The same network on three runtimes, each a tenon::Module: `forward` takes images × 8 × 8 floats
+// from 0 to 16 and gives images × 10 scores.
 #pragma once
 
 #include <cstdint>

@@ -218,7 +218,7 @@ Error OpenClBackend::find(const void* address, size_t nbytes, Where& where) {
   return set_error(Error::InvalidArgument, text);
 }
 
-Error OpenClBackend::find(const TensorView& view, Where& where) {
+Error OpenClBackend::find(const TensorView& view, const void* element, Where& where) {
   const auto size = static_cast<int64_t>(elementSize(view.type));
   int64_t low = 0;  // with negative strides, element 0 is not the first in memory
   int64_t high = size;
@@ -226,9 +226,9 @@ Error OpenClBackend::find(const TensorView& view, Where& where) {
     const int64_t reach = (view.sizes[d] - 1) * view.strides[d] * size;
     (reach < 0 ? low : high) += reach;
   }
-  TENON_TRY(
-      find(static_cast<const char*>(view.data) + low, static_cast<size_t>(high - low), where));
-  where.offset += static_cast<size_t>(-low);
+  const char* const first = static_cast<const char*>(view.data) + low;
+  TENON_TRY(find(first, static_cast<size_t>(high - low), where));
+  where.offset += static_cast<size_t>(static_cast<const char*>(element) - first);
   return Error::Ok;
 }
 

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/strided_copy.h"
 
 /// OpenCL's objects release themselves.
 struct ReleaseClObject {
@@ -28,8 +29,6 @@ struct ReleaseClObject {
 };
 template <class Object>
 using Owned = std::unique_ptr<std::remove_pointer_t<Object>, ReleaseClObject>;
-
-struct Shape;
 
 /// The memory of one OpenCL device, and what tensors do in it: copies, fills, iota, random numbers.
 ///
@@ -104,10 +103,10 @@ class OpenClBackend final : public tenon::Backend {
 
   /// Fails unless all of [address, address + nbytes) is in one block.
   tenon::Error find(const void* address, size_t nbytes, Where& where);
-  /// The same for the elements of a view; `where` is that of element 0.
-  tenon::Error find(const tenon::TensorView& view, Where& where);
+  /// Fails unless all elements of a view are; `where` is that of `element`, one of them.
+  tenon::Error find(const tenon::TensorView& view, const void* element, Where& where);
 
-  tenon::Error copy_elements(const Shape& shape, size_t row, const Where& to, const Where& from);
+  tenon::Error copy_elements(const tenon::StridedCopy& plan, const Where& to, const Where& from);
   tenon::Error random(cl_kernel kernel, const tenon::TensorView& out, const float (&numbers)[3],
                       const tenon::Generator::State& start);
   /// Runs a kernel on at least `count` work items.

@@ -12,6 +12,7 @@ using tenon::Error;
 using tenon::Generator;
 using tenon::OptionalIndex;
 using tenon::ScalarType;
+using tenon::StridedCopy;
 using tenon::TensorView;
 
 /// What docs/random.md defines, and the kernels make.
@@ -27,35 +28,25 @@ Error OpenClBackend::copy(const TensorView& dst, const TensorView& src, CastMode
       (!from_host && src.device != device_)) {
     return Error::NotSupported;  // tenon does it, by copies of bytes
   }
-  Shape shape(dst, src);
-  if (shape.count == 0) return Error::Ok;
-  shape.sort();
-  shape.merge();
-  const size_t row = shape.take_row(elementSize(dst.type));
-  char* const to_data = static_cast<char*>(dst.data) + shape.to_first;
-  const char* const from_data = static_cast<const char*>(src.data) + shape.from_first;
-  if (shape.rank == 0) {
-    return from_host ? copy_from_host(to_data, from_data, row)
-           : to_host ? copy_to_host(to_data, from_data, row)
-                     : copy_within(to_data, from_data, row);
+  const StridedCopy plan = tenon::strided_copy(dst, src);
+  if (plan.count == 0) return Error::Ok;
+  const size_t row = plan.nbytes;
+  if (plan.rank == 0) {
+    return from_host ? copy_from_host(plan.dst, plan.src, row)
+           : to_host ? copy_to_host(plan.dst, plan.src, row)
+                     : copy_within(plan.dst, plan.src, row);
   }
 
   // What is in host memory keeps an offset of 0: OpenCL is given its address.
   Where to;
   Where from;
-  if (!to_host) {
-    TENON_TRY(find(dst, to));
-    to.offset += static_cast<size_t>(shape.to_first);  // which may be negative: modulo 2^64
-  }
-  if (!from_host) {
-    TENON_TRY(find(src, from));
-    from.offset += static_cast<size_t>(shape.from_first);
-  }
+  if (!to_host) TENON_TRY(find(dst, plan.dst, to));
+  if (!from_host) TENON_TRY(find(src, plan.src, from));
   Rectangle r{};
-  const bool is_rectangle = r.describe(shape, row);
+  const bool is_rectangle = r.describe(plan);
   // Rectangles of one buffer may not interleave, which elements that do not overlap may.
   if (!to_host && !from_host && (!is_rectangle || row < kShortRow || to.buffer == from.buffer)) {
-    return copy_elements(shape, row, to, from);
+    return copy_elements(plan, to, from);
   }
   if (!is_rectangle) return Error::NotSupported;
   const size_t to_origin[3] = {to.offset, 0, 0};
@@ -63,13 +54,13 @@ Error OpenClBackend::copy(const TensorView& dst, const TensorView& src, CastMode
   if (from_host) {
     return check(clEnqueueWriteBufferRect(queue_.get(), to.buffer, CL_TRUE, to_origin, from_origin,
                                           r.region, r.to_row, r.to_slice, r.from_row, r.from_slice,
-                                          from_data, 0, nullptr, nullptr),
+                                          plan.src, 0, nullptr, nullptr),
                  "clEnqueueWriteBufferRect");
   }
   if (to_host) {
     return check(clEnqueueReadBufferRect(queue_.get(), from.buffer, CL_TRUE, from_origin, to_origin,
                                          r.region, r.from_row, r.from_slice, r.to_row, r.to_slice,
-                                         to_data, 0, nullptr, nullptr),
+                                         plan.dst, 0, nullptr, nullptr),
                  "clEnqueueReadBufferRect");
   }
   return check(clEnqueueCopyBufferRect(queue_.get(), from.buffer, to.buffer, from_origin, to_origin,
@@ -80,27 +71,27 @@ Error OpenClBackend::copy(const TensorView& dst, const TensorView& src, CastMode
 
 /// A work item for each element, or for each 16 bytes of rows: for the largest power of two that
 /// all rows, offsets and strides are multiples of.
-Error OpenClBackend::copy_elements(const Shape& shape, size_t row, const Where& to,
-                                   const Where& from) {
-  size_t bits = row | to.offset | from.offset;
-  for (size_t d = 0; d < shape.rank; ++d) {
-    bits |= static_cast<size_t>(shape.dims[d].to) | static_cast<size_t>(shape.dims[d].from);
+Error OpenClBackend::copy_elements(const StridedCopy& plan, const Where& to, const Where& from) {
+  size_t bits = plan.nbytes | to.offset | from.offset;
+  for (size_t d = 0; d < plan.rank; ++d) {
+    bits |=
+        static_cast<size_t>(plan.dims[d].dst_stride) | static_cast<size_t>(plan.dims[d].src_stride);
   }
   size_t log = 0;
   while (log < 4 && bits % (size_t{2} << log) == 0) ++log;
   const size_t unit = size_t{1} << log;
 
-  if (shape.rank + 1 > kMaxKernelDims) return Error::NotSupported;
+  if (plan.rank + 1 > kMaxKernelDims) return Error::NotSupported;
   Places dst(to.offset);
   Places src(from.offset);
-  for (size_t d = 0; d < shape.rank; ++d) {
-    dst.add(shape.dims[d].size, shape.dims[d].to);
-    src.add(shape.dims[d].size, shape.dims[d].from);
+  for (size_t d = 0; d < plan.rank; ++d) {
+    dst.add(plan.dims[d].size, plan.dims[d].dst_stride);
+    src.add(plan.dims[d].size, plan.dims[d].src_stride);
   }
-  const auto units = static_cast<int64_t>(row / unit);
+  const auto units = static_cast<int64_t>(plan.nbytes / unit);
   dst.add(units, static_cast<int64_t>(unit));
   src.add(units, static_cast<int64_t>(unit));
-  const auto count = static_cast<cl_ulong>(shape.count * units);
+  const auto count = static_cast<cl_ulong>(plan.count * units);
   return launch(kernels_.copy[log].get(), count, count, to.buffer, dst, from.buffer, src);
 }
 
@@ -127,19 +118,16 @@ Error OpenClBackend::launch(cl_kernel kernel, uint64_t count, const Args&... arg
 Error OpenClBackend::constant(const TensorView& out, const void* element) {
   TensorView same = out;  // every element of which is the one given
   for (int64_t& stride : same.strides) stride = 0;
-  Shape shape(out, same);
-  if (shape.count == 0) return Error::Ok;
-  shape.sort();
-  shape.merge();
+  const StridedCopy plan = tenon::strided_copy(out, same);
+  if (plan.count == 0) return Error::Ok;
   Where to;
-  TENON_TRY(find(out, to));
-  to.offset += static_cast<size_t>(shape.to_first);
+  TENON_TRY(find(out, plan.dst, to));
 
   const size_t size = elementSize(out.type);
   const bool is_block =
-      shape.rank == 0 || (shape.rank == 1 && shape.dims[0].to == static_cast<int64_t>(size));
+      plan.rank == 0 || (plan.rank == 1 && plan.dims[0].dst_stride == static_cast<int64_t>(size));
   if (is_block && to.offset % size == 0) {
-    const size_t nbytes = static_cast<size_t>(shape.count) * size;
+    const size_t nbytes = static_cast<size_t>(plan.count) * size;
     return check(clEnqueueFillBuffer(queue_.get(), to.buffer, element, size, to.offset, nbytes, 0,
                                      nullptr, nullptr),
                  "clEnqueueFillBuffer");
@@ -153,7 +141,7 @@ Error OpenClBackend::constant(const TensorView& out, const void* element) {
   TENON_TRY(check(code, "clCreateBuffer"));
   Where from;
   from.buffer = buffer.get();
-  return copy_elements(shape, size, to, from);
+  return copy_elements(plan, to, from);
 }
 
 Error OpenClBackend::iota(const TensorView& out, OptionalIndex axis) {
@@ -176,7 +164,7 @@ Error OpenClBackend::iota(const TensorView& out, OptionalIndex axis) {
                                                            : nullptr;
   if (kernel == nullptr || size == 0) return Error::NotSupported;
   Where to;
-  TENON_TRY(find(out, to));
+  TENON_TRY(find(out, out.data, to));
   Places places(to.offset);
   TENON_TRY(Places::describe(out, places));
   return launch(kernel, static_cast<uint64_t>(count), static_cast<cl_ulong>(count), to.buffer,
@@ -193,7 +181,7 @@ Error OpenClBackend::random(cl_kernel kernel, const TensorView& out, const float
   for (const int64_t n : out.sizes) count *= static_cast<uint64_t>(n);
   if (count == 0) return Error::Ok;
   Where to;
-  TENON_TRY(find(out, to));
+  TENON_TRY(find(out, out.data, to));
   Places places(to.offset);
   TENON_TRY(Places::describe(out, places));
   const uint64_t blocks = (start.offset % 4 + count + 3) / 4;

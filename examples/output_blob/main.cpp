@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How tenon meets an engine that has its own buffers, with padded rows (legacy_engine.h). Each
-// buffer is described once, as a Blob. Then copy_to() writes tensors into the engine, assign() fills
-// tensors that were allocated in advance from it, and none of that allocates.
+// buffer is described once, as a Blob. Then copy_to() writes tensors into the engine, assign()
+// fills tensors that were allocated in advance from it, and none of that allocates.
 //
 //     output_blob [folder with images.npy]
 #include <algorithm>

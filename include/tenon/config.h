@@ -7,7 +7,7 @@
 #include <the folder include/tenon beside tenon.hpp>  // not there, which ends the compilation
 #endif
 
-#include <cstddef>  // names the standard library, for the thread check below
+#include <cstddef>  // defines __GLIBCXX__, for the thread check below
 
 #if !defined(__GNUC__)  // Clang defines it too
 #error "tenon: this compiler is neither GCC nor Clang"
@@ -26,7 +26,7 @@
 #define TENON_HAS_EXCEPTIONS 0
 #endif
 
-// The two library modes: tenon's own tensors, or with USE_ATEN_LIB ATen's. docs/aten.md.
+// The two library modes: tenon's own tensors, or with USE_ATEN_LIB ATen's. See docs/aten.md.
 #if defined(USE_ATEN_LIB)
 #define TENON_ATEN_MODE 1
 #define TENON_MODE_NAME _aten
@@ -69,7 +69,7 @@
 #define TENON_IS_CHECKED 0
 #endif
 
-// For calls of functions whose parameter is another type of the same layout, as C interfaces have it.
+// For calls through a function type whose parameters are other types of the same layout, as in C.
 #if defined(__clang__)
 #define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
 #else
@@ -81,8 +81,8 @@
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-// Kernels are written with the vector extensions that GCC and Clang share. On x86-64 the AVX2
-// variants are compiled too and chosen at run time.
+// Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 variants are compiled
+// too and chosen at run time.
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define TENON_HAS_SHUFFLEVECTOR 1
@@ -91,8 +91,8 @@
 #if !defined(TENON_HAS_SHUFFLEVECTOR)
 #define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
 #endif
-// Products of 32-bit lanes in 64 bits: Clang sees what is meant, GCC has a builtin for x86. Which
-// half of a long lane is the first word is the byte order's.
+// 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
+// decides which half of a 64-bit lane is the first word.
 #if (defined(__SSE2__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TENON_HAS_WIDE_PRODUCTS 1
 #else
@@ -143,30 +143,29 @@
 #endif
 #define TENON_RESTRICT __restrict
 
-// A function that most files including it do not call: as a template it is compiled where it is
-// used, instead of in every file. What it calls over all element types would else dominate the
-// include.
+// For a function that few of the including files call: as a template it is compiled only where it
+// is used. Code for all element types would otherwise dominate the include's compile time.
 #define TENON_LAZY        \
   template <class = void> \
   inline
 
-// The same for one that is large and never inlined: not inline, so that instances.h can have it
-// compiled in one file.
+// The same for a large function: not inline, so that instances.h can compile it in one file.
 #define TENON_LAZY_KERNEL template <class = void>
 
-// Identity in a process of several shared libraries. A library that hides its symbols has its own
-// copy of every function, constant and static variable here. Hence:
-// - What has to be one object is a static variable of a TENON_EXPORT function: the registry, the
+// Identity across shared libraries. A library with hidden symbols has its own copy of every
+// function, constant and static variable here. Therefore:
+// - Objects that must be unique are static variables of TENON_EXPORT functions: the registry, the
 //   host's backend, the default backend and generator, error texts, the failure handler. (With GCC
-//   there is one; with Clang each library that is opened with RTLD_LOCAL has its own.)
-// - Types are told apart by a value or a name, never by the address of a constant or a function.
-// - Of everything else there may be several. tests/structure/check_headers.py lists these static
+//   they are; with Clang each library that is opened with RTLD_LOCAL has its own.)
+// - Types are compared by value or name, never by the address of a constant or a function.
+// - Everything else may exist several times. tests/structure/check_headers.py lists these static
 //   variables.
 #define TENON_EXPORT __attribute__((visibility("default")))
 
-// The system's random bits, by the one function that Linux, macOS and the BSDs have for it.
+// getentropy(): random bits from the system, on Linux, macOS and the BSDs.
 #if defined(__has_include)
-#if __has_include(<sys/random.h>) && (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__))
+#if __has_include(<sys/random.h>) && \
+    (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__))
 #define TENON_HAS_GETENTROPY 1
 #endif
 #endif
@@ -175,7 +174,7 @@
 #endif
 
 // libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
-// atomic read-modify-write operations may not link. Plain variables are right there.
+// atomic read-modify-write operations may not link. Plain variables suffice there.
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
 #define TENON_HAS_THREADS 0
 #define TENON_THREAD_LOCAL
@@ -184,7 +183,7 @@
 #define TENON_THREAD_LOCAL thread_local
 #endif
 
-// glibc 2.32 and later say whether a process has but one thread.
+// glibc 2.32 and later say whether a process has only one thread.
 #if defined(__has_include)
 #if TENON_HAS_THREADS && __has_include(<sys/single_threaded.h>)
 #define TENON_HAS_SINGLE_THREADED 1
@@ -194,7 +193,7 @@
 #define TENON_HAS_SINGLE_THREADED 0
 #endif
 
-// With OpenMP, large fills and copies are shared among threads.
+// With OpenMP, threads share large fills and copies.
 #if defined(_OPENMP)
 #define TENON_HAS_OPENMP 1
 #else

@@ -23,7 +23,6 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/backend/host_memory.h"
 #include "tenon/backend/registry.h"
 #include "tenon/backend/template.h"
 #include "tenon/backend/wrapper.h"

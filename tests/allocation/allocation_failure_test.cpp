@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every function that allocates, with its n-th allocation failing, for n = 1, 2, … until it
 // completes: the failure is reported as OutOfMemory, nothing leaks, deleters run once.
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <deque>
-#include <functional>
-#include <memory>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
@@ -23,8 +15,8 @@ using namespace tests;
 
 namespace {
 
-constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
-constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
+constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
+constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
 
 enum class Outcome { Completed, OutOfMemory, BadAlloc, Wrong };
 
@@ -35,28 +27,24 @@ Outcome outcome_of(Error error) {
                                        : Outcome::Wrong;
 }
 template <class T>
-Outcome outcome_of(const tenon::Result<T>& result) {
+Outcome outcome_of(const Result<T>& result) {
   return outcome_of(result.error());
 }
-Outcome outcome_of(const tenon::Tensor& t) {
-  return t.defined() ? Outcome::Completed : Outcome::Wrong;
-}
-Outcome outcome_of(const tenon::TensorPtr& t) {
-  return t != nullptr ? outcome_of(*t) : Outcome::Wrong;
-}
-Outcome outcome_of(const tenon::TensorImplPtr& t) {
+Outcome outcome_of(const Tensor& t) { return t.defined() ? Outcome::Completed : Outcome::Wrong; }
+Outcome outcome_of(const TensorPtr& t) { return t != nullptr ? outcome_of(*t) : Outcome::Wrong; }
+Outcome outcome_of(const TensorImplPtr& t) {
   return t != nullptr ? Outcome::Completed : Outcome::Wrong;
 }
-Outcome outcome_of(const tenon::Blob& b) {
+Outcome outcome_of(const Blob& b) {
   return b.data != nullptr ? Outcome::Completed : Outcome::Wrong;
 }
 template <class Managed>
 Outcome outcome_of(Managed* dlpack) {
-  const std::unique_ptr<Managed, tenon::DLPackDeleter> drop(dlpack);
+  const std::unique_ptr<Managed, DLPackDeleter> drop(dlpack);
   return drop != nullptr ? Outcome::Completed : Outcome::Wrong;
 }
 template <class Managed>
-Outcome outcome_of(const tenon::Result<Managed*>& result) {
+Outcome outcome_of(const Result<Managed*>& result) {
   return result.ok() ? outcome_of(*result) : outcome_of(result.error());
 }
 Outcome outcome_of(const std::vector<uint8_t>& bytes) {
@@ -71,7 +59,7 @@ constexpr bool is_result(const T*) {
   return false;
 }
 template <class T>
-constexpr bool is_result(const tenon::Result<T>*) {
+constexpr bool is_result(const Result<T>*) {
   return true;
 }
 
@@ -79,8 +67,8 @@ template <class F>
 Outcome run(F&& f) {
   try {
     return outcome_of(f());
-  } catch (const tenon::Exception& e) {
-    tests::stop_failing();
+  } catch (const Exception& e) {
+    stop_failing();
     if (is_result(static_cast<decltype(f())*>(nullptr))) return Outcome::Wrong;
     const bool named = std::string(e.what()).find(": out of memory") != std::string::npos;
     return named && e.error() == Error::OutOfMemory ? Outcome::OutOfMemory : Outcome::Wrong;
@@ -89,16 +77,31 @@ Outcome run(F&& f) {
   }
 }
 
-// Fails each allocation of f in turn. `expected_calls` is how often f's deleters run in one call,
-// counted in `calls`; `foreign` allocations of f are the caller's own (a vector to be moved in, the
-// text of the exception), for which std::bad_alloc is right.
+// What a call allocates itself (a vector to be moved in, the text of the exception): std::bad_alloc
+// is right for that.
+struct Foreign {
+  int count;
+};
+
+// How often deleters run in one call, counted in `calls`.
+struct Deleters {
+  Deleters(Calls& counted, int n, int foreign_count = 0)
+      : calls(&counted), expected(n), foreign(foreign_count) {}
+  Deleters(Foreign own = {0}) : foreign(own.count) {}
+  Calls* calls = nullptr;
+  int expected = 0;
+  int foreign = 0;
+};
+
+// Fails each allocation of f in turn.
 template <class F>
-void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_calls = 0,
-               int foreign = 0) {
-  if (!tests::heap_is_counted()) {
+void fail_each(const char* what, Deleters deleters, F&& f) {
+  if (!heap_is_counted()) {
     WARN("skipped: needs glibc without sanitizers");
     return;
   }
+  Calls* const calls = deleters.calls;
+  const int foreign = deleters.foreign;
   int failed = 0;
   int bad_allocs = 0;
   bool completed = false;
@@ -106,11 +109,11 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
   std::string trouble;
   for (int64_t n = 1; n < 100 && !completed; ++n) {
     if (calls != nullptr) *calls = Calls();
-    tests::start_counting(n);
+    start_counting(n);
     const Outcome outcome = run(f);
     const int64_t failures = tests::failures();
-    const int64_t leaked = tests::live_blocks();
-    tests::stop_counting();
+    const int64_t leaked = live_blocks();
+    stop_counting();
     completed = failures == 0;
     if (completed) {
       right = right && outcome == Outcome::Completed;
@@ -123,7 +126,7 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
       if (!reported) trouble += "failure " + std::to_string(n) + " is not reported; ";
     }
     // A foreign allocation that fails comes before the deleter was handed over.
-    const bool released = calls == nullptr || calls->count == expected_calls ||
+    const bool released = calls == nullptr || calls->count == deleters.expected ||
                           (outcome == Outcome::BadAlloc && foreign > 0);
     right = right && released && leaked == 0;
     if (!released) {
@@ -139,6 +142,11 @@ void fail_each(const char* what, F&& f, Calls* calls = nullptr, int expected_cal
   CHECK(failed >= 1);
   CHECK(completed);
   CHECK(bad_allocs <= foreign);
+}
+
+template <class F>
+void fail_each(const char* what, F&& f) {
+  fail_each(what, Deleters(), f);
 }
 
 // The same for an f that returns an Error and writes to this memory, which stays when it fails.
@@ -157,8 +165,8 @@ void fail_each_write(const char* what, const void* memory, size_t nbytes, F&& f)
 // fails the generator stays where it is.
 template <class F>
 void fail_each_random(const char* what, uint64_t numel, F&& f) {
-  if (!tests::heap_is_counted()) return;
-  tenon::Generator g(1);
+  if (!heap_is_counted()) return;
+  Generator g(1);
   fail_each(what, [&] { return f(g); });
   INFO(what);
   CHECK(g.offset() == numel);
@@ -170,16 +178,16 @@ const Vector kDeep(8, 1);
 }  // namespace
 
 TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and scalars") {
-  fail_each("scalar", [] { return tenon::make_tensor_ptr(1.0f); });
-  fail_each("scalar by value", [] { return tenon::make_tensor(1.0f); });
-  fail_each("scalar impl", [] { return tenon::make_tensor_impl_ptr(1.0f); });
-  fail_each("typed scalar", [] { return tenon::make_tensor_ptr(1, ScalarType::Half); });
-  fail_each("list", [] { return tenon::make_tensor_ptr({1, 2, 3}); });
-  fail_each("cast list", [] { return tenon::make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float); });
-  fail_each("strided list", [] { return tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}); });
-  fail_each("deep list", [] { return tenon::make_tensor_ptr(kDeep, {1}); });
+  fail_each("scalar", [] { return make_tensor_ptr(1.0f); });
+  fail_each("scalar by value", [] { return make_tensor(1.0f); });
+  fail_each("scalar impl", [] { return make_tensor_impl_ptr(1.0f); });
+  fail_each("typed scalar", [] { return make_tensor_ptr(1, ScalarType::Half); });
+  fail_each("list", [] { return make_tensor_ptr({1, 2, 3}); });
+  fail_each("cast list", [] { return make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float); });
+  fail_each("strided list", [] { return make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}); });
+  fail_each("deep list", [] { return make_tensor_ptr(kDeep, {1}); });
   fail_each("deep ordered list", [] {
-    return tenon::make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep);
+    return make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep);
   });
 }
 
@@ -187,35 +195,29 @@ TEST_CASE("out of memory: make_tensor_ptr of containers") {
   static const std::vector<float> source(1000);
   static const std::deque<float> pieces(1000);
   static const std::vector<bool> bits(10);
-  fail_each("lvalue", [] { return tenon::make_tensor_ptr(source); });
-  fail_each("cast", [] { return tenon::make_tensor_ptr({10, 100}, source, ScalarType::Double); });
-  fail_each("deque", [] { return tenon::make_tensor_ptr(pieces); });
-  fail_each("bits", [] { return tenon::make_tensor_ptr({5, 2}, bits); });
-  fail_each("try deque", [] { return tenon::try_make_tensor_ptr({1000}, pieces); });
-  fail_each(
-      "moved", [] { return tenon::make_tensor_ptr(std::vector<float>(6)); }, nullptr, 0, 1);
-  fail_each(
-      "bytes", [] { return tenon::from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); },
-      nullptr, 0, 1);
+  fail_each("lvalue", [] { return make_tensor_ptr(source); });
+  fail_each("cast", [] { return make_tensor_ptr({10, 100}, source, ScalarType::Double); });
+  fail_each("deque", [] { return make_tensor_ptr(pieces); });
+  fail_each("bits", [] { return make_tensor_ptr({5, 2}, bits); });
+  fail_each("try deque", [] { return try_make_tensor_ptr({1000}, pieces); });
+  fail_each("moved", Foreign{1}, [] { return make_tensor_ptr(std::vector<float>(6)); });
+  fail_each("bytes", Foreign{1},
+            [] { return from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int); });
 }
 
 TEST_CASE("out of memory: a container larger than four pointers is released once") {
-  struct Large : tests::Tracked {
-    using tests::Tracked::Tracked;
+  struct Large : Tracked {
+    using Tracked::Tracked;
     std::array<char, 100> padding{};
   };
   Calls calls;
   // The container's own buffer is the first allocation.
-  fail_each(
-      "large container", [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4)); }, &calls, 1,
-      1);
-  fail_each(
-      "large container, cast",
-      [&] { return tenon::make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); }, &calls, 1,
-      1);
-  fail_each(
-      "large container, deep", [&] { return tenon::make_tensor_ptr(kDeep, Large(calls, 1)); },
-      &calls, 1, 1);
+  fail_each("large container", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr({4}, Large(calls, 4)); });
+  fail_each("large container, cast", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double); });
+  fail_each("large container, deep", Deleters{calls, 1, 1},
+            [&] { return make_tensor_ptr(kDeep, Large(calls, 1)); });
 }
 
 TEST_CASE("out of memory: pointers with a deleter, which runs once") {
@@ -225,41 +227,24 @@ TEST_CASE("out of memory: pointers with a deleter, which runs once") {
     static_cast<void>(padding);
     calls.deleter()(p);
   };
-  fail_each(
-      "make_tensor_ptr",
-      [&] {
-        return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
-      },
-      &calls, 1);
-  fail_each(
-      "large deleter",
-      [&] {
-        return tenon::make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
-      },
-      &calls, 1);
-  fail_each(
-      "impl",
-      [&] {
-        return tenon::make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
-      },
-      &calls, 1);
-  fail_each(
-      "by value, deep",
-      [&] { return tenon::make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large); },
-      &calls, 1);
-  fail_each(
-      "from_blob",
-      [&] {
-        return tenon::from_blob(blob, {2, 3}, ScalarType::Float, large);
-      },
-      &calls, 1);
-  fail_each(
-      "from_blob, deep",
-      [&] { return tenon::from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()); },
-      &calls, 1);
-  fail_each(
-      "try_from_blob", [&] { return tenon::try_from_blob(blob, kDeep, ScalarType::Float, large); },
-      &calls, 1);
+  fail_each("make_tensor_ptr", Deleters{calls, 1}, [&] {
+    return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter());
+  });
+  fail_each("large deleter", Deleters{calls, 1}, [&] {
+    return make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large);
+  });
+  fail_each("impl", Deleters{calls, 1}, [&] {
+    return make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large);
+  });
+  fail_each("by value, deep", Deleters{calls, 1},
+            [&] { return make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large); });
+  fail_each("from_blob", Deleters{calls, 1}, [&] {
+    return from_blob(blob, {2, 3}, ScalarType::Float, large);
+  });
+  fail_each("from_blob, deep", Deleters{calls, 1},
+            [&] { return from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()); });
+  fail_each("try_from_blob", Deleters{calls, 1},
+            [&] { return try_from_blob(blob, kDeep, ScalarType::Float, large); });
 }
 
 TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once each") {
@@ -281,52 +266,28 @@ TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once ea
     using Owner::Owner;
     std::array<char, 100> padding{};
   };
-  fail_each(
-      "deleter",
-      [&] {
-        return tenon::for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
-      },
-      &calls, 1);
-  fail_each(
-      "owner",
-      [&] {
-        return tenon::for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
-      },
-      &calls, 1);
-  fail_each(
-      "large owner",
-      [&] {
-        return tenon::for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
-      },
-      &calls, 1);
-  fail_each(
-      "both",
-      [&] {
-        return tenon::for_blob(blob, {2, 3})
-            .deleter(calls.deleter())
-            .owner(Owner(calls))
-            .make_tensor();
-      },
-      &calls, 2);
-  fail_each(
-      "both large",
-      [&] {
-        return tenon::for_blob(blob, {2, 3})
-            .deleter(large)
-            .owner(LargeOwner(calls))
-            .make_tensor_ptr();
-      },
-      &calls, 2);
-  fail_each(
-      "large deleter, small owner",
-      [&] {
-        return tenon::for_blob(blob, kDeep)
-            .owner(Owner(calls))
-            .deleter(large)
-            .strides(kDeep)
-            .try_make_tensor_ptr();
-      },
-      &calls, 2);
+  fail_each("deleter", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr();
+  });
+  fail_each("owner", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr();
+  });
+  fail_each("large owner", Deleters{calls, 1}, [&] {
+    return for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor();
+  });
+  fail_each("both", Deleters{calls, 2}, [&] {
+    return for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor();
+  });
+  fail_each("both large", Deleters{calls, 2}, [&] {
+    return for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr();
+  });
+  fail_each("large deleter, small owner", Deleters{calls, 2}, [&] {
+    return for_blob(blob, kDeep)
+        .owner(Owner(calls))
+        .deleter(large)
+        .strides(kDeep)
+        .try_make_tensor_ptr();
+  });
 }
 
 TEST_CASE("out of memory: for_blob drops no owner before a deleter that was given before it") {
@@ -348,93 +309,87 @@ TEST_CASE("out of memory: for_blob drops no owner before a deleter that was give
     in_order = in_order && alive;
     calls.deleter()(p);
   };
-  fail_each(
-      "deleter, owners",
-      [&] {
-        Owner owner(alive);
-        return tenon::for_blob(blob, {2, 3})
-            .deleter(deleter)
-            .owner(std::move(owner))
-            .owner(1)
-            .make_tensor_ptr();
-      },
-      &calls, 1);
+  fail_each("deleter, owners", Deleters{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .deleter(deleter)
+        .owner(std::move(owner))
+        .owner(1)
+        .make_tensor_ptr();
+  });
   CHECK(in_order);
-  fail_each(
-      "owners, deleter",
-      [&] {
-        Owner owner(alive);
-        return tenon::for_blob(blob, {2, 3})
-            .owner(1)
-            .owner(std::move(owner))
-            .deleter(deleter)
-            .make_tensor_ptr();
-      },
-      &calls, 1);
+  fail_each("owners, deleter", Deleters{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .owner(1)
+        .owner(std::move(owner))
+        .deleter(deleter)
+        .make_tensor_ptr();
+  });
 }
 
 TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
-  const auto source = tenon::make_tensor_ptr({1, 2, 3, 4});
-  fail_each("share", [&] { return tenon::make_tensor_ptr(source); });
-  fail_each("view", [&] { return tenon::make_tensor_ptr(*source); });
-  fail_each("deep view", [&] { return tenon::make_tensor(*source, kDeep, {}, kDeep, 1); });
+  const auto source = make_tensor_ptr({1, 2, 3, 4});
+  fail_each("share", [&] { return make_tensor_ptr(source); });
+  fail_each("view", [&] { return make_tensor_ptr(*source); });
+  fail_each("deep view", [&] { return make_tensor(*source, kDeep, {}, kDeep, 1); });
   CHECK(source->use_count() == 1);
-  fail_each("clone", [&] { return tenon::clone_tensor_ptr(source); });
-  fail_each("typed clone", [&] { return tenon::clone_tensor_ptr(source, ScalarType::Double); });
-  CHECK(tests::values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
-  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
-  fail_each("deep clone", [&] { return tenon::clone_tensor_ptr(deep); });
-  fail_each("deep like", [&] { return tenon::empty_like(deep); });
-  const auto placeholder = tenon::make_tensor_ptr(kDeep, nullptr);
-  fail_each("placeholder", [] { return tenon::make_tensor_ptr({2}, nullptr); });
-  fail_each("placeholder clone", [&] { return tenon::clone_tensor_ptr(placeholder); });
+  fail_each("clone", [&] { return clone_tensor_ptr(source); });
+  fail_each("typed clone", [&] { return clone_tensor_ptr(source, ScalarType::Double); });
+  CHECK(values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
+  const auto deep = make_tensor_ptr(kDeep, {1});
+  fail_each("deep clone", [&] { return clone_tensor_ptr(deep); });
+  fail_each("deep like", [&] { return empty_like(deep); });
+  const auto placeholder = make_tensor_ptr(kDeep, nullptr);
+  fail_each("placeholder", [] { return make_tensor_ptr({2}, nullptr); });
+  fail_each("placeholder clone", [&] { return clone_tensor_ptr(placeholder); });
 }
 
 TEST_CASE("out of memory: the creators") {
-  const auto source = tenon::make_tensor_ptr({2}, {1, 2});
-  fail_each("empty", [] { return tenon::empty({2}); });
-  fail_each("large empty", [] { return tenon::empty({5000}); });
-  fail_each("deep empty", [] { return tenon::empty(kDeep); });
-  fail_each("large zeros", [] { return tenon::zeros({5000}); });
-  fail_each("large deep ones", [] { return tenon::ones({5000, 1, 1, 1, 1, 1, 1, 1, 1}); });
-  fail_each("full", [] { return tenon::full({2}, 1); });
-  fail_each("try_full", [] { return tenon::try_full({5000}, 1); });
-  fail_each("empty_strided", [] { return tenon::empty_strided({2, 2}, {3, 1}); });
-  fail_each("full_strided", [] { return tenon::full_strided({2, 2}, {1, 2}, 1); });
-  fail_each("zeros_strided", [] { return tenon::zeros_strided(kDeep, kDeep); });
-  fail_each("ones_strided", [] { return tenon::ones_strided({2}, {1}); });
-  fail_each("empty_like", [&] { return tenon::empty_like(source); });
-  fail_each("full_like", [&] { return tenon::full_like(*source, 1, ScalarType::Float); });
-  fail_each("zeros_like", [&] { return tenon::zeros_like(source); });
-  fail_each("ones_like", [&] { return tenon::try_ones_like(source); });
-  fail_each("scalar_tensor", [] { return tenon::scalar_tensor(1); });
-  fail_each("arange", [] { return tenon::arange(0, 1000); });
-  fail_each("floating arange", [] { return tenon::arange(0.0, 1.0, 0.25); });
-  fail_each("iota", [] { return tenon::iota({2, 3}, 1); });
-  fail_each("deep iota", [] { return tenon::try_iota(kDeep); });
-  fail_each("eye", [] { return tenon::eye(3); });
+  const auto source = make_tensor_ptr({2}, {1, 2});
+  fail_each("empty", [] { return empty({2}); });
+  fail_each("large empty", [] { return empty({5000}); });
+  fail_each("deep empty", [] { return empty(kDeep); });
+  fail_each("large zeros", [] { return zeros({5000}); });
+  fail_each("large deep ones", [] { return ones({5000, 1, 1, 1, 1, 1, 1, 1, 1}); });
+  fail_each("full", [] { return full({2}, 1); });
+  fail_each("try_full", [] { return try_full({5000}, 1); });
+  fail_each("empty_strided", [] { return empty_strided({2, 2}, {3, 1}); });
+  fail_each("full_strided", [] { return full_strided({2, 2}, {1, 2}, 1); });
+  fail_each("zeros_strided", [] { return zeros_strided(kDeep, kDeep); });
+  fail_each("ones_strided", [] { return ones_strided({2}, {1}); });
+  fail_each("empty_like", [&] { return empty_like(source); });
+  fail_each("full_like", [&] { return full_like(*source, 1, ScalarType::Float); });
+  fail_each("zeros_like", [&] { return zeros_like(source); });
+  fail_each("ones_like", [&] { return try_ones_like(source); });
+  fail_each("scalar_tensor", [] { return scalar_tensor(1); });
+  fail_each("arange", [] { return arange(0, 1000); });
+  fail_each("floating arange", [] { return arange(0.0, 1.0, 0.25); });
+  fail_each("iota", [] { return iota({2, 3}, 1); });
+  fail_each("deep iota", [] { return try_iota(kDeep); });
+  fail_each("eye", [] { return eye(3); });
 }
 
 TEST_CASE("out of memory: the random creators leave their generator where it was") {
-  const auto source = tenon::zeros({2, 3});
+  const auto source = zeros({2, 3});
   fail_each_random("rand", 6, [](auto& g) { return tenon::rand({2, 3}, g); });
   fail_each_random("large rand", 5000, [](auto& g) { return tenon::rand({5000}, g); });
   fail_each_random("deep rand", 1, [](auto& g) { return tenon::rand(kDeep, g); });
-  fail_each_random("try_randn", 6, [](auto& g) { return tenon::try_randn({2, 3}, g); });
+  fail_each_random("try_randn", 6, [](auto& g) { return try_randn({2, 3}, g); });
   fail_each_random("randint_strided", 6, [](auto& g) {
-    return tenon::randint_strided(0, 9, {2, 3}, {1, 4}, g);
+    return randint_strided(0, 9, {2, 3}, {1, 4}, g);
   });
-  fail_each_random("rand_like", 6, [&](auto& g) { return tenon::rand_like(source, g); });
+  fail_each_random("rand_like", 6, [&](auto& g) { return rand_like(source, g); });
   fail_each_random("try_uniform_like", 6,
-                   [&](auto& g) { return tenon::try_uniform_like(source, 0, 1, g); });
+                   [&](auto& g) { return try_uniform_like(source, 0, 1, g); });
 }
 
 TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothing") {
-  const auto t = tenon::full({2, 1, 1, 1, 1, 1, 1, 2}, 7);
-  const tenon::Tensor turned = tenon::transpose(t, 0, 7);
+  const auto t = full({2, 1, 1, 1, 1, 1, 1, 2}, 7);
+  const Tensor turned = transpose(t, 0, 7);
   float before[4] = {7, 7, 7, 7};
   const auto fill = [&](auto& g) {
-    const Error error = tenon::uniform_(turned, 0, 1, g);
+    const Error error = uniform_(turned, 0, 1, g);
     const bool changed = std::memcmp(before, t->const_data_ptr(), sizeof before) != 0;
     return error != Error::Ok && changed ? Error::Internal : error;
   };
@@ -442,92 +397,90 @@ TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothi
 }
 
 TEST_CASE("out of memory: copies leave the destination as it was") {
-  const auto t = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  const auto t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   const auto check = [&](const char* what, auto&& f) {
     fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
   };
-  const tenon::Tensor turned = tenon::transpose(t, 0, 1);
-  check("staged copy_", [&] { return tenon::copy_(t, turned); });
-  check("temporary views",
-        [&] { return tenon::copy_(tenon::select(t, 0, 0), tenon::select(t, 1, 1)); });
+  const Tensor turned = transpose(t, 0, 1);
+  check("staged copy_", [&] { return copy_(t, turned); });
+  check("temporary views", [&] { return copy_(tenon::select(t, 0, 0), tenon::select(t, 1, 1)); });
   int32_t* const data = t->mutable_data_ptr<int32_t>();
-  check("assign of its own memory", [&] { return tenon::assign(turned, data, 16); });
+  check("assign of its own memory", [&] { return assign(turned, data, 16); });
   check("assign of a blob of its own", [&] {
-    return tenon::assign(t, {data + 3, {2, 2}, {-2, -1}, ScalarType::Int});
+    return assign(t, {data + 3, {2, 2}, {-2, -1}, ScalarType::Int});
   });
-  check("copy_to its own memory", [&] { return tenon::copy_to(turned, data, 16); });
+  check("copy_to its own memory", [&] { return copy_to(turned, data, 16); });
   check("copy_to a blob of its own", [&] {
-    return tenon::copy_to(t, {data, {2, 2}, {1, 2}, ScalarType::Int});
+    return copy_to(t, {data, {2, 2}, {1, 2}, ScalarType::Int});
   });
 }
 
 TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
   const Vector sizes{2, 1, 1, 1, 1, 1, 1, 2};
-  const auto t = tenon::make_tensor_ptr(sizes, {1, 2, 3, 4});
-  const auto other = tenon::make_tensor_ptr(sizes, {5, 6, 7, 8}, {7, 6, 5, 4, 3, 2, 1, 0});
+  const auto t = make_tensor_ptr(sizes, {1, 2, 3, 4});
+  const auto other = make_tensor_ptr(sizes, {5, 6, 7, 8}, {7, 6, 5, 4, 3, 2, 1, 0});
   const auto check = [&](const char* what, auto&& f) {
     fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
   };
-  const tenon::Tensor turned = tenon::transpose(t, 0, 7);
-  const auto row = tenon::make_tensor_ptr({7, 9});
+  const Tensor turned = transpose(t, 0, 7);
+  const auto row = make_tensor_ptr({7, 9});
   int32_t data[6] = {5, 6, 0, 7, 8, 0};
-  const tenon::Blob own{t->mutable_data_ptr<int32_t>() + 3, sizes, turned.strides(),
-                        ScalarType::Int};
-  const tenon::Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
-  check("copy_", [&] { return tenon::copy_(t, other); });
-  check("broadcast", [&] { return tenon::copy_(t, row); });
-  check("staged", [&] { return tenon::copy_(t, turned); });
-  check("staged broadcast", [&] { return tenon::copy_(t, tenon::select(turned, 0, 1)); });
-  check("fill_", [&] { return tenon::fill_(t, 5); });
-  check("zero_", [&] { return tenon::zero_(t); });
-  check("assign", [&] { return tenon::assign(turned, data, 16); });
-  check("assign of a blob", [&] { return tenon::assign(t, padded); });
-  fail_each_write("copy_to", data, sizeof data, [&] { return tenon::copy_to(t, data, 16); });
-  fail_each_write("copy_to a blob", data, sizeof data, [&] { return tenon::copy_to(t, padded); });
+  const Blob own{t->mutable_data_ptr<int32_t>() + 3, sizes, turned.strides(), ScalarType::Int};
+  const Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
+  check("copy_", [&] { return copy_(t, other); });
+  check("broadcast", [&] { return copy_(t, row); });
+  check("staged", [&] { return copy_(t, turned); });
+  check("staged broadcast", [&] { return copy_(t, tenon::select(turned, 0, 1)); });
+  check("fill_", [&] { return fill_(t, 5); });
+  check("zero_", [&] { return zero_(t); });
+  check("assign", [&] { return assign(turned, data, 16); });
+  check("assign of a blob", [&] { return assign(t, padded); });
+  fail_each_write("copy_to", data, sizeof data, [&] { return copy_to(t, data, 16); });
+  fail_each_write("copy_to a blob", data, sizeof data, [&] { return copy_to(t, padded); });
   fail_each("plan_copy",
-            [&] { return tenon::plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal; });
+            [&] { return plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal; });
 }
 
 TEST_CASE("out of memory: contiguous, to and the views leave their source as it was") {
   const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
-  const auto flat = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto deep = tenon::make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
-  for (const tenon::TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
-    const tests::State before(*t);
-    tenon::Tensor turned = tenon::transpose(t, 0, -1);
-    fail_each("contiguous", [&] { return tenon::contiguous(turned); });
-    fail_each("to", [&] { return tenon::to(t, ScalarType::Half); });
-    fail_each("strided to", [&] { return tenon::to(tenon::flip(t, {0}), ScalarType::Half); });
-    fail_each("view", [&] { return tenon::view(t, {1, 1, 1, 1, 1, 1, 6}); });
-    fail_each("reshape", [&] { return tenon::reshape(t, {-1}); });
-    fail_each("flatten", [&] { return tenon::flatten(t, 0, 1); });
+  const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    const State before(*t);
+    Tensor turned = transpose(t, 0, -1);
+    fail_each("contiguous", [&] { return contiguous(turned); });
+    fail_each("to", [&] { return to(t, ScalarType::Half); });
+    fail_each("strided to", [&] { return to(flip(t, {0}), ScalarType::Half); });
+    fail_each("view", [&] { return view(t, {1, 1, 1, 1, 1, 1, 6}); });
+    fail_each("reshape", [&] { return reshape(t, {-1}); });
+    fail_each("flatten", [&] { return flatten(t, 0, 1); });
     fail_each("select", [&] { return tenon::select(t, 0, 1); });
-    fail_each("slice", [&] { return tenon::slice(t, 0, 0, 1); });
-    fail_each("narrow", [&] { return tenon::narrow(t, 0, 1, 1); });
-    fail_each("transpose", [&] { return tenon::transpose(t, 0, 1); });
-    fail_each("flip", [&] { return tenon::flip(t, {0, 1}); });
-    fail_each("squeeze", [&] { return tenon::squeeze(t); });
-    fail_each("unsqueeze", [&] { return tenon::unsqueeze(t, 0); });
-    fail_each("expand", [&] { return tenon::expand(t, t->sizes()); });
-    fail_each("as_strided", [&] { return tenon::as_strided(t, kDeep, kDeep); });
-    fail_each("view_as_type", [&] { return tenon::view_as_type(t, ScalarType::Byte); });
-    CHECK(tests::State(*t) == before);
-    CHECK(tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
-    turned = tenon::Tensor();
-    CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+    fail_each("slice", [&] { return slice(t, 0, 0, 1); });
+    fail_each("narrow", [&] { return narrow(t, 0, 1, 1); });
+    fail_each("transpose", [&] { return transpose(t, 0, 1); });
+    fail_each("flip", [&] { return flip(t, {0, 1}); });
+    fail_each("squeeze", [&] { return squeeze(t); });
+    fail_each("unsqueeze", [&] { return unsqueeze(t, 0); });
+    fail_each("expand", [&] { return expand(t, t->sizes()); });
+    fail_each("as_strided", [&] { return as_strided(t, kDeep, kDeep); });
+    fail_each("view_as_type", [&] { return view_as_type(t, ScalarType::Byte); });
+    CHECK(State(*t) == before);
+    CHECK(values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+    turned = Tensor();
+    CHECK_FALSE(detail::fields(t).borrows.any());
   }
-  fail_each("permute", [&] { return tenon::permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}); });
+  fail_each("permute", [&] { return permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}); });
 }
 
 TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
-  const auto flat = tenon::make_tensor_ptr({1, 2});
-  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
-  fail_each("to_blob", [&] { return tenon::to_blob(flat); });
-  fail_each("deep to_blob", [&] { return tenon::to_blob(deep); });
+  const auto flat = make_tensor_ptr({1, 2});
+  const auto deep = make_tensor_ptr(kDeep, {1});
+  fail_each("to_blob", [&] { return to_blob(flat); });
+  fail_each("deep to_blob", [&] { return to_blob(deep); });
   CHECK(flat->use_count() == 1);
   CHECK(deep->use_count() == 1);
-  CHECK_FALSE(tenon::detail::fields(flat).borrows.any());
-  CHECK_FALSE(tenon::detail::fields(deep).borrows.any());
+  CHECK_FALSE(detail::fields(flat).borrows.any());
+  CHECK_FALSE(detail::fields(deep).borrows.any());
   Calls calls;
   struct Owner {
     explicit Owner(Calls& c) : calls(&c) {}
@@ -539,28 +492,27 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
     std::array<char, 100> padding{};
   };
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
-    const tenon::Blob lent{blob, sizes};
-    fail_each("from_blob", [&] { return tenon::from_blob(lent); });
-    fail_each(
-        "from_blob with an owner", [&] { return tenon::from_blob(lent, Owner(calls)); }, &calls, 1);
-    fail_each(
-        "try_from_blob with an owner", [&] { return tenon::try_from_blob(lent, Owner(calls)); },
-        &calls, 1);
+    const Blob lent{blob, sizes};
+    fail_each("from_blob", [&] { return from_blob(lent); });
+    fail_each("from_blob with an owner", Deleters{calls, 1},
+              [&] { return from_blob(lent, Owner(calls)); });
+    fail_each("try_from_blob with an owner", Deleters{calls, 1},
+              [&] { return try_from_blob(lent, Owner(calls)); });
   }
 }
 
 TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {
-  const auto flat = tenon::make_tensor_ptr({1, 2});
-  const auto deep = tenon::make_tensor_ptr(kDeep, {1});
-  for (const tenon::TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
-    fail_each("to_dlpack", [&] { return tenon::to_dlpack(t); });
-    fail_each("try_to_dlpack", [&] { return tenon::try_to_dlpack(t); });
-    fail_each("to_dlpack_legacy", [&] { return tenon::to_dlpack_legacy(t); });
-    fail_each("try_to_dlpack_legacy", [&] { return tenon::try_to_dlpack_legacy(t); });
-    fail_each("to_dlpack, copy", [&] { return tenon::to_dlpack(t, true); });
-    fail_each("try_to_dlpack, copy", [&] { return tenon::try_to_dlpack(t, true); });
+  const auto flat = make_tensor_ptr({1, 2});
+  const auto deep = make_tensor_ptr(kDeep, {1});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    fail_each("to_dlpack", [&] { return to_dlpack(t); });
+    fail_each("try_to_dlpack", [&] { return try_to_dlpack(t); });
+    fail_each("to_dlpack_legacy", [&] { return to_dlpack_legacy(t); });
+    fail_each("try_to_dlpack_legacy", [&] { return try_to_dlpack_legacy(t); });
+    fail_each("to_dlpack, copy", [&] { return to_dlpack(t, true); });
+    fail_each("try_to_dlpack, copy", [&] { return try_to_dlpack(t, true); });
     CHECK(t->use_count() == 1);
-    CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+    CHECK_FALSE(detail::fields(t).borrows.any());
   }
 }
 
@@ -570,69 +522,59 @@ TEST_CASE("out of memory: from_dlpack runs the deleter once") {
   int64_t numbers[2][8] = {{1, 1, 1, 1, 1, 1, 2, 3}, {99, 99, 99, 99, 99, 99, 1, 2}};
   for (const int rank : {2, 8}) {
     for (const int offset : {0, 1}) {
-      tenon::DLManagedTensorVersioned lent{
-          {1, 3},
-          &calls,
-          [](tenon::DLManagedTensorVersioned* self) {
-            static_cast<Calls*>(self->manager_ctx)->deleter()(nullptr);
-          },
-          0,
-          {memory + offset,
-           {1, 0},
-           rank,
-           {0, 32, 1},
-           numbers[0] + 8 - rank,
-           numbers[1] + 8 - rank,
-           0}};
-      fail_each(
-          "from_dlpack", [&] { return tenon::from_dlpack(&lent); }, &calls, 1);
-      fail_each(
-          "try_from_dlpack", [&] { return tenon::try_from_dlpack(&lent); }, &calls, 1);
-      fail_each(
-          "from_dlpack, copy", [&] { return tenon::from_dlpack(&lent, true); }, &calls, 1);
-      fail_each(
-          "try_from_dlpack, copy", [&] { return tenon::try_from_dlpack(&lent, true); }, &calls, 1);
+      DLManagedTensorVersioned lent{{1, 3},
+                                    &calls,
+                                    [](DLManagedTensorVersioned* self) {
+                                      static_cast<Calls*>(self->manager_ctx)->deleter()(nullptr);
+                                    },
+                                    0,
+                                    {memory + offset,
+                                     {1, 0},
+                                     rank,
+                                     {0, 32, 1},
+                                     numbers[0] + 8 - rank,
+                                     numbers[1] + 8 - rank,
+                                     0}};
+      fail_each("from_dlpack", Deleters{calls, 1}, [&] { return from_dlpack(&lent); });
+      fail_each("try_from_dlpack", Deleters{calls, 1}, [&] { return try_from_dlpack(&lent); });
+      fail_each("from_dlpack, copy", Deleters{calls, 1}, [&] { return from_dlpack(&lent, true); });
+      fail_each("try_from_dlpack, copy", Deleters{calls, 1},
+                [&] { return try_from_dlpack(&lent, true); });
     }
   }
 }
 
 TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothing") {
-  const auto t = tenon::make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto deep = tenon::make_tensor_ptr({2, 1, 1, 1, 1, 1, 1, 2}, {1, 2, 3, 4});
-  const tenon::Tensor turned = tenon::transpose(deep, 0, 7);
-  fail_each(
-      "to_binary", [&] { return tenon::to_binary(t); }, nullptr, 0, 1);
-  fail_each(
-      "deep to_binary", [&] { return tenon::to_binary(turned, 3); }, nullptr, 0, 1);
+  const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr({2, 1, 1, 1, 1, 1, 1, 2}, {1, 2, 3, 4});
+  const Tensor turned = transpose(deep, 0, 7);
+  fail_each("to_binary", Foreign{1}, [&] { return to_binary(t); });
+  fail_each("deep to_binary", Foreign{1}, [&] { return to_binary(turned, 3); });
   static const std::vector<uint8_t> bytes(24);
-  fail_each("from_binary", [&] { return tenon::from_binary(bytes, {2, 3}, ScalarType::Int); });
+  fail_each("from_binary", [&] { return from_binary(bytes, {2, 3}, ScalarType::Int); });
   fail_each("deep from_binary",
-            [&] { return tenon::try_from_binary(bytes.data(), 4, kDeep, ScalarType::Int); });
-  fail_each(
-      "to_string", [&] { return tenon::to_string(t); }, nullptr, 0, 100);
-  fail_each(
-      "deep to_string", [&] { return tenon::to_string(turned); }, nullptr, 0, 100);
+            [&] { return try_from_binary(bytes.data(), 4, kDeep, ScalarType::Int); });
+  fail_each("to_string", Foreign{100}, [&] { return tenon::to_string(t); });
+  fail_each("deep to_string", Foreign{100}, [&] { return tenon::to_string(turned); });
 }
 
 TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
-  const auto unchanged = [](const tenon::TensorPtr& t, const tests::State& before) {
-    return tests::State(*t) == before &&
-           tests::values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
+  const auto unchanged = [](const TensorPtr& t, const State& before) {
+    return State(*t) == before && values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
   };
   for (bool reserve : {false, true}) {
     for (const Vector& shape : {Vector{5000}, Vector{2, 1, 1, 1, 1, 1, 1, 2500}}) {
-      if (!tests::heap_is_counted()) return;
+      if (!heap_is_counted()) return;
       bool completed = false;
       int failed = 0;
       for (int64_t n = 1; n < 20 && !completed; ++n) {
-        auto t = tenon::make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
-        const tests::State before(*t);
+        auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+        const State before(*t);
         const Dims target(shape);
-        tests::start_counting(n);
-        const Error error =
-            reserve ? tenon::reserve_tensor_ptr(t, 20000) : tenon::resize_tensor_ptr(t, target);
-        completed = tests::failures() == 0;
-        tests::stop_counting();
+        start_counting(n);
+        const Error error = reserve ? reserve_tensor_ptr(t, 20000) : resize_tensor_ptr(t, target);
+        completed = failures() == 0;
+        stop_counting();
         if (completed) {
           CHECK(error == Error::Ok);
           CHECK(t->numel() == (reserve ? 4 : 5000));
@@ -641,7 +583,7 @@ TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow af
           ++failed;
           CHECK(error == Error::OutOfMemory);
           CHECK(unchanged(t, before));
-          CHECK(tenon::resize_tensor_ptr(t, target) == Error::Ok);
+          CHECK(resize_tensor_ptr(t, target) == Error::Ok);
         }
       }
       CHECK(completed);
@@ -651,22 +593,22 @@ TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow af
 }
 
 TEST_CASE("out of memory: growth without room for twice the size takes what it needs") {
-  if (!tests::heap_is_counted()) return;
-  auto t = tenon::make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
-  tests::start_counting(1);
-  const Error error = tenon::resize_tensor_ptr(t, {5});
-  tests::stop_counting();
-  CHECK(tests::failures() == 1);
+  if (!heap_is_counted()) return;
+  auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+  start_counting(1);
+  const Error error = resize_tensor_ptr(t, {5});
+  stop_counting();
+  CHECK(failures() == 1);
   CHECK(error == Error::Ok);
   CHECK(t->numel() == 5);
 }
 
 TEST_CASE("out of memory: a result keeps its error when even the message has no memory") {
-  if (!tests::heap_is_counted()) return;
-  tests::start_counting(2);  // the handle comes first; then the message
-  auto result = tenon::try_make_tensor_ptr({-1}, {1});
+  if (!heap_is_counted()) return;
+  start_counting(2);  // the handle comes first; then the message
+  auto result = try_make_tensor_ptr({-1}, {1});
   const int64_t failures = tests::failures();
-  tests::stop_counting();
+  stop_counting();
   CHECK(result.error() == Error::InvalidArgument);
   CHECK(result.message() != nullptr);
   CHECK(failures <= 1);
@@ -674,7 +616,7 @@ TEST_CASE("out of memory: a result keeps its error when even the message has no 
 
 TEST_CASE("out of memory: EValues of texts and lists") {
   const std::vector<int> numbers(100);
-  const std::vector<tenon::Tensor> tensors(3);
+  const std::vector<Tensor> tensors(3);
   const auto kind = [](const EValue& value) {
     return value.isNone() ? Error::Internal : Error::Ok;
   };
@@ -684,24 +626,23 @@ TEST_CASE("out of memory: EValues of texts and lists") {
 }
 
 TEST_CASE("out of memory: a FunctionModule is made, used and dropped") {
-  const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const auto x = make_tensor_ptr({1.0f, 2.0f});
   const std::string name(100, 'x');
   fail_each("module", [&] {
     const ValueSpec pair(
         name,
         TensorSpec{{2}, ScalarType::Float, {"a dimension with a long name, far beyond its place"}});
-    tenon::FunctionModule module([kept = *x](tenon::Span<const EValue>, tenon::Span<EValue>) {},
-                                 {pair, pair}, {pair, pair});
-    const auto twice = [](tenon::Span<const EValue>, tenon::Span<EValue>) {};
+    FunctionModule module([kept = *x](Span<const EValue>, Span<EValue>) {}, {pair, pair},
+                          {pair, pair});
+    const auto twice = [](Span<const EValue>, Span<EValue>) {};
     TENON_TRY(module.add_method("a method with a long name, too long for its place", twice));
     TENON_TRY(module.set_input(x, 1));
     TENON_TRY(module.run("forward", x));
     const auto outputs = module.forward(x);
     TENON_TRY(outputs.error());
     // Outputs that share memory: copied aside, one, and one in a list.
-    tenon::FunctionModule shared([](tenon::Span<const EValue> in) {
-      return std::vector<EValue>{*tenon::zeros({2}), in[0],
-                                 std::vector<tenon::Tensor>{in[0].toTensor()}};
+    FunctionModule shared([](Span<const EValue> in) {
+      return std::vector<EValue>{*zeros({2}), in[0], std::vector<Tensor>{in[0].toTensor()}};
     });
     TENON_TRY(shared.set_output(x));
     return shared.run("forward", x);

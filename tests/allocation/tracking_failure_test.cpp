@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // TrackingBackend without memory for what it writes down: blocks are counted, and their records missed.
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/backend/tracking.h"

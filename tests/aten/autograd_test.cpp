@@ -4,20 +4,14 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/InferenceMode.h>
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 
 namespace {
-
-using Floats = std::vector<float>;
 
 constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
 
@@ -97,8 +91,8 @@ TEST_CASE("autograd: what tenon writes is not recorded, and moves no version cou
 TEST_CASE("autograd: random numbers of libtorch are refused to a leaf that requires grad") {
   const TensorPtr t = tenon::zeros({3});
   t->set_requires_grad(true);
-  CHECK_RETURNS(Error::NotSupported, "uniform_: libtorch: a leaf Variable that requires grad",
-                tenon::uniform_(t));
+  RETURNS(NotSupported, "uniform_: libtorch: a leaf Variable that requires grad",
+          tenon::uniform_(t));
   CHECK(tests::values<float>(t) == Floats{0, 0, 0});
   tenon::Generator generator(1);
   CHECK(tenon::uniform_(t, 0, 1, generator) == Error::Ok);
@@ -154,7 +148,7 @@ TEST_CASE("detach: its shape is its own, and it grows when it alone has the memo
   Tensor detached = t->detach();
   CHECK(tenon::resize_tensor(detached, {2, 2}) == Error::Ok);
   CHECK(tests::sizes(t) == Vector{4});
-  CHECK_RETURNS(Error::InUse, "a view or blob", tenon::resize_tensor(detached, {5}));
+  RETURNS(InUse, "a view or blob", tenon::resize_tensor(detached, {5}));
   t.reset();
   CHECK(tenon::resize_tensor(detached, {5}) == Error::Ok);
   CHECK(tests::values<float>(detached.slice(0, 0, 4)) == Floats{0, 1, 2, 3});

@@ -2,8 +2,6 @@
 // Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
 #include "tenon/aten/device.h"
 
-#include <cstdint>
-
 #include "support/catch.h"
 
 using namespace tenon;
@@ -73,14 +71,13 @@ TEST_CASE("c10 devices: Template is Meta, which has no index") {
 
 TEST_CASE("c10 devices: a kind that libtorch lacks is refused by name, and nothing is changed") {
   c10::Device out(c10::DeviceType::XLA, 1);
-  CHECK_RETURNS(Error::NotSupported, "libtorch has no device for vpi:0",
-                to_c10(Device(DeviceType::VPI), out));
-  CHECK_RETURNS(Error::NotSupported, "libtorch has no device for webgpu:2",
-                to_c10(Device(DeviceType::WebGPU, 2), out));
-  CHECK_RETURNS(Error::NotSupported, "libtorch has no device for hexagon:0",
-                to_c10(Device(DeviceType::Hexagon), out));
-  CHECK_RETURNS(Error::NotSupported, "libtorch has no device for unknown:0",
-                to_c10(Device(static_cast<DeviceType>(99)), out));
+  RETURNS(NotSupported, "libtorch has no device for vpi:0", to_c10(Device(DeviceType::VPI), out));
+  RETURNS(NotSupported, "libtorch has no device for webgpu:2",
+          to_c10(Device(DeviceType::WebGPU, 2), out));
+  RETURNS(NotSupported, "libtorch has no device for hexagon:0",
+          to_c10(Device(DeviceType::Hexagon), out));
+  RETURNS(NotSupported, "libtorch has no device for unknown:0",
+          to_c10(Device(static_cast<DeviceType>(99)), out));
   CHECK(out == c10::Device(c10::DeviceType::XLA, 1));
 }
 
@@ -88,8 +85,8 @@ TEST_CASE("c10 devices: an index beyond c10's 8 bits is refused") {
   c10::Device out(c10::DeviceType::CPU);
   CHECK(to_c10(Device(DeviceType::CUDA, 127), out) == Error::Ok);
   CHECK(out.index() == 127);
-  CHECK_RETURNS(Error::NotSupported, "no device for cuda:128; its indices end at 127",
-                to_c10(Device(DeviceType::CUDA, 128), out));
+  RETURNS(NotSupported, "no device for cuda:128; its indices end at 127",
+          to_c10(Device(DeviceType::CUDA, 128), out));
   CHECK(out.index() == 127);
 }
 
@@ -104,15 +101,15 @@ TEST_CASE("c10 devices: a program's own device is PrivateUse1") {
 
 TEST_CASE("c10 devices: a kind that tenon lacks is refused by name, and nothing is changed") {
   Device out(DeviceType::CUDA, 4);
-  CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's \"xla\"",
-                from_c10(c10::Device(c10::DeviceType::XLA, 0), out));
-  CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's \"hpu\"",
-                from_c10(c10::Device(c10::DeviceType::HPU), out));
+  RETURNS(NotSupported, "tenon has no device for libtorch's \"xla\"",
+          from_c10(c10::Device(c10::DeviceType::XLA, 0), out));
+  RETURNS(NotSupported, "tenon has no device for libtorch's \"hpu\"",
+          from_c10(c10::Device(c10::DeviceType::HPU), out));
   CHECK(out == Device(DeviceType::CUDA, 4));
 }
 
 TEST_CASE("c10 devices: a number that nobody knows is refused") {
   Device out;
-  CHECK_RETURNS(Error::NotSupported, "tenon has no device for libtorch's",
-                from_c10(c10::Device(static_cast<c10::DeviceType>(101)), out));
+  RETURNS(NotSupported, "tenon has no device for libtorch's",
+          from_c10(c10::Device(static_cast<c10::DeviceType>(101)), out));
 }

@@ -2,12 +2,6 @@
 // ATen mode: tensors in the making, and how their storages are made, grow and are exchanged.
 #include "tenon/aten/draft.h"
 
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -17,8 +11,6 @@ using tenon::detail::Draft;
 using namespace tests;
 
 namespace {
-
-using Floats = std::vector<float>;
 
 constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
 
@@ -156,7 +148,7 @@ TEST_CASE("ATen draft: adopted memory that grows, through tenon or ATen, is rele
 TEST_CASE("ATen draft: set_data gives a placeholder its memory, and takes it away") {
   const TensorPtr t = tenon::make_tensor_ptr({2, 3}, nullptr);
   CHECK(t->data_ptr() == nullptr);
-  CHECK_RETURNS(Error::InvalidState, "placeholder", tenon::zero_(t));
+  RETURNS(InvalidState, "placeholder", tenon::zero_(t));
   CHECK(tenon::set_data(t, memory) == Error::Ok);
   CHECK(t->data_ptr() == memory);
   CHECK(storage_bytes(t) == 24);
@@ -186,10 +178,10 @@ TEST_CASE("ATen draft: set_data after a smaller shape keeps the room of the firs
 
 TEST_CASE("ATen draft: set_data refuses memory that is not the caller's") {
   const TensorPtr t = tenon::zeros({2});
-  CHECK_RETURNS(Error::InvalidState, "set_data: the tensor's memory is not borrowed",
-                tenon::set_data(t, memory));
-  CHECK_RETURNS(Error::InvalidState, "not borrowed", tenon::set_data(tenon::view(t, {2}), memory));
-  CHECK_RETURNS(Error::InvalidState, "not borrowed", tenon::set_data(t->view({2}), memory));
+  RETURNS(InvalidState, "set_data: the tensor's memory is not borrowed",
+          tenon::set_data(t, memory));
+  RETURNS(InvalidState, "not borrowed", tenon::set_data(tenon::view(t, {2}), memory));
+  RETURNS(InvalidState, "not borrowed", tenon::set_data(t->view({2}), memory));
 }
 
 TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {

@@ -2,12 +2,10 @@
 #include "tenon/aten/generator.h"
 
 #include <ATen/ops/rand.h>
-
-#include <cstdint>
 #include <thread>
 
 #include "support/catch.h"
-#include "tenon/core/generator.h"
+#include "tenon/tenon.h"
 
 using tenon::detail::draw_from_aten;
 using tenon::detail::seed_aten;

@@ -5,11 +5,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include <cstdint>
-#include <memory>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -18,15 +13,13 @@ using namespace tenon;
 using tenon::detail::as_managed;
 using tenon::detail::describe;
 using tenon::detail::TensorFields;
-using tests::Vector;
+using namespace tests;
 
 static_assert(std::is_same_v<tenon::Tensor, at::Tensor>);
 static_assert(std::is_same_v<tenon::TensorPtr, std::unique_ptr<at::Tensor>>);
 static_assert(std::is_same_v<tenon::TensorImplPtr, c10::intrusive_ptr<at::TensorImpl>>);
 
 namespace {
-
-using Floats = std::vector<float>;
 
 constexpr auto STATIC = TensorShapeDynamism::STATIC;
 constexpr auto BOUND = TensorShapeDynamism::DYNAMIC_BOUND;
@@ -118,13 +111,12 @@ TEST_CASE("ATen tensor: an argument may be a null TensorPtr or an undefined Tens
   CHECK_FALSE(TensorArg(null).defined());
   CHECK_FALSE(TensorArg(undefined).defined());
   CHECK(TensorArg(tenon::zeros({2})).defined());
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: the source tensor is undefined",
-              tenon::clone_tensor_ptr(null));
-  CHECK_ERROR(Error::InvalidState, "ownership: the tensor is undefined",
-              tenon::ownership(undefined));
+  RAISES(InvalidState, "clone_tensor_ptr: the source tensor is undefined",
+         tenon::clone_tensor_ptr(null));
+  RAISES(InvalidState, "ownership: the tensor is undefined", tenon::ownership(undefined));
   TensorPtr empty_handle(new Tensor);
-  CHECK_RETURNS(Error::InvalidState, "resize_tensor_ptr: the tensor is undefined",
-                tenon::resize_tensor_ptr(empty_handle, {1}));
+  RETURNS(InvalidState, "resize_tensor_ptr: the tensor is undefined",
+          tenon::resize_tensor_ptr(empty_handle, {1}));
 }
 
 TEST_CASE("ATen tensor: make_tensor_impl_ptr gives an impl that handles of ATen share") {

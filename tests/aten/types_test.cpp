@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/aten/types.h"
 
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 

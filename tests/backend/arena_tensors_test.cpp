@@ -5,8 +5,8 @@
 
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 

@@ -16,7 +16,7 @@ using namespace tests;
 
 namespace {
 
-std::string last() { return tenon::last_error_message(); }
+std::string last() { return last_error_message(); }
 
 /// Asks for "copy_within" and does `f` instead.
 template <class F>
@@ -32,27 +32,26 @@ TEST_CASE("ask: what a backend does well is Ok") {
 }
 
 TEST_CASE("ask: an error is passed on, with the backend, the operation and its text") {
-  CHECK(asked([] { return tenon::detail::fail(Error::AccessFailed, {"the queue is lost"}); }) ==
+  CHECK(asked([] { return detail::fail(Error::AccessFailed, {"the queue is lost"}); }) ==
         Error::AccessFailed);
   CHECK(last() == "backend gpu failed in copy_within: the queue is lost");
 }
 
 TEST_CASE("ask: an error without a text is not given the text of an earlier one") {
-  static_cast<void>(tenon::detail::fail(Error::Internal, {"something earlier"}));
+  static_cast<void>(detail::fail(Error::Internal, {"something earlier"}));
   CHECK(asked([] { return Error::OutOfMemory; }) == Error::OutOfMemory);
   CHECK(last() == "backend gpu failed in copy_within");
 }
 
 TEST_CASE("ask: a long text is cut, not lost") {
   const std::string text(2000, 'x');
-  CHECK(asked([&] { return tenon::detail::fail(Error::Internal, {text.c_str()}); }) ==
-        Error::Internal);
+  CHECK(asked([&] { return detail::fail(Error::Internal, {text.c_str()}); }) == Error::Internal);
   CHECK(tests::contains(last(), "backend gpu failed in copy_within: xxx"));
-  CHECK(last().size() == tenon::detail::kMessageCapacity - 1);
+  CHECK(last().size() == detail::kMessageCapacity - 1);
 }
 
 TEST_CASE("ask: an Exception of tenon's becomes its error") {
-  CHECK(asked([]() -> Error { throw tenon::Exception(Error::OutOfBounds, "zeros: too far"); }) ==
+  CHECK(asked([]() -> Error { throw Exception(Error::OutOfBounds, "zeros: too far"); }) ==
         Error::OutOfBounds);
   CHECK(last() == "backend gpu failed in copy_within: zeros: too far");
 }
@@ -85,7 +84,7 @@ TEST_CASE("ask_optional: an Exception that says NotSupported means the same") {
   MinimalBackend backend;
   Error error = Error::Internal;
   CHECK_FALSE(ask_optional(backend, "eye", error,
-                           []() -> Error { throw tenon::Exception(Error::NotSupported, "no"); }));
+                           []() -> Error { throw Exception(Error::NotSupported, "no"); }));
 }
 
 TEST_CASE("ask_optional: every other outcome is the outcome") {
@@ -102,7 +101,7 @@ TEST_CASE("ask_optional: every other outcome is the outcome") {
 }
 
 TEST_CASE("ask: what went well leaves the thread's last error as it was") {
-  static_cast<void>(tenon::detail::fail(Error::Internal, {"something earlier"}));
+  static_cast<void>(detail::fail(Error::Internal, {"something earlier"}));
   CHECK(asked([] { return Error::Ok; }) == Error::Ok);
   CHECK(last() == "something earlier");
 }
@@ -110,21 +109,20 @@ TEST_CASE("ask: what went well leaves the thread's last error as it was") {
 TEST_CASE("upload and download: they are the backend's copies, under those names") {
   MinimalBackend backend("gpu");
   void* p = nullptr;
-  REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 4, p) ==
-          Error::Ok);
+  REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 4, p) == Error::Ok);
   const int32_t five = 5;
-  CHECK(tenon::detail::upload(backend, p, &five, 4) == Error::Ok);
+  CHECK(detail::upload(backend, p, &five, 4) == Error::Ok);
   CHECK(backend.get<int32_t>(p, 0) == 5);
   int32_t read = 0;
-  CHECK(tenon::detail::download(backend, &read, p, 4) == Error::Ok);
+  CHECK(detail::download(backend, &read, p, 4) == Error::Ok);
   CHECK(read == 5);
   backend.will["copy_from_host"] = Answer::Fails;
   backend.will["copy_to_host"] = Answer::Throws;
-  CHECK(tenon::detail::upload(backend, p, &five, 4) == Error::AccessFailed);
+  CHECK(detail::upload(backend, p, &five, 4) == Error::AccessFailed);
   CHECK(last() == "backend gpu failed in copy_from_host: the cable is out");
-  CHECK(tenon::detail::download(backend, &read, p, 4) == Error::Internal);
+  CHECK(detail::download(backend, &read, p, 4) == Error::Internal);
   CHECK(last() == "backend gpu failed in copy_to_host: thrown on the way");
-  tenon::detail::release_to(tenon::detail::BackendAccess::state(backend), p, 4);
+  detail::release_to(detail::BackendAccess::state(backend), p, 4);
   CHECK(backend.used() == 0);
 }
 
@@ -132,13 +130,11 @@ TEST_CASE("allocate_from: without memory it says whose, how much, and what the b
   MinimalBackend backend("gpu");
   backend.room = 100;
   void* p = &backend;
-  CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 101, p) ==
-        Error::OutOfMemory);
+  CHECK(detail::allocate_from(backend, detail::known_state(backend), 101, p) == Error::OutOfMemory);
   CHECK(p == nullptr);
   CHECK(last() == "backend gpu has no memory for 101 bytes");
   backend.refusal = "it has 100";
-  CHECK(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 102, p) ==
-        Error::OutOfMemory);
+  CHECK(detail::allocate_from(backend, detail::known_state(backend), 102, p) == Error::OutOfMemory);
   CHECK(last() == "backend gpu has no memory for 102 bytes: it has 100");
   CHECK(backend.live_blocks() == 0);
 }
@@ -147,7 +143,7 @@ TEST_CASE("allocate_from: without a state what the backend gave goes back") {
   MinimalBackend backend("gpu");
   void* p = &backend;
   CHECK_RETURNS(Error::OutOfMemory, "backend gpu has no memory for 64 bytes",
-                tenon::detail::allocate_from(backend, nullptr, 64, p));
+                detail::allocate_from(backend, nullptr, 64, p));
   CHECK(p == nullptr);
   CHECK(backend.calls["allocate"] == 1);
   CHECK(backend.used() == 0);
@@ -155,15 +151,14 @@ TEST_CASE("allocate_from: without a state what the backend gave goes back") {
 
 TEST_CASE("release_to: once the backend is gone, nothing is given back and nothing breaks") {
   const tests::Reports told;
-  tenon::detail::BackendState* state = nullptr;
+  detail::BackendState* state = nullptr;
   void* p = nullptr;
   {
     MinimalBackend backend;
-    state = tenon::detail::BackendAccess::state(backend);
-    REQUIRE(tenon::detail::allocate_from(backend, tenon::detail::known_state(backend), 4, p) ==
-            Error::Ok);
+    state = detail::BackendAccess::state(backend);
+    REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 4, p) == Error::Ok);
   }
-  tenon::detail::ReleaseToBackend{state, 4}(p);
+  detail::ReleaseToBackend{state, 4}(p);
   CHECK(told.count() == 1);
 }
 

@@ -12,7 +12,7 @@ using namespace tenon;
 TEST_CASE("CpuBackend: it is the host's memory, which everybody reads") {
   CpuBackend cpu;
   CHECK(std::string(cpu.name()) == "cpu");
-  CHECK(cpu.device() == tenon::Device());
+  CHECK(cpu.device() == Device());
   CHECK_FALSE(cpu.is_opaque());
   CHECK(&cpu.base() == &cpu);
   CHECK(cpu.metadata_backend() == nullptr);
@@ -58,7 +58,7 @@ TEST_CASE("CpuBackend: it has no options") {
 }
 
 TEST_CASE("host_backend: one of them is always there") {
-  CHECK(&tenon::host_backend() == &tenon::host_backend());
-  CHECK(std::string(tenon::host_backend().name()) == "cpu");
-  CHECK(tenon::host_backend().live_blocks() == 0);
+  CHECK(&host_backend() == &host_backend());
+  CHECK(std::string(host_backend().name()) == "cpu");
+  CHECK(host_backend().live_blocks() == 0);
 }

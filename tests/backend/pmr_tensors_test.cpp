@@ -5,8 +5,8 @@
 
 #include "support/catch.h"
 #include "tenon/backend/pmr.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
+#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;

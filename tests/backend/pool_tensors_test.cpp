@@ -6,8 +6,8 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/pool.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
+#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;

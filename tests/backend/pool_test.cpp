@@ -13,49 +13,38 @@
 #include "tenon/backend/cpu.h"
 
 using namespace tenon;
-using tenon::detail::PoolClass;
-using namespace tests;
+using namespace tenon::detail;
+using tests::contains;
+using tests::Source;
 
-TEST_CASE("pool classes: four to each doubling, from 64 bytes") {
+TEST_CASE("pool sizes: four to each doubling, from 64 bytes, the smallest that holds the bytes") {
   const size_t expected[] = {64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640};
-  for (size_t i = 0; i < 14; ++i) {
-    CHECK(PoolClass::nbytes_of(i) == expected[i]);
-    CHECK(PoolClass::of(expected[i]).index == i);
-    CHECK(PoolClass::of(expected[i]).nbytes == expected[i]);
-    CHECK(PoolClass::of(expected[i] + 1).index == i + 1);
+  size_t i = 0;
+  for (size_t n = 1; n <= 640; ++n) {
+    if (n > expected[i]) ++i;
+    REQUIRE(pool_size(n) == expected[i]);
   }
-  CHECK(PoolClass::of(1).nbytes == 64);
-  CHECK(PoolClass::of(330).nbytes == 384);
-  CHECK(PoolClass::of(4096).nbytes == 4096);
-  CHECK(PoolClass::of(4097).nbytes == 5120);
-  CHECK(PoolClass::of(1000000).nbytes == 1048576);
-}
-
-TEST_CASE("pool classes: each number of bytes is in the smallest class that holds it") {
-  for (size_t n = 1; n <= 5000; ++n) {
-    size_t i = 0;
-    while (PoolClass::nbytes_of(i) < n) ++i;
-    const PoolClass size = PoolClass::of(n);
-    REQUIRE(size.index == i);
-    REQUIRE(size.nbytes == PoolClass::nbytes_of(i));
-  }
-}
-
-TEST_CASE("pool classes: above 64 bytes less than a quarter is added") {
+  CHECK(pool_size(4096) == 4096);
+  CHECK(pool_size(4097) == 5120);
+  CHECK(pool_size(1000000) == 1048576);
+  CHECK(pool_size(PTRDIFF_MAX) == size_t{PTRDIFF_MAX} + 1);
   for (size_t n = 65; n < 200000; n += 7) {
-    const size_t nbytes = PoolClass::of(n).nbytes;
-    REQUIRE(nbytes >= n);
-    REQUIRE(nbytes * 4 < n * 5);
+    REQUIRE(pool_size(n) >= n);
+    REQUIRE(pool_size(n) * 4 < n * 5);
+    REQUIRE(pool_size(pool_size(n)) == pool_size(n));
   }
 }
 
-TEST_CASE("pool classes: the largest number of bytes is in the last class, and none overflows") {
-  CHECK(PoolClass::of(PoolClass::kLargest).index == PoolClass::kCount - 1);
-  CHECK(PoolClass::of(PoolClass::kLargest).nbytes == size_t{PTRDIFF_MAX} + 1);
-  for (size_t i = 1; i < PoolClass::kCount; ++i) {
-    REQUIRE(PoolClass::nbytes_of(i) > PoolClass::nbytes_of(i - 1));
-    REQUIRE(PoolClass::of(PoolClass::nbytes_of(i - 1)).index == i - 1);
-  }
+TEST_CASE("pool: one wraps another") {
+  Source source;
+  PoolBackend inner(source);
+  PoolBackend outer(inner);
+  CHECK(&outer.inner() == &inner);
+  outer.deallocate(outer.allocate(100, 64), 100);
+  CHECK(outer.cached_bytes() == 112);
+  CHECK(inner.statistics().live_bytes == 112);
+  outer.trim();
+  CHECK(inner.cached_bytes() == 112);
 }
 
 TEST_CASE("pool: it is the backend behind it, under the name pool") {

@@ -53,10 +53,10 @@ TEST_CASE("registry: a device has one backend, which the error names") {
   MinimalBackend b("b");
   register_backend(a);
   CHECK_ERROR(Error::InvalidState,
-              "register_backend: backend a is registered for ext_dev:0 already",
+              "register_backend: a backend is registered for ext_dev:0 already",
               (register_backend(b), 0));
   CHECK_ERROR(Error::InvalidState,
-              "register_backend: backend a is registered for ext_dev:0 already",
+              "register_backend: a backend is registered for ext_dev:0 already",
               (register_backend(a), 0));
   CHECK(&backend_for(kFirst) == &a);
   unregister_backend(a);
@@ -86,13 +86,13 @@ TEST_CASE("registry: a backend that is destroyed is not registered anymore") {
 }
 
 TEST_CASE("registry: the CPU's backend is always there, and cannot be replaced") {
-  CHECK(&backend_for(Device()) == &tenon::host_backend());
-  CHECK(&backend_for("cpu") == &tenon::host_backend());
-  tenon::CpuBackend cpu;
+  CHECK(&backend_for(Device()) == &host_backend());
+  CHECK(&backend_for("cpu") == &host_backend());
+  CpuBackend cpu;
   MinimalBackend other("other", Device());
-  CHECK_ERROR(Error::InvalidState, "register_backend: backend cpu is registered for cpu already",
+  CHECK_ERROR(Error::InvalidState, "register_backend: a backend is registered for cpu already",
               (register_backend(cpu), 0));
-  CHECK_ERROR(Error::InvalidState, "register_backend: backend cpu is registered for cpu already",
+  CHECK_ERROR(Error::InvalidState, "register_backend: a backend is registered for cpu already",
               (register_backend(other), 0));
   CHECK_ERROR(Error::NotFound, "unregister_backend: backend cpu is not registered",
               (unregister_backend(cpu), 0));
@@ -101,7 +101,7 @@ TEST_CASE("registry: the CPU's backend is always there, and cannot be replaced")
 TEST_CASE("BackendScope: it is the default while it lives, the innermost of several") {
   MinimalBackend a;
   MinimalBackend b;
-  CHECK(&default_backend() == &tenon::host_backend());
+  CHECK(&default_backend() == &host_backend());
   {
     const BackendScope outer(a);
     CHECK(&default_backend() == &a);
@@ -113,7 +113,7 @@ TEST_CASE("BackendScope: it is the default while it lives, the innermost of seve
     }
     CHECK(&default_backend() == &a);
   }
-  CHECK(&default_backend() == &tenon::host_backend());
+  CHECK(&default_backend() == &host_backend());
 }
 
 TEST_CASE("BackendScope: an exception ends it") {
@@ -123,25 +123,25 @@ TEST_CASE("BackendScope: an exception ends it") {
     throw 1;
   } catch (int) {
   }
-  CHECK(&default_backend() == &tenon::host_backend());
+  CHECK(&default_backend() == &host_backend());
 }
 
 TEST_CASE("BackendScope: it is of its own thread only") {
   MinimalBackend a;
   const BackendScope scope(a);
-  const tenon::Backend* there = nullptr;
+  const Backend* there = nullptr;
   std::thread([&] { there = &default_backend(); }).join();
-  CHECK(there == &tenon::host_backend());
+  CHECK(there == &host_backend());
   CHECK(&default_backend() == &a);
 }
 
 TEST_CASE("BackendScope: a CpuBackend inside brings back the host's heap") {
   MinimalBackend a;
-  tenon::CpuBackend cpu;
+  CpuBackend cpu;
   const BackendScope outer(a);
   const BackendScope inner(cpu);
   CHECK(&default_backend() == &cpu);
-  CHECK(tenon::detail::unless_host_heap(&default_backend()) == nullptr);
-  CHECK(tenon::detail::unless_host_heap(&a) == &a);
-  CHECK(tenon::detail::unless_host_heap(nullptr) == nullptr);
+  CHECK(detail::unless_host_heap(&default_backend()) == nullptr);
+  CHECK(detail::unless_host_heap(&a) == &a);
+  CHECK(detail::unless_host_heap(nullptr) == nullptr);
 }

@@ -8,24 +8,24 @@
 using namespace tenon;
 
 TEST_CASE("TemplateBackend: it is opaque memory of its own device") {
-  tenon::TemplateBackend backend;
+  TemplateBackend backend;
   CHECK(std::string(backend.name()) == "template");
-  CHECK(backend.device() == tenon::Device("template"));
+  CHECK(backend.device() == Device("template"));
   CHECK(backend.is_opaque());
   CHECK(&backend.base() == &backend);
   CHECK(backend.metadata_backend() == nullptr);
 }
 
 TEST_CASE("TemplateBackend: it has no memory to give, and says what it is") {
-  tenon::TemplateBackend backend;
+  TemplateBackend backend;
   CHECK(backend.allocate(16, 64) == nullptr);
-  CHECK(std::string(tenon::last_error_message()) == "a template has a type and a shape, no data");
+  CHECK(std::string(last_error_message()) == "a template has a type and a shape, no data");
   backend.deallocate(nullptr, 16);
   CHECK(backend.live_blocks() == 0);
 }
 
 TEST_CASE("TemplateBackend: whatever needs data is refused") {
-  tenon::TemplateBackend backend;
+  TemplateBackend backend;
   char byte = 1;
   const char* const words = "a template has a type and a shape, no data";
   CHECK_RETURNS(Error::NotSupported, words, backend.copy_from_host(nullptr, &byte, 1));
@@ -36,15 +36,15 @@ TEST_CASE("TemplateBackend: whatever needs data is refused") {
 }
 
 TEST_CASE("TemplateBackend: inspect appends the type and the shape") {
-  tenon::TemplateBackend backend;
+  TemplateBackend backend;
   std::string text = "x: ";
-  const tenon::TensorView view{nullptr, tenon::ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
+  const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
   CHECK(backend.inspect(view, 1000, text) == Error::Ok);
   CHECK(text == "x: Template Float {2, 3}");
 }
 
 TEST_CASE("TemplateBackend: options are refused, it knows none") {
-  tenon::TemplateBackend backend;
+  TemplateBackend backend;
   CHECK_RETURNS(Error::InvalidArgument, "there is no option \"limit\"",
                 backend.init({{"limit", 3}}));
 }

@@ -14,9 +14,9 @@ using tests::CountingBackend;
 
 namespace {
 
-class Wrapper : public tenon::WrapperBackend {
+class Wrapper : public WrapperBackend {
  public:
-  explicit Wrapper(tenon::Backend& inner) : WrapperBackend(inner) {}
+  explicit Wrapper(Backend& inner) : WrapperBackend(inner) {}
   const char* name() const noexcept override { return "wrapper"; }
 };
 
@@ -74,7 +74,7 @@ TEST_CASE("WrapperBackend: it passes on what was made, and where metadata is kep
   CHECK(wrapper.metadata_backend() == &inner);
   const std::vector<int64_t> sizes{2, 3};
   const std::vector<int64_t> strides{3, 1};
-  wrapper.on_made({nullptr, tenon::ScalarType::Float, sizes, strides, "zeros"});
+  wrapper.on_made({nullptr, ScalarType::Float, sizes, strides, "zeros"});
   REQUIRE(inner.made.size() == 1);
   CHECK(inner.made[0].function == "zeros");
   CHECK(inner.made[0].sizes == std::vector<int64_t>{2, 3});
@@ -84,11 +84,10 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it") {
   CountingBackend inner;
   Wrapper wrapper(inner);
   void* p = nullptr;
-  REQUIRE(tenon::detail::allocate_from(wrapper, tenon::detail::known_state(wrapper), 8, p) ==
-          Error::Ok);
+  REQUIRE(detail::allocate_from(wrapper, detail::known_state(wrapper), 8, p) == Error::Ok);
   CHECK(wrapper.live_blocks() == 1);
   CHECK(inner.live_blocks() == 0);
-  tenon::detail::release_to(tenon::detail::BackendAccess::state(wrapper), p, 8);
+  detail::release_to(detail::BackendAccess::state(wrapper), p, 8);
   CHECK(wrapper.live_blocks() == 0);
   CHECK(inner.used() == 0);
 }
@@ -109,8 +108,8 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   Wrapper middle(*inner);
   Wrapper outer(static_cast<tenon::Backend&>(middle));
   void* p = nullptr;
-  tenon::detail::BackendState* const state = tenon::detail::known_state(outer);
-  REQUIRE(tenon::detail::allocate_from(outer, state, 8, p) == Error::Ok);
+  detail::BackendState* const state = detail::known_state(outer);
+  REQUIRE(detail::allocate_from(outer, state, 8, p) == Error::Ok);
   CHECK(state->find() == &outer);
   inner.reset();
   CHECK(told.count() == 1);
@@ -118,7 +117,7 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
         "InUse: backend counting was destroyed before one that wraps it; what that one has stays "
         "allocated");
   CHECK(state->find() == nullptr);
-  tenon::detail::release_to(state, p, 8);  // AddressSanitizer would tell
+  detail::release_to(state, p, 8);  // AddressSanitizer would tell
   CHECK(outer.live_blocks() == 0);
   CHECK(told.count() == 1);
 }

@@ -116,47 +116,28 @@ class Main(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertRegex(out, r"Three\n.*\n.*\ninclude +[1-9]")
 
-    def test_a_header_that_does_not_compile_is_refused(self):
+    def test_what_does_not_fit_together_is_refused(self):
+        tenon = {"a": (10.0, 1), "b": (5.0, 0)}
+        peer = {"a": (40.0, 4), "c": (80.0, 7)}
+        for program, cases, exit_code, words in (
+            ("executorch", peer, 3, "ended with 3:\ntold"),
+            ("executorch", {**peer, "misspelt": (1.0, 0)}, 0,
+             "'misspelt' of bench_executorch has no row"),
+            ("executorch", {}, 0, "'a' of compare.py is not in bench_executorch"),
+            ("executorch", {"a": (40.0, 4)}, 0, "'c' of compare.py is not in bench_executorch"),
+            ("tenon", tenon, 0, "no variant of case 'c' is in bench_tenon"),
+            ("tenon", {**tenon, "c": (20.0, 3)}, 0, "'c' of bench_tenon has no row"),
+        ):
+            with self.subTest(words):
+                self.setUp()
+                self.program(program, cases, exit_code)
+                code, _, err = self.compare()
+                self.assertEqual(code, 2)
+                self.assertIn(words, err)
+        self.setUp()
+        self.assertIn("no case matches 'nothing'", self.compare("--filter=nothing")[2])
         self.enterContext(mock.patch.object(compare, "HEADERS", {"tenon": "no/such.h"}))
-        code, _, err = self.compare("--compile-runs=1")
-        self.assertEqual(code, 2)
-        self.assertIn("<no/such.h> does not compile", err)
-
-    def test_a_failing_program_fails_with_its_own_words(self):
-        self.program("executorch", {"a": (40.0, 4), "c": (80.0, 7)}, exit_code=3)
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("ended with 3:\ntold", err)
-
-    def test_a_case_without_a_row_is_refused(self):
-        self.program("executorch", {"a": (40.0, 4), "c": (80.0, 7), "misspelt": (1.0, 0)})
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("'misspelt' of bench_executorch has no row", err)
-
-    def test_a_row_whose_case_is_gone_is_refused(self):
-        self.program("executorch", {})
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("'a' of compare.py is not in bench_executorch", err)
-
-    def test_a_peers_case_of_a_variant_must_be_there(self):
-        self.program("executorch", {"a": (40.0, 4)})
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("'c' of compare.py is not in bench_executorch", err)
-
-    def test_tenon_without_any_variant_of_a_case_is_refused(self):
-        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0)})
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("no variant of case 'c' is in bench_tenon", err)
-
-    def test_the_peers_name_of_a_variant_is_not_one_of_tenons(self):
-        self.program("tenon", {"a": (10.0, 1), "b": (5.0, 0), "c": (20.0, 3)})
-        code, _, err = self.compare()
-        self.assertEqual(code, 2)
-        self.assertIn("'c' of bench_tenon has no row", err)
+        self.assertIn("<no/such.h> does not compile", self.compare("--compile-runs=1")[2])
 
     def test_a_filter_chooses_rows_and_gives_each_program_its_cases(self):
         self.program("tenon", {"c/sse2": (20.0, 3)})
@@ -169,11 +150,6 @@ class Main(unittest.TestCase):
             self.assertEqual(len(calls), 4)
             for call in calls:
                 self.assertIn(f"--benchmark_filter=^({case})$", call.split())
-
-    def test_a_filter_that_matches_nothing_is_refused(self):
-        code, _, err = self.compare("--filter=nothing")
-        self.assertEqual(code, 2)
-        self.assertIn("no case matches 'nothing'", err)
 
     def test_markdown_has_as_many_cells_in_every_line(self):
         _, out, _ = self.compare("--markdown")

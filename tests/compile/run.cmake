@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DCASE=<file> -P run.cmake
+# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DCASE=<name> -P run.cmake
 
-file(STRINGS "${CASE}" expected REGEX "^// expect: ." LIMIT_COUNT 1)
-string(REGEX REPLACE "^// expect: " "" expected "${expected}")
+set(file "${CMAKE_CURRENT_LIST_DIR}/cases.cpp")
+file(STRINGS "${file}" expected REGEX "^// ${CASE}: ." LIMIT_COUNT 1)
+string(REGEX REPLACE "^// ${CASE}: " "" expected "${expected}")
 if(NOT expected)
-  message(FATAL_ERROR "${CASE} has no line `// expect: words`")
+  message(FATAL_ERROR "cases.cpp has no line `// ${CASE}: words`")
 endif()
 
 separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
 set(ENV{LC_ALL} C) # the words are English
 set(compile "${CXX}" ${flags} -std=c++17 -fsyntax-only -Wall -Wextra -Werror -Wno-unused -Wunused-result
-            "-I${INCLUDE_DIR}")
+            "-I${INCLUDE_DIR}" "-D${CASE}")
 
-execute_process(COMMAND ${compile} -DCONTROL "${CASE}" RESULT_VARIABLE result
+execute_process(COMMAND ${compile} -DCONTROL "${file}" RESULT_VARIABLE result
                 OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "The control does not compile:\n${output}")
 endif()
 
-execute_process(COMMAND ${compile} "${CASE}" RESULT_VARIABLE result OUTPUT_VARIABLE output
+execute_process(COMMAND ${compile} "${file}" RESULT_VARIABLE result OUTPUT_VARIABLE output
                 ERROR_VARIABLE output)
 if(result EQUAL 0)
   message(FATAL_ERROR "It compiles, and must not.")

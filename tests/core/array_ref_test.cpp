@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/array_ref.h"
 
-#include <array>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
 
 using namespace tenon;

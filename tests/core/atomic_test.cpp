@@ -2,7 +2,6 @@
 #include "tenon/core/atomic.h"
 
 #include <mutex>
-#include <type_traits>
 
 #include "support/catch.h"
 

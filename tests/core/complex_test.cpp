@@ -2,11 +2,9 @@
 #include "tenon/core/complex.h"
 
 #include <complex>
-#include <cstring>
-#include <type_traits>
 
 #include "support/catch.h"
-#include "tenon/core/small_float.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 
@@ -30,7 +28,7 @@ TEST_CASE("complex: equal means both parts are equal") {
 TEST_CASE("complex: the bytes are those of std::complex") {
   STATIC_REQUIRE(sizeof(complex<float>) == 8);
   STATIC_REQUIRE(sizeof(complex<double>) == 16);
-  STATIC_REQUIRE(sizeof(complex<tenon::Half>) == 4);
+  STATIC_REQUIRE(sizeof(complex<Half>) == 4);
   STATIC_REQUIRE(alignof(complex<float>) == alignof(std::complex<float>));
   STATIC_REQUIRE(alignof(complex<double>) == alignof(std::complex<double>));
   STATIC_REQUIRE(std::is_trivially_copyable_v<complex<float>>);
@@ -67,10 +65,10 @@ TEST_CASE("complex: it converts to std::complex, implicitly and by a cast") {
 }
 
 TEST_CASE("complex: one precision converts to another, part by part") {
-  const complex<double> wide = complex<tenon::Half>(tenon::Half(1.5f), tenon::Half(-2.0f));
+  const complex<double> wide = complex<Half>(Half(1.5f), Half(-2.0f));
   CHECK(wide == complex<double>(1.5, -2));
   // 2049 lies between Half's 2048 and 2050 and rounds to the even 2048; 1e6 is beyond its range.
-  const complex<tenon::Half> narrow = complex<double>(2049, 1e6);
+  const complex<Half> narrow = complex<double>(2049, 1e6);
   CHECK(narrow.real().x == 0x6800);
   CHECK(narrow.imag().x == 0x7c00);
 }

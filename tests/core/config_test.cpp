@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/config.h"
-
-#include <string>
-
 #include "support/catch.h"
+#include "tenon/tenon.h"
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x) TEXT_OF_(x)

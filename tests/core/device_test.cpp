@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/device.h"
 
-#include <string>
-#include <type_traits>
-
 #include "support/catch.h"
 
 using namespace tenon;
@@ -45,7 +42,7 @@ const Row kRows[] = {
 
 std::string text_of(Device device) {
   char buffer[64];
-  tenon::detail::Message message(buffer, sizeof buffer);
+  detail::Message message(buffer, sizeof buffer);
   append(message, device);
   return buffer;
 }
@@ -80,11 +77,9 @@ TEST_CASE("device: an index of -1 becomes 0") {
 }
 
 TEST_CASE("device: an index below -1, or of the CPU above 0, is an error") {
-  CHECK_ERROR(Error::InvalidArgument, "index -2 of cuda; expected 0 or more",
-              Device(DeviceType::CUDA, -2));
-  CHECK_ERROR(Error::InvalidArgument, "index 1 of cpu; the CPU has only index 0",
-              Device(DeviceType::CPU, 1));
-  CHECK_ERROR(Error::InvalidArgument, "index -2 of cpu", Device(DeviceType::CPU, -2));
+  RAISES(InvalidArgument, "index -2 of cuda; expected 0 or more", Device(DeviceType::CUDA, -2));
+  RAISES(InvalidArgument, "index 1 of cpu; the CPU has only index 0", Device(DeviceType::CPU, 1));
+  RAISES(InvalidArgument, "index -2 of cpu", Device(DeviceType::CPU, -2));
 }
 
 TEST_CASE("device: every name is parsed, with and without an index") {
@@ -114,38 +109,17 @@ TEST_CASE("device: a name that begins with another one is not taken for it") {
 }
 
 TEST_CASE("device: any other text is an error that quotes it") {
-  for (const char* text : {"",
-                           ":",
-                           ":0",
-                           "c",
-                           "cud",
-                           "cudaa",
-                           "cuda_",
-                           "CUDA",
-                           "Cpu",
-                           " cuda",
-                           "cuda ",
-                           "cuda:",
-                           "cuda:-1",
-                           "cuda:+1",
-                           "cuda:1x",
-                           "cuda:x",
-                           "cuda: 1",
-                           "cuda:1 ",
-                           "cuda:1:2",
-                           "cuda::1",
-                           "cuda:1234567",
-                           "cuda:99999999999999999999",
-                           "cuda1",
-                           "gpu",
-                           "gpu:0",
-                           "unknown"}) {
-    CHECK_ERROR(Error::InvalidArgument, "\"" + std::string(text) + "\" is not a device",
-                Device(text));
+  // clang-format off
+  for (const char* text :
+       {"", ":", ":0", "c", "cud", "cudaa", "cuda_", "CUDA", "Cpu", " cuda", "cuda ", "cuda:",
+        "cuda:-1", "cuda:+1", "cuda:1x", "cuda:x", "cuda: 1", "cuda:1 ", "cuda:1:2", "cuda::1",
+        "cuda:1234567", "cuda:99999999999999999999", "cuda1", "gpu", "gpu:0", "unknown"}) {
+    // clang-format on
+    RAISES(InvalidArgument, "\"" + std::string(text) + "\" is not a device", Device(text));
   }
-  CHECK_ERROR(Error::InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
+  RAISES(InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
   const char* const none = nullptr;
-  CHECK_ERROR(Error::InvalidArgument, "\"\" is not a device", Device(none));
+  RAISES(InvalidArgument, "\"\" is not a device", Device(none));
 }
 
 TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/dims.h"
 
-#include <array>
-#include <cstdint>
 #include <forward_list>
 #include <list>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
 
@@ -94,7 +88,7 @@ TEST_CASE("dims: spans and other dims convert") {
   const uint8_t order[] = {2, 0, 1};
   CHECK(values(ArrayRef<uint8_t>(order)) == Vector{2, 0, 1});
   int32_t numbers[] = {4, 5};
-  CHECK(values(tenon::Span<int32_t>(numbers)) == Vector{4, 5});
+  CHECK(values(Span<int32_t>(numbers)) == Vector{4, 5});
   DimOrder dim_order;
   dim_order.push_back(1);
   dim_order.push_back(0);
@@ -319,7 +313,7 @@ TEST_CASE("dims: a dim order holds 8 numbers inline and 64 at most") {
 
 TEST_CASE("dims: messages show them in braces") {
   char buffer[64];
-  tenon::detail::Message message(buffer, sizeof buffer);
+  detail::Message message(buffer, sizeof buffer);
   append(message, Dims{2, -3});
   DimOrder order;
   order.push_back(1);

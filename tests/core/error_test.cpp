@@ -2,9 +2,7 @@
 #include "tenon/core/error.h"
 
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <type_traits>
 
 #include "support/catch.h"
 
@@ -82,7 +80,7 @@ TEST_CASE("error: an Exception is a runtime_error with its code and its own copy
 
 TEST_CASE("error: raise() throws its parts, which also are the last message") {
   const auto caught = tests::caught([]() -> int {
-    tenon::detail::raise(Error::NotSupported, {"rank ", 65});
+    detail::raise(Error::NotSupported, {"rank ", 65});
   });
   CHECK(caught.error == Error::NotSupported);
   CHECK(caught.message == "rank 65");
@@ -92,7 +90,7 @@ TEST_CASE("error: raise() throws its parts, which also are the last message") {
 TEST_CASE("error: raise_message() may be given the thread's own message") {
   static_cast<void>(fail(Error::InvalidType, {"own message"}));
   const auto caught = tests::caught(
-      []() -> int { tenon::detail::raise_message(Error::InvalidType, last_error_message()); });
+      []() -> int { detail::raise_message(Error::InvalidType, last_error_message()); });
   CHECK(caught.error == Error::InvalidType);
   CHECK(caught.message == "own message");
 }
@@ -103,7 +101,7 @@ TEST_CASE("error: TENON_CHECK passes when its condition holds and raises when no
     return n;
   };
   CHECK(check(3) == 3);
-  CHECK_ERROR(Error::InvalidArgument, "n is -2", check(-2));
+  RAISES(InvalidArgument, "n is -2", check(-2));
 }
 
 TEST_CASE("error: TENON_CHECK evaluates its condition once and its message only on failure") {
@@ -116,7 +114,7 @@ TEST_CASE("error: TENON_CHECK evaluates its condition once and its message only 
   check(true);
   CHECK(conditions == 1);
   CHECK(messages == 0);
-  CHECK_ERROR(Error::Internal, "text 1", check(false));
+  RAISES(Internal, "text 1", check(false));
   CHECK(conditions == 2);
   CHECK(messages == 1);
 }
@@ -143,7 +141,7 @@ TEST_CASE("error: TENON_DCHECK raises where checks are on and evaluates nothing 
     return 0;
   };
 #if TENON_IS_CHECKED
-  CHECK_ERROR(Error::OutOfBounds, "debug only", check());
+  RAISES(OutOfBounds, "debug only", check());
   CHECK(conditions == 1);
 #else
   check();

@@ -2,7 +2,6 @@
 #include "tenon/core/float_bits.h"
 
 #include <cfloat>
-#include <limits>
 
 #include "support/catch.h"
 

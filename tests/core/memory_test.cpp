@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/memory.h"
 
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-
 #include "support/catch.h"
 
 using tenon::detail::align_up;

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/message.h"
 
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <string>
-
 #include "support/catch.h"
 
 using namespace tenon;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/mode.h"
 
-#include <cstdint>
-#include <string>
-#include <type_traits>
-
 #include "support/catch.h"
-#include "tenon/core/scalar.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
+#include "tenon/tenon.h"
 
 // In plain mode the library's own types are the public ones.
 static_assert(std::is_same_v<tenon::own::Half, tenon::Half>);

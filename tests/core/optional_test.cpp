@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/optional.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 #include "support/catch.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 
@@ -37,24 +32,24 @@ TEST_CASE("OptionalIndex: copies have the value") {
 }
 
 TEST_CASE("Optional: of a bool takes a bool and nothing that converts to one") {
-  using Flag = tenon::Optional<bool>;
+  using Flag = Optional<bool>;
   STATIC_REQUIRE(Flag(true).value_or(false));
   STATIC_REQUIRE_FALSE(Flag(false).value_or(true));
   STATIC_REQUIRE(Flag(false).has_value());
   STATIC_REQUIRE_FALSE(Flag(none).has_value());
   STATIC_REQUIRE(Flag(none).value_or(true));
   STATIC_REQUIRE(std::is_convertible_v<bool, Flag>);
-  STATIC_REQUIRE(std::is_convertible_v<tenon::None, Flag>);
+  STATIC_REQUIRE(std::is_convertible_v<None, Flag>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, int>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, double>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, const char*>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, void*>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, std::nullptr_t>);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, tenon::Device>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Flag, Device>);
 }
 
 TEST_CASE("Optional: of a device takes whatever a Device is made of") {
-  using Where = tenon::Optional<Device>;
+  using Where = Optional<Device>;
   CHECK(Where("cuda:1").value_or(Device()) == Device(DeviceType::CUDA, 1));
   CHECK(Where(DeviceType::CUDAHost).value_or(Device()) == Device(DeviceType::CUDAHost));
   CHECK(Where(Device()).has_value());
@@ -65,8 +60,7 @@ TEST_CASE("Optional: of a device takes whatever a Device is made of") {
 }
 
 TEST_CASE("Optional: what its value cannot be made of is an error of the value's") {
-  CHECK_ERROR(tenon::Error::InvalidArgument, "Device: \"moon\" is not a device",
-              tenon::Optional<tenon::Device>("moon"));
+  RAISES(InvalidArgument, "Device: \"moon\" is not a device", Optional<Device>("moon"));
 }
 
 TEST_CASE("OptionalIndex: what int64_t cannot hold is the lowest, which is no size and no axis") {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/result.h"
 
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
-
 #include "support/catch.h"
 
 using namespace tenon;
@@ -53,7 +48,7 @@ TEST_CASE("result: the message stays when the thread's last one has changed") {
   const Result<int> result = half_of(7);
   static_cast<void>(fail(Error::Internal, {"a later error"}));
   CHECK(std::string(result.message()) == "half_of: 7 is odd");
-  CHECK_ERROR(Error::InvalidArgument, "half_of: 7 is odd", result.value());
+  RAISES(InvalidArgument, "half_of: 7 is odd", result.value());
 }
 
 TEST_CASE("result: reading the value of a failed result raises its error, in every way to read") {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/tensor_view.h"
 
-#include <type_traits>
-
 #include "support/catch.h"
 
 using namespace tenon;

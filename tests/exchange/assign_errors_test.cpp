@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What assign, can_assign and copy_to refuse, by whose name, and that neither side changes then.
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/exchange/assign.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -24,7 +17,7 @@ void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
 int32_t foreign[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-Blob ints(const tenon::Dims& sizes, const tenon::Dims& strides = {}) {
+Blob ints(const Dims& sizes, const Dims& strides = {}) {
   return Blob{foreign, sizes, strides, ScalarType::Int};
 }
 Tensor counted() { return make_tensor({2, 3}, {10, 20, 30, 40, 50, 60}); }
@@ -35,26 +28,25 @@ bool is_unchanged(const Tensor& t) {
 }
 
 // assign and can_assign refuse these arguments alike.
-void check_assign(Error error, const std::string& words, const tenon::TensorArg& out,
-                  const Blob& blob) {
+void check_assign(Error error, const std::string& words, const TensorArg& out, const Blob& blob) {
   CHECK_RETURNS(error, "assign: " + words, assign(out, blob));
   CHECK_FALSE(can_assign(out, blob));
   INFO(last_error_message());
   CHECK(contains(last_error_message(), "can_assign: " + words));
 }
-void check_assign(Error error, const std::string& words, const tenon::TensorArg& out,
-                  const void* data, size_t nbytes) {
+void check_assign(Error error, const std::string& words, const TensorArg& out, const void* data,
+                  size_t nbytes) {
   CHECK_RETURNS(error, "assign: " + words, assign(out, data, nbytes));
   CHECK_FALSE(can_assign(out, data, nbytes));
   INFO(last_error_message());
   CHECK(contains(last_error_message(), "can_assign: " + words));
 }
-void check_copy_to(Error error, const std::string& words, const tenon::TensorArg& tensor,
+void check_copy_to(Error error, const std::string& words, const TensorArg& tensor,
                    const Blob& blob) {
   CHECK_RETURNS(error, "copy_to: " + words, copy_to(tensor, blob));
 }
-void check_copy_to(Error error, const std::string& words, const tenon::TensorArg& tensor,
-                   void* data, size_t nbytes) {
+void check_copy_to(Error error, const std::string& words, const TensorArg& tensor, void* data,
+                   size_t nbytes) {
   CHECK_RETURNS(error, "copy_to: " + words, copy_to(tensor, data, nbytes));
 }
 
@@ -68,13 +60,13 @@ TEST_CASE("assign: too many bytes are an error like too few, both counts are nam
     check_assign(Error::InvalidArgument, words, t, foreign, nbytes);
     check_copy_to(Error::InvalidArgument, words, t, foreign, nbytes);
   }
-  check_assign(Error::InvalidArgument, "1 bytes were given, sizes {0} of Float need 0",
-               *tenon::zeros({0}), foreign, 1);
+  check_assign(Error::InvalidArgument, "1 bytes were given, sizes {0} of Float need 0", *zeros({0}),
+               foreign, 1);
   CHECK(is_unchanged(t));
 }
 
 TEST_CASE("assign: a strided tensor needs the bytes of its elements, not of its extent") {
-  const auto padded = tenon::for_blob(foreign, {2, 3}).strides({5, 1}).make_tensor();
+  const auto padded = for_blob(foreign, {2, 3}).strides({5, 1}).make_tensor();
   int32_t data[6] = {};
   check_assign(Error::InvalidArgument, "32 bytes were given, sizes {2, 3} of Int need 24", padded,
                data, 32);
@@ -151,7 +143,7 @@ TEST_CASE("assign: casts that canCast forbids are refused without a mode") {
 TEST_CASE("assign: memory on a device is refused on either side, never touched") {
   const Tensor t = counted();
   const Tensor device =
-      tenon::for_blob(kDevicePointer, {2, 3}, ScalarType::Int).device("cuda:1").make_tensor();
+      for_blob(kDevicePointer, {2, 3}, ScalarType::Int).device("cuda:1").make_tensor();
   int32_t data[6] = {};
   check_assign(Error::NotSupported, "the tensor is on cuda:1, which the host cannot reach", device,
                data, sizeof data);
@@ -187,7 +179,7 @@ TEST_CASE("copy_to: a read-only blob is not written to") {
 
 TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
   const int32_t data[6] = {10, 20, 30, 40, 50, 60};
-  const auto t = tenon::for_blob(tests::read_only(data), {2, 3}).make_tensor();
+  const auto t = for_blob(tests::read_only(data), {2, 3}).make_tensor();
   check_assign(Error::InvalidState, "the tensor is read-only", t, foreign, 24);
   check_assign(Error::InvalidState, "the tensor is read-only", t, ints({2, 3}));
   CHECK(is_unchanged(t));
@@ -195,18 +187,18 @@ TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
 
 TEST_CASE("assign: what is written to may interleave, as long as no two elements meet", "[plain]") {
   float data[20] = {};
-  const TensorPtr t = tenon::from_blob(data + 10, {3, 3}, {-3, 2}, ScalarType::Float, [](void*) {});
+  const TensorPtr t = from_blob(data + 10, {3, 3}, {-3, 2}, ScalarType::Float, [](void*) {});
   const float values[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   REQUIRE(assign(t, values, sizeof values) == Error::Ok);
   float back[9] = {};
-  REQUIRE(tenon::copy_to(t, back, sizeof back) == Error::Ok);
+  REQUIRE(copy_to(t, back, sizeof back) == Error::Ok);
   CHECK(std::equal(values, values + 9, back));
-  REQUIRE(tenon::copy_(t, tenon::zeros({3, 3})) == Error::Ok);
+  REQUIRE(copy_(t, zeros({3, 3})) == Error::Ok);
 }
 
 TEST_CASE("assign: what is written to may not share memory between its elements") {
   int32_t data[6] = {10, 20, 30, 40, 50, 60};
-  const auto shared = tenon::for_blob(data, {2, 3}).strides({0, 1}).make_tensor();
+  const auto shared = for_blob(data, {2, 3}).strides({0, 1}).make_tensor();
   const std::string words =
       " has strides {0, 1} for sizes {2, 3}, at which elements may share memory";
   check_assign(Error::InvalidArgument, "the tensor" + words, shared, foreign, 24);

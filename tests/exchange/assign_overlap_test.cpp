@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: MIT
 // assign and copy_to between tensors and blobs, or plain memory, that overlap.
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/exchange/assign.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::values;
-using tests::copy_model::Reversed;
-using tests::copy_model::Scene;
-using tests::copy_model::Scenes;
-using tests::copy_model::Variety;
-using tests::copy_model::Window;
+using namespace tests;
+using namespace tests::copy_model;
 
 namespace {
 
 using Ints = std::vector<int32_t>;
 
 Tensor tensor_over(Scene& scene, const Window& window) {
-  return tenon::for_blob(scene.at(window), window.sizes, window.type)
+  return for_blob(scene.at(window), window.sizes, window.type)
       .strides(window.strides)
       .make_tensor();
 }
@@ -99,20 +88,20 @@ TEST_CASE("copy_to: to plain memory that is a reversed tensor's own", "[plain]")
 
 TEST_CASE("assign: a tensor's own memory assigned to it changes nothing, moved it moves") {
   auto t = make_tensor_ptr({1, 2, 3, 4, 5});
-  int32_t* const data = tenon::mutable_data_ptr<int32_t>(t);
+  int32_t* const data = mutable_data_ptr<int32_t>(t);
   CHECK(assign(t, data, 20) == Error::Ok);
   CHECK(copy_to(t, data, 20) == Error::Ok);
-  CHECK(assign(t, tenon::to_blob(t)) == Error::Ok);
+  CHECK(assign(t, to_blob(t)) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5});
-  CHECK(assign(tenon::slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(assign(slice(t, 0, 1, 5), data, 16) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 1, 2, 3, 4});
-  CHECK(copy_to(tenon::slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(copy_to(slice(t, 0, 1, 5), data, 16) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 4});
 }
 
 TEST_CASE("assign: a tensor is reversed by a blob over its own memory") {
   auto t = make_tensor_ptr({1, 2, 3});
-  const Blob reversed{tenon::mutable_data_ptr<int32_t>(t) + 2, {3}, {-1}, ScalarType::Int};
+  const Blob reversed{mutable_data_ptr<int32_t>(t) + 2, {3}, {-1}, ScalarType::Int};
   CHECK(assign(t, reversed) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{3, 2, 1});
   CHECK(copy_to(t, reversed) == Error::Ok);

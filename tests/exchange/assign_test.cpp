@@ -2,16 +2,8 @@
 // What assign and copy_to move; what they refuse is in assign_errors_test.cpp.
 #include "tenon/exchange/assign.h"
 
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -42,16 +34,16 @@ TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides") {
   CHECK(assign(padded, data, sizeof data) == Error::Ok);
   CHECK(Ints(memory, memory + 8) == Ints{1, 2, 3, -1, 4, 5, 6, -1});
   int32_t back[6] = {};
-  CHECK(copy_to(tenon::transpose(padded, 0, 1), back, sizeof back) == Error::Ok);
+  CHECK(copy_to(transpose(padded, 0, 1), back, sizeof back) == Error::Ok);
   CHECK(Ints(back, back + 6) == Ints{1, 4, 2, 5, 3, 6});
-  CHECK(copy_to(tenon::expand(tenon::slice(padded, 0, 1, 2), {2, 3}), back, 24) == Error::Ok);
+  CHECK(copy_to(expand(slice(padded, 0, 1, 2), {2, 3}), back, 24) == Error::Ok);
   CHECK(Ints(back, back + 6) == Ints{4, 5, 6, 4, 5, 6});
 }
 
 TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides, reversed", "[plain]") {
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
   int32_t memory[8] = {0, 0, 0, -1, 0, 0, 0, -1};
-  const Tensor reversed = tenon::flip(from_blob(memory, {2, 3}, {4, 1}), {1});
+  const Tensor reversed = flip(from_blob(memory, {2, 3}, {4, 1}), {1});
   CHECK(assign(reversed, data, sizeof data) == Error::Ok);
   CHECK(Ints(memory, memory + 8) == Ints{3, 2, 1, -1, 6, 5, 4, -1});
   int32_t back[6] = {};
@@ -63,8 +55,8 @@ TEST_CASE("assign: takes tensors, pointers and temporary views") {
   const int32_t data[2] = {1, 2};
   const TensorPtr ptr = zeros({2, 2}, ScalarType::Int);
   const Tensor handle = *ptr;
-  CHECK(assign(tenon::select(ptr, 0, 0), data, 8) == Error::Ok);
-  CHECK(assign(tenon::select(handle, 0, 1),
+  CHECK(assign(select(ptr, 0, 0), data, 8) == Error::Ok);
+  CHECK(assign(select(handle, 0, 1),
                Blob{const_cast<int32_t*>(data) + 1, {2}, {0}, ScalarType::Int}) == Error::Ok);
   CHECK(values<int32_t>(handle) == Ints{1, 2, 2, 2});
   int32_t back[4] = {};
@@ -79,8 +71,7 @@ TEST_CASE("assign: a camera's padded rows, whose padding is neither read nor wri
   const Blob frame{camera.data(), {4, 5, 3}, {16, 3, 1}, ScalarType::Byte};
   auto image = zeros({4, 5, 3}, ScalarType::Byte);
   CHECK(assign(image, frame) == Error::Ok);
-  CHECK(tenon::const_data_ptr<uint8_t>(tenon::select(tenon::select(image, 0, 1), 0, 4))[2] ==
-        16 + 14);
+  CHECK(const_data_ptr<uint8_t>(select(select(image, 0, 1), 0, 4))[2] == 16 + 14);
   for (uint8_t& byte : camera) byte = 0xEE;
   CHECK(copy_to(image, frame) == Error::Ok);
   for (size_t i = 0; i < camera.size(); ++i) CHECK(camera[i] == (i % 16 < 15 ? i : 0xEE));
@@ -92,7 +83,7 @@ TEST_CASE("assign: a blob's pixels go to planes and back, at any strides of both
   auto planes = zeros({3, 2, 2}, ScalarType::Short);
   CHECK(assign(planes, blob) == Error::Ok);
   CHECK(values<int16_t>(planes) == std::vector<int16_t>{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12});
-  CHECK(tenon::zero_(tenon::select(planes, 0, 1)) == Error::Ok);
+  CHECK(zero_(select(planes, 0, 1)) == Error::Ok);
   CHECK(copy_to(planes, blob) == Error::Ok);
   CHECK(std::vector<int16_t>(pixels, pixels + 12) ==
         std::vector<int16_t>{1, 0, 3, 4, 0, 6, 7, 0, 9, 10, 0, 12});
@@ -157,9 +148,9 @@ TEST_CASE("assign: memory without elements may be null") {
 
 TEST_CASE("assign: rank 0 and 8 dimensions") {
   const double one = 1.5;
-  auto scalar = tenon::make_tensor_ptr(0.0);
+  auto scalar = make_tensor_ptr(0.0);
   CHECK(assign(scalar, &one, sizeof one) == Error::Ok);
-  CHECK(tenon::item<double>(scalar) == 1.5);
+  CHECK(item<double>(scalar) == 1.5);
   Ints data(256);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int32_t>(i);
   auto deep = zeros(Vector(8, 2), ScalarType::Int);
@@ -198,7 +189,7 @@ TEST_CASE("assign: the blob's owner is not kept") {
 TEST_CASE("assign: what to_blob gives of one tensor fills another") {
   auto source = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   auto out = zeros({2, 2}, ScalarType::Int);
-  CHECK(assign(out, tenon::to_blob(tenon::transpose(source, 0, 1))) == Error::Ok);
+  CHECK(assign(out, to_blob(transpose(source, 0, 1))) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{1, 3, 2, 4});
 }
 

@@ -2,14 +2,9 @@
 #include "tenon/exchange/binary.h"
 
 #include <array>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -63,11 +58,10 @@ TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
   CHECK(to_binary(make_tensor_ptr(uint16_t{0x1234})) == Bytes{0x34, 0x12});
   CHECK(to_binary(make_tensor_ptr(int64_t{0x0102030405060708})) == Bytes{8, 7, 6, 5, 4, 3, 2, 1});
   CHECK(to_binary(make_tensor_ptr(1.0)) == Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0x3f});
-  CHECK(to_binary(make_tensor_ptr(tenon::Half(1.0f))) == Bytes{0, 0x3c});
-  CHECK(to_binary(make_tensor_ptr(tenon::BFloat16(1.0f))) == Bytes{0x80, 0x3f});
+  CHECK(to_binary(make_tensor_ptr(Half(1.0f))) == Bytes{0, 0x3c});
+  CHECK(to_binary(make_tensor_ptr(BFloat16(1.0f))) == Bytes{0x80, 0x3f});
   CHECK(to_binary(make_tensor_ptr({true, false})) == Bytes{1, 0});
-  CHECK(to_binary(make_tensor_ptr(tenon::complex<float>(1, 2))) ==
-        Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40});
+  CHECK(to_binary(make_tensor_ptr(complex<float>(1, 2))) == Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40});
 }
 
 TEST_CASE("to_binary: takes a Tensor as well as a TensorPtr") {
@@ -98,8 +92,8 @@ TEST_CASE("to_binary: the limit counts elements, from the first one in row-major
   CHECK(to_binary(t, 6).size() == 24);
   CHECK(to_binary(t, 7).size() == 24);
   CHECK(to_binary(t, kAllElements) == to_binary(t));
-  auto complex = make_tensor_ptr({2}, {tenon::complex<float>(1, 2), tenon::complex<float>(3, 4)});
-  CHECK(to_binary(complex, 1).size() == 8);
+  auto pairs = make_tensor_ptr({2}, {complex<float>(1, 2), complex<float>(3, 4)});
+  CHECK(to_binary(pairs, 1).size() == 8);
 }
 
 TEST_CASE("to_binary: every limit of a strided tensor is a prefix of all its elements") {
@@ -150,7 +144,7 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
   CHECK_ERROR(Error::NotSupported,
               "to_binary: the tensor is on cuda:0, which the host cannot reach; no backend is "
               "registered for it",
-              to_binary(tenon::for_blob(data, {2}).device("cuda").make_tensor_ptr()));
+              to_binary(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
   CHECK_ERROR(Error::InvalidArgument, "to_binary: the limit of -1 elements is negative",
               to_binary(make_tensor_ptr(1), -1));
 }
@@ -163,12 +157,11 @@ TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {
   CHECK(values<int32_t>(t) == Ints{1, -2});
   CHECK(sizes(t) == Vector{2, 1});
   CHECK(strides(t) == Vector{1, 1});
-  CHECK(tenon::ownership(t) == Ownership::Owned);
-  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(tenon::is_aligned(t, 64));
-  CHECK_FALSE(tenon::is_readonly(t));
-  CHECK(tenon::shape_dynamism(
-            from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)) ==
+  CHECK(ownership(t) == Ownership::Owned);
+  CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(is_aligned(t, 64));
+  CHECK_FALSE(is_readonly(t));
+  CHECK(shape_dynamism(from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)) ==
         TensorShapeDynamism::STATIC);
 }
 
@@ -178,9 +171,7 @@ TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a le
   const uint8_t raw[2] = {0, 0x3c};
   const char text[3] = {'x', 0, 0x3c};
   const Dims one{1};
-  const auto is_one = [](const TensorPtr& t) {
-    return static_cast<float>(tenon::item<tenon::Half>(t)) == 1.0f;
-  };
+  const auto is_one = [](const TensorPtr& t) { return static_cast<float>(item<Half>(t)) == 1.0f; };
   CHECK(is_one(from_binary(vector, one, ScalarType::Half)));
   CHECK(is_one(from_binary(array, one, ScalarType::Half)));
   CHECK(is_one(from_binary(raw, one, ScalarType::Half)));
@@ -197,7 +188,7 @@ TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {
         ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz,
         ScalarType::Float8_e4m3fnuz, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64}) {
     Bytes bytes;
-    for (size_t i = 0; i < 6 * tenon::elementSize(type); ++i) {
+    for (size_t i = 0; i < 6 * elementSize(type); ++i) {
       bytes.push_back(static_cast<uint8_t>(17 * i + 3));
     }
     auto t = from_binary(bytes, {2, 3}, type);
@@ -208,14 +199,14 @@ TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {
 
 TEST_CASE("from_binary: Bool bytes other than 0 and 1 become 1") {
   auto t = from_binary(Bytes{0, 1, 2, 128, 255}, {5}, ScalarType::Bool);
-  CHECK(values<uint8_t>(from_blob(tenon::mutable_data_ptr(t), {5}, ScalarType::Byte)) ==
+  CHECK(values<uint8_t>(from_blob(mutable_data_ptr(t), {5}, ScalarType::Byte)) ==
         Bytes{0, 1, 1, 1, 1});
 }
 
 TEST_CASE("from_binary: no elements, one element, and eight dimensions") {
   CHECK(from_binary(Bytes(), {0, 3}, ScalarType::Float)->numel() == 0);
   CHECK(from_binary(nullptr, 0, {0}, ScalarType::Float)->numel() == 0);
-  CHECK(tenon::item<uint8_t>(from_binary(Bytes{7}, {}, ScalarType::Byte)) == 7);
+  CHECK(item<uint8_t>(from_binary(Bytes{7}, {}, ScalarType::Byte)) == 7);
   CHECK(from_binary(Bytes(256, 1), Vector(8, 2), ScalarType::Byte)->dim() == 8);
 }
 

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Who keeps the memory of blobs, and of tensors made from them, and for how long.
 #include <array>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -141,8 +132,8 @@ TEST_CASE("to_blob: of an owned tensor is read after the tensor is gone") {
 TEST_CASE("to_blob: a tensor made of the blob holds the first one back in its stead") {
   auto t = make_tensor_ptr({2}, {1.0f, 2.0f}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   auto other = from_blob(to_blob(t));
-  CHECK(tenon::const_data_ptr(other) == tenon::const_data_ptr(t));
-  CHECK(tenon::ownership(other) == Ownership::Adopted);
+  CHECK(const_data_ptr(other) == const_data_ptr(t));
+  CHECK(ownership(other) == Ownership::Adopted);
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
   other.reset();
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
@@ -151,13 +142,13 @@ TEST_CASE("to_blob: a tensor made of the blob holds the first one back in its st
 // from_blob
 
 TEST_CASE("from_blob: without an owner the blob's memory is borrowed") {
-  CHECK(tenon::ownership(from_blob(Blob{memory, {4}})) == Ownership::Borrowed);
+  CHECK(ownership(from_blob(Blob{memory, {4}})) == Ownership::Borrowed);
 }
 
 TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use") {
   std::string log;
   auto t = from_blob(blob_with(named("a", log)));
-  CHECK(tenon::ownership(t) == Ownership::Adopted);
+  CHECK(ownership(t) == Ownership::Adopted);
   auto view = make_tensor_ptr(*t);
   t.reset();
   CHECK(log.empty());
@@ -181,7 +172,7 @@ TEST_CASE("from_blob: an owner that points to nothing is kept too") {
     std::shared_ptr<const void> owner(static_cast<const void*>(nullptr),
                                       [&](const void*) { ++calls; });
     auto t = from_blob(blob_with(std::move(owner)));
-    CHECK(tenon::ownership(t) == Ownership::Adopted);
+    CHECK(ownership(t) == Ownership::Adopted);
     CHECK(calls == 0);
   }
   CHECK(calls == 1);
@@ -191,7 +182,7 @@ TEST_CASE("from_blob: a further owner of any movable type is kept with the tenso
   std::string log;
   {
     auto t = from_blob(Blob{memory, {4}}, Named("a", log));
-    CHECK(tenon::ownership(t) == Ownership::Adopted);
+    CHECK(ownership(t) == Ownership::Adopted);
     CHECK(log.empty());
   }
   CHECK(log == "a");
@@ -274,11 +265,11 @@ TEST_CASE("from_blob: an owner whose move throws is dropped once, wherever it th
 
 TEST_CASE("from_blob: a callable is no owner, since it would never be called") {
   const auto deleter = [](void*) {};
-  static_assert(std::is_invocable_v<Create, Blob, int>);
-  static_assert(std::is_invocable_v<Create, Blob, std::shared_ptr<int>>);
-  static_assert(!std::is_invocable_v<Create, Blob, decltype(deleter)>);
-  static_assert(!std::is_invocable_v<Create, Blob, void (*)(void*)>);
-  static_assert(!std::is_invocable_v<Create, Blob, std::nullptr_t>);
+  static_assert(std::is_invocable_v<decltype(from_blob), Blob, int>);
+  static_assert(std::is_invocable_v<decltype(from_blob), Blob, std::shared_ptr<int>>);
+  static_assert(!std::is_invocable_v<decltype(from_blob), Blob, decltype(deleter)>);
+  static_assert(!std::is_invocable_v<decltype(from_blob), Blob, void (*)(void*)>);
+  static_assert(!std::is_invocable_v<decltype(from_blob), Blob, std::nullptr_t>);
   SUCCEED();
 }
 
@@ -287,6 +278,6 @@ TEST_CASE("from_blob: adopted memory that grows is released, and the owners with
   auto t = from_blob(blob_with(named("a", log)), TensorShapeDynamism::DYNAMIC);
   CHECK(resize_tensor_ptr(t, {8}) == Error::Ok);
   CHECK(log == "a");
-  CHECK(tenon::ownership(t) == Ownership::Owned);
-  CHECK(tenon::data<float>(t)[3] == 4);
+  CHECK(ownership(t) == Ownership::Owned);
+  CHECK(data<float>(t)[3] == 4);
 }

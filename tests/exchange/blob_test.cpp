@@ -5,14 +5,8 @@
 #endif
 #include "tenon/exchange/blob.h"
 
-#include <cstdint>
-#include <memory>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -21,7 +15,7 @@ using namespace tests;
 static_assert(std::is_aggregate_v<Blob>);
 static_assert(std::is_nothrow_move_constructible_v<Blob>);
 static_assert(std::is_nothrow_copy_constructible_v<Blob>);
-static_assert(std::is_same_v<decltype(try_from_blob(Blob())), tenon::Result<TensorPtr>>);
+static_assert(std::is_same_v<decltype(try_from_blob(Blob())), Result<TensorPtr>>);
 
 namespace {
 
@@ -112,7 +106,7 @@ TEST_CASE("as_view: bad sizes, strides, dtypes and element sizes are errors by i
 TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
   auto t = make_tensor_ptr({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   const Blob blob = to_blob(t);
-  CHECK(blob.data == tenon::const_data_ptr(t));
+  CHECK(blob.data == const_data_ptr(t));
   CHECK(list_of(blob.sizes) == Vector{2, 3});
   CHECK(list_of(blob.strides) == Vector{3, 1});
   CHECK(blob.dtype == ScalarType::Double);
@@ -149,7 +143,7 @@ TEST_CASE("to_blob: carries read-only", "[plain]") {
 
 TEST_CASE("to_blob: carries the device") {
   auto on_device =
-      tenon::for_blob(kDevicePointer, {8}, ScalarType::Half).device("cuda:1").make_tensor_ptr();
+      for_blob(kDevicePointer, {8}, ScalarType::Half).device("cuda:1").make_tensor_ptr();
   const Blob blob = to_blob(on_device);
   CHECK(blob.device == Device("cuda:1"));
   CHECK(blob.data == kDevicePointer);
@@ -176,22 +170,22 @@ TEST_CASE("to_blob: of an undefined tensor is an error by the called name") {
 TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   auto t = from_blob(Blob{data, {2, 3}, {}, ScalarType::Int});
-  CHECK(tenon::const_data_ptr(t) == data);
+  CHECK(const_data_ptr(t) == data);
   CHECK(t->scalar_type() == ScalarType::Int);
   CHECK(strides(t) == Vector{3, 1});
   CHECK(t->is_contiguous());
-  CHECK(tenon::shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
-  tenon::mutable_data_ptr<int32_t>(t)[0] = 7;
+  mutable_data_ptr<int32_t>(t)[0] = 7;
   CHECK(data[0] == 7);
 }
 
 TEST_CASE("from_blob: of a blob takes a dynamism") {
   float data[2] = {};
   const Blob blob{data, {2}};
-  CHECK(tenon::shape_dynamism(from_blob(blob, TensorShapeDynamism::STATIC)) ==
+  CHECK(shape_dynamism(from_blob(blob, TensorShapeDynamism::STATIC)) ==
         TensorShapeDynamism::STATIC);
-  CHECK(tenon::shape_dynamism(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)) ==
+  CHECK(shape_dynamism(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)) ==
         TensorShapeDynamism::DYNAMIC);
 }
 
@@ -219,8 +213,8 @@ TEST_CASE("from_blob: a read-only blob makes a read-only tensor", "[plain]") {
   Blob blob{const_cast<int32_t*>(data), {2}, {}, ScalarType::Int};
   blob.readonly = true;
   auto t = from_blob(blob);
-  CHECK(tenon::is_readonly(t));
-  CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr<int32_t>(t));
+  CHECK(is_readonly(t));
+  CHECK_ERROR(Error::InvalidState, "read-only", mutable_data_ptr<int32_t>(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
 }
 
@@ -228,7 +222,7 @@ TEST_CASE("from_blob: a blob on a device is described, never touched") {
   Blob blob{kDevicePointer, {1 << 20}, {}, ScalarType::BFloat16, "cuda:1"};
   auto t = from_blob(blob);
   CHECK(t->device() == Device("cuda:1"));
-  CHECK(tenon::const_data_ptr(t) == kDevicePointer);
+  CHECK(const_data_ptr(t) == kDevicePointer);
   CHECK(sizes(t) == Vector{1 << 20});
 }
 
@@ -278,11 +272,11 @@ TEST_CASE("from_blob: bad sizes, strides and dtypes of a blob are errors by the 
 
 TEST_CASE("accessor: of a blob reads and writes through any strides, also empty ones") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto a = tenon::accessor<int32_t, 2>(Blob{data, {2, 3}, {}, ScalarType::Int});
+  auto a = accessor<int32_t, 2>(Blob{data, {2, 3}, {}, ScalarType::Int});
   CHECK(a[1][2] == 5);
   a(0, 1) = 10;
   CHECK(data[1] == 10);
-  auto reversed = tenon::accessor<int32_t, 1>(Blob{data + 5, {6}, {-1}, ScalarType::Int});
+  auto reversed = accessor<int32_t, 1>(Blob{data + 5, {6}, {-1}, ScalarType::Int});
   CHECK(reversed[5] == 0);
   CHECK_ERROR(Error::OutOfBounds, "accessor: index 6", reversed[6]);
 }
@@ -291,26 +285,25 @@ TEST_CASE("accessor: of a blob checks dtype, rank, device, data and read-only by
   int32_t data[6] = {};
   Blob blob{data, {2, 3}, {}, ScalarType::Int};
   CHECK_ERROR(Error::InvalidType, "accessor: asked for Float, but the blob's dtype is Int",
-              (tenon::accessor<float, 2>(blob)));
+              (accessor<float, 2>(blob)));
   CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 1 dimensions, the blob has 2",
-              (tenon::accessor<int32_t, 1>(blob)));
+              (accessor<int32_t, 1>(blob)));
   blob.readonly = true;
-  CHECK_ERROR(Error::InvalidState, "accessor: the blob is read-only",
-              (tenon::accessor<int32_t, 2>(blob)));
-  CHECK(tenon::accessor<const int32_t, 2>(blob)[1][1] == 0);
+  CHECK_ERROR(Error::InvalidState, "accessor: the blob is read-only", (accessor<int32_t, 2>(blob)));
+  CHECK(accessor<const int32_t, 2>(blob)[1][1] == 0);
   blob.device = "cuda";
   CHECK_ERROR(Error::NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
-              (tenon::accessor<const int32_t, 2>(blob)));
+              (accessor<const int32_t, 2>(blob)));
   const Blob placeholder = to_blob(make_tensor_ptr({2}, nullptr));
   CHECK_ERROR(Error::InvalidState, "accessor: the blob of sizes {2} has no data",
-              (tenon::accessor<float, 1>(placeholder)));
+              (accessor<float, 1>(placeholder)));
   const Blob bad{data, {2, -3}, {}, ScalarType::Int};
-  CHECK_ERROR(Error::InvalidArgument, "accessor: size -3", (tenon::accessor<int32_t, 2>(bad)));
-  CHECK(tenon::accessor<float, 1>(Blob{nullptr, {0}}).size(0) == 0);
+  CHECK_ERROR(Error::InvalidArgument, "accessor: size -3", (accessor<int32_t, 2>(bad)));
+  CHECK(accessor<float, 1>(Blob{nullptr, {0}}).size(0) == 0);
 }
 
 TEST_CASE("accessor: of a blob refuses data that is not aligned for its dtype") {
   alignas(8) unsigned char memory[16] = {};
   CHECK_ERROR(Error::InvalidArgument, "accessor: the data lies 2 bytes after a multiple of 4",
-              (tenon::accessor<int32_t, 1>(Blob{memory + 2, {2}, {}, ScalarType::Int})));
+              (accessor<int32_t, 1>(Blob{memory + 2, {2}, {}, ScalarType::Int})));
 }

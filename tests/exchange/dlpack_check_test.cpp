@@ -2,17 +2,14 @@
 // check_dlpack, and what element types and devices are in DLPack.
 #include "tenon/exchange/dlpack_check.h"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/dlpack.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 using OwnType = own::ScalarType;  // in ATen mode, c10 has another
 using namespace tests;
+using tenon::own::ScalarType;  // in ATen mode, c10 has another
 
 namespace {
 
@@ -22,7 +19,7 @@ using Legacy = tenon::DLManagedTensor;
 std::vector<std::string> found(const std::vector<DLPackViolation>& violations) {
   std::vector<std::string> all;
   for (const DLPackViolation& v : violations) {
-    all.push_back(std::string(tenon::toString(v.error)) + ": " + v.message);
+    all.push_back(std::string(toString(v.error)) + ": " + v.message);
   }
   return all;
 }
@@ -63,11 +60,11 @@ TEST_CASE("dlpack check: each element type has its code and bits, one lane, both
   for (const TypeRow& row : kTypes) {
     INFO(toString(row.type));
     DLDataType type{};
-    CHECK(tenon::detail::type_to_dlpack(row.type, type) == Error::Ok);
+    CHECK(detail::type_to_dlpack(row.type, type) == Error::Ok);
     CHECK(int{type.code} == int{row.code});
     CHECK(int{type.bits} == int{row.bits});
     CHECK(type.lanes == 1);
-    CHECK(tenon::detail::type_from_dlpack({row.code, row.bits, 1}) == row.type);
+    CHECK(detail::type_from_dlpack({row.code, row.bits, 1}) == row.type);
   }
 }
 
@@ -77,7 +74,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
     for (int bits = 0; bits < 256; ++bits) {
       for (const uint16_t lanes : {uint16_t{0}, uint16_t{1}, uint16_t{4}, uint16_t{65535}}) {
         const DLDataType type{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), lanes};
-        if (tenon::detail::type_from_dlpack(type) != OwnType::Undefined) ++known;
+        if (detail::type_from_dlpack(type) != ScalarType::Undefined) ++known;
       }
     }
   }
@@ -87,11 +84,11 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
 TEST_CASE("dlpack check: what is no element type is no type of DLPack's") {
   DLDataType type{};
   CHECK_RETURNS(Error::NotSupported, "DLPack has no element type Undefined",
-                tenon::detail::type_to_dlpack(OwnType::Undefined, type));
+                detail::type_to_dlpack(ScalarType::Undefined, type));
 }
 
 TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two") {
-  using tenon::detail::is_dlpack_device;
+  using detail::is_dlpack_device;
   for (const int32_t type : {1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}) {
     INFO(type);
     CHECK(is_dlpack_device(type));
@@ -104,7 +101,7 @@ TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two")
 
 TEST_CASE(
     "dlpack check: the index of memory that the host reads is 0, whatever the producer says") {
-  using tenon::detail::device_from_dlpack;
+  using detail::device_from_dlpack;
   CHECK(device_from_dlpack({1, 3}) == Device());
   CHECK(device_from_dlpack({1, -1}) == Device());
   CHECK(device_from_dlpack({3, 2}) == Device(DeviceType::CUDAHost, 0));
@@ -124,12 +121,12 @@ TEST_CASE(
   CHECK(lent.tensor().data == memory);
   CHECK(lent.shape == Vector{2, 3});
   CHECK(lent.strides == Vector{3, 1});
-  const tenon::DLManagedTensorVersioned* constant = lent.get();
+  const DLManagedTensorVersioned* constant = lent.get();
   CHECK(check_dlpack(constant).empty());
 }
 
 TEST_CASE("check_dlpack: a null pointer is a violation") {
-  const tenon::DLManagedTensorVersioned* nothing = nullptr;
+  const DLManagedTensorVersioned* nothing = nullptr;
   CHECK(found(check_dlpack(nothing)) == Texts{"InvalidArgument: the pointer is null"});
 }
 
@@ -263,9 +260,9 @@ TEST_CASE("check_dlpack: every violation is there, the first is from_dlpack's er
   CHECK(tests::contains(all[2].message, "byte offset"));
   CHECK(tests::contains(all[3].message, "overflow"));
   CHECK(tests::contains(all[4].message, "the data is null"));
-  CHECK(all[4].message == tenon::last_error_message());
+  CHECK(all[4].message == last_error_message());
   CHECK(lent.released == 0);
-  const auto refused = tenon::try_from_dlpack(lent.get());
+  const auto refused = try_from_dlpack(lent.get());
   CHECK(refused.error() == all[0].error);
   CHECK(refused.message() == "try_from_dlpack: " + all[0].message);
   CHECK(lent.released == 1);

@@ -3,21 +3,9 @@
 // dlpack_test.cpp.
 #include "tenon/exchange/dlpack_export.h"
 
-#include <cstdint>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/transfer.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/dim_names.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -29,9 +17,9 @@ using Versioned = tenon::DLManagedTensorVersioned;
 using Legacy = tenon::DLManagedTensor;
 
 static_assert(std::is_same_v<decltype(to_dlpack(Tensor())), Versioned*>);
-static_assert(std::is_same_v<decltype(try_to_dlpack(Tensor())), tenon::Result<Versioned*>>);
+static_assert(std::is_same_v<decltype(try_to_dlpack(Tensor())), Result<Versioned*>>);
 static_assert(std::is_same_v<decltype(to_dlpack_legacy(Tensor())), Legacy*>);
-static_assert(std::is_same_v<decltype(try_to_dlpack_legacy(Tensor())), tenon::Result<Legacy*>>);
+static_assert(std::is_same_v<decltype(try_to_dlpack_legacy(Tensor())), Result<Legacy*>>);
 
 // An address that faults when it is read.
 void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
@@ -45,20 +33,16 @@ TensorPtr six() { return make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}); }
 
 // Sizes and strides that both forms state, and where their element 0 is.
 void check_shape(const TensorPtr& t, const Vector& sizes, const Vector& strides, const void* data) {
-  const DLPackPtr p(to_dlpack(t));
-  CHECK(p->dl_tensor.ndim == static_cast<int32_t>(sizes.size()));
-  CHECK(shape_of(p->dl_tensor) == sizes);
-  CHECK((sizes.empty() || p->dl_tensor.strides != nullptr));
-  CHECK(strides_of(p->dl_tensor) == strides);
-  CHECK(p->dl_tensor.data == data);
-  CHECK(p->dl_tensor.byte_offset == 0);
-  const DLPackLegacyPtr old(to_dlpack_legacy(t));
-  CHECK(old->dl_tensor.ndim == static_cast<int32_t>(sizes.size()));
-  CHECK(shape_of(old->dl_tensor) == sizes);
-  CHECK((sizes.empty() || old->dl_tensor.strides != nullptr));
-  CHECK(strides_of(old->dl_tensor) == strides);
-  CHECK(old->dl_tensor.data == data);
-  CHECK(old->dl_tensor.byte_offset == 0);
+  const auto check = [&](const DLTensor& made) {
+    CHECK(made.ndim == static_cast<int32_t>(sizes.size()));
+    CHECK(shape_of(made) == sizes);
+    CHECK((sizes.empty() || made.strides != nullptr));
+    CHECK(strides_of(made) == strides);
+    CHECK(made.data == data);
+    CHECK(made.byte_offset == 0);
+  };
+  check(DLPackPtr(to_dlpack(t))->dl_tensor);
+  check(DLPackLegacyPtr(to_dlpack_legacy(t))->dl_tensor);
 }
 void check_shape(const Tensor& t, const Vector& sizes, const Vector& strides, const void* data) {
   check_shape(make_tensor_ptr(t), sizes, strides, data);
@@ -69,42 +53,42 @@ void check_shape(const Tensor& t, const Vector& sizes, const Vector& strides, co
 TEST_CASE("to_dlpack: describes the tensor's own memory, without a copy") {
   const TensorPtr t = six();
   const DLPackPtr p(to_dlpack(t));
-  CHECK(p->dl_tensor.data == tenon::const_data_ptr(t));
+  CHECK(p->dl_tensor.data == const_data_ptr(t));
   static_cast<int32_t*>(p->dl_tensor.data)[4] = 40;
   CHECK(tests::values<int32_t>(t) == std::vector<int32_t>{0, 1, 2, 3, 40, 5});
-  CHECK(DLPackPtr(to_dlpack(*t))->dl_tensor.data == tenon::const_data_ptr(t));
+  CHECK(DLPackPtr(to_dlpack(*t))->dl_tensor.data == const_data_ptr(t));
 }
 
 TEST_CASE("to_dlpack: contiguous tensors and ones without elements have strides too") {
   const TensorPtr t = six();
-  check_shape(t, {2, 3}, {3, 1}, tenon::const_data_ptr(t));
-  check_shape(tenon::empty({2, 0, 3}), {2, 0, 3}, {3, 3, 1}, nullptr);
+  check_shape(t, {2, 3}, {3, 1}, const_data_ptr(t));
+  check_shape(empty({2, 0, 3}), {2, 0, 3}, {3, 3, 1}, nullptr);
 }
 
 TEST_CASE("to_dlpack: 0 dimensions are one element, whose data is there") {
   const TensorPtr t = make_tensor_ptr(7.5f);
-  check_shape(t, {}, {}, tenon::const_data_ptr(t));
+  check_shape(t, {}, {}, const_data_ptr(t));
   const DLPackPtr p(to_dlpack(t));
   CHECK(*static_cast<const float*>(p->dl_tensor.data) == 7.5f);
 }
 
 TEST_CASE("to_dlpack: 64 dimensions fit") {
   const TensorPtr t = make_tensor_ptr(Vector(64, 1), {1.0f});
-  check_shape(t, Vector(64, 1), Vector(64, 1), tenon::const_data_ptr(t));
+  check_shape(t, Vector(64, 1), Vector(64, 1), const_data_ptr(t));
 }
 
 TEST_CASE("to_dlpack: strides count elements, whatever their size") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1., 2., 3., 4., 5., 6.});
-  const auto* const data = static_cast<const double*>(tenon::const_data_ptr(t));
-  check_shape(tenon::transpose(t, 0, 1), {3, 2}, {1, 3}, data);
-  check_shape(tenon::slice(t, 1, 0, 3, 2), {2, 2}, {3, 2}, data);
-  check_shape(tenon::expand(tenon::select(t, 0, 0), {4, 3}), {4, 3}, {0, 1}, data);
+  const auto* const data = static_cast<const double*>(const_data_ptr(t));
+  check_shape(transpose(t, 0, 1), {3, 2}, {1, 3}, data);
+  check_shape(slice(t, 1, 0, 3, 2), {2, 2}, {3, 2}, data);
+  check_shape(expand(select(t, 0, 0), {4, 3}), {4, 3}, {0, 1}, data);
 }
 
 TEST_CASE("to_dlpack: negative strides stay, with data at element 0", "[plain]") {
   const TensorPtr t = six();
-  const auto* const data = static_cast<const int32_t*>(tenon::const_data_ptr(t));
-  check_shape(tenon::flip(t, {0, 1}), {2, 3}, {-3, -1}, data + 5);
+  const auto* const data = static_cast<const int32_t*>(const_data_ptr(t));
+  check_shape(flip(t, {0, 1}), {2, 3}, {-3, -1}, data + 5);
 }
 
 TEST_CASE("to_dlpack: strides of dimensions of size 1 stay as they are") {
@@ -116,9 +100,9 @@ TEST_CASE("to_dlpack: strides of dimensions of size 1 stay as they are") {
 
 TEST_CASE("to_dlpack: a view's offset is in the data pointer, the byte offset is 0") {
   const TensorPtr t = six();
-  const auto* const data = static_cast<const int32_t*>(tenon::const_data_ptr(t));
-  check_shape(tenon::select(t, 0, 1), {3}, {1}, data + 3);
-  check_shape(tenon::narrow(t, 1, 2, 1), {2, 1}, {3, 1}, data + 2);
+  const auto* const data = static_cast<const int32_t*>(const_data_ptr(t));
+  check_shape(select(t, 0, 1), {3}, {1}, data + 3);
+  check_shape(narrow(t, 1, 2, 1), {2, 1}, {3, 1}, data + 2);
 }
 
 TEST_CASE("to_dlpack: without elements the data is null, and the owner is released all the same") {
@@ -133,7 +117,7 @@ TEST_CASE("to_dlpack: without elements the data is null, and the owner is releas
   p.reset();
   CHECK(calls.count == 1);
   const TensorPtr some = six();
-  check_shape(tenon::slice(some, 0, 1, 1), {0, 3}, {3, 1}, nullptr);
+  check_shape(slice(some, 0, 1, 1), {0, 3}, {3, 1}, nullptr);
 }
 
 TEST_CASE("to_dlpack: the CPU is device 1 with index 0") {
@@ -173,7 +157,7 @@ TEST_CASE("to_dlpack: a handle stays what it is, a view of it has a byte offset"
   CHECK(p->dl_tensor.device.device_id == 1);
   CHECK(p->dl_tensor.data == kDevicePointer);
   CHECK(p->dl_tensor.byte_offset == 0);
-  const DLPackPtr part(to_dlpack(tenon::narrow(t, 0, 3, 2)));
+  const DLPackPtr part(to_dlpack(narrow(t, 0, 3, 2)));
   CHECK(part->dl_tensor.data == kDevicePointer);
   CHECK(part->dl_tensor.byte_offset == 6);
   CHECK(shape_of(part->dl_tensor) == Vector{2});
@@ -186,21 +170,20 @@ TEST_CASE("to_dlpack: what lies before a handle's memory is an error, and nothin
                           .device("opencl")
                           .make_tensor_ptr();
   CHECK(DLPackPtr(to_dlpack(t))->dl_tensor.data == kDevicePointer);
-  CHECK_ERROR(Error::NotSupported, "to_dlpack: element 0 lies before",
-              to_dlpack(tenon::flip(t, {0})));
+  CHECK_ERROR(Error::NotSupported, "to_dlpack: element 0 lies before", to_dlpack(flip(t, {0})));
 #if !TENON_ATEN_MODE
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
 #endif
 }
 
 TEST_CASE("to_dlpack: a bool is code 6 with 8 bits, and other types have theirs, in one lane") {
   const auto check = [](ScalarType type, int code, int bits) {
-    INFO(tenon::toString(type));
-    const DLPackPtr p(to_dlpack(tenon::zeros({2}, type)));
+    INFO(toString(type));
+    const DLPackPtr p(to_dlpack(zeros({2}, type)));
     CHECK(int{p->dl_tensor.dtype.code} == code);
     CHECK(int{p->dl_tensor.dtype.bits} == bits);
     CHECK(p->dl_tensor.dtype.lanes == 1);
-    const DLPackLegacyPtr old(to_dlpack_legacy(tenon::zeros({2}, type)));
+    const DLPackLegacyPtr old(to_dlpack_legacy(zeros({2}, type)));
     CHECK(int{old->dl_tensor.dtype.code} == code);
     CHECK(int{old->dl_tensor.dtype.bits} == bits);
     CHECK(old->dl_tensor.dtype.lanes == 1);
@@ -225,16 +208,16 @@ TEST_CASE("to_dlpack: a read-only tensor has flag 1, and so have its views", "[p
   static const float data[2] = {1, 2};
   const TensorPtr t = from_blob(tests::read_only(data), {2});
   CHECK(DLPackPtr(to_dlpack(t))->flags == 1);
-  CHECK(DLPackPtr(to_dlpack(tenon::select(t, 0, 0)))->flags == 1);
+  CHECK(DLPackPtr(to_dlpack(select(t, 0, 0)))->flags == 1);
 }
 
 TEST_CASE("to_dlpack: a copy has flag 2 and memory of its own, which nobody else writes") {
   const TensorPtr t = six();
   const DLPackPtr p(to_dlpack(t, true));
   CHECK(p->flags == 2);
-  CHECK(p->dl_tensor.data != tenon::const_data_ptr(t));
+  CHECK(p->dl_tensor.data != const_data_ptr(t));
   CHECK(shape_of(p->dl_tensor) == Vector{2, 3});
-  tenon::mutable_data_ptr<int32_t>(t)[5] = 50;
+  mutable_data_ptr<int32_t>(t)[5] = 50;
   CHECK(static_cast<const int32_t*>(p->dl_tensor.data)[5] == 5);
   CHECK(DLPackPtr(to_dlpack(t, false))->flags == 0);
   CHECK(DLPackPtr(try_to_dlpack(t, true).value())->flags == 2);
@@ -242,7 +225,7 @@ TEST_CASE("to_dlpack: a copy has flag 2 and memory of its own, which nobody else
 
 TEST_CASE("to_dlpack: a copy of a broadcast tensor is dense, in the same dim order") {
   const TensorPtr t = six();
-  const DLPackPtr p(to_dlpack(tenon::expand(tenon::select(t, 0, 1), {2, 3}), true));
+  const DLPackPtr p(to_dlpack(expand(select(t, 0, 1), {2, 3}), true));
   CHECK(strides_of(p->dl_tensor) == Vector{1, 2});
   const auto* const data = static_cast<const int32_t*>(p->dl_tensor.data);
   CHECK(std::vector<int32_t>(data, data + 6) == std::vector<int32_t>{3, 3, 4, 4, 5, 5});
@@ -310,13 +293,13 @@ TEST_CASE("to_dlpack: undefined tensors and placeholders are errors by the calle
 }
 
 TEST_CASE("to_dlpack: a template is an error, which retains nothing") {
-  const TensorPtr t = tenon::make_template({2, 3}, ScalarType::Float);
+  const TensorPtr t = make_template({2, 3}, ScalarType::Float);
   CHECK_ERROR(Error::NotSupported, "to_dlpack: the tensor is a template", to_dlpack(t));
   CHECK_ERROR(Error::NotSupported, "to_dlpack: the tensor is a template", to_dlpack(t, true));
   CHECK_ERROR(Error::NotSupported, "to_dlpack_legacy: the tensor is a template",
               to_dlpack_legacy(t));
 #if !TENON_ATEN_MODE
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
   CHECK(t->use_count() == 1);
 #endif
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Structs that others declared: tenon's are not needed, and a dlpack.h may come after tenon's header.
-#include "tenon/exchange/dlpack.h"
+#include "tenon/tenon.h"
 
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
@@ -11,18 +11,8 @@
 #undef CHECK  // c10's; Catch2's is meant
 #endif
 
-#include <cstdint>
-#include <memory>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Structs that nobody should hand over: made at random, and mutated from right ones. Whatever they say,
 // they are released once, nothing else happens, and check_dlpack() and from_dlpack() agree.
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
 
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -120,12 +115,12 @@ struct Counts {
 
 // Imports a struct, without looking at its memory, and tells what came of it.
 template <class Managed>
-void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
-  const auto violations = tenon::check_dlpack(lent.get());
+void import(Lent<Managed>& lent, Optional<bool> copy, Counts& counts) {
+  const auto violations = check_dlpack(lent.get());
   REQUIRE(lent.released == 0);
   const Vector shape(lent.shape);
   const auto rank = static_cast<size_t>(lent.tensor().ndim);
-  tenon::Result<TensorPtr> made = try_from_dlpack(lent.get(), copy);
+  Result<TensorPtr> made = try_from_dlpack(lent.get(), copy);
   if (!violations.empty()) {
     ++counts.violations;
     REQUIRE(made.error() == violations[0].error);
@@ -143,9 +138,9 @@ void import(Lent<Managed>& lent, tenon::Optional<bool> copy, Counts& counts) {
   REQUIRE(tests::sizes(t) == Vector(shape.begin(), shape.begin() + static_cast<int64_t>(rank)));
   REQUIRE(lent.released == 0);
   {
-    tenon::DLPackPtr again(tenon::to_dlpack(t));
+    DLPackPtr again(to_dlpack(t));
     t.reset();
-    REQUIRE(tenon::check_dlpack(again.get()).empty());
+    REQUIRE(check_dlpack(again.get()).empty());
     REQUIRE(lent.released == 0);
   }
   REQUIRE(lent.released == 1);

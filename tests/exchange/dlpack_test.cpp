@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Who keeps the memory of DLPack structs, and of tensors made from them, and for how long.
-#include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <string>
 #include <thread>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/arena.h"
-#include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/transfer.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -35,8 +21,8 @@ using Ints = std::vector<int32_t>;
 
 static_assert(sizeof(DLPackPtr) == sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<DLPackPtr>);
-static_assert(std::is_nothrow_invocable_v<tenon::DLPackDeleter, Versioned*>);
-static_assert(std::is_nothrow_invocable_v<tenon::DLPackDeleter, Legacy*>);
+static_assert(std::is_nothrow_invocable_v<DLPackDeleter, Versioned*>);
+static_assert(std::is_nothrow_invocable_v<DLPackDeleter, Legacy*>);
 
 int32_t memory[4] = {1, 2, 3, 4};
 
@@ -75,7 +61,7 @@ TEST_CASE("to_dlpack: the memory of a released struct lives until the tensor is 
 TEST_CASE("to_dlpack: of a view keeps the memory's owner, not the view") {
   Calls calls;
   TensorPtr t = tracked(calls);
-  Tensor view = tenon::slice(t, 0, 1, 3);
+  Tensor view = slice(t, 0, 1, 3);
   DLPackPtr p(to_dlpack(view));
   view = Tensor();
   t.reset();
@@ -118,7 +104,7 @@ TEST_CASE("to_dlpack: structs released in any order, the source anywhere among t
     TensorPtr t = tracked(calls);
     DLPackPtr first(to_dlpack(t));
     DLPackLegacyPtr second(to_dlpack_legacy(t));
-    DLPackPtr third(to_dlpack(tenon::select(t, 0, 1)));
+    DLPackPtr third(to_dlpack(select(t, 0, 1)));
     int gone = 0;
     for (const int64_t which : order) {
       CHECK(calls.count == 0);
@@ -149,7 +135,7 @@ TEST_CASE("to_dlpack: while a struct is alive the tensor cannot grow, but shrink
 
 TEST_CASE("to_dlpack: a struct of a view stops the growth of the view's source") {
   TensorPtr t = growing();
-  DLPackPtr p(to_dlpack(tenon::select(t, 0, 0)));
+  DLPackPtr p(to_dlpack(select(t, 0, 0)));
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
   p.reset();
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
@@ -164,21 +150,21 @@ TEST_CASE("to_dlpack: a copy stops nobody") {
 
 TEST_CASE("to_dlpack: after an error nothing is borrowed") {
   TensorPtr t = make_tensor_ptr({2}, nullptr, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
-  CHECK(tenon::try_to_dlpack(t).error() == Error::InvalidState);
-  CHECK(tenon::try_to_dlpack_legacy(t).error() == Error::InvalidState);
+  CHECK(try_to_dlpack(t).error() == Error::InvalidState);
+  CHECK(try_to_dlpack_legacy(t).error() == Error::InvalidState);
 #if TENON_ATEN_MODE
   CHECK(t->storage().use_count() == 1);
 #else
   CHECK(t->use_count() == 1);
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
 #endif
 }
 
 #if !TENON_ATEN_MODE
 TEST_CASE("to_dlpack: of a raw TensorImpl borrows the caller's memory, and keeps nothing") {
   Calls calls;
-  tenon::TensorImplPtr impl = tenon::make_tensor_impl_ptr(
-      {4}, memory, {}, {}, ScalarType::Int, TensorShapeDynamism::STATIC, calls.deleter());
+  TensorImplPtr impl = make_tensor_impl_ptr({4}, memory, {}, {}, ScalarType::Int,
+                                            TensorShapeDynamism::STATIC, calls.deleter());
   {
     const DLPackPtr p(to_dlpack(Tensor(impl.get())));
     CHECK(p->dl_tensor.data == memory);
@@ -204,7 +190,7 @@ struct Buffer {
 TEST_CASE("to_dlpack: an arena is in use while a struct of a tensor in it is alive") {
   Buffer buffer;
   ArenaBackend arena(buffer.bytes, sizeof buffer.bytes);
-  TensorPtr t = tenon::full({2, 3}, 7, ScalarType::Int, arena);
+  TensorPtr t = full({2, 3}, 7, ScalarType::Int, arena);
   DLPackPtr p(to_dlpack(t));
   CHECK(buffer.holds(p->dl_tensor.data));
   t.reset();
@@ -219,14 +205,14 @@ TEST_CASE("to_dlpack: an arena is in use while a struct of a tensor in it is ali
 TEST_CASE("to_dlpack: a struct of a tensor in an arena lies in the arena") {
   Buffer buffer;
   ArenaBackend arena(buffer.bytes, sizeof buffer.bytes);
-  const TensorPtr t = tenon::zeros({2, 3}, arena);
+  const TensorPtr t = zeros({2, 3}, arena);
   const int64_t blocks = static_cast<int64_t>(arena.live_blocks());
   const DLPackPtr p(to_dlpack(t));
   CHECK(buffer.holds(p.get()));
   CHECK(buffer.holds(p->dl_tensor.shape));
   CHECK(buffer.holds(p->dl_tensor.strides));
   CHECK(static_cast<int64_t>(arena.live_blocks()) == blocks + 1);
-  const DLPackLegacyPtr old(to_dlpack_legacy(tenon::select(t, 0, 1)));
+  const DLPackLegacyPtr old(to_dlpack_legacy(select(t, 0, 1)));
   CHECK(buffer.holds(old.get()));
 }
 
@@ -234,10 +220,10 @@ TEST_CASE(
     "to_dlpack: an arena without room for the struct is OutOfMemory, and nothing is borrowed") {
   alignas(64) unsigned char bytes[1024];
   ArenaBackend arena(bytes, sizeof bytes);
-  TensorPtr t = tenon::zeros({2}, ScalarType::Byte, arena);
+  TensorPtr t = zeros({2}, ScalarType::Byte, arena);
   std::vector<DLPackPtr> structs;
   for (int i = 0; i < 100; ++i) {
-    const auto made = tenon::try_to_dlpack(t);
+    const auto made = try_to_dlpack(t);
     if (!made.ok()) {
       CHECK(made.error() == Error::OutOfMemory);
       CHECK(tests::contains(made.message(), "try_to_dlpack: "));
@@ -247,7 +233,7 @@ TEST_CASE(
   }
   CHECK(structs.size() < 100);
   structs.clear();
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
   t.reset();
   CHECK(arena.reset() == Error::Ok);
 }
@@ -256,20 +242,20 @@ TEST_CASE(
 TEST_CASE("to_dlpack: of a deallocated tensor is an error") {
   Buffer buffer;
   ArenaBackend arena(buffer.bytes, sizeof buffer.bytes);
-  const TensorPtr t = tenon::zeros({2, 3}, arena);
-  tenon::backend_deallocate(t);
+  const TensorPtr t = zeros({2, 3}, arena);
+  backend_deallocate(t);
   CHECK_ERROR(Error::InvalidState, "was deallocated", to_dlpack(t));
 }
 
 TEST_CASE("to_dlpack: memory cannot be deallocated under a struct") {
   Buffer buffer;
   ArenaBackend arena(buffer.bytes, sizeof buffer.bytes);
-  const TensorPtr t = tenon::full({2}, 7, ScalarType::Int, arena);
+  const TensorPtr t = full({2}, 7, ScalarType::Int, arena);
   DLPackPtr p(to_dlpack(t));
-  CHECK(tenon::backend_deallocate(t) == tenon::Deallocation::InUse);
+  CHECK(backend_deallocate(t) == Deallocation::InUse);
   CHECK(static_cast<const int32_t*>(p->dl_tensor.data)[1] == 7);
   p.reset();
-  CHECK(tenon::backend_deallocate(t) == tenon::Deallocation::Ok);
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
 }
 
 // from_dlpack
@@ -277,9 +263,9 @@ TEST_CASE("to_dlpack: memory cannot be deallocated under a struct") {
 TEST_CASE("from_dlpack: the deleter runs once, after the last view, Blob and struct is gone") {
   Lent<> lent(memory, kInt32, {4}, {1});
   TensorPtr t = from_dlpack(lent.get());
-  Tensor view = tenon::slice(t, 0, 2, 4);
+  Tensor view = slice(t, 0, 2, 4);
   TensorPtr shared = make_tensor_ptr(t);
-  tenon::Blob blob = tenon::to_blob(view);
+  Blob blob = to_blob(view);
   DLPackPtr again(to_dlpack(view));
   t.reset();
   CHECK(lent.released == 0);
@@ -287,7 +273,7 @@ TEST_CASE("from_dlpack: the deleter runs once, after the last view, Blob and str
   CHECK(lent.released == 0);
   view = Tensor();
   CHECK(lent.released == 0);
-  blob = tenon::Blob();
+  blob = Blob();
   CHECK(lent.released == 0);
   CHECK(static_cast<const int32_t*>(again->dl_tensor.data)[1] == 4);
   again.reset();
@@ -300,7 +286,7 @@ TEST_CASE("from_dlpack: structs passed on through tensors release the first one 
   for (int i = 0; i < 5; ++i) t = from_dlpack(to_dlpack(t));
   for (int i = 0; i < 5; ++i) t = from_dlpack(to_dlpack_legacy(t));
   CHECK(lent.released == 0);
-  CHECK(tenon::const_data_ptr(t) == memory);
+  CHECK(const_data_ptr(t) == memory);
   t.reset();
   CHECK(lent.released == 1);
 }
@@ -308,7 +294,7 @@ TEST_CASE("from_dlpack: structs passed on through tensors release the first one 
 TEST_CASE("from_dlpack: a tensor of a tensor's struct holds the first one back in its stead") {
   TensorPtr t = growing();
   TensorPtr other = from_dlpack(to_dlpack(t));
-  CHECK(tenon::const_data_ptr(other) == tenon::const_data_ptr(t));
+  CHECK(const_data_ptr(other) == const_data_ptr(t));
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
   other.reset();
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
@@ -371,7 +357,7 @@ TEST_CASE("from_dlpack: a static tensor's struct is released at static destructi
   static Versioned managed{
       {1, 3}, &ending, &Counted::release, 0, {memory, {1, 0}, 1, kInt32, shape, stride, 0}};
   static const TensorPtr t = from_dlpack(&managed);
-  static const Tensor view = tenon::slice(t, 0, 1, 3);
+  static const Tensor view = slice(t, 0, 1, 3);
   ending.expected = 1;
   CHECK(ending.count == 0);
   CHECK(values<int32_t>(view) == Ints{2, 3});

@@ -8,10 +8,6 @@
 
 #include "tenon/exchange/dlpack_types.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 #include "support/catch.h"
 
 namespace {

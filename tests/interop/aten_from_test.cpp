@@ -25,7 +25,11 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using tests::Calls;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
 
 namespace {
 
@@ -103,12 +107,12 @@ TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {
   const at::Tensor a = at::arange(6, at::kFloat);
   Tensor bound = from_aten(a);
   CHECK(bound.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(tenon::resize_tensor(bound, {2, 2}) == Error::Ok);
+  CHECK(resize_tensor(bound, {2, 2}) == Error::Ok);
   CHECK(values<float>(bound) == Floats{0, 1, 2, 3});
   CHECK(a.numel() == 6);
-  CHECK_RETURNS(Error::InvalidArgument, "6", tenon::resize_tensor(bound, {7}));
+  CHECK_RETURNS(Error::InvalidArgument, "6", resize_tensor(bound, {7}));
   Tensor fixed = from_aten(a, TensorShapeDynamism::STATIC);
-  CHECK_RETURNS(Error::NotSupported, "STATIC", tenon::resize_tensor(fixed, {6}));
+  CHECK_RETURNS(Error::NotSupported, "STATIC", resize_tensor(fixed, {6}));
 }
 
 TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
@@ -128,7 +132,7 @@ TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
     const bool known = number <= 11 || number == 15 || (number >= 23 && number <= 29);
     CHECK(made.ok() == known);
     if (made.ok()) {
-      CHECK(tenon::toString(made->scalar_type()) == name);
+      CHECK(toString(made->scalar_type()) == name);
       CHECK(static_cast<int64_t>(made->element_size()) == a.element_size());
       ++count;
     } else {

@@ -19,7 +19,8 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using tests::Calls;
+using tests::Vector;
 
 namespace {
 
@@ -64,13 +65,13 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 TEST_CASE("to_aten: whichever allocation of libtorch's fails, nothing is lost or kept") {
   Calls calls;
-  TensorPtr t = tenon::from_blob(memory, {1, 2, 1, 2, 1, 2}, ScalarType::Float, calls.deleter(),
-                                 TensorShapeDynamism::DYNAMIC_UNBOUND);
-  CHECK(fail_each([&] { return tenon::try_to_aten(t); }) >= 3);
+  TensorPtr t = from_blob(memory, {1, 2, 1, 2, 1, 2}, ScalarType::Float, calls.deleter(),
+                          TensorShapeDynamism::DYNAMIC_UNBOUND);
+  CHECK(fail_each([&] { return try_to_aten(t); }) >= 3);
   CHECK(calls.count == 0);
   // Nobody borrows it any more, so that it may be replaced.
   CHECK(t->use_count() == 1);
-  CHECK(tenon::resize_tensor_ptr(t, {4096}) == Error::Ok);
+  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
   t.reset();
   CHECK(calls.count == 1);
 }
@@ -78,7 +79,7 @@ TEST_CASE("to_aten: whichever allocation of libtorch's fails, nothing is lost or
 TEST_CASE("from_aten: whichever allocation of libtorch's fails, nothing is lost or kept") {
   Calls calls;
   at::Tensor a = at::from_blob(memory, {8}, [&calls](void* p) { calls.deleter()(p); });
-  fail_each([&] { return tenon::try_from_aten(a); });
+  fail_each([&] { return try_from_aten(a); });
   CHECK(a.storage().use_count() == 1);
   a.reset();
   CHECK(calls.count == 1);

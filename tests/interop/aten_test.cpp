@@ -19,7 +19,8 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using tests::Calls;
+using tests::Vector;
 
 namespace {
 
@@ -81,7 +82,7 @@ TEST_CASE("to_aten: 0-d, empty and eight dimensions") {
   CHECK(empty.storage().nbytes() == 0);
   float* const null = nullptr;
   CHECK(sizes_of(to_aten(from_blob(null, {0}))) == Vector{0});
-  const TensorPtr t = tenon::arange(16);
+  const TensorPtr t = arange(16);
   const at::Tensor eight =
       to_aten(make_tensor_ptr(*t, {1, 2, 1, 2, 1, 2, 1, 2}, {}, {16, 8, 8, 4, 4, 2, 2, 1}));
   CHECK(sizes_of(eight) == Vector{1, 2, 1, 2, 1, 2, 1, 2});
@@ -108,9 +109,9 @@ TEST_CASE("to_aten: every dtype keeps its name and size") {
 #undef TENON_TEST_ROW
   int count = 0;
   for (ScalarType type : types) {
-    const std::string name = tenon::toString(type);
+    const std::string name = toString(type);
     INFO(name);
-    const TensorPtr t = tenon::zeros({3}, type);
+    const TensorPtr t = zeros({3}, type);
     if (!has_all && (name.find("Float8") == 0 || name.find("UInt") == 0)) {
       CHECK_ERROR(Error::NotSupported, "to_aten: this libtorch has no dtype " + name, to_aten(t));
       continue;
@@ -132,7 +133,7 @@ TEST_CASE("to_aten: the storage has exactly what the strides reach, and ATen che
 }
 
 TEST_CASE("to_aten: ATen cannot resize the storage") {
-  TensorPtr t = tenon::zeros({4});
+  TensorPtr t = zeros({4});
   const at::Tensor a = to_aten(t);
   CHECK_FALSE(a.storage().resizable());
   CHECK_THROWS_AS(a.resize_({5}), c10::Error);
@@ -172,7 +173,7 @@ TEST_CASE("to_aten: of a view, keeps what the view is of") {
   at::Tensor a;
   {
     TensorPtr t = from_blob(memory, {6, 4}, ScalarType::Float, calls.deleter());
-    a = to_aten(tenon::transpose(tenon::slice(*t, 0, 2, 6, 2), 0, 1));
+    a = to_aten(transpose(slice(*t, 0, 2, 6, 2), 0, 1));
   }
   CHECK(calls.count == 0);
   CHECK(a.data_ptr() == memory + 8);
@@ -183,18 +184,18 @@ TEST_CASE("to_aten: of a view, keeps what the view is of") {
 }
 
 TEST_CASE("to_aten: the tensor cannot grow while the at::Tensor lives, and can afterwards") {
-  TensorPtr t = tenon::zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
   at::Tensor a = to_aten(t);
-  CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", tenon::resize_tensor_ptr(t, {4096}));
+  CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
   CHECK(a.data_ptr() == t->const_data_ptr());
-  CHECK(tenon::resize_tensor_ptr(t, {2}) == Error::Ok);
+  CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
   CHECK(sizes_of(a) == Vector{4});
   a.reset();
-  CHECK(tenon::resize_tensor_ptr(t, {4096}) == Error::Ok);
+  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
 }
 
 TEST_CASE("to_aten: memory that the caller lends through a TensorImpl on the stack") {
-  const tenon::SizesType shape[] = {2, 2};
+  const SizesType shape[] = {2, 2};
   TensorImpl impl(ScalarType::Float, 2, shape, memory);
   const at::Tensor a = to_aten(Tensor(&impl));
   CHECK(a.data_ptr() == memory);
@@ -264,7 +265,7 @@ TEST_CASE("to_aten: negative strides are refused, and the way around them named"
   CHECK_ERROR(Error::NotSupported,
               "to_aten: strides {-1} of sizes {3} are negative, which ATen's cannot be; "
               "contiguous() makes a copy",
-              to_aten(tenon::flip(*t, {0})));
+              to_aten(flip(*t, {0})));
 }
 
 TEST_CASE("to_aten: a placeholder is refused") {

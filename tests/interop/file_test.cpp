@@ -15,16 +15,16 @@
 #include "support/catch.h"
 
 using namespace tenon;
+using namespace tests;
 using tenon::detail::FileBlock;
 using tenon::detail::FilePath;
 using tenon::detail::InputFile;
-using namespace tests;
 
 namespace {
 
 Error write_text(const std::string& path, const std::string& text) {
   const FileBlock blocks[] = {{text.data(), text.size()}};
-  return tenon::detail::write_file(path.c_str(), blocks);
+  return detail::write_file(path.c_str(), blocks);
 }
 
 std::string text_of(const std::string& path) {
@@ -47,15 +47,15 @@ TEST_CASE("file: an error shows the end of a long path, and the reason after it"
   const std::string path = std::string(1000, 'x') + "/the_name.npy";
   const std::string shown = "..." + path.substr(path.size() - 200) + ": full";
   CHECK_RETURNS(Error::AccessFailed, shown,
-                FilePath(path).blame(tenon::detail::fail(Error::AccessFailed, {"full"})));
-  CHECK(std::string(tenon::last_error_message()) == shown);
+                FilePath(path).blame(detail::fail(Error::AccessFailed, {"full"})));
+  CHECK(std::string(last_error_message()) == shown);
 }
 
 TEST_CASE("file: blocks are written one after the other, empty ones too") {
   const TempFolder folder;
   const std::string path = folder / "out";
   const FileBlock blocks[] = {{"ab", 2}, {nullptr, 0}, {"cde", 3}};
-  REQUIRE(tenon::detail::write_file(path.c_str(), blocks) == Error::Ok);
+  REQUIRE(detail::write_file(path.c_str(), blocks) == Error::Ok);
   CHECK(text_of(path) == "abcde");
   CHECK(folder.names() == std::vector<std::string>{"out"});
 }
@@ -112,7 +112,7 @@ TEST_CASE("file: a write that fails halfway leaves the old file whole and no oth
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   ::signal(SIGXFSZ, handler);
   CHECK(error == Error::AccessFailed);
-  CHECK(std::string(tenon::last_error_message()) == "cannot write: File too large");
+  CHECK(std::string(last_error_message()) == "cannot write: File too large");
   CHECK(text_of(path) == "old");
   CHECK(folder.names() == std::vector<std::string>{"out"});
 }
@@ -192,7 +192,7 @@ TEST_CASE("file: a mapping shows the file, survives it, and keeps writes to itse
   const TempFolder folder;
   const std::string path = folder / "in";
   put_file(path, {'a', 'b', 'c', 'd'});
-  tenon::Deleter unmapper;
+  Deleter unmapper;
   char* bytes = nullptr;
   {
     InputFile file;

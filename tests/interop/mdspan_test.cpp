@@ -15,7 +15,7 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
@@ -197,7 +197,7 @@ TEST_CASE("as_mdspan: undefined tensors, placeholders and device memory are refu
               (as_mdspan<float, 1>(make_tensor_ptr({2}, nullptr))));
   float data[2] = {};
   CHECK_ERROR(Error::NotSupported, "as_mdspan: memory on cuda:0 cannot be read by the host",
-              (as_mdspan<float, 1>(tenon::for_blob(data, {2}).device("cuda").make_tensor_ptr())));
+              (as_mdspan<float, 1>(for_blob(data, {2}).device("cuda").make_tensor_ptr())));
 }
 
 #endif

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/npy.h"
 
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "interop/files.h"
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -27,7 +16,7 @@ constexpr int kValues[2][3] = {{0, 1, 2}, {3, 100, 127}};
 
 template <class T>
 bool has_value(const T& element, int value) {
-  if constexpr (tenon::detail::IsComplexLike<T>::value) {
+  if constexpr (detail::IsComplexLike<T>::value) {
     using V = typename T::value_type;
     return element.real() == static_cast<V>(value) && element.imag() == static_cast<V>(-value);
   } else {
@@ -38,9 +27,9 @@ bool has_value(const T& element, int value) {
 /// Whether the tensor is what make_data.py wrote.
 template <class T>
 void check_data_file(const TensorPtr& tensor) {
-  REQUIRE(tensor->scalar_type() == tenon::CppTypeToScalarType<T>::value);
+  REQUIRE(tensor->scalar_type() == CppTypeToScalarType<T>::value);
   REQUIRE(tensor->sizes() == Dims({2, 3}));
-  const auto elements = tenon::accessor<T, 2>(tensor);
+  const auto elements = accessor<T, 2>(tensor);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 3; ++j) CHECK(has_value(elements[i][j], kValues[i][j]));
   }
@@ -49,9 +38,9 @@ void check_data_file(const TensorPtr& tensor) {
 /// Calls f(code, TypeTag) for every dtype.
 template <class F>
 void for_each_dtype(F&& f) {
-  for (const tenon::detail::NpyType& type : tenon::detail::kNpyTypes) {
+  for (const detail::NpyType& type : detail::kNpyTypes) {
     INFO(type.code);
-    tenon::own::visit(
+    own::visit(
         type.type, [&](auto tag) { f(std::string(type.code), tag); }, [] { FAIL(); });
   }
 }
@@ -70,23 +59,23 @@ std::string dict(const std::string& descr, const std::string& shape) {
 }
 
 TensorPtr from_bytes_of(const std::vector<uint8_t>& bytes) {
-  return tenon::from_npy(bytes.data(), bytes.size());
+  return from_npy(bytes.data(), bytes.size());
 }
 
 /// What is read of the tensor's file.
-TensorPtr written(const TensorPtr& tensor) { return from_bytes_of(tenon::to_npy(tensor)); }
+TensorPtr written(const TensorPtr& tensor) { return from_bytes_of(to_npy(tensor)); }
 
 /// Parses a copy on the heap of exactly this size, so that a sanitizer sees a read beyond it, and
 /// touches every byte of what comes out.
 Error try_bytes(const uint8_t* bytes, size_t count) {
   const std::unique_ptr<uint8_t[]> copy(new uint8_t[count]);
   if (count != 0) std::memcpy(copy.get(), bytes, count);
-  const auto result = tenon::try_from_npy(copy.get(), count);
+  const auto result = try_from_npy(copy.get(), count);
   if (!result.ok()) {
     CHECK(std::string(result.message()).rfind("try_from_npy: ", 0) == 0);
     return result.error();
   }
-  const std::vector<uint8_t> again = tenon::to_npy(*result);
+  const std::vector<uint8_t> again = to_npy(*result);
   CHECK(again.size() >= (*result)->nbytes() + 64);
   return Error::Ok;
 }
@@ -96,63 +85,63 @@ Error try_bytes(const uint8_t* bytes, size_t count) {
 TEST_CASE("read_npy: numbers that NumPy wrote, of every dtype") {
   for_each_dtype([](const std::string& code, auto tag) {
     using T = typename decltype(tag)::type;
-    const TensorPtr tensor = tenon::read_npy(data_path("c_" + code + ".npy"));
+    const TensorPtr tensor = read_npy(data_path("c_" + code + ".npy"));
     check_data_file<T>(tensor);
     CHECK(tensor->is_contiguous());
-    CHECK(tenon::shape_dynamism(tensor) == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+    CHECK(shape_dynamism(tensor) == TensorShapeDynamism::DYNAMIC_BOUND);
   });
 }
 
 TEST_CASE("read_npy: numbers that NumPy wrote with the highest byte first") {
-  check_data_file<uint16_t>(tenon::read_npy(data_path("big_u2.npy")));
-  check_data_file<int32_t>(tenon::read_npy(data_path("big_i4.npy")));
-  check_data_file<double>(tenon::read_npy(data_path("big_f8.npy")));
-  check_data_file<tenon::complex<float>>(tenon::read_npy(data_path("big_c8.npy")));
-  check_data_file<tenon::complex<double>>(tenon::read_npy(data_path("big_c16.npy")));
-  const TensorPtr fortran = tenon::read_npy(data_path("big_fortran_u4.npy"));
+  check_data_file<uint16_t>(read_npy(data_path("big_u2.npy")));
+  check_data_file<int32_t>(read_npy(data_path("big_i4.npy")));
+  check_data_file<double>(read_npy(data_path("big_f8.npy")));
+  check_data_file<complex<float>>(read_npy(data_path("big_c8.npy")));
+  check_data_file<complex<double>>(read_npy(data_path("big_c16.npy")));
+  const TensorPtr fortran = read_npy(data_path("big_fortran_u4.npy"));
   check_data_file<uint32_t>(fortran);
   CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(tenon::ownership(fortran) == Ownership::Owned);
+  CHECK(ownership(fortran) == Ownership::Owned);
 }
 
 TEST_CASE("read_npy: formats 2.0 and 3.0 as NumPy writes them") {
-  check_data_file<float>(tenon::read_npy(data_path("v2.npy")));
-  check_data_file<float>(tenon::read_npy(data_path("v3.npy")));
+  check_data_file<float>(read_npy(data_path("v2.npy")));
+  check_data_file<float>(read_npy(data_path("v3.npy")));
 }
 
 TEST_CASE("read_npy: Fortran order becomes strides, nothing is moved") {
-  const TensorPtr matrix = tenon::read_npy(data_path("fortran_f4.npy"));
+  const TensorPtr matrix = read_npy(data_path("fortran_f4.npy"));
   check_data_file<float>(matrix);
   CHECK(matrix->strides() == Dims({1, 2}));
   CHECK(tests::dim_order(matrix) == tests::Vector{1, 0});
-  CHECK(static_cast<const float*>(tenon::const_data_ptr(matrix))[1] == 3.0f);
+  CHECK(static_cast<const float*>(const_data_ptr(matrix))[1] == 3.0f);
 
-  const TensorPtr cube = tenon::read_npy(data_path("fortran_3d.npy"));
+  const TensorPtr cube = read_npy(data_path("fortran_3d.npy"));
   CHECK(cube->sizes() == Dims({2, 3, 4}));
   CHECK(cube->strides() == Dims({1, 2, 6}));
-  const auto elements = tenon::accessor<int16_t, 3>(cube);
+  const auto elements = accessor<int16_t, 3>(cube);
   for (int i = 0; i < 24; ++i) CHECK(elements[i / 12][i / 4 % 3][i % 4] == i);
 }
 
 TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no elements") {
-  const TensorPtr scalar = tenon::read_npy(data_path("scalar.npy"));
+  const TensorPtr scalar = read_npy(data_path("scalar.npy"));
   CHECK(scalar->dim() == 0);
-  CHECK(tenon::item<double>(scalar) == 2.5);
-  CHECK(tenon::shape_dynamism(scalar) == tenon::TensorShapeDynamism::STATIC);
+  CHECK(item<double>(scalar) == 2.5);
+  CHECK(shape_dynamism(scalar) == TensorShapeDynamism::STATIC);
 
-  const TensorPtr empty = tenon::read_npy(data_path("empty.npy"));
+  const TensorPtr empty = read_npy(data_path("empty.npy"));
   CHECK(empty->sizes() == Dims({0, 3}));
   CHECK(empty->numel() == 0);
 
-  const TensorPtr one = tenon::read_npy(data_path("one_dimension.npy"));
+  const TensorPtr one = read_npy(data_path("one_dimension.npy"));
   CHECK(one->sizes() == Dims({5}));
-  CHECK(tenon::accessor<int64_t, 1>(one)[4] == 12349);
+  CHECK(accessor<int64_t, 1>(one)[4] == 12349);
 }
 
 TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by name") {
   const auto refused = [](const char* name, const char* words) {
     INFO(name);
-    CHECK_ERROR(Error::NotSupported, words, tenon::read_npy(data_path(name)));
+    CHECK_ERROR(Error::NotSupported, words, read_npy(data_path(name)));
   };
   refused("text.npy", "dtype <U7; expected one of");
   refused("bytes.npy", "dtype |S2;");
@@ -170,7 +159,7 @@ TEST_CASE("to_npy: the bytes are those that NumPy writes") {
   for (const std::string& name : names) {
     INFO(name);
     const std::string path = data_path(name + ".npy");
-    CHECK(tenon::to_npy(tenon::read_npy(path)) == file_bytes(path));
+    CHECK(to_npy(read_npy(path)) == file_bytes(path));
   }
 }
 
@@ -181,7 +170,7 @@ TEST_CASE("write_npy: a tensor of every dtype comes back from the file") {
     std::unique_ptr<T[]> values(new T[6]);
     for (int i = 0; i < 6; ++i) {
       const int value = kValues[i / 3][i % 3];
-      if constexpr (tenon::detail::IsComplexLike<T>::value) {
+      if constexpr (detail::IsComplexLike<T>::value) {
         using V = typename T::value_type;
         values[static_cast<size_t>(i)] = T(static_cast<V>(value), static_cast<V>(-value));
       } else {
@@ -189,46 +178,46 @@ TEST_CASE("write_npy: a tensor of every dtype comes back from the file") {
       }
     }
     const std::string path = folder / (code + ".npy");
-    REQUIRE(tenon::write_npy(path, tenon::from_blob(values.get(), {2, 3})) == Error::Ok);
-    check_data_file<T>(tenon::read_npy(path));
+    REQUIRE(write_npy(path, from_blob(values.get(), {2, 3})) == Error::Ok);
+    check_data_file<T>(read_npy(path));
   });
 }
 
 TEST_CASE("write_npy: Fortran order is written as it is, other strides row by row") {
   float values[24];
   for (int i = 0; i < 24; ++i) values[i] = static_cast<float>(i);
-  const TensorPtr fortran = written(tenon::from_blob(values, {2, 3}, {1, 2}));
+  const TensorPtr fortran = written(from_blob(values, {2, 3}, {1, 2}));
   CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(tenon::accessor<float, 2>(fortran)[1][2] == 5.0f);
+  CHECK(accessor<float, 2>(fortran)[1][2] == 5.0f);
 
-  const TensorPtr padded = written(tenon::from_blob(values, {2, 3}, {8, 2}));
+  const TensorPtr padded = written(from_blob(values, {2, 3}, {8, 2}));
   CHECK(padded->strides() == Dims({3, 1}));
-  CHECK(tenon::accessor<float, 2>(padded)[1][2] == 12.0f);
+  CHECK(accessor<float, 2>(padded)[1][2] == 12.0f);
 
-  const TensorPtr repeated = written(tenon::from_blob(values, {2, 3}, {0, 1}));
-  CHECK(tenon::accessor<float, 2>(repeated)[1][2] == 2.0f);
+  const TensorPtr repeated = written(from_blob(values, {2, 3}, {0, 1}));
+  CHECK(accessor<float, 2>(repeated)[1][2] == 2.0f);
 
   // Neither order, although without gaps: the middle dimension is the innermost.
-  const TensorPtr mixed = written(tenon::from_blob(values, {2, 3, 4}, {12, 1, 3}));
+  const TensorPtr mixed = written(from_blob(values, {2, 3, 4}, {12, 1, 3}));
   CHECK(mixed->strides() == Dims({12, 4, 1}));
-  CHECK(tenon::accessor<float, 3>(mixed)[1][2][3] == 23.0f);
+  CHECK(accessor<float, 3>(mixed)[1][2][3] == 23.0f);
 }
 
 TEST_CASE("write_npy: negative strides are written row by row", "[plain]") {
   float values[6] = {0, 1, 2, 3, 4, 5};
-  const TensorPtr reversed = written(tenon::from_blob(values + 5, {2, 3}, {-3, -1}));
+  const TensorPtr reversed = written(from_blob(values + 5, {2, 3}, {-3, -1}));
   CHECK(reversed->strides() == Dims({3, 1}));
-  CHECK(tenon::accessor<float, 2>(reversed)[0][0] == 5.0f);
-  CHECK(tenon::accessor<float, 2>(reversed)[1][2] == 0.0f);
+  CHECK(accessor<float, 2>(reversed)[0][0] == 5.0f);
+  CHECK(accessor<float, 2>(reversed)[1][2] == 0.0f);
 }
 
 TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
   std::vector<int64_t> sizes(64, 1);
   sizes[0] = 2;
   sizes[63] = 3;
-  const TensorPtr back = from_bytes_of(tenon::to_npy(tenon::full(sizes, 7.0)));
+  const TensorPtr back = from_bytes_of(to_npy(full(sizes, 7.0)));
   CHECK(back->sizes() == Dims(sizes));
-  CHECK(tenon::data<float>(back).back() == 7.0f);
+  CHECK(data<float>(back).back() == 7.0f);
 }
 
 TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
@@ -237,38 +226,34 @@ TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no 
   for (const ScalarType type :
        {ScalarType::BFloat16, ScalarType::ComplexHalf, ScalarType::Float8_e5m2,
         ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
-    const TensorPtr tensor = tenon::zeros({2}, type);
-    CHECK_RETURNS(Error::NotSupported, std::string("NumPy has no dtype ") + tenon::toString(type),
-                  tenon::write_npy(path, tensor));
-    CHECK_ERROR(Error::NotSupported, "to_npy: NumPy has no dtype", tenon::to_npy(tensor));
+    const TensorPtr tensor = zeros({2}, type);
+    CHECK_RETURNS(Error::NotSupported, std::string("NumPy has no dtype ") + toString(type),
+                  write_npy(path, tensor));
+    CHECK_ERROR(Error::NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
   }
   CHECK_RETURNS(Error::InvalidState, "write_npy: " + path + ": the tensor is undefined",
-                tenon::write_npy(path, TensorPtr()));
-  CHECK_RETURNS(Error::InvalidState, "undefined", tenon::write_npy(path, Tensor()));
-  CHECK_ERROR(Error::InvalidState, "to_npy: the tensor is undefined", tenon::to_npy(Tensor()));
-  CHECK_RETURNS(Error::InvalidState, "placeholder",
-                tenon::write_npy(path, tenon::from_blob(nullptr, {2})));
+                write_npy(path, TensorPtr()));
+  CHECK_RETURNS(Error::InvalidState, "undefined", write_npy(path, Tensor()));
+  CHECK_ERROR(Error::InvalidState, "to_npy: the tensor is undefined", to_npy(Tensor()));
+  CHECK_RETURNS(Error::InvalidState, "placeholder", write_npy(path, from_blob(nullptr, {2})));
   int value = 0;
-  CHECK_RETURNS(
-      Error::NotSupported, "the tensor is on cuda:0, which the host cannot reach",
-      tenon::write_npy(path,
-                       tenon::for_blob(&value, {1}).device(tenon::DeviceType::CUDA).make_tensor()));
+  CHECK_RETURNS(Error::NotSupported, "the tensor is on cuda:0, which the host cannot reach",
+                write_npy(path, for_blob(&value, {1}).device(DeviceType::CUDA).make_tensor()));
   CHECK_RETURNS(Error::InvalidArgument, "write_npy: the path is null",
-                tenon::write_npy(nullptr, tenon::zeros({1})));
+                write_npy(nullptr, zeros({1})));
   CHECK(folder.names().empty());
 }
 
 TEST_CASE("write_npy: a file that cannot be written is AccessFailed, with path and reason") {
   const TempFolder folder;
-  const TensorPtr tensor = tenon::zeros({4});
+  const TensorPtr tensor = zeros({4});
   const std::string missing = folder / "none/out.npy";
-  CHECK_RETURNS(Error::AccessFailed, "write_npy: " + missing + ": ",
-                tenon::write_npy(missing, tensor));
+  CHECK_RETURNS(Error::AccessFailed, "write_npy: " + missing + ": ", write_npy(missing, tensor));
   CHECK_RETURNS(Error::AccessFailed, "No such file or directory",
-                tenon::write_npy(missing.c_str(), *tensor));
+                write_npy(missing.c_str(), *tensor));
 #if defined(__linux__)
   CHECK_RETURNS(Error::AccessFailed, "write_npy: /dev/full: cannot write: No space left on device",
-                tenon::write_npy("/dev/full", tensor));
+                write_npy("/dev/full", tensor));
 #endif
 }
 
@@ -276,10 +261,10 @@ TEST_CASE("read_npy: a file that is not there is NotFound, a folder is no file")
   const TempFolder folder;
   const std::string path = folder / "none.npy";
   const std::string text = ": " + path + ": cannot open: No such file or directory";
-  CHECK_ERROR(Error::NotFound, "read_npy" + text, tenon::read_npy(path));
-  CHECK_ERROR(Error::AccessFailed, "read_npy: " + (folder / ""), tenon::read_npy(folder / ""));
-  CHECK_ERROR(Error::InvalidArgument, "read_npy: the path is null", tenon::read_npy(nullptr));
-  const auto result = tenon::try_read_npy(path.c_str());
+  CHECK_ERROR(Error::NotFound, "read_npy" + text, read_npy(path));
+  CHECK_ERROR(Error::AccessFailed, "read_npy: " + (folder / ""), read_npy(folder / ""));
+  CHECK_ERROR(Error::InvalidArgument, "read_npy: the path is null", read_npy(nullptr));
+  const auto result = try_read_npy(path.c_str());
   CHECK(result.error() == Error::NotFound);
   CHECK(result.message() == "try_read_npy" + text);
 }
@@ -288,15 +273,15 @@ TEST_CASE("read_npy: a file that is not there is NotFound, a folder is no file")
 TEST_CASE("read_npy: with Map aligned numbers are mapped, and unmapped by the deleter") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
-  REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
-  TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
-  const void* const data = tenon::const_data_ptr(tensor);
-  CHECK(tenon::ownership(tensor) == Ownership::Adopted);
+  REQUIRE(write_npy(path, arange(6)) == Error::Ok);
+  TensorPtr tensor = read_npy(path, NpyMemory::Map);
+  const void* const data = const_data_ptr(tensor);
+  CHECK(ownership(tensor) == Ownership::Adopted);
   CHECK(tests::is_mapped(path, data));
-  TensorPtr view = tenon::make_tensor_ptr(*tensor, {2, 3});
+  TensorPtr view = make_tensor_ptr(*tensor, {2, 3});
   tensor.reset();
   CHECK(tests::is_mapped(path, data));
-  CHECK(tenon::accessor<int64_t, 2>(view)[1][2] == 5);
+  CHECK(accessor<int64_t, 2>(view)[1][2] == 5);
   view.reset();
   CHECK_FALSE(tests::is_mapped(path, data));
 }
@@ -308,20 +293,20 @@ TEST_CASE("read_npy: with Map data at any multiple of the number's size is mappe
   std::string header = dict("<c16", "(1,)");
   header.resize(80 - 10 - 8, ' ');
   put_file(path, npy(header, std::vector<uint8_t>(16)));
-  CHECK(tests::is_mapped(path, tenon::const_data_ptr(tenon::read_npy(path, NpyMemory::Map))) ==
-        !tenon::detail::host_is_big_endian());
+  CHECK(tests::is_mapped(path, const_data_ptr(read_npy(path, NpyMemory::Map))) ==
+        !detail::host_is_big_endian());
 }
 
 TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
-  REQUIRE(tenon::write_npy(path, tenon::arange(6)) == Error::Ok);
+  REQUIRE(write_npy(path, arange(6)) == Error::Ok);
   const std::vector<uint8_t> before = file_bytes(path);
-  const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
-  const TensorPtr other = tenon::read_npy(path, NpyMemory::Map);
-  REQUIRE_FALSE(tenon::is_readonly(tensor));
-  for (int64_t& value : tenon::data<int64_t>(tensor)) value = -1;
-  CHECK(tenon::accessor<int64_t, 1>(other)[5] == 5);
+  const TensorPtr tensor = read_npy(path, NpyMemory::Map);
+  const TensorPtr other = read_npy(path, NpyMemory::Map);
+  REQUIRE_FALSE(is_readonly(tensor));
+  for (int64_t& value : data<int64_t>(tensor)) value = -1;
+  CHECK(accessor<int64_t, 1>(other)[5] == 5);
   CHECK(file_bytes(path) == before);
 }
 
@@ -329,12 +314,12 @@ TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   constexpr int64_t kCount = 100000;  // many pages, none of them touched before
-  REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
-  const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
-  REQUIRE(tenon::write_npy(path, tenon::zeros({1})) == Error::Ok);
-  for (int64_t i = 0; i < kCount; ++i) REQUIRE(tenon::accessor<int64_t, 1>(tensor)[i] == i);
-  REQUIRE(tenon::write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
-  CHECK(tenon::accessor<int64_t, 1>(tenon::read_npy(path))[kCount - 1] == kCount - 1);
+  REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
+  const TensorPtr tensor = read_npy(path, NpyMemory::Map);
+  REQUIRE(write_npy(path, zeros({1})) == Error::Ok);
+  for (int64_t i = 0; i < kCount; ++i) REQUIRE(accessor<int64_t, 1>(tensor)[i] == i);
+  REQUIRE(write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
+  CHECK(accessor<int64_t, 1>(read_npy(path))[kCount - 1] == kCount - 1);
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
 }
 #endif
@@ -343,13 +328,13 @@ TEST_CASE("read_npy: a file that is rewritten in place or cut off does not chang
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   constexpr int64_t kCount = 100000;
-  REQUIRE(tenon::write_npy(path, tenon::arange(kCount)) == Error::Ok);
-  const TensorPtr tensor = tenon::read_npy(path);
-  CHECK(tenon::ownership(tensor) == Ownership::Owned);
-  put_file(path, tenon::to_npy(tenon::zeros({kCount}, tenon::ScalarType::Long)));
+  REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
+  const TensorPtr tensor = read_npy(path);
+  CHECK(ownership(tensor) == Ownership::Owned);
+  put_file(path, to_npy(zeros({kCount}, ScalarType::Long)));
   std::filesystem::resize_file(path, 10);
   bool same = true;
-  for (int64_t i = 0; i < kCount; ++i) same = same && tenon::accessor<int64_t, 1>(tensor)[i] == i;
+  for (int64_t i = 0; i < kCount; ++i) same = same && accessor<int64_t, 1>(tensor)[i] == i;
   CHECK(same);
 }
 
@@ -360,11 +345,11 @@ TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own
     std::string header = dict("<f4", "(2,)") + std::string(pad, ' ');
     std::vector<uint8_t> file = npy(header, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0x40});
     put_file(path, file);
-    const TensorPtr tensor = tenon::read_npy(path, NpyMemory::Map);
-    CHECK(tenon::is_aligned(tensor, 4));
-    CHECK(tenon::accessor<float, 1>(tensor)[0] == 1.0f);
-    CHECK(tenon::accessor<float, 1>(tensor)[1] == 2.5f);
-    if ((10 + header.size()) % 4 != 0) CHECK(tenon::ownership(tensor) == Ownership::Owned);
+    const TensorPtr tensor = read_npy(path, NpyMemory::Map);
+    CHECK(is_aligned(tensor, 4));
+    CHECK(accessor<float, 1>(tensor)[0] == 1.0f);
+    CHECK(accessor<float, 1>(tensor)[1] == 2.5f);
+    if ((10 + header.size()) % 4 != 0) CHECK(ownership(tensor) == Ownership::Owned);
   }
 }
 
@@ -372,10 +357,10 @@ TEST_CASE("read_npy: any byte but 0 of a bool is true, mapped or not") {
   const TempFolder folder;
   const std::string path = folder / "x.npy";
   put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
-  const TensorPtr tensors[] = {tenon::read_npy(path), tenon::read_npy(path, NpyMemory::Map),
+  const TensorPtr tensors[] = {read_npy(path), read_npy(path, NpyMemory::Map),
                                from_bytes_of(file_bytes(path))};
   for (const TensorPtr& tensor : tensors) {
-    const auto* bytes = static_cast<const uint8_t*>(tenon::const_data_ptr(tensor));
+    const auto* bytes = static_cast<const uint8_t*>(const_data_ptr(tensor));
     CHECK(std::vector<uint8_t>(bytes, bytes + 4) == std::vector<uint8_t>{0, 1, 1, 1});
   }
   CHECK(file_bytes(path).back() == 255);
@@ -386,8 +371,8 @@ TEST_CASE("from_npy: copies, so the bytes may go away") {
   const TensorPtr tensor = from_bytes_of(bytes);
   std::fill(bytes.begin(), bytes.end(), uint8_t{0xee});
   check_data_file<int32_t>(tensor);
-  CHECK(tenon::ownership(tensor) == Ownership::Owned);
-  CHECK(tenon::is_aligned(tensor, 64));
+  CHECK(ownership(tensor) == Ownership::Owned);
+  CHECK(is_aligned(tensor, 64));
 }
 
 TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an error") {
@@ -399,9 +384,9 @@ TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an e
               "from_npy: sizes {2, 3} of Int need 24 bytes of data, but only 23 follow the header",
               from_bytes_of(bytes));
   CHECK_ERROR(Error::InvalidArgument, "from_npy: the pointer to 9 bytes is null",
-              tenon::from_npy(nullptr, 9));
+              from_npy(nullptr, 9));
   CHECK_ERROR(Error::InvalidArgument, "from_npy: the header is cut off after 0 bytes",
-              tenon::from_npy(nullptr, 0));
+              from_npy(nullptr, 0));
 }
 
 TEST_CASE("read_npy: a shape beyond the file or the address space is an error, at no cost") {
@@ -411,8 +396,8 @@ TEST_CASE("read_npy: a shape beyond the file or the address space is an error, a
     INFO(shape);
     const std::vector<uint8_t> bytes = npy(dict(descr, shape), {0});
     put_file(path, bytes);
-    CHECK_ERROR(Error::InvalidArgument, "read_npy: " + path + ": ", tenon::read_npy(path));
-    CHECK_ERROR(Error::InvalidArgument, words, tenon::read_npy(path));
+    CHECK_ERROR(Error::InvalidArgument, "read_npy: " + path + ": ", read_npy(path));
+    CHECK_ERROR(Error::InvalidArgument, words, read_npy(path));
     CHECK_ERROR(Error::InvalidArgument, words, from_bytes_of(bytes));
   };
   refused("|u1", "(2,)", "sizes {2} of Byte need 2 bytes of data, but only 1 follow the header");
@@ -433,7 +418,7 @@ TEST_CASE("read_npy: cut off anywhere it is an error, with any bit flipped an er
     for (size_t n = 0; n < bytes.size(); ++n) {
       CHECK(try_bytes(bytes.data(), n) == Error::InvalidArgument);
       put_file(path, std::vector<uint8_t>(bytes.data(), bytes.data() + n));
-      CHECK(tenon::try_read_npy(path).error() == Error::InvalidArgument);
+      CHECK(try_read_npy(path).error() == Error::InvalidArgument);
     }
     CHECK(try_bytes(bytes.data(), bytes.size()) == Error::Ok);
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -441,9 +426,9 @@ TEST_CASE("read_npy: cut off anywhere it is an error, with any bit flipped an er
         bytes[i] = static_cast<uint8_t>(bytes[i] ^ 1u << bit);
         const Error error = try_bytes(bytes.data(), bytes.size());
         put_file(path, bytes);
-        const auto read = tenon::try_read_npy(path);
+        const auto read = try_read_npy(path);
         CHECK(read.error() == error);
-        if (read.ok()) CHECK(!tenon::to_npy(*read).empty());
+        if (read.ok()) CHECK(!to_npy(*read).empty());
         bytes[i] = static_cast<uint8_t>(bytes[i] ^ 1u << bit);
       }
     }

@@ -26,7 +26,10 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tests;
+using tests::Calls;
+using tests::digits_path;
+using tests::model_path;
+using tests::Vector;
 
 namespace {
 
@@ -49,7 +52,7 @@ EValue one(const Result<std::vector<EValue>>& outputs) {
 }
 Floats floats(const EValue& value) { return tests::values<float>(value.toTensor()); }
 
-std::string last_error() { return tenon::last_error_message(); }
+std::string last_error() { return last_error_message(); }
 
 }  // namespace
 
@@ -64,12 +67,12 @@ TEST_CASE("TorchScriptModule: forward runs a file on one input or several") {
 
 TEST_CASE("TorchScriptModule: the digits demo's network is right as often as there") {
   TorchScriptModule network(digits_path("digits.pt"));
-  const TensorPtr images = tenon::read_npy(digits_path("images.npy"));
-  const TensorPtr labels = tenon::read_npy(digits_path("labels.npy"));
-  const TensorPtr test_index = tenon::read_npy(digits_path("test_index.npy"));
+  const TensorPtr images = read_npy(digits_path("images.npy"));
+  const TensorPtr labels = read_npy(digits_path("labels.npy"));
+  const TensorPtr test_index = read_npy(digits_path("test_index.npy"));
   const Tensor scores = one(network.forward(images)).toTensor();
   REQUIRE(tests::sizes(scores) == Vector{images->size(0), 10});
-  const auto score = tenon::accessor<float, 2>(scores);
+  const auto score = accessor<float, 2>(scores);
   int right = 0;
   for (const int32_t n : tests::values<int32_t>(test_index)) {
     int64_t best = 0;
@@ -112,7 +115,7 @@ TEST_CASE("TorchScriptModule: lists go in and come out") {
   CHECK(tests::sizes(shaped.toTensor()) == Vector{3, 1});
   CHECK(one(many.execute("mean_of", EValue(std::vector<double>{1, 2}))).toDouble() == 1.5);
   CHECK_FALSE(one(many.execute("all_of", EValue(std::vector<bool>{true, false}))).toBool());
-  const EValue rows = one(many.execute("rows", tenon::ones({2, 3})));
+  const EValue rows = one(many.execute("rows", ones({2, 3})));
   REQUIRE(rows.toTensorList().size() == 2);
   CHECK(tests::sizes(rows.toTensorList()[1]) == Vector{3});
   CHECK(one(many.execute("sizes", row())).toIntList().vec() == Vector{1, 3});
@@ -256,7 +259,7 @@ TEST_CASE("TorchScriptModule: libtorch gets the input's own memory, with any str
   const TensorPtr x = row();
   CHECK(const_data_ptr(one(many.execute("same", x)).toTensor()) == const_data_ptr(x));
   const TensorPtr matrix = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  const Tensor transposed = tenon::transpose(matrix, 0, 1);
+  const Tensor transposed = transpose(matrix, 0, 1);
   const Tensor back = one(many.execute("transposed", transposed)).toTensor();
   CHECK(const_data_ptr(back) == const_data_ptr(matrix));
   CHECK(tests::strides(back) == Vector{2, 1});
@@ -286,9 +289,9 @@ TEST_CASE("TorchScriptModule: an input's memory is released when it and the outp
 
 TEST_CASE("TorchScriptModule: after a run an input that no output shares can grow again") {
   TorchScriptModule many(model_path("many.pt"));
-  TensorPtr x = tenon::ones({2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  TensorPtr x = ones({2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
   CHECK(floats(one(many.forward(x))) == Floats{2, 2});
-  CHECK(tenon::resize_tensor_ptr(x, {1000}) == Error::Ok);
+  CHECK(resize_tensor_ptr(x, {1000}) == Error::Ok);
   CHECK(const_data_ptr<float>(x)[1] == 1);
 }
 
@@ -318,8 +321,8 @@ TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for
   CHECK(Floats(memory, memory + 4) == Floats{2, 4, 6, 9});
   CHECK(tests::sizes(to) == Vector{1, 3});
   CHECK_RETURNS(Error::InvalidArgument, "output 0",
-                many.run("forward", tenon::ones({5})));  // no room for five
-  CHECK(many.set_output(tenon::zeros({3}, ScalarType::Int)) == Error::Ok);
+                many.run("forward", ones({5})));  // no room for five
+  CHECK(many.set_output(zeros({3}, ScalarType::Int)) == Error::Ok);
   CHECK_RETURNS(Error::InvalidType, "output 0: it is Float, the tensor that was set for it is Int",
                 many.run("forward", x));
   CHECK(many.set_output(none) == Error::Ok);
@@ -328,7 +331,7 @@ TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for
 
 TEST_CASE("TorchScriptModule: outputs of a tuple are set one by one") {
   TorchScriptModule many(model_path("many.pt"));
-  const TensorPtr second = tenon::zeros({1, 3});
+  const TensorPtr second = zeros({1, 3});
   CHECK(many.set_output("pair", second, 1) == Error::Ok);
   CHECK(many.run("pair", row()) == Error::Ok);
   CHECK(tests::values<float>(second) == Floats{0, 1, 2});
@@ -343,8 +346,8 @@ TEST_CASE("TorchScriptModule: a state that is set as input and output is the las
     torch::jit::Module step("m");
     step.define("def forward(self, x, state):\n    return state + x, state\n");
     TorchScriptModule module(std::move(step));
-    const TensorPtr state = tenon::zeros({1, 3});
-    const TensorPtr last = tenon::zeros({1, 3});
+    const TensorPtr state = zeros({1, 3});
+    const TensorPtr last = zeros({1, 3});
     CHECK(module.set_input(state, 1) == Error::Ok);
     CHECK(module.set_output(state, 0) == Error::Ok);
     if (is_last_set) CHECK(module.set_output(last, 1) == Error::Ok);
@@ -389,7 +392,7 @@ TEST_CASE("TorchScriptModule: what an operator refuses is the error's text, and 
   CHECK(add.run("forward", {row(), row()}) == Error::Ok);
   CHECK_RETURNS(Error::InvalidArgument,
                 "run: libtorch: The size of tensor a (3) must match the size of tensor b (2)",
-                add.run("forward", {row(), tenon::ones({2})}));
+                add.run("forward", {row(), ones({2})}));
   CHECK(last_error().find('\n') == std::string::npos);
   CHECK(add.get_output().error() == Error::InvalidState);
   CHECK(floats(one(add.forward({row(), row()}))) == Floats{2, 4, 6});
@@ -507,11 +510,11 @@ TEST_CASE("TorchScriptModule: what cannot be an at::Tensor is refused by the inp
   TorchScriptModule many(model_path("many.pt"));
   CHECK_RETURNS(Error::NotSupported,
                 "run: input 0 (x): strides {3, -1} of sizes {1, 3} are negative",
-                many.run("forward", tenon::flip(*row(), {1})));
+                many.run("forward", flip(*row(), {1})));
   CHECK_RETURNS(Error::InvalidState, "input 0 (x): the tensor is a placeholder",
                 many.run("forward", from_blob(nullptr, {1, 3})));
   CHECK_RETURNS(Error::NotSupported, "input 0 (tensors): element 1: strides",
-                many.run("total", EValue(std::vector<Tensor>{*row(), tenon::flip(*row(), {1})})));
+                many.run("total", EValue(std::vector<Tensor>{*row(), flip(*row(), {1})})));
 }
 
 #endif

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Large copies give the bytes that they give in one thread, which tests/kernels checks.
-#include "tenon/kernels/copy.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "kernels/copy_reference.h"
 #include "openmp/helpers.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 using tenon::detail::kParallelBytes;

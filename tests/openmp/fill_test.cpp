@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/fill.h"
-
-#include <cstdint>
-
 #include "openmp/helpers.h"
+#include "tenon/tenon.h"
 
 using tenon::detail::fill_elements;
 using tenon::detail::kParallelBytes;

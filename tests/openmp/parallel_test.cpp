@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/parallel.h"
-
-#include <algorithm>
-#include <cstdint>
 #include <set>
-#include <vector>
 
 #include "openmp/helpers.h"
 #include "openmp/piece_counter.h"
+#include "tenon/tenon.h"
 
 using tenon::detail::kParallelBytes;
 using tenon::detail::parallel_for;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Large random fills give the numbers that small ones give, which stay in one thread.
-#include "tenon/tensor/random.h"
-
-#include <cstdint>
-#include <cstring>
-
 #include "openmp/helpers.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/random_helpers.h"
 
 using namespace tenon;
@@ -132,32 +126,15 @@ TEST_CASE("random: tensors are made by several threads, of one generator") {
     }
     CHECK(wrong == 0);
   };
+#define CHECK_MADE(filler, tensor) \
+  check(                           \
+      kFillers[filler], [](ScalarType t) { return tensor; }, type)
   const Generator before = default_generator();
   for (ScalarType type : {ScalarType::Float, ScalarType::Double}) {
-    check(
-        kFillers[0],
-        [](ScalarType t) {
-          return rand({600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[1],
-        [](ScalarType t) {
-          return normal(20, 3, {600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[2],
-        [](ScalarType t) {
-          return randint(0, 100, {600, 701}, t);
-        },
-        type);
-    check(
-        kFillers[0],
-        [](ScalarType t) {
-          return rand_strided({600, 701}, {1, 600}, t);
-        },
-        type);
+    CHECK_MADE(0, (rand({600, 701}, t)));
+    CHECK_MADE(1, (normal(20, 3, {600, 701}, t)));
+    CHECK_MADE(2, (randint(0, 100, {600, 701}, t)));
+    CHECK_MADE(0, (rand_strided({600, 701}, {1, 600}, t)));
   }
   default_generator() = before;
 }

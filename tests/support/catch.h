@@ -10,11 +10,32 @@
 #include <catch2/catch.hpp>
 #endif
 
+// Of the standard library what most tests use.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "tenon/core/error.h"
 
 namespace tests {
+
+using Bytes = std::vector<uint8_t>;
+using Ints = std::vector<int32_t>;
+using Longs = std::vector<int64_t>;
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+using Texts = std::vector<std::string>;
 
 /// An error's code and text, to compare in one line.
 struct Caught {
@@ -58,3 +79,8 @@ inline bool contains(const std::string& text, const std::string& part) {
     INFO("message: " << ::tenon::last_error_message());             \
     CHECK(::tests::contains(::tenon::last_error_message(), words)); \
   } while (false)
+
+/// RAISES(InvalidState, "words", f()): f throws Error::InvalidState with these words in its message.
+#define RAISES(error, words, ...) CHECK_ERROR(::tenon::Error::error, words, __VA_ARGS__)
+/// RETURNS(InvalidState, "words", f()): the same for a function that returns its Error.
+#define RETURNS(error, words, ...) CHECK_RETURNS(::tenon::Error::error, words, __VA_ARGS__)

@@ -26,7 +26,7 @@ static_assert(std::is_trivially_copyable_v<TensorAccessor<float, 2>>);
 
 TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for reading and writing") {
   auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  auto a = tenon::accessor<int32_t, 2>(t);
+  auto a = accessor<int32_t, 2>(t);
   CHECK(a[1][2] == 6);
   CHECK(a(1, 2) == 6);
   a[0][1] = 20;
@@ -39,80 +39,79 @@ TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for rea
 
 TEST_CASE("accessor: follows any strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto columns = tenon::accessor<int32_t, 2>(tenon::from_blob(data, {2, 3}, {1, 2}));
+  auto columns = accessor<int32_t, 2>(from_blob(data, {2, 3}, {1, 2}));
   CHECK(columns[1][2] == 5);
   CHECK(columns(0, 1) == 2);
-  auto broadcast = tenon::accessor<int32_t, 2>(tenon::from_blob(data, {100, 2}, {0, 1}));
+  auto broadcast = accessor<int32_t, 2>(from_blob(data, {100, 2}, {0, 1}));
   CHECK(broadcast[99][1] == 1);
 }
 
 TEST_CASE("accessor: follows negative strides", "[plain]") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto reversed = tenon::accessor<int32_t, 1>(tenon::from_blob(data + 5, {6}, {-1}));
+  auto reversed = accessor<int32_t, 1>(from_blob(data + 5, {6}, {-1}));
   CHECK(reversed[0] == 5);
   CHECK(reversed[5] == 0);
 }
 
 TEST_CASE("accessor: sizes and strides are its own") {
   auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  auto a = tenon::accessor<int32_t, 2>(t);
-  CHECK(a.data() == tenon::const_data_ptr(t));
+  auto a = accessor<int32_t, 2>(t);
+  CHECK(a.data() == const_data_ptr(t));
   CHECK(a.size(0) == 2);
   CHECK(a.stride(0) == 3);
   CHECK(tests::list(a.sizes()) == tests::Vector{2, 3});
   CHECK(tests::list(a.strides()) == tests::Vector{3, 1});
-  CHECK_ERROR(Error::OutOfBounds, "accessor: dimension 2", a.size(2));
-  CHECK_ERROR(Error::OutOfBounds, "accessor: dimension 7", a.stride(7));
+  RAISES(OutOfBounds, "accessor: dimension 2", a.size(2));
+  RAISES(OutOfBounds, "accessor: dimension 7", a.stride(7));
 }
 
 TEST_CASE("accessor: every index is checked, the error names it, its dimension and the size") {
-  auto a = tenon::accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
-  CHECK_ERROR(Error::OutOfBounds, "accessor: index 2 of dimension 0 is out of range for size 2",
-              a[2]);
-  CHECK_ERROR(Error::OutOfBounds, "index -1", a[-1]);
-  CHECK_ERROR(Error::OutOfBounds, "index 3", a[0][3]);
-  CHECK_ERROR(Error::OutOfBounds, "index 2 of dimension 0", a(2, 0));
-  CHECK_ERROR(Error::OutOfBounds, "index 3 of dimension 1", a(0, 3));
-  CHECK_ERROR(Error::OutOfBounds, "index -1 of dimension 1", a(0, -1));
-  auto none = tenon::accessor<float, 1>(make_tensor({0}, {}));
-  CHECK_ERROR(Error::OutOfBounds, "index 0", none[0]);
+  auto a = accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
+  RAISES(OutOfBounds, "accessor: index 2 of dimension 0 is out of range for size 2", a[2]);
+  RAISES(OutOfBounds, "index -1", a[-1]);
+  RAISES(OutOfBounds, "index 3", a[0][3]);
+  RAISES(OutOfBounds, "index 2 of dimension 0", a(2, 0));
+  RAISES(OutOfBounds, "index 3 of dimension 1", a(0, 3));
+  RAISES(OutOfBounds, "index -1 of dimension 1", a(0, -1));
+  auto none = accessor<float, 1>(make_tensor({0}, {}));
+  RAISES(OutOfBounds, "index 0", none[0]);
 }
 
 TEST_CASE("accessor: another rank than the tensor's is refused") {
   auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 1 dimensions, the tensor has 2",
-              (tenon::accessor<int32_t, 1>(t)));
-  CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 3", (tenon::accessor<int32_t, 3>(t)));
-  CHECK_ERROR(Error::InvalidArgument, "has 0", (tenon::accessor<int32_t, 1>(make_tensor(1))));
+  RAISES(InvalidArgument, "accessor: asked for 1 dimensions, the tensor has 2",
+         (accessor<int32_t, 1>(t)));
+  RAISES(InvalidArgument, "accessor: asked for 3", (accessor<int32_t, 3>(t)));
+  RAISES(InvalidArgument, "has 0", (accessor<int32_t, 1>(make_tensor(1))));
 }
 
 TEST_CASE("accessor: a row outlives the accessor that it came from") {
   auto t = make_tensor({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
-  const auto matrix = tenon::accessor<int32_t, 3>(t)[1];
-  const auto row = tenon::accessor<int32_t, 3>(t)[1][1];
+  const auto matrix = accessor<int32_t, 3>(t)[1];
+  const auto row = accessor<int32_t, 3>(t)[1][1];
   CHECK(matrix[0][1] == 5);
   CHECK(tests::list(matrix.strides()) == tests::Vector{2, 1});
   CHECK(row[0] == 6);
-  CHECK_ERROR(Error::OutOfBounds, "index 2", row[2]);
+  RAISES(OutOfBounds, "index 2", row[2]);
 }
 
 TEST_CASE("accessor: eight dimensions by brackets and by a call") {
   auto t = make_tensor(tests::Vector{1, 2, 1, 2, 1, 2, 1, 2},
                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
-  auto a = tenon::accessor<int32_t, 8>(t);
+  auto a = accessor<int32_t, 8>(t);
   CHECK(a[0][1][0][0][0][1][0][1] == 11);
   CHECK(a(0, 1, 0, 0, 0, 1, 0, 1) == 11);
-  CHECK_ERROR(Error::OutOfBounds, "index 1", a[0][0][0][0][1]);
-  CHECK_ERROR(Error::OutOfBounds, "index 2 of dimension 7", a(0, 0, 0, 0, 0, 0, 0, 2));
+  RAISES(OutOfBounds, "index 1", a[0][0][0][0][1]);
+  RAISES(OutOfBounds, "index 2 of dimension 7", a(0, 0, 0, 0, 0, 0, 0, 2));
 }
 
 TEST_CASE("accessor: of a view reads and writes through its strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto a = accessor<int32_t, 2>(tenon::as_view(make_tensor({2, 3}, data)));
+  auto a = accessor<int32_t, 2>(as_view(make_tensor({2, 3}, data)));
   CHECK(a[1][2] == 5);
   a(0, 1) = 10;
   CHECK(data[1] == 10);
-  CHECK_ERROR(Error::OutOfBounds, "accessor: index 2 of dimension 0", a[2]);
+  RAISES(OutOfBounds, "accessor: index 2 of dimension 0", a[2]);
   const TensorView columns{data, ScalarType::Int, {}, {3, 2}, {1, 3}};
   CHECK(accessor<int32_t, 2>(columns)[2][1] == 5);
   const TensorView reversed{data + 5, ScalarType::Int, {}, {6}, {-1}};
@@ -124,23 +123,22 @@ TEST_CASE("accessor: of a view reads and writes through its strides") {
 TEST_CASE("accessor: of a view checks dtype and rank") {
   int32_t data[6] = {};
   const TensorView view{data, ScalarType::Int, {}, {2, 3}, {3, 1}};
-  CHECK_ERROR(Error::InvalidType, "accessor: asked for Float, but the view's dtype is Int",
-              (accessor<float, 2>(view)));
-  CHECK_ERROR(Error::InvalidArgument, "accessor: asked for 3 dimensions, the view has 2",
-              (accessor<int32_t, 3>(view)));
-  CHECK_ERROR(Error::InvalidArgument, "accessor: strides {1} and sizes {2, 3} differ in length",
-              (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, {2, 3}, {1}})));
-  CHECK_ERROR(
-      Error::InvalidArgument, "accessor: sizes has more than 64 entries",
-      (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, tests::Vector(65, 1), {1}})));
+  RAISES(InvalidType, "accessor: asked for Float, but the view's dtype is Int",
+         (accessor<float, 2>(view)));
+  RAISES(InvalidArgument, "accessor: asked for 3 dimensions, the view has 2",
+         (accessor<int32_t, 3>(view)));
+  RAISES(InvalidArgument, "accessor: strides {1} and sizes {2, 3} differ in length",
+         (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, {2, 3}, {1}})));
+  RAISES(InvalidArgument, "accessor: sizes has more than 64 entries",
+         (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, tests::Vector(65, 1), {1}})));
 }
 
 TEST_CASE("accessor: of a view refuses what the host cannot read, and null data with elements") {
   int32_t data[2] = {};
-  CHECK_ERROR(Error::NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
-              (accessor<int32_t, 1>(TensorView{data, ScalarType::Int, "cuda", {2}, {1}})));
-  CHECK_ERROR(Error::InvalidState, "accessor: the view of sizes {2} has no data",
-              (accessor<int32_t, 1>(TensorView{nullptr, ScalarType::Int, {}, {2}, {1}})));
+  RAISES(NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
+         (accessor<int32_t, 1>(TensorView{data, ScalarType::Int, "cuda", {2}, {1}})));
+  RAISES(InvalidState, "accessor: the view of sizes {2} has no data",
+         (accessor<int32_t, 1>(TensorView{nullptr, ScalarType::Int, {}, {2}, {1}})));
   CHECK(accessor<int32_t, 2>(TensorView{nullptr, ScalarType::Int, {}, {2, 0}, {1, 1}}).size(0) ==
         2);
 }

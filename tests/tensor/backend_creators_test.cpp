@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Creators with a backend: named as the last argument, by a scope, or the source's.
-#include <cstdint>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/tensor/transfer.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -23,54 +12,48 @@ using namespace tests;
 
 namespace {
 
-constexpr auto kStatic = tenon::TensorShapeDynamism::STATIC;
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
 constexpr auto kInt = ScalarType::Int;
 constexpr auto kFloat = ScalarType::Float;
 
 template <class T>
 std::vector<T> fetched(const TensorPtr& t) {
-  return tests::values<T>(tenon::backend_copy(t, tenon::host_backend()));
+  return tests::values<T>(backend_copy(t, host_backend()));
 }
 
-using Ints = std::vector<int32_t>;
-using Longs = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
 /// Whether a tensor is the backend's, and what the long form asked for.
-void check(const TensorPtr& t, tenon::Backend& backend, ScalarType type,
-           tenon::TensorShapeDynamism dynamism = tenon::TensorShapeDynamism::DYNAMIC_BOUND) {
+void check(const TensorPtr& t, Backend& backend, ScalarType type,
+           TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) {
   CHECK(&backend_of(t) == &backend);
-  CHECK(tenon::device(t) == backend.device());
-  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  CHECK(device(t) == backend.device());
+  CHECK(ownership(t) == Ownership::Owned);
   CHECK(t->scalar_type() == type);
-  CHECK(tenon::shape_dynamism(t) == dynamism);
+  CHECK(shape_dynamism(t) == dynamism);
 }
 
 }  // namespace
 
 TEST_CASE("backend: the creators of creators.h take it after type and dynamism") {
   MinimalBackend b;
-  check(tenon::empty({2, 3}, kInt, kStatic, b), b, kInt, kStatic);
-  check(tenon::empty_strided({2}, {3}, kInt, kStatic, b), b, kInt, kStatic);
+  check(empty({2, 3}, kInt, kStatic, b), b, kInt, kStatic);
+  check(empty_strided({2}, {3}, kInt, kStatic, b), b, kInt, kStatic);
   CHECK(b.last_nbytes == 16);
   const TensorPtr full = tenon::full({2}, 7, kInt, kStatic, b);
   check(full, b, kInt, kStatic);
   CHECK(fetched<int32_t>(full) == Ints{7, 7});
-  const TensorPtr strided = tenon::full_strided({2}, {2}, 8, kInt, kStatic, b);
+  const TensorPtr strided = full_strided({2}, {2}, 8, kInt, kStatic, b);
   check(strided, b, kInt, kStatic);
-  CHECK(b.get<int32_t>(tenon::const_data_ptr(strided), 1) == 8);  // gaps too
-  CHECK(b.get<int32_t>(tenon::const_data_ptr(strided), 2) == 8);
+  CHECK(b.get<int32_t>(const_data_ptr(strided), 1) == 8);  // gaps too
+  CHECK(b.get<int32_t>(const_data_ptr(strided), 2) == 8);
   const TensorPtr zeros = tenon::zeros({2}, kInt, kStatic, b);
   check(zeros, b, kInt, kStatic);
   CHECK(fetched<int32_t>(zeros) == Ints{0, 0});
   const TensorPtr ones = tenon::ones({2}, kInt, kStatic, b);
   check(ones, b, kInt, kStatic);
   CHECK(fetched<int32_t>(ones) == Ints{1, 1});
-  CHECK(fetched<float>(tenon::zeros_strided({2}, {2}, ScalarType::Float, kStatic, b)) ==
-        Floats{0, 0});
-  CHECK(fetched<float>(tenon::ones_strided({2}, {2}, ScalarType::Float, kStatic, b)) ==
-        Floats{1, 1});
-  const TensorPtr scalar = tenon::scalar_tensor(9, kInt, b);
+  CHECK(fetched<float>(zeros_strided({2}, {2}, ScalarType::Float, kStatic, b)) == Floats{0, 0});
+  CHECK(fetched<float>(ones_strided({2}, {2}, ScalarType::Float, kStatic, b)) == Floats{1, 1});
+  const TensorPtr scalar = scalar_tensor(9, kInt, b);
   check(scalar, b, kInt, kStatic);
   CHECK(fetched<int32_t>(scalar) == Ints{9});
   CHECK(b.faults == 0);
@@ -78,65 +61,63 @@ TEST_CASE("backend: the creators of creators.h take it after type and dynamism")
 
 TEST_CASE("backend: type and dynamism may be left out, each") {
   MinimalBackend b;
-  constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
-  check(tenon::empty({2}, b), b, ScalarType::Float, kBound);
-  check(tenon::empty({2}, kInt, b), b, kInt, kBound);
-  check(tenon::empty({2}, kStatic, b), b, ScalarType::Float, kStatic);
-  check(tenon::zeros({2}, b), b, ScalarType::Float, kBound);
-  check(tenon::full({2}, 1, b), b, ScalarType::Float, kBound);
-  check(tenon::scalar_tensor(1, b), b, ScalarType::Float, kStatic);
-  check(tenon::iota({2}, b), b, ScalarType::Long, kBound);
-  check(tenon::arange(3, b), b, ScalarType::Long, kBound);
-  check(tenon::eye(2, b), b, ScalarType::Float, kBound);
+  constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
+  check(empty({2}, b), b, ScalarType::Float, kBound);
+  check(empty({2}, kInt, b), b, kInt, kBound);
+  check(empty({2}, kStatic, b), b, ScalarType::Float, kStatic);
+  check(zeros({2}, b), b, ScalarType::Float, kBound);
+  check(full({2}, 1, b), b, ScalarType::Float, kBound);
+  check(scalar_tensor(1, b), b, ScalarType::Float, kStatic);
+  check(iota({2}, b), b, ScalarType::Long, kBound);
+  check(arange(3, b), b, ScalarType::Long, kBound);
+  check(eye(2, b), b, ScalarType::Float, kBound);
   check(tenon::rand({2}, b), b, ScalarType::Float, kBound);
-  check(tenon::randint(0, 9, {2}, b), b, kInt, kBound);
+  check(randint(0, 9, {2}, b), b, kInt, kBound);
 }
 
 TEST_CASE("backend: the sequences take it") {
   MinimalBackend b;
-  CHECK(fetched<int32_t>(tenon::arange(3, kInt, kStatic, b)) == Ints{0, 1, 2});
-  CHECK(fetched<int32_t>(tenon::arange(1, 3, kInt, kStatic, b)) == Ints{1, 2});
-  CHECK(fetched<int32_t>(tenon::arange(5, 0, -2, kInt, kStatic, b)) == Ints{5, 3, 1});
-  CHECK(fetched<int64_t>(tenon::iota({2, 2}, b)) == Longs{0, 1, 2, 3});
-  CHECK(fetched<int32_t>(tenon::iota({2, 2}, 0, kInt, kStatic, b)) == Ints{0, 0, 1, 1});
-  CHECK(fetched<int32_t>(tenon::iota({2, 2}, -1, kInt, kStatic, b)) == Ints{0, 1, 0, 1});
-  CHECK(fetched<float>(tenon::eye(2, b)) == Floats{1, 0, 0, 1});
-  CHECK(fetched<int32_t>(tenon::eye(2, 3, kInt, kStatic, b)) == Ints{1, 0, 0, 0, 1, 0});
-  CHECK(fetched<int32_t>(tenon::eye(1, tenon::none, kInt, b)) == Ints{1});
+  CHECK(fetched<int32_t>(arange(3, kInt, kStatic, b)) == Ints{0, 1, 2});
+  CHECK(fetched<int32_t>(arange(1, 3, kInt, kStatic, b)) == Ints{1, 2});
+  CHECK(fetched<int32_t>(arange(5, 0, -2, kInt, kStatic, b)) == Ints{5, 3, 1});
+  CHECK(fetched<int64_t>(iota({2, 2}, b)) == Longs{0, 1, 2, 3});
+  CHECK(fetched<int32_t>(iota({2, 2}, 0, kInt, kStatic, b)) == Ints{0, 0, 1, 1});
+  CHECK(fetched<int32_t>(iota({2, 2}, -1, kInt, kStatic, b)) == Ints{0, 1, 0, 1});
+  CHECK(fetched<float>(eye(2, b)) == Floats{1, 0, 0, 1});
+  CHECK(fetched<int32_t>(eye(2, 3, kInt, kStatic, b)) == Ints{1, 0, 0, 0, 1, 0});
+  CHECK(fetched<int32_t>(eye(1, none, kInt, b)) == Ints{1});
   CHECK(b.faults == 0);
 }
 
 TEST_CASE("backend: make_tensor_ptr copies values there, of a moved container too") {
   MinimalBackend b;
-  check(tenon::make_tensor_ptr(2.5f, b), b, ScalarType::Float, kStatic);
-  CHECK(fetched<int32_t>(tenon::make_tensor_ptr(5, kInt, b)) == Ints{5});
-  CHECK(fetched<float>(tenon::make_tensor_ptr(5, ScalarType::Float, b)) == Floats{5});
-  CHECK(fetched<float>(tenon::make_tensor_ptr({1.f, 2.f}, b)) == Floats{1, 2});
-  CHECK(fetched<float>(tenon::make_tensor_ptr({1, 2}, kFloat, kStatic, b)) == Floats{1, 2});
-  CHECK(fetched<int32_t>(tenon::make_tensor_ptr({2, 1}, {3, 4}, kInt, kStatic, b)) == Ints{3, 4});
-  CHECK(fetched<int32_t>(tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, b)) ==
+  check(make_tensor_ptr(2.5f, b), b, ScalarType::Float, kStatic);
+  CHECK(fetched<int32_t>(make_tensor_ptr(5, kInt, b)) == Ints{5});
+  CHECK(fetched<float>(make_tensor_ptr(5, ScalarType::Float, b)) == Floats{5});
+  CHECK(fetched<float>(make_tensor_ptr({1.f, 2.f}, b)) == Floats{1, 2});
+  CHECK(fetched<float>(make_tensor_ptr({1, 2}, kFloat, kStatic, b)) == Floats{1, 2});
+  CHECK(fetched<int32_t>(make_tensor_ptr({2, 1}, {3, 4}, kInt, kStatic, b)) == Ints{3, 4});
+  CHECK(fetched<int32_t>(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, b)) == Ints{1, 3, 2, 4});
+  CHECK(fetched<int32_t>(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, {1, 2}, kInt, kStatic, b)) ==
         Ints{1, 3, 2, 4});
-  CHECK(fetched<int32_t>(tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, {1, 2}, kInt, kStatic,
-                                                b)) == Ints{1, 3, 2, 4});
-  const TensorPtr moved = tenon::make_tensor_ptr({2}, std::vector<float>{1, 2}, b);
+  const TensorPtr moved = make_tensor_ptr({2}, std::vector<float>{1, 2}, b);
   check(moved, b, ScalarType::Float);
   CHECK(fetched<float>(moved) == Floats{1, 2});
   const std::vector<int32_t> kept{5, 6};
-  CHECK(fetched<float>(tenon::make_tensor_ptr(kept, ScalarType::Float, b)) == Floats{5, 6});
+  CHECK(fetched<float>(make_tensor_ptr(kept, ScalarType::Float, b)) == Floats{5, 6});
   const std::vector<uint8_t> bytes{0, 0, 128, 63};
-  CHECK(fetched<float>(tenon::make_tensor_ptr({1}, bytes, ScalarType::Float, kStatic, b)) ==
-        Floats{1});
-  CHECK(fetched<float>(tenon::from_bytes({1}, bytes, ScalarType::Float, kStatic, b)) == Floats{1});
-  const tenon::Tensor handle = tenon::make_tensor({1.f}, b);
+  CHECK(fetched<float>(make_tensor_ptr({1}, bytes, ScalarType::Float, kStatic, b)) == Floats{1});
+  CHECK(fetched<float>(from_bytes({1}, bytes, ScalarType::Float, kStatic, b)) == Floats{1});
+  const Tensor handle = make_tensor({1.f}, b);
   CHECK(&backend_of(handle) == &b);
-  const tenon::TensorImplPtr impl = tenon::make_tensor_impl_ptr({1.f}, b);
-  CHECK(&backend_of(tenon::make_tensor_ptr(impl)) == &b);
+  const TensorImplPtr impl = make_tensor_impl_ptr({1.f}, b);
+  CHECK(&backend_of(make_tensor_ptr(impl)) == &b);
   CHECK(b.faults == 0);
 }
 
 TEST_CASE("backend: make_tensor_ptr without any value makes an empty tensor there") {
   MinimalBackend b;
-  const TensorPtr t = tenon::make_tensor_ptr({0}, std::vector<float>{}, b);
+  const TensorPtr t = make_tensor_ptr({0}, std::vector<float>{}, b);
   check(t, b, ScalarType::Float);
   CHECK(t->numel() == 0);
   CHECK(b.live_blocks() == 1);
@@ -146,19 +127,19 @@ TEST_CASE("backend: make_tensor_ptr without any value makes an empty tensor ther
 TEST_CASE("backend: from_binary takes it") {
   MinimalBackend b;
   const std::vector<uint8_t> bytes{1, 0, 0, 0, 2, 0, 0, 0};
-  CHECK(fetched<int32_t>(tenon::from_binary(bytes, {2}, kInt, kStatic, b)) == Ints{1, 2});
-  CHECK(fetched<int32_t>(tenon::from_binary(bytes.data(), 8, {2}, kInt, b)) == Ints{1, 2});
+  CHECK(fetched<int32_t>(from_binary(bytes, {2}, kInt, kStatic, b)) == Ints{1, 2});
+  CHECK(fetched<int32_t>(from_binary(bytes.data(), 8, {2}, kInt, b)) == Ints{1, 2});
 }
 
 TEST_CASE("backend: the random creators take it after the generator") {
   MinimalBackend b;
   Generator g(7);
   check(tenon::rand({3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
-  check(tenon::randn({3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
-  check(tenon::randint(0, 5, {3}, kInt, kStatic, g, b), b, kInt, kStatic);
-  check(tenon::uniform(0, 1, {3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
-  check(tenon::normal(0, 1, {3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
-  check(tenon::rand_strided({3}, {2}, kFloat, kStatic, g, b), b, kFloat, kStatic);
+  check(randn({3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
+  check(randint(0, 5, {3}, kInt, kStatic, g, b), b, kInt, kStatic);
+  check(uniform(0, 1, {3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
+  check(normal(0, 1, {3}, kFloat, kStatic, g, b), b, kFloat, kStatic);
+  check(rand_strided({3}, {2}, kFloat, kStatic, g, b), b, kFloat, kStatic);
   CHECK(g.offset() == 18);
   check(tenon::rand({3}, g, b), b, kFloat);
   check(tenon::rand({3}, Generator(1), b), b, kFloat);
@@ -168,17 +149,17 @@ TEST_CASE("backend: random numbers are the host's, whoever has the memory") {
   MinimalBackend b;
   const auto numbers = [](const TensorPtr& t) { return fetched<float>(t); };
   CHECK(numbers(tenon::rand({50}, Generator(3), b)) == numbers(tenon::rand({50}, Generator(3))));
-  CHECK(numbers(tenon::randn({50}, Generator(3), b)) == numbers(tenon::randn({50}, Generator(3))));
-  CHECK(numbers(tenon::rand_strided({5, 10}, {1, 5}, Generator(3), b)) ==
+  CHECK(numbers(randn({50}, Generator(3), b)) == numbers(randn({50}, Generator(3))));
+  CHECK(numbers(rand_strided({5, 10}, {1, 5}, Generator(3), b)) ==
         numbers(tenon::rand({5, 10}, Generator(3))));
 }
 
 TEST_CASE("backend: the try_ twins take it, and report its errors") {
   MinimalBackend b("gpu");
-  CHECK(&backend_of(tenon::try_zeros({2}, b).value()) == &b);
-  CHECK(&backend_of(tenon::try_make_tensor_ptr({1.f}, b).value()) == &b);
+  CHECK(&backend_of(try_zeros({2}, b).value()) == &b);
+  CHECK(&backend_of(try_make_tensor_ptr({1.f}, b).value()) == &b);
   b.will["copy_from_host"] = Answer::Fails;
-  const auto result = tenon::try_zeros({2}, b);
+  const auto result = try_zeros({2}, b);
   CHECK(result.error() == Error::AccessFailed);
   CHECK(std::string(result.message()) ==
         "try_zeros: backend gpu failed in copy_from_host: the cable is out");
@@ -186,19 +167,19 @@ TEST_CASE("backend: the try_ twins take it, and report its errors") {
 }
 
 TEST_CASE("backend: an explicit CpuBackend gives what none gives") {
-  tenon::CpuBackend cpu;
-  const TensorPtr a = tenon::full({2, 3}, 4, kInt, kStatic, cpu);
-  const TensorPtr b = tenon::full({2, 3}, 4, kInt, kStatic);
+  CpuBackend cpu;
+  const TensorPtr a = full({2, 3}, 4, kInt, kStatic, cpu);
+  const TensorPtr b = full({2, 3}, 4, kInt, kStatic);
   CHECK(tests::values<int32_t>(a) == tests::values<int32_t>(b));
   CHECK(&backend_of(a) == &backend_of(b));
-  CHECK(tenon::device(a) == tenon::device(b));
-  CHECK(tenon::ownership(a) == tenon::ownership(b));
-  CHECK(tenon::is_aligned(a, 64));
+  CHECK(device(a) == device(b));
+  CHECK(ownership(a) == ownership(b));
+  CHECK(is_aligned(a, 64));
   CHECK(cpu.live_blocks() == 0);
   // So a moved vector is adopted, not copied.
   std::vector<float> values{1, 2};
   const float* const data = values.data();
-  CHECK(tenon::const_data_ptr<float>(tenon::make_tensor_ptr(std::move(values), cpu)) == data);
+  CHECK(const_data_ptr<float>(make_tensor_ptr(std::move(values), cpu)) == data);
 }
 
 TEST_CASE("BackendScope: creators without a backend use the innermost one") {
@@ -206,82 +187,80 @@ TEST_CASE("BackendScope: creators without a backend use the innermost one") {
   MinimalBackend b;
   {
     const BackendScope outer(a);
-    CHECK(&backend_of(tenon::zeros({2})) == &a);
+    CHECK(&backend_of(zeros({2})) == &a);
     {
       const BackendScope inner(b);
-      CHECK(&backend_of(tenon::make_tensor_ptr({1.f, 2.f})) == &b);
+      CHECK(&backend_of(make_tensor_ptr({1.f, 2.f})) == &b);
       CHECK(&backend_of(tenon::rand({2})) == &b);
-      CHECK(&backend_of(tenon::arange(4)) == &b);
-      CHECK(&backend_of(tenon::zeros({2}, a)) == &a);
-      CHECK(&backend_of(tenon::zeros({2}, tenon::host_backend())) == &tenon::host_backend());
+      CHECK(&backend_of(arange(4)) == &b);
+      CHECK(&backend_of(zeros({2}, a)) == &a);
+      CHECK(&backend_of(zeros({2}, host_backend())) == &host_backend());
     }
-    CHECK(&backend_of(tenon::zeros({2})) == &a);
-    tenon::CpuBackend cpu;
+    CHECK(&backend_of(zeros({2})) == &a);
+    CpuBackend cpu;
     const BackendScope host(cpu);
-    CHECK(&backend_of(tenon::zeros({2})) == &tenon::host_backend());
+    CHECK(&backend_of(zeros({2})) == &host_backend());
   }
-  CHECK(&backend_of(tenon::zeros({2})) == &tenon::host_backend());
+  CHECK(&backend_of(zeros({2})) == &host_backend());
 }
 
 TEST_CASE("BackendScope: another thread's creators do not see it") {
   MinimalBackend a;
   const BackendScope scope(a);
   std::thread([] {
-    if (&backend_of(tenon::zeros({2})) != &tenon::host_backend()) std::abort();
+    if (&backend_of(zeros({2})) != &host_backend()) std::abort();
   }).join();
-  CHECK(&backend_of(tenon::zeros({2})) == &a);
+  CHECK(&backend_of(zeros({2})) == &a);
 }
 
 TEST_CASE("BackendScope: memory that comes as a pointer stays where it is") {
   MinimalBackend a;
   const BackendScope scope(a);
   float data[2] = {1, 2};
-  CHECK(&backend_of(tenon::from_blob(data, {2})) == &tenon::host_backend());
-  CHECK(&backend_of(tenon::make_tensor_ptr({2}, data)) == &tenon::host_backend());
-  CHECK(&backend_of(tenon::for_blob(data, {2}).make_tensor_ptr()) == &tenon::host_backend());
+  CHECK(&backend_of(from_blob(data, {2})) == &host_backend());
+  CHECK(&backend_of(make_tensor_ptr({2}, data)) == &host_backend());
+  CHECK(&backend_of(for_blob(data, {2}).make_tensor_ptr()) == &host_backend());
   CHECK(a.live_blocks() == 0);
 }
 
 TEST_CASE("backend: what is like a tensor is where that is, scope or not") {
   MinimalBackend a;
   MinimalBackend b;
-  const TensorPtr t = tenon::full({2, 2}, 3, a);
-  const TensorPtr host = tenon::zeros({2, 2});
+  const TensorPtr t = full({2, 2}, 3, a);
+  const TensorPtr host = zeros({2, 2});
   const BackendScope scope(b);
-  check(tenon::empty_like(t), a, ScalarType::Float);
-  CHECK(fetched<float>(tenon::zeros_like(t)) == Floats{0, 0, 0, 0});
-  check(tenon::zeros_like(t), a, ScalarType::Float);
-  check(tenon::ones_like(t, kInt), a, kInt);
-  check(tenon::full_like(t, 1), a, ScalarType::Float);
-  check(tenon::rand_like(t), a, ScalarType::Float);
-  check(tenon::randn_like(t), a, ScalarType::Float);
-  check(tenon::randint_like(t, 0, 4), a, ScalarType::Float);
-  check(tenon::clone_tensor_ptr(t), a, ScalarType::Float);
-  check(tenon::clone_tensor_ptr(t, ScalarType::Double), a, ScalarType::Double);
-  CHECK(&backend_of(tenon::to(t, ScalarType::Double)) == &a);
-  CHECK(&backend_of(tenon::contiguous(tenon::transpose(t, 0, 1))) == &a);
-  CHECK(&backend_of(tenon::zeros_like(host)) == &tenon::host_backend());
-  CHECK(&backend_of(tenon::clone_tensor_ptr(host)) == &tenon::host_backend());
-  check(tenon::zeros_like(host, b), b, ScalarType::Float);
-  check(tenon::zeros_like(t, kInt, kStatic, b), b, kInt, kStatic);
-  check(tenon::clone_tensor_ptr(t, b), b, ScalarType::Float);
-  check(tenon::clone_tensor_ptr(host, ScalarType::Double, b), b, ScalarType::Double);
-  CHECK(&backend_of(tenon::clone_tensor_ptr(t, tenon::host_backend())) == &tenon::host_backend());
+  check(empty_like(t), a, ScalarType::Float);
+  CHECK(fetched<float>(zeros_like(t)) == Floats{0, 0, 0, 0});
+  check(zeros_like(t), a, ScalarType::Float);
+  check(ones_like(t, kInt), a, kInt);
+  check(full_like(t, 1), a, ScalarType::Float);
+  check(rand_like(t), a, ScalarType::Float);
+  check(randn_like(t), a, ScalarType::Float);
+  check(randint_like(t, 0, 4), a, ScalarType::Float);
+  check(clone_tensor_ptr(t), a, ScalarType::Float);
+  check(clone_tensor_ptr(t, ScalarType::Double), a, ScalarType::Double);
+  CHECK(&backend_of(to(t, ScalarType::Double)) == &a);
+  CHECK(&backend_of(contiguous(transpose(t, 0, 1))) == &a);
+  CHECK(&backend_of(zeros_like(host)) == &host_backend());
+  CHECK(&backend_of(clone_tensor_ptr(host)) == &host_backend());
+  check(zeros_like(host, b), b, ScalarType::Float);
+  check(zeros_like(t, kInt, kStatic, b), b, kInt, kStatic);
+  check(clone_tensor_ptr(t, b), b, ScalarType::Float);
+  check(clone_tensor_ptr(host, ScalarType::Double, b), b, ScalarType::Double);
+  CHECK(&backend_of(clone_tensor_ptr(t, host_backend())) == &host_backend());
 }
 
 TEST_CASE("backend: clone, to and contiguous have the elements") {
   MinimalBackend a;
-  const TensorPtr t = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, a);
-  CHECK(fetched<int32_t>(tenon::clone_tensor_ptr(t)) == Ints{1, 2, 3, 4});
-  CHECK(fetched<float>(tenon::clone_tensor_ptr(t, kFloat)) == Floats{1, 2, 3, 4});
-  const tenon::Tensor turned = tenon::transpose(t, 0, 1);
-  const tenon::Tensor dense = tenon::contiguous(turned);
+  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, a);
+  CHECK(fetched<int32_t>(clone_tensor_ptr(t)) == Ints{1, 2, 3, 4});
+  CHECK(fetched<float>(clone_tensor_ptr(t, kFloat)) == Floats{1, 2, 3, 4});
+  const Tensor turned = transpose(t, 0, 1);
+  const Tensor dense = contiguous(turned);
   CHECK(tests::strides(dense) == tests::Vector{2, 1});
-  const auto read = [](const tenon::Tensor& there) {
-    return tenon::backend_copy(there, tenon::host_backend());
-  };
+  const auto read = [](const Tensor& there) { return backend_copy(there, host_backend()); };
   CHECK(tests::values<int32_t>(read(dense)) == Ints{1, 3, 2, 4});
-  CHECK(tests::values<float>(read(tenon::to(turned, kFloat))) == Floats{1, 3, 2, 4});
+  CHECK(tests::values<float>(read(to(turned, kFloat))) == Floats{1, 3, 2, 4});
 }
 
 TEST_CASE("backend: with a pointer it says whose memory that is") {
@@ -290,22 +269,22 @@ TEST_CASE("backend: with a pointer it says whose memory that is") {
   const float source[2] = {5, 6};
   REQUIRE(b.copy_from_host(p, source, 8) == Error::Ok);
   {
-    const TensorPtr tensors[] = {tenon::from_blob(p, {2}, b),
-                                 tenon::from_blob(p, {2}, ScalarType::Float, kStatic, b),
-                                 tenon::from_blob(p, {2}, tenon::Dims{1}, ScalarType::Float, b),
-                                 tenon::make_tensor_ptr({2}, p, b),
-                                 tenon::make_tensor_ptr({2}, p, ScalarType::Float, kStatic, b),
-                                 tenon::for_blob(p, {2}).backend(b).make_tensor_ptr()};
+    const TensorPtr tensors[] = {from_blob(p, {2}, b),
+                                 from_blob(p, {2}, ScalarType::Float, kStatic, b),
+                                 from_blob(p, {2}, Dims{1}, ScalarType::Float, b),
+                                 make_tensor_ptr({2}, p, b),
+                                 make_tensor_ptr({2}, p, ScalarType::Float, kStatic, b),
+                                 for_blob(p, {2}).backend(b).make_tensor_ptr()};
     for (const TensorPtr& t : tensors) {
       CHECK(&backend_of(t) == &b);
-      CHECK(tenon::device(t) == b.device());
-      CHECK(tenon::ownership(t) == tenon::Ownership::Borrowed);
-      CHECK(tenon::const_data_ptr(t) == p);
+      CHECK(device(t) == b.device());
+      CHECK(ownership(t) == Ownership::Borrowed);
+      CHECK(const_data_ptr(t) == p);
       CHECK(fetched<float>(t) == Floats{5, 6});
     }
     CHECK(b.live_blocks() == 6);
-    CHECK_ERROR(Error::NotSupported, "memory on ext_dev:0 cannot be read by the host",
-                tenon::const_data_ptr<float>(tensors[0]));
+    RAISES(NotSupported, "memory on ext_dev:0 cannot be read by the host",
+           const_data_ptr<float>(tensors[0]));
   }
   CHECK(b.live_blocks() == 0);
   CHECK(b.used() == 8);
@@ -317,19 +296,18 @@ TEST_CASE("backend: with a pointer and a deleter, that is what releases it, once
   Calls calls;
   void* const p = b.allocate(8, 64);
   {
-    const TensorPtr t = tenon::from_blob(p, {2}, ScalarType::Float, calls.deleter(), kStatic, b);
+    const TensorPtr t = from_blob(p, {2}, ScalarType::Float, calls.deleter(), kStatic, b);
     CHECK(&backend_of(t) == &b);
-    CHECK(tenon::ownership(t) == tenon::Ownership::Adopted);
+    CHECK(ownership(t) == Ownership::Adopted);
     CHECK(b.live_blocks() == 1);
   }
   CHECK(calls.count == 1);
   CHECK(calls.argument == p);
   CHECK(b.live_blocks() == 0);
   {
-    const TensorPtr t =
-        tenon::for_blob(p, {2}).deleter(calls.deleter()).backend(b).make_tensor_ptr();
+    const TensorPtr t = for_blob(p, {2}).deleter(calls.deleter()).backend(b).make_tensor_ptr();
     CHECK(&backend_of(t) == &b);
-    tenon::backend_deallocate(t);
+    backend_deallocate(t);
     CHECK(calls.count == 2);
   }
   CHECK(calls.count == 2);
@@ -339,27 +317,27 @@ TEST_CASE("backend: with a pointer and a deleter, that is what releases it, once
 
 TEST_CASE("backend: with a host pointer and a CpuBackend nothing is different") {
   float data[2] = {1, 2};
-  tenon::CpuBackend cpu;
-  const TensorPtr t = tenon::from_blob(data, {2}, cpu);
+  CpuBackend cpu;
+  const TensorPtr t = from_blob(data, {2}, cpu);
   CHECK(tests::values<float>(t) == Floats{1, 2});
-  CHECK(&backend_of(t) == &tenon::host_backend());
+  CHECK(&backend_of(t) == &host_backend());
   CHECK(cpu.live_blocks() == 0);
 }
 
 TEST_CASE("on_made: it is told of each tensor once, with the function that was called") {
   CountingBackend b;
-  const TensorPtr a = tenon::zeros({2, 3}, b);
-  const TensorPtr c = tenon::clone_tensor_ptr(a);
-  const TensorPtr d = tenon::backend_copy(tenon::ones({2}), b);
-  const TensorPtr e = tenon::make_tensor_ptr({1.f}, b);
-  const auto f = tenon::try_rand({4}, b);
-  const TensorPtr g = tenon::empty_strided({2, 2}, {1, 2}, kInt, b);
+  const TensorPtr a = zeros({2, 3}, b);
+  const TensorPtr c = clone_tensor_ptr(a);
+  const TensorPtr d = backend_copy(ones({2}), b);
+  const TensorPtr e = make_tensor_ptr({1.f}, b);
+  const auto f = try_rand({4}, b);
+  const TensorPtr g = empty_strided({2, 2}, {1, 2}, kInt, b);
   std::vector<std::string> functions;
   for (const auto& made : b.made) functions.push_back(made.function);
   CHECK(functions == std::vector<std::string>{"zeros", "clone_tensor_ptr", "backend_copy",
                                               "make_tensor_ptr", "try_rand", "empty_strided"});
   REQUIRE(b.made.size() == 6);
-  CHECK(b.made[0].data == tenon::const_data_ptr(a));
+  CHECK(b.made[0].data == const_data_ptr(a));
   CHECK(b.made[0].sizes == Longs{2, 3});
   CHECK(b.made[0].type == ScalarType::Float);
   CHECK(b.made[5].type == kInt);
@@ -368,13 +346,13 @@ TEST_CASE("on_made: it is told of each tensor once, with the function that was c
 
 TEST_CASE("on_made: views, handles, borrowed memory and failures are not told") {
   CountingBackend b;
-  const TensorPtr a = tenon::zeros({2, 3}, b);
+  const TensorPtr a = zeros({2, 3}, b);
   b.made.clear();
-  const TensorPtr handle = tenon::make_tensor_ptr(a);
-  const tenon::Tensor view = tenon::select(a, 0, 0);
-  const TensorPtr lent = tenon::from_blob(const_cast<void*>(tenon::const_data_ptr(a)), {2}, b);
-  const TensorPtr same = tenon::backend_transfer(a, b);
+  const TensorPtr handle = make_tensor_ptr(a);
+  const Tensor view = tenon::select(a, 0, 0);
+  const TensorPtr lent = from_blob(const_cast<void*>(const_data_ptr(a)), {2}, b);
+  const TensorPtr same = backend_transfer(a, b);
   b.will["constant"] = Answer::Fails;
-  CHECK_ERROR(Error::AccessFailed, "zeros: ", tenon::zeros({2}, b));
+  RAISES(AccessFailed, "zeros: ", zeros({2}, b));
   CHECK(b.made.empty());
 }

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which of a backend's optional operations are asked, with what, and what follows from the answer.
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/binary.h"
-#include "tenon/tensor/transfer.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/random.h"
-#include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -23,15 +10,11 @@ using namespace tests;
 
 namespace {
 
-using Ints = std::vector<int32_t>;
-using Longs = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
 /// A dense tensor's elements, read past the library.
 template <class T>
-std::vector<T> raw(CountingBackend& b, const tenon::TensorArg& t, int64_t count) {
+std::vector<T> raw(CountingBackend& b, const TensorArg& t, int64_t count) {
   std::vector<T> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(b.get<T>(tenon::const_data_ptr(t), i));
+  for (int64_t i = 0; i < count; ++i) values.push_back(b.get<T>(const_data_ptr(t), i));
   return values;
 }
 
@@ -59,9 +42,9 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
   const std::string start =
       std::string(function) + ": backend counting failed in " + operation + ": ";
   b.will[operation] = Answer::Fails;
-  CHECK_ERROR(Error::AccessFailed, start + "the cable is out", f());
+  RAISES(AccessFailed, start + "the cable is out", f());
   b.will[operation] = Answer::Throws;
-  CHECK_ERROR(Error::Internal, start + "thrown on the way", f());
+  RAISES(Internal, start + "thrown on the way", f());
   b.will[operation] = Answer::Does;
   CHECK(b.live_blocks() == live);
 }
@@ -70,9 +53,9 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
 
 TEST_CASE("constant: full asks the backend, for all of the memory as one row") {
   CountingBackend b;
-  const TensorPtr t = tenon::full({2, 3}, 7, ScalarType::Int, b);
+  const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
   check_alone(b, "constant");
-  CHECK(b.last.data == tenon::const_data_ptr(t));
+  CHECK(b.last.data == const_data_ptr(t));
   CHECK(b.last.type == ScalarType::Int);
   CHECK(b.last.sizes == Longs{6});
   CHECK(b.last.strides == Longs{1});
@@ -82,7 +65,7 @@ TEST_CASE("constant: full asks the backend, for all of the memory as one row") {
 
 TEST_CASE("constant: gaps of a strided tensor are part of the row") {
   CountingBackend b;
-  const TensorPtr t = tenon::ones_strided({2}, {3}, b);
+  const TensorPtr t = ones_strided({2}, {3}, b);
   check_alone(b, "constant");
   CHECK(b.last.sizes == Longs{4});
   CHECK(element<float>(b) == 1.f);
@@ -92,33 +75,33 @@ TEST_CASE("constant: zeros, _like, scalar_tensor and a single value ask for it t
   CountingBackend b;
   const auto asked = [&b](const TensorPtr& t) {
     check_alone(b, "constant");
-    CHECK(b.last.data == tenon::const_data_ptr(t));
+    CHECK(b.last.data == const_data_ptr(t));
     b.calls.clear();
   };
-  const TensorPtr t = tenon::zeros({3}, b);
+  const TensorPtr t = zeros({3}, b);
   CHECK(element<float>(b) == 0.f);
   asked(t);
-  asked(tenon::ones_like(t));
-  asked(tenon::full_like(t, 2));
-  asked(tenon::scalar_tensor(4, b));
+  asked(ones_like(t));
+  asked(full_like(t, 2));
+  asked(scalar_tensor(4, b));
   CHECK(b.last.sizes == Longs{1});
-  asked(tenon::make_tensor_ptr(5, b));
+  asked(make_tensor_ptr(5, b));
   CHECK(element<int32_t>(b) == 5);
 }
 
 TEST_CASE("constant: fill_ and zero_ give the tensor's own view") {
   CountingBackend b;
-  const TensorPtr t = tenon::zeros({2, 3}, b);
-  const tenon::Tensor column = tenon::select(t, 1, 2);
+  const TensorPtr t = zeros({2, 3}, b);
+  const Tensor column = tenon::select(t, 1, 2);
   b.calls.clear();
-  CHECK(tenon::fill_(column, 9) == Error::Ok);
+  CHECK(fill_(column, 9) == Error::Ok);
   check_alone(b, "constant");
-  CHECK(b.last.data == tenon::const_data_ptr(column));
+  CHECK(b.last.data == const_data_ptr(column));
   CHECK(b.last.sizes == Longs{2});
   CHECK(b.last.strides == Longs{3});
   CHECK(raw<float>(b, t, 6) == Floats{0, 0, 9, 0, 0, 9});
   b.calls.clear();
-  CHECK(tenon::zero_(t) == Error::Ok);
+  CHECK(zero_(t) == Error::Ok);
   check_alone(b, "constant");
   CHECK(raw<float>(b, t, 6) == Floats(6, 0));
 }
@@ -126,101 +109,101 @@ TEST_CASE("constant: fill_ and zero_ give the tensor's own view") {
 TEST_CASE("constant: without it the host makes the values, strided ones too") {
   CountingBackend b;
   b.set_all(Answer::NotSupported);
-  const TensorPtr t = tenon::full({2, 3}, 7, b);
+  const TensorPtr t = full({2, 3}, 7, b);
   CHECK(b.calls["constant"] == 1);
   CHECK(b.uploaded == 24);
   CHECK(raw<float>(b, t, 6) == Floats(6, 7));
-  CHECK(tenon::fill_(tenon::select(t, 1, 0), 1) == Error::Ok);
+  CHECK(fill_(tenon::select(t, 1, 0), 1) == Error::Ok);
   CHECK(raw<float>(b, t, 6) == Floats{1, 7, 7, 1, 7, 7});
-  CHECK(tenon::fill_(tenon::slice(t, 1, 1, 3), 2) == Error::Ok);
+  CHECK(fill_(slice(t, 1, 1, 3), 2) == Error::Ok);
   CHECK(raw<float>(b, t, 6) == Floats{1, 2, 2, 1, 2, 2});
   CHECK(b.faults == 0);
 }
 
 TEST_CASE("constant: another error is reported, and the host does not try") {
   CountingBackend b;
-  check_failures(b, "constant", "zeros", [&] { return tenon::zeros({2}, b); });
+  check_failures(b, "constant", "zeros", [&] { return zeros({2}, b); });
   CHECK(b.uploaded == 0);
   CHECK(b.used() == 0);
-  const TensorPtr t = tenon::zeros({2}, b);
+  const TensorPtr t = zeros({2}, b);
   b.will["constant"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "fill_: backend counting failed in constant: the cable is out",
-                tenon::fill_(t, 1));
+  RETURNS(AccessFailed, "fill_: backend counting failed in constant: the cable is out",
+          fill_(t, 1));
 }
 
 TEST_CASE("eye: the backend is asked, else the host") {
   CountingBackend b;
-  const TensorPtr t = tenon::eye(2, 3, b);
+  const TensorPtr t = eye(2, 3, b);
   check_alone(b, "eye");
-  CHECK(b.last.data == tenon::const_data_ptr(t));
+  CHECK(b.last.data == const_data_ptr(t));
   CHECK(b.last.sizes == Longs{2, 3});
   CHECK(b.last.strides == Longs{3, 1});
   CHECK(raw<float>(b, t, 6) == Floats{1, 0, 0, 0, 1, 0});
   b.set_all(Answer::NotSupported);
-  CHECK(raw<float>(b, tenon::eye(2, 3, b), 6) == Floats{1, 0, 0, 0, 1, 0});
+  CHECK(raw<float>(b, eye(2, 3, b), 6) == Floats{1, 0, 0, 0, 1, 0});
   CHECK(b.calls["eye"] == 2);
   CHECK(b.uploaded == 24);
-  check_failures(b, "eye", "eye", [&] { return tenon::eye(2, b); });
+  check_failures(b, "eye", "eye", [&] { return eye(2, b); });
 }
 
 TEST_CASE("iota: the backend is asked, with the axis counted from 0") {
   CountingBackend b;
-  const TensorPtr t = tenon::iota({2, 3}, -1, ScalarType::Int, b);
+  const TensorPtr t = iota({2, 3}, -1, ScalarType::Int, b);
   check_alone(b, "iota");
   CHECK(b.last.axis == 1);
   CHECK(b.last.sizes == Longs{2, 3});
   CHECK(raw<int32_t>(b, t, 6) == Ints{0, 1, 2, 0, 1, 2});
-  CHECK(raw<int64_t>(b, tenon::iota({2, 2}, 0, b), 4) == Longs{0, 0, 1, 1});
+  CHECK(raw<int64_t>(b, iota({2, 2}, 0, b), 4) == Longs{0, 0, 1, 1});
   CHECK(b.last.axis == 0);
-  CHECK(raw<int64_t>(b, tenon::iota({2, 2}, b), 4) == Longs{0, 1, 2, 3});
+  CHECK(raw<int64_t>(b, iota({2, 2}, b), 4) == Longs{0, 1, 2, 3});
   CHECK(b.last.axis == -100);  // none
   CHECK(b.uploaded == 0);
   b.set_all(Answer::NotSupported);
-  CHECK(raw<int64_t>(b, tenon::iota({2, 2}, 0, b), 4) == Longs{0, 0, 1, 1});
+  CHECK(raw<int64_t>(b, iota({2, 2}, 0, b), 4) == Longs{0, 0, 1, 1});
   CHECK(b.uploaded == 32);
-  check_failures(b, "iota", "iota", [&] { return tenon::iota({2}, b); });
+  check_failures(b, "iota", "iota", [&] { return iota({2}, b); });
 }
 
 TEST_CASE("from_binary: the backend is given the bytes, else the host uploads them") {
   CountingBackend b;
   const std::vector<uint8_t> bytes{1, 0, 0, 0, 2, 0, 0, 0};
-  const TensorPtr t = tenon::from_binary(bytes, {2}, ScalarType::Int, b);
+  const TensorPtr t = from_binary(bytes, {2}, ScalarType::Int, b);
   check_alone(b, "from_binary");
   CHECK(b.last.bytes == bytes);
   CHECK(b.last.sizes == Longs{2});
   CHECK(raw<int32_t>(b, t, 2) == Ints{1, 2});
   b.set_all(Answer::NotSupported);
-  CHECK(raw<int32_t>(b, tenon::from_binary(bytes, {2}, ScalarType::Int, b), 2) == Ints{1, 2});
+  CHECK(raw<int32_t>(b, from_binary(bytes, {2}, ScalarType::Int, b), 2) == Ints{1, 2});
   CHECK(b.uploaded == 8);
   check_failures(b, "from_binary", "from_binary",
-                 [&] { return tenon::from_binary(bytes, {2}, ScalarType::Int, b); });
+                 [&] { return from_binary(bytes, {2}, ScalarType::Int, b); });
 }
 
 TEST_CASE("to_binary: the backend is asked for as many as are wanted") {
   CountingBackend b;
-  const TensorPtr t = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
-  const tenon::Tensor turned = tenon::transpose(t, 0, 1);
+  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
+  const Tensor turned = transpose(t, 0, 1);
   b.calls.clear();
   b.uploaded = 0;
-  CHECK(tenon::to_binary(turned, 3) == std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(turned, 3) == std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   check_alone(b, "to_binary");
   CHECK(b.last.count == 3);
   CHECK(b.last.strides == Longs{1, 2});
-  CHECK(b.last.data == tenon::const_data_ptr(turned));
-  CHECK(tenon::to_binary(turned).size() == 16);
+  CHECK(b.last.data == const_data_ptr(turned));
+  CHECK(to_binary(turned).size() == 16);
   CHECK(b.last.count == 4);
-  CHECK(tenon::to_binary(turned, 0).empty());
+  CHECK(to_binary(turned, 0).empty());
   CHECK(b.calls["to_binary"] == 2);
-  check_failures(b, "to_binary", "to_binary", [&] { return tenon::to_binary(t); });
+  check_failures(b, "to_binary", "to_binary", [&] { return to_binary(t); });
 }
 
 TEST_CASE("to_binary: without it the host fetches, of dense elements no more than wanted") {
   CountingBackend b;
-  const TensorPtr t = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
+  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
   b.set_all(Answer::NotSupported);
-  CHECK(tenon::to_binary(t, 2) == std::vector<uint8_t>{1, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(t, 2) == std::vector<uint8_t>{1, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.downloaded == 8);
-  CHECK(tenon::to_binary(tenon::transpose(t, 0, 1), 3) ==
+  CHECK(to_binary(transpose(t, 0, 1), 3) ==
         std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.faults == 0);
 }
@@ -228,7 +211,7 @@ TEST_CASE("to_binary: without it the host fetches, of dense elements no more tha
 TEST_CASE("random_uniform: the backend is given the bounds and the generator's state") {
   CountingBackend b;
   Generator g(5, 100);
-  const TensorPtr t = tenon::uniform(2, 4, {2, 2}, g, b);
+  const TensorPtr t = uniform(2, 4, {2, 2}, g, b);
   check_alone(b, "random_uniform");
   CHECK(b.last.a == 2);
   CHECK(b.last.b == 4);
@@ -241,7 +224,7 @@ TEST_CASE("random_uniform: the backend is given the bounds and the generator's s
   CHECK(b.last.a == 0);
   CHECK(b.last.b == 1);
   CHECK(b.last.offset == 104);
-  CHECK(tenon::uniform_(tenon::select(t, 1, 0), -1, 1, g) == Error::Ok);
+  CHECK(uniform_(tenon::select(t, 1, 0), -1, 1, g) == Error::Ok);
   CHECK(b.last.strides == Longs{2});
   CHECK(raw<float>(b, t, 4) == Floats{1000, 1001, 1001, 1003});
   CHECK(g.offset() == 108);
@@ -251,14 +234,14 @@ TEST_CASE("random_uniform: the backend is given the bounds and the generator's s
 TEST_CASE("random_normal: the backend is given mean and deviation") {
   CountingBackend b;
   Generator g(5, 100);
-  const TensorPtr t = tenon::normal(3, 0.5, {3}, g, b);
+  const TensorPtr t = normal(3, 0.5, {3}, g, b);
   check_alone(b, "random_normal");
   CHECK(b.last.a == 3);
   CHECK(b.last.b == 0.5);
   CHECK(b.last.offset == 100);
   CHECK(g.offset() == 103);
   CHECK(raw<float>(b, t, 3) == Floats{2000, 2001, 2002});
-  CHECK(tenon::normal_(t, 0, 2, g) == Error::Ok);
+  CHECK(normal_(t, 0, 2, g) == Error::Ok);
   CHECK(b.last.b == 2);
   CHECK(b.calls["random_normal"] == 2);
 }
@@ -266,11 +249,11 @@ TEST_CASE("random_normal: the backend is given mean and deviation") {
 TEST_CASE("random: integers are the host's to make") {
   CountingBackend b;
   Generator g(5);
-  const TensorPtr t = tenon::randint(0, 100, {8}, g, b);
+  const TensorPtr t = randint(0, 100, {8}, g, b);
   CHECK(b.optional_calls() == 0);
   CHECK(b.uploaded == 32);
-  CHECK(raw<int32_t>(b, t, 8) == tests::values<int32_t>(tenon::randint(0, 100, {8}, Generator(5))));
-  CHECK(tenon::random_(t, g) == Error::Ok);
+  CHECK(raw<int32_t>(b, t, 8) == tests::values<int32_t>(randint(0, 100, {8}, Generator(5))));
+  CHECK(random_(t, g) == Error::Ok);
   CHECK(b.optional_calls() == 0);
 }
 
@@ -282,11 +265,11 @@ TEST_CASE("random: without the operation the numbers are the host's, strided one
   CHECK(b.calls["random_uniform"] == 1);
   CHECK(g.offset() == 6);
   CHECK(raw<float>(b, t, 6) == tests::values<float>(tenon::rand({2, 3}, Generator(5))));
-  CHECK(tenon::normal_(tenon::transpose(t, 0, 1), 0, 1, g) == Error::Ok);
+  CHECK(normal_(transpose(t, 0, 1), 0, 1, g) == Error::Ok);
   CHECK(g.offset() == 12);
-  const TensorPtr twin = tenon::zeros({2, 3});
+  const TensorPtr twin = zeros({2, 3});
   Generator again(5, 6);
-  CHECK(tenon::normal_(tenon::transpose(twin, 0, 1), 0, 1, again) == Error::Ok);
+  CHECK(normal_(transpose(twin, 0, 1), 0, 1, again) == Error::Ok);
   CHECK(raw<float>(b, t, 6) == tests::values<float>(twin));
 }
 
@@ -294,23 +277,23 @@ TEST_CASE("random: a generator does not advance when the backend fails") {
   CountingBackend b;
   Generator g(5, 100);
   check_failures(b, "random_uniform", "rand", [&] { return tenon::rand({4}, g, b); });
-  check_failures(b, "random_normal", "randn", [&] { return tenon::randn({4}, g, b); });
-  check_failures(b, "copy_from_host", "randint", [&] { return tenon::randint(0, 9, {4}, g, b); });
+  check_failures(b, "random_normal", "randn", [&] { return randn({4}, g, b); });
+  check_failures(b, "copy_from_host", "randint", [&] { return randint(0, 9, {4}, g, b); });
   b.room = 0;
-  CHECK_ERROR(Error::OutOfMemory, "rand: ", tenon::rand({4}, g, b));
+  RAISES(OutOfMemory, "rand: ", tenon::rand({4}, g, b));
   b.room = SIZE_MAX;
-  const TensorPtr t = tenon::zeros({4}, b);
+  const TensorPtr t = zeros({4}, b);
   b.will["random_uniform"] = Answer::Fails;
-  CHECK_RETURNS(Error::AccessFailed, "uniform_: backend counting failed in random_uniform",
-                tenon::uniform_(t, 0, 1, g));
+  RETURNS(AccessFailed, "uniform_: backend counting failed in random_uniform",
+          uniform_(t, 0, 1, g));
   CHECK(g.offset() == 100);
 }
 
 TEST_CASE("inspect: to_string shows what the backend writes, and asks with its limit") {
   CountingBackend b;
-  const TensorPtr t = tenon::zeros({2, 3}, b);
+  const TensorPtr t = zeros({2, 3}, b);
   b.calls.clear();
-  tenon::FormatOptions options;
+  FormatOptions options;
   options.limit = 50;
   CHECK(tenon::to_string(t, options) == "<elements of counting>\nFloat {2, 3} on ext_dev:0");
   check_alone(b, "inspect");
@@ -323,7 +306,7 @@ TEST_CASE("inspect: to_string shows what the backend writes, and asks with its l
 
 TEST_CASE("inspect: an error is part of the text, printing raises nothing") {
   CountingBackend b;
-  const TensorPtr t = tenon::zeros({2}, b);
+  const TensorPtr t = zeros({2}, b);
   b.will["inspect"] = Answer::Fails;
   CHECK(tenon::to_string(t) ==
         "Float {2} on ext_dev:0, not shown: backend counting failed in inspect: the cable is out");
@@ -335,13 +318,13 @@ TEST_CASE("inspect: an error is part of the text, printing raises nothing") {
 TEST_CASE("empty operations: without elements nobody is asked") {
   CountingBackend b;
   Generator g(5);
-  const TensorPtr t = tenon::zeros({0, 3}, b);
+  const TensorPtr t = zeros({0, 3}, b);
   static_cast<void>(tenon::rand({0}, g, b));
-  static_cast<void>(tenon::iota({2, 0}, b));
-  static_cast<void>(tenon::eye(0, b));
-  CHECK(tenon::fill_(t, 1) == Error::Ok);
-  CHECK(tenon::to_binary(t).empty());
-  CHECK(tenon::copy_(t, tenon::zeros({0, 3})) == Error::Ok);
+  static_cast<void>(iota({2, 0}, b));
+  static_cast<void>(eye(0, b));
+  CHECK(fill_(t, 1) == Error::Ok);
+  CHECK(to_binary(t).empty());
+  CHECK(copy_(t, zeros({0, 3})) == Error::Ok);
   CHECK(b.optional_calls() == 0);
   CHECK(b.calls["allocate"] == 0);
   CHECK(g.offset() == 0);

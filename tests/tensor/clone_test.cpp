@@ -1,49 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/access.h"
-
-#include <cstdint>
-#include <cstdlib>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/backend/host_memory.h"
-#include "tenon/tensor/transfer.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
-namespace {
-using Ints = std::vector<int32_t>;
-using Doubles = std::vector<double>;
-}  // namespace
-
 TEST_CASE("clone: is owned, equal and independent of its source") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const auto& t : {clone_tensor_ptr(source), clone_tensor_ptr(*source)}) {
-    CHECK(tenon::ownership(t) == Ownership::Owned);
-    CHECK(tenon::const_data_ptr(t) != tenon::const_data_ptr(source));
+    CHECK(ownership(t) == Ownership::Owned);
+    CHECK(const_data_ptr(t) != const_data_ptr(source));
     CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
-    tenon::mutable_data_ptr<int32_t>(t)[0] = 9;
+    mutable_data_ptr<int32_t>(t)[0] = 9;
   }
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("clone: keeps dtype, dynamism, dim order and dense strides") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}, {}, ScalarType::Short,
-                                tenon::TensorShapeDynamism::DYNAMIC);
+                                TensorShapeDynamism::DYNAMIC);
   auto t = clone_tensor_ptr(source);
   CHECK(t->scalar_type() == ScalarType::Short);
-  CHECK(tenon::shape_dynamism(t) == tenon::TensorShapeDynamism::DYNAMIC);
+  CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC);
   CHECK(dim_order(t) == Vector{1, 0});
   CHECK(strides(t) == Vector{1, 2});
   CHECK(values<int16_t>(t) == values<int16_t>(source));
-  CHECK(tenon::shape_dynamism(clone_tensor_ptr(make_tensor_ptr(1))) ==
-        tenon::TensorShapeDynamism::STATIC);
+  CHECK(shape_dynamism(clone_tensor_ptr(make_tensor_ptr(1))) == TensorShapeDynamism::STATIC);
 }
 
 TEST_CASE("clone: gaps and broadcast strides become dense in the same dim order") {
@@ -80,67 +65,66 @@ TEST_CASE("clone: with a type it casts, strided or not") {
 
 TEST_CASE("clone: casts that canCast forbids are refused by name") {
   auto floats = make_tensor_ptr({1.5f});
-  CHECK_ERROR(Error::InvalidType, "clone_tensor_ptr: values of Float cannot be cast to Int",
-              clone_tensor_ptr(floats, ScalarType::Int));
-  CHECK_ERROR(Error::InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
-  CHECK_ERROR(Error::InvalidType, "ComplexFloat",
-              clone_tensor_ptr(make_tensor_ptr({tenon::complex<float>(1, 2)}), ScalarType::Float));
-  CHECK_ERROR(Error::InvalidType, "Undefined", clone_tensor_ptr(floats, ScalarType::Undefined));
-  CHECK_ERROR(Error::InvalidType, "99", clone_tensor_ptr(floats, static_cast<ScalarType>(99)));
-  auto result = tenon::try_clone_tensor_ptr(floats, ScalarType::Int);
+  RAISES(InvalidType, "clone_tensor_ptr: values of Float cannot be cast to Int",
+         clone_tensor_ptr(floats, ScalarType::Int));
+  RAISES(InvalidType, "Bool", clone_tensor_ptr(make_tensor_ptr({1}), ScalarType::Bool));
+  RAISES(InvalidType, "ComplexFloat",
+         clone_tensor_ptr(make_tensor_ptr({complex<float>(1, 2)}), ScalarType::Float));
+  RAISES(InvalidType, "Undefined", clone_tensor_ptr(floats, ScalarType::Undefined));
+  RAISES(InvalidType, "99", clone_tensor_ptr(floats, static_cast<ScalarType>(99)));
+  auto result = try_clone_tensor_ptr(floats, ScalarType::Int);
   CHECK(tests::contains(result.message(), "try_clone_tensor_ptr: "));
-  CHECK(tenon::try_clone_tensor_ptr(floats).ok());
+  CHECK(try_clone_tensor_ptr(floats).ok());
 }
 
 TEST_CASE("clone: of a read-only tensor is writable", "[plain]") {
   const int32_t data[2] = {1, 2};
   auto t = clone_tensor_ptr(from_blob(tests::read_only(data), {2}));
-  CHECK_FALSE(tenon::is_readonly(t));
+  CHECK_FALSE(is_readonly(t));
   CHECK(values<int32_t>(t) == Ints{1, 2});
 }
 
 TEST_CASE("clone: of a view is owned") {
   auto source = make_tensor_ptr({1, 2, 3});
   auto view_clone = clone_tensor_ptr(*make_tensor_ptr(*source, {2}, {}, {}, 1));
-  CHECK(tenon::ownership(view_clone) == Ownership::Owned);
+  CHECK(ownership(view_clone) == Ownership::Owned);
   CHECK(values<int32_t>(view_clone) == Ints{2, 3});
 }
 
 TEST_CASE("clone: without elements, of rank 0 and of many dimensions") {
   auto none = clone_tensor_ptr(make_tensor_ptr({2, 0, 3}, {}));
   CHECK(tests::sizes(none) == Vector{2, 0, 3});
-  CHECK(tenon::item<int>(clone_tensor_ptr(make_tensor_ptr(7))) == 7);
-  CHECK(tenon::item<float>(clone_tensor_ptr(make_tensor_ptr(7), ScalarType::Float)) == 7);
+  CHECK(item<int>(clone_tensor_ptr(make_tensor_ptr(7))) == 7);
+  CHECK(item<float>(clone_tensor_ptr(make_tensor_ptr(7), ScalarType::Float)) == 7);
   CHECK(values<int32_t>(clone_tensor_ptr(make_tensor_ptr({1, 1, 1, 1, 1, 1, 2}, {1, 2}))) ==
         Ints{1, 2});
 }
 
 TEST_CASE("clone: an undefined source and device memory are refused") {
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(tenon::Tensor()));
-  CHECK_ERROR(Error::InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(tenon::TensorPtr()));
-  CHECK_ERROR(Error::InvalidState,
-              "clone_tensor_ptr: ", clone_tensor_ptr(tenon::Tensor(), ScalarType::Int));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(Tensor()));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(TensorPtr()));
+  RAISES(InvalidState, "clone_tensor_ptr: ", clone_tensor_ptr(Tensor(), ScalarType::Int));
   int32_t data[1] = {};
-  auto device = tenon::for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
-  CHECK_ERROR(Error::NotSupported, "cuda:1", clone_tensor_ptr(device));
+  auto device = for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
+  RAISES(NotSupported, "cuda:1", clone_tensor_ptr(device));
 }
 
 TEST_CASE("clone_tensor_ptr: the clone of a Template tensor is one, with elements and without") {
   for (const int64_t size : {3, 0}) {
-    auto shape = tenon::for_blob(nullptr, {size}).device("template").make_tensor_ptr();
-    auto clone = tenon::clone_tensor_ptr(shape);
-    CHECK(tenon::device(clone).type() == tenon::DeviceType::Template);
+    auto shape = for_blob(nullptr, {size}).device("template").make_tensor_ptr();
+    auto clone = clone_tensor_ptr(shape);
+    CHECK(device(clone).type() == DeviceType::Template);
     CHECK(clone->size(0) == size);
-    CHECK(tenon::const_data_ptr(clone) == nullptr);
+    CHECK(const_data_ptr(clone) == nullptr);
   }
 }
 
 namespace {
 
 // Host memory under another label, counted.
-struct Managed final : tenon::HostMemoryBackend {
+struct Managed final : HostMemoryBackend {
   const char* name() const noexcept override { return "managed"; }
-  tenon::Device device() const noexcept override { return "cuda_managed:1"; }
+  Device device() const noexcept override { return "cuda_managed:1"; }
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     ++live;
     return std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment);
@@ -156,30 +140,30 @@ struct Managed final : tenon::HostMemoryBackend {
 
 TEST_CASE("clone: of pinned or managed memory needs a backend that has some", "[plain]") {
   int32_t data[2] = {1, 2};
-  const auto source = tenon::for_blob(data, {2}).device("cuda_managed:1").make_tensor_ptr();
-  CHECK_ERROR(Error::NotSupported, "clone_tensor_ptr: the source tensor is on cuda_managed:1",
-              clone_tensor_ptr(source));
-  CHECK(tenon::try_clone_tensor_ptr(source, ScalarType::Float).error() == Error::NotSupported);
-  const auto on_cpu = clone_tensor_ptr(source, tenon::host_backend());
-  CHECK(tenon::device(on_cpu) == tenon::Device());
+  const auto source = for_blob(data, {2}).device("cuda_managed:1").make_tensor_ptr();
+  RAISES(NotSupported, "clone_tensor_ptr: the source tensor is on cuda_managed:1",
+         clone_tensor_ptr(source));
+  CHECK(try_clone_tensor_ptr(source, ScalarType::Float).error() == Error::NotSupported);
+  const auto on_cpu = clone_tensor_ptr(source, host_backend());
+  CHECK(device(on_cpu) == Device());
   CHECK(values<int32_t>(on_cpu) == Ints{1, 2});
   // What is made like it, but does not promise its device, is on the heap.
-  CHECK(tenon::device(tenon::zeros_like(source)) == tenon::Device());
-  CHECK(values<double>(tenon::to(source, ScalarType::Double)) == Doubles{1, 2});
+  CHECK(device(zeros_like(source)) == Device());
+  CHECK(values<double>(to(source, ScalarType::Double)) == Doubles{1, 2});
 
   Managed backend;
-  tenon::register_backend(backend);
+  register_backend(backend);
   {
     const auto clone = clone_tensor_ptr(source);
-    CHECK(tenon::device(clone) == tenon::Device("cuda_managed:1"));
-    CHECK(&tenon::backend_of(clone) == &backend);
+    CHECK(device(clone) == Device("cuda_managed:1"));
+    CHECK(&backend_of(clone) == &backend);
     CHECK(values<int32_t>(clone) == Ints{1, 2});
     const auto again = clone_tensor_ptr(clone, ScalarType::Double);
-    CHECK(tenon::device(again) == tenon::Device("cuda_managed:1"));
+    CHECK(device(again) == Device("cuda_managed:1"));
     CHECK(values<double>(again) == Doubles{1, 2});
-    CHECK(tenon::device(tenon::zeros_like(source)) == tenon::Device("cuda_managed:1"));
+    CHECK(device(zeros_like(source)) == Device("cuda_managed:1"));
     CHECK(backend.live == 2);
   }
-  tenon::unregister_backend(backend);
+  unregister_backend(backend);
   CHECK(backend.live == 0);
 }

@@ -69,7 +69,10 @@ void check_windows(Reversed reversed) {
     casts += staged && scene.dst.type != scene.src.type;
     if (scene.memory != before) trouble(seed, scene, "plan_copy writes");
     if (staged && !scene.meet()) trouble(seed, scene, "a temporary for nothing");
-    const auto needed = static_cast<size_t>(src.numel()) * src.element_size();
+    size_t needed = src.element_size();  // for each element that is one of its own
+    for (int64_t d = 0; d < src.dim(); ++d) {
+      if (src.stride(d) != 0) needed *= static_cast<size_t>(src.size(d));
+    }
     if (plan.temporary_nbytes != (staged ? needed : 0)) trouble(seed, scene, "temporary_nbytes");
 
     const Error refused = copy_(dst, src, scene.mode, CopyPolicy::NoTemporary);

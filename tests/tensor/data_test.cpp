@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/data.h"
 
-#include <array>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <list>
 #include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -52,7 +44,7 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
   uint8_t u = 0;
   std::byte b{};
   bool t = false;
-  tenon::Half h;
+  Half h;
   std::complex<float> z;
   CHECK(DataPtr(&f).get() == &f);
   CHECK(DataPtr(&f).type() == ScalarType::Float);
@@ -151,15 +143,15 @@ TEST_CASE("data: a container whose move may throw is neither moved nor copied, b
   const Values values(std::move(container));
   CHECK_FALSE(values.is_adoptable());
   CHECK(values.data() == memory);
-  const auto t = tenon::make_tensor_ptr({3}, CopyOnly<true>(3));
-  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  const auto t = make_tensor_ptr({3}, CopyOnly<true>(3));
+  CHECK(ownership(t) == Ownership::Owned);
   CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
 }
 
 TEST_CASE("data: a container whose elements move with it is copied") {
-  const auto t = tenon::make_tensor_ptr({400}, CopyOnly<false>(400));
-  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
-  CHECK(tenon::const_data_ptr<float>(t)[399] == 399);
+  const auto t = make_tensor_ptr({400}, CopyOnly<false>(400));
+  CHECK(ownership(t) == Ownership::Owned);
+  CHECK(const_data_ptr<float>(t)[399] == 399);
   Values values{CopyOnly<false>(3)};
   const Values moved(std::move(values));
   CHECK_FALSE(moved.is_adoptable());
@@ -193,8 +185,8 @@ struct Lent {
 
 TEST_CASE("data: a moved view whose elements are somebody else's is copied") {
   std::vector<float> owner{0, 1, 2};
-  const auto t = tenon::make_tensor_ptr({3}, Lent{owner.data(), 3});
-  CHECK(tenon::ownership(t) == tenon::Ownership::Owned);
+  const auto t = make_tensor_ptr({3}, Lent{owner.data(), 3});
+  CHECK(ownership(t) == Ownership::Owned);
   owner.assign(3, -1);
   CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
 }
@@ -202,9 +194,9 @@ TEST_CASE("data: a moved view whose elements are somebody else's is copied") {
 TEST_CASE("data: elements that do not lie one after the other are taken one by one") {
   std::vector<float> owner{0, 1, 2, 3, 4, 5};
   Lent column{owner.data(), 3, 2};
-  CHECK(tests::values<float>(tenon::make_tensor_ptr(column)) == std::vector<float>{0, 2, 4});
-  CHECK(tests::values<float>(tenon::make_tensor_ptr({3}, Lent{owner.data(), 3, 2})) ==
+  CHECK(tests::values<float>(make_tensor_ptr(column)) == std::vector<float>{0, 2, 4});
+  CHECK(tests::values<float>(make_tensor_ptr({3}, Lent{owner.data(), 3, 2})) ==
         std::vector<float>{0, 2, 4});
   Lent reversed{owner.data() + 5, 3, -1};
-  CHECK(tests::values<float>(tenon::make_tensor_ptr(reversed)) == std::vector<float>{5, 4, 3});
+  CHECK(tests::values<float>(make_tensor_ptr(reversed)) == std::vector<float>{5, 4, 3});
 }

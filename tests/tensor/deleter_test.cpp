@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/access.h"
 
-#include <array>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <memory>
 #include <stdexcept>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Calls;
+using namespace tests;
 
 static_assert(std::is_nothrow_move_constructible_v<Deleter>);
 static_assert(std::is_nothrow_move_assignable_v<Deleter>);
@@ -175,21 +165,18 @@ TEST_CASE("deleter: a lambda without captures runs") {
 
 TEST_CASE("deleter: a tensor with an empty deleter is borrowed") {
   float data[1] = {};
-  CHECK(tenon::ownership(
-            tenon::from_blob(data, {1}, tenon::ScalarType::Float, std::function<void(void*)>())) ==
-        tenon::Ownership::Borrowed);
-  CHECK(tenon::ownership(tenon::from_blob(data, {1}, tenon::ScalarType::Float, nullptr)) ==
-        tenon::Ownership::Borrowed);
+  CHECK(ownership(from_blob(data, {1}, ScalarType::Float, std::function<void(void*)>())) ==
+        Ownership::Borrowed);
+  CHECK(ownership(from_blob(data, {1}, ScalarType::Float, nullptr)) == Ownership::Borrowed);
 }
 
 TEST_CASE("deleter: the pointer is the one at creation, even after the memory was replaced") {
   float data[2] = {1, 2};
   Calls calls;
-  auto t = tenon::from_blob(data, {2}, tenon::ScalarType::Float, calls.deleter(),
-                            tenon::TensorShapeDynamism::DYNAMIC);
+  auto t = from_blob(data, {2}, ScalarType::Float, calls.deleter(), TensorShapeDynamism::DYNAMIC);
   float other[2] = {};
-  CHECK_ERROR(Error::InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
-  REQUIRE(tenon::resize_tensor_ptr(t, {100}) == Error::Ok);
+  RAISES(InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
+  REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
   CHECK(calls.count == 1);
   CHECK(calls.argument == data);
   t.reset();
@@ -199,7 +186,7 @@ TEST_CASE("deleter: the pointer is the one at creation, even after the memory wa
 TEST_CASE("deleter: for strided memory it gets the pointer given, not the lowest address") {
   float data[4] = {1, 2, 3, 4};
   Calls calls;
-  tenon::from_blob(data + 3, {4}, {-1}, tenon::ScalarType::Float, calls.deleter());
+  from_blob(data + 3, {4}, {-1}, ScalarType::Float, calls.deleter());
   CHECK(calls.count == 1);
   CHECK(calls.argument == data + 3);
 }
@@ -208,18 +195,18 @@ TEST_CASE("deleter: runs with nullptr for a null pointer and zero elements") {
   Calls calls;
   calls.argument = &calls;
   void* const null = nullptr;
-  tenon::from_blob(null, {0}, tenon::ScalarType::Float, calls.deleter());
+  from_blob(null, {0}, ScalarType::Float, calls.deleter());
   CHECK(calls.count == 1);
   CHECK(calls.argument == nullptr);
   float data[1] = {};
-  tenon::from_blob(data, {3, 0}, tenon::ScalarType::Float, calls.deleter());
+  from_blob(data, {3, 0}, ScalarType::Float, calls.deleter());
   CHECK(calls.count == 2);
   CHECK(calls.argument == data);
 }
 
 TEST_CASE("deleter: runs for a placeholder too") {
   Calls calls;
-  tenon::from_blob(nullptr, {3}, tenon::ScalarType::Float, calls.deleter());
+  from_blob(nullptr, {3}, ScalarType::Float, calls.deleter());
   CHECK(calls.count == 1);
 }
 

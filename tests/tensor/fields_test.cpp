@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/fields.h"
 
-#include <cstdint>
-#include <string>
-
 #include "support/catch.h"
 
 using namespace tenon;
@@ -11,9 +8,9 @@ using tenon::detail::TensorFields;
 
 namespace {
 
-TensorFields fields_of(const tenon::Dims& sizes, const tenon::Dims& strides, void* data) {
+TensorFields fields_of(const Dims& sizes, const Dims& strides, void* data) {
   TensorFields fields;
-  REQUIRE(tenon::make_layout(sizes, {}, strides, sizeof(float), fields.layout) == Error::Ok);
+  REQUIRE(make_layout(sizes, {}, strides, sizeof(float), fields.layout) == Error::Ok);
   fields.data = data;
   fields.settle(TensorShapeDynamism::DYNAMIC_BOUND);
   return fields;
@@ -41,7 +38,7 @@ TEST_CASE("fields: without data only a tensor without elements has all that it n
   CHECK(fields_of({1}, {}, data).has_data());
   CHECK_FALSE(fields_of({1}, {}, nullptr).has_data());
   CHECK(fields_of({0}, {}, nullptr).has_data());
-  CHECK_RETURNS(Error::InvalidState, "placeholder", check_has_data(fields_of({1}, {}, nullptr)));
+  RETURNS(InvalidState, "placeholder", check_has_data(fields_of({1}, {}, nullptr)));
 }
 
 TEST_CASE("fields: bytes are those of the elements, not of gaps") {
@@ -53,16 +50,16 @@ TEST_CASE("fields: typed access needs the dtype and memory of the host") {
   float data[1] = {};
   TensorFields fields = fields_of({1}, {}, data);
   CHECK(check_typed(fields, ScalarType::Float) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidType, "asked for Int, but the tensor's dtype is Float",
-                check_typed(fields, ScalarType::Int));
-  fields.device = tenon::Device("cuda:1");
-  CHECK_RETURNS(Error::NotSupported, "cuda:1", check_typed(fields, ScalarType::Float));
+  RETURNS(InvalidType, "asked for Int, but the tensor's dtype is Float",
+          check_typed(fields, ScalarType::Int));
+  fields.device = Device("cuda:1");
+  RETURNS(NotSupported, "cuda:1", check_typed(fields, ScalarType::Float));
 }
 
 TEST_CASE("fields: only borrowed memory may be exchanged") {
   float data[1] = {};
   TensorFields fields = fields_of({1}, {}, data);
   CHECK(check_can_bind(fields) == Error::Ok);
-  fields.ownership = tenon::Ownership::View;
-  CHECK_RETURNS(Error::InvalidState, "not borrowed", check_can_bind(fields));
+  fields.ownership = Ownership::View;
+  RETURNS(InvalidState, "not borrowed", check_can_bind(fields));
 }

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How to_string() writes the elements of each dtype.
+#include "tenon/tensor/format_numbers.h"
+
 #include <clocale>
 #include <complex>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/tensor/format.h"
-#include "tenon/tensor/format_numbers.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 
@@ -102,10 +96,10 @@ TEST_CASE("to_string: digits beyond those that identify the number in its dtype 
   CHECK(print(BFloat16(1.0f / 3.0f), all) == "0.334");
   CHECK(print(0.30000000000000004, all) == "0.30000000000000004");
   // 1.125 and 1.25 are neighbours of the first, 0.3125 and 0.375 of the others.
-  CHECK(print(tenon::Float8_e4m3fn(1.125f), all) == "1.1");
-  CHECK(print(tenon::Float8_e4m3fnuz(0.34375f), all) == "0.34");
-  CHECK(print(tenon::Float8_e5m2(0.4375f), all) == "0.44");
-  CHECK(print(tenon::Float8_e5m2fnuz(1.75f), all) == "1.8");
+  CHECK(print(Float8_e4m3fn(1.125f), all) == "1.1");
+  CHECK(print(Float8_e4m3fnuz(0.34375f), all) == "0.34");
+  CHECK(print(Float8_e5m2(0.4375f), all) == "0.44");
+  CHECK(print(Float8_e5m2fnuz(1.75f), all) == "1.8");
 }
 
 TEST_CASE("to_string: digits before the point are exact") {
@@ -166,13 +160,13 @@ TEST_CASE("to_string: without a finite number, nan and infinities align with eac
 TEST_CASE("to_string: every small floating type has its own nan and infinity") {
   CHECK(print({Half(1.0f), Half(kInfinity)}) == "[ 1. inf]");
   CHECK(print({BFloat16(1.0f), BFloat16(kNan)}) == "[ 1. nan]");
-  CHECK(print({tenon::Float8_e5m2(1.0f), tenon::Float8_e5m2(-kInfinity)}) == "[  1. -inf]");
-  CHECK(print({tenon::Float8_e4m3fn(1.0f), tenon::Float8_e4m3fn(kNan)}) == "[ 1. nan]");
-  CHECK(print({tenon::Float8_e4m3fnuz(-0.0f), tenon::Float8_e4m3fnuz(240.0f)}) == "[  0. 240.]");
+  CHECK(print({Float8_e5m2(1.0f), Float8_e5m2(-kInfinity)}) == "[  1. -inf]");
+  CHECK(print({Float8_e4m3fn(1.0f), Float8_e4m3fn(kNan)}) == "[ 1. nan]");
+  CHECK(print({Float8_e4m3fnuz(-0.0f), Float8_e4m3fnuz(240.0f)}) == "[  0. 240.]");
 }
 
 TEST_CASE("to_string: a Float8_e4m3fn beyond its range is nan", "[plain]") {
-  CHECK(print({tenon::Float8_e4m3fn(1.0f), tenon::Float8_e4m3fn(1000.0f)}) == "[ 1. nan]");
+  CHECK(print({Float8_e4m3fn(1.0f), Float8_e4m3fn(1000.0f)}) == "[ 1. nan]");
 }
 
 TEST_CASE("to_string: a complex number is its two parts") {
@@ -204,9 +198,9 @@ TEST_CASE("to_string: complex nan and infinity have room for their signs") {
 
 TEST_CASE("to_string: whatever the C locale has for a point is read over") {
   const auto pieces = [](const char* printed, bool plus) {
-    tenon::detail::FloatText text;
+    detail::FloatText text;
     std::strcpy(text.text, printed);
-    tenon::detail::split_digits(text, plus);
+    detail::split_digits(text, plus);
     return std::vector<std::string>{{text.whole.begin, text.whole.size},
                                     {text.fraction.begin, text.fraction.size},
                                     {text.exponent.begin, text.exponent.size}};

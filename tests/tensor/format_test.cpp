@@ -23,7 +23,7 @@ using namespace tenon;
 namespace {
 
 /// 0, 1, 2, … in an Int tensor.
-TensorPtr count(const tenon::Dims& sizes) {
+TensorPtr count(const Dims& sizes) {
   int64_t numel = 1;
   for (int64_t size : sizes) numel *= size;
   std::vector<int32_t> values(static_cast<size_t>(numel));

@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "support/shapes.h"
 #include "tenon/core/result.h"
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_ptr.h"
 
 namespace tests {
-
-using Vector = std::vector<int64_t>;
 
 template <class Range>
 Vector list(const Range& values) {
@@ -139,16 +138,5 @@ template <class T>
 tenon::Tensor handle(const tenon::Result<T>& t) {
   return handle(t.value());
 }
-
-/// A fixed sequence of pseudo-random numbers.
-struct Rng {
-  uint64_t state;
-  int64_t between(int64_t low, int64_t high) {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
-  }
-};
 
 }  // namespace tests

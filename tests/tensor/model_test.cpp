@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Random programs of make, view, share, resize, clone, write and drop, against a model in which a
 // tensor's memory is a std::vector.
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/clone.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
-
-using Ints = std::vector<int32_t>;
 
 // What ATen does not have: negative strides, and a dim order that says more than the strides.
 constexpr int64_t kLeastStride = TENON_ATEN_MODE ? 0 : -4;
@@ -56,17 +43,7 @@ struct Model {
     return n;
   }
   // The offsets of the elements in row-major order of the indices.
-  Vector offsets() const {
-    Vector out = {offset};
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      Vector next;
-      for (int64_t at : out) {
-        for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(at + i * strides[d]);
-      }
-      out = next;
-    }
-    return out;
-  }
+  Vector offsets() const { return element_offsets(sizes, strides, offset); }
 };
 
 struct Entry {
@@ -147,22 +124,21 @@ class Program {
     memory.known.assign(count, true);
     switch (random_.between(0, 2)) {
       case 0:
-        remember(
-            tenon::make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int, model->dynamism),
-            model);
+        remember(make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int, model->dynamism),
+                 model);
         break;
       case 1:
         model->ownership = Ownership::Adopted;
-        remember(tenon::make_tensor_ptr(model->sizes, Ints(memory.elements), ScalarType::Int,
-                                        model->dynamism),
-                 model);
+        remember(
+            make_tensor_ptr(model->sizes, Ints(memory.elements), ScalarType::Int, model->dynamism),
+            model);
         break;
       default: {
         model->ownership = Ownership::Adopted;
         memory.counted = true;
         auto* buffer = new Ints(memory.elements);
         Calls* const calls = &memory.calls;
-        remember(tenon::from_blob(
+        remember(from_blob(
                      buffer->data(), model->sizes, ScalarType::Int,
                      [buffer, calls](void* p) {
                        calls->deleter()(p);
@@ -199,7 +175,7 @@ class Program {
     bool fits = true;
     for (int64_t at : model->offsets()) fits = fits && at >= low && at <= high;
     if (model->numel() == 0) fits = model->offset >= low && model->offset <= high + 1;
-    auto made = tenon::try_make_tensor_ptr(source.tensor, model->sizes, {}, model->strides, offset);
+    auto made = try_make_tensor_ptr(source.tensor, model->sizes, {}, model->strides, offset);
     if (made.ok() != fits) return fail("a view " + std::string(made.message()));
     if (!fits) {
       ++refused_;
@@ -221,13 +197,13 @@ class Program {
 
   void share() {
     const size_t from = any();
-    remember(tenon::make_tensor_ptr(entries_[from].tensor), entries_[from].model);
+    remember(make_tensor_ptr(entries_[from].tensor), entries_[from].model);
   }
 
   void clone() {
     const size_t from = any();
     const Model& old = *entries_[from].model;
-    TensorPtr made = tenon::clone_tensor_ptr(entries_[from].tensor);
+    TensorPtr made = clone_tensor_ptr(entries_[from].tensor);
     auto model = std::make_shared<Model>();
     model->memory = std::make_shared<Memory>();
     memories_.push_back(model->memory);
@@ -336,7 +312,7 @@ class Program {
     const auto which =
         static_cast<size_t>(random_.between(0, static_cast<int64_t>(offsets.size()) - 1));
     const int32_t value = next_++;
-    tenon::mutable_data_ptr<int32_t>(entry.tensor)[offsets[which] - entry.model->offset] = value;
+    mutable_data_ptr<int32_t>(entry.tensor)[offsets[which] - entry.model->offset] = value;
     entry.model->memory->elements[static_cast<size_t>(offsets[which])] = value;
     entry.model->memory->known[static_cast<size_t>(offsets[which])] = true;
   }
@@ -352,8 +328,8 @@ class Program {
       if (tests::sizes(entry.tensor) != model.sizes) fail("sizes differ");
       if (tests::strides(entry.tensor) != model.strides) fail("strides differ");
       if (entry.tensor->numel() != model.numel()) fail("numel differs");
-      if (tenon::ownership(entry.tensor) != model.ownership) fail("ownership differs");
-      const auto* data = tenon::const_data_ptr<int32_t>(entry.tensor);
+      if (ownership(entry.tensor) != model.ownership) fail("ownership differs");
+      const auto* data = const_data_ptr<int32_t>(entry.tensor);
       for (int64_t at : model.offsets()) {
         const auto i = static_cast<size_t>(at);
         if (!model.memory->known[i]) continue;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/options.h"
 
-#include <type_traits>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/random.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
-using tests::MinimalBackend;
+using namespace tests;
 
 namespace {
 
@@ -17,7 +14,7 @@ constexpr auto kInt = ScalarType::Int;
 constexpr auto kStatic = TensorShapeDynamism::STATIC;
 
 template <class... Options>
-constexpr bool empty_takes = std::is_invocable_v<decltype(tenon::empty), tenon::Dims, Options...>;
+constexpr bool empty_takes = std::is_invocable_v<decltype(empty), Dims, Options...>;
 
 }  // namespace
 
@@ -53,18 +50,18 @@ TEST_CASE("CreatorOptions: a creator takes each, a backend only when it can be k
   STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend>);
   STATIC_REQUIRE_FALSE(empty_takes<const MinimalBackend&>);
   STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend*>);
-  STATIC_REQUIRE_FALSE(empty_takes<tenon::Generator&>);
+  STATIC_REQUIRE_FALSE(empty_takes<Generator&>);
   STATIC_REQUIRE_FALSE(empty_takes<double>);
 }
 
 TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
   MinimalBackend backend;
-  tenon::Generator generator(4);
-  const tenon::RandomOptions options(kInt, generator, backend);
+  Generator generator(4);
+  const RandomOptions options(kInt, generator, backend);
   CHECK(&options.generator() == &generator);
   CHECK(options.given_backend() == &backend);
-  const tenon::RandomOptions none;
-  CHECK(&none.generator() == &tenon::default_generator());
+  const RandomOptions none;
+  CHECK(&none.generator() == &default_generator());
 }
 
 TEST_CASE("CreatorOptions: the backend given comes before the thread's") {
@@ -73,6 +70,6 @@ TEST_CASE("CreatorOptions: the backend given comes before the thread's") {
   const BackendScope scope(current);
   CHECK(CreatorOptions(given).given_backend() == &given);
   CHECK(CreatorOptions().given_backend() == nullptr);
-  tenon::CpuBackend cpu;
+  CpuBackend cpu;
   CHECK(CreatorOptions(cpu).given_backend() == &cpu);
 }

@@ -1,39 +1,20 @@
 // SPDX-License-Identifier: MIT
 // infer_size and restride, against trying every element.
-#include <cstdint>
-#include <vector>
+#include "tenon/tensor/restride.h"
 
 #include "support/catch.h"
-#include "tenon/tensor/restride.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using tenon::detail::infer_size;
 using tenon::detail::restride;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
 Vector list(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
 
-Vector inferred(Dims sizes, int64_t numel) {
-  REQUIRE(infer_size(sizes, numel, 4) == Error::Ok);
-  return list(sizes);
-}
 Error refused(Dims sizes, int64_t numel) { return infer_size(sizes, numel, 4); }
-
-// The offsets of all elements in row-major order of their indices.
-Vector offsets(const Vector& sizes, const Vector& strides) {
-  Vector out = {0};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Vector next;
-    for (int64_t at : out) {
-      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(at + i * strides[d]);
-    }
-    out = next;
-  }
-  return out;
-}
 
 // Whether some strides give these offsets: if so, the first element of each dimension tells them.
 bool strides_exist(const Vector& sizes, const Vector& wanted) {
@@ -43,33 +24,19 @@ bool strides_exist(const Vector& sizes, const Vector& wanted) {
     if (sizes[d] > 1) strides[d] = wanted[static_cast<size_t>(step)] - wanted[0];
     step *= sizes[d];
   }
-  return offsets(sizes, strides) == wanted;
+  return element_offsets(sizes, strides) == wanted;
 }
 
 }  // namespace
 
-TEST_CASE("infer_size: -1 becomes what is left, other sizes stay") {
-  CHECK(inferred({2, 3}, 6) == Vector{2, 3});
-  CHECK(inferred({-1}, 6) == Vector{6});
-  CHECK(inferred({2, -1}, 6) == Vector{2, 3});
-  CHECK(inferred({3, -1, 2}, 6) == Vector{3, 1, 2});
-  CHECK(inferred({-1, 5}, 0) == Vector{0, 5});
-  CHECK(inferred({0, 5}, 0) == Vector{0, 5});
-  CHECK(inferred({-1}, 1) == Vector{1});
-  CHECK(inferred({}, 1) == Vector{});
-}
-
 TEST_CASE("infer_size: what has no answer or several is refused") {
-  CHECK_RETURNS(Error::InvalidArgument, "sizes {2} hold 2 elements, the tensor has 6",
-                refused({2}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "no size for the -1 in sizes {4, -1}", refused({4, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "no size for the -1 in sizes {0, -1}", refused({0, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "any size for the -1 in sizes {0, -1}",
-                refused({0, -1}, 0));
-  CHECK_RETURNS(Error::InvalidArgument, "sizes {-1, 2, -1} have more than one",
-                refused({-1, 2, -1}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "-2", refused({-2, -3}, 6));
-  CHECK_RETURNS(Error::InvalidArgument, "overflow", refused({INT64_MAX, 2}, 6));
+  RETURNS(InvalidArgument, "sizes {2} hold 2 elements, the tensor has 6", refused({2}, 6));
+  RETURNS(InvalidArgument, "no size for the -1 in sizes {4, -1}", refused({4, -1}, 6));
+  RETURNS(InvalidArgument, "no size for the -1 in sizes {0, -1}", refused({0, -1}, 6));
+  RETURNS(InvalidArgument, "any size for the -1 in sizes {0, -1}", refused({0, -1}, 0));
+  RETURNS(InvalidArgument, "sizes {-1, 2, -1} have more than one", refused({-1, 2, -1}, 6));
+  RETURNS(InvalidArgument, "-2", refused({-2, -3}, 6));
+  RETURNS(InvalidArgument, "overflow", refused({INT64_MAX, 2}, 6));
 }
 
 TEST_CASE("restride: dimensions of size 1 get the stride of what they enclose") {
@@ -117,12 +84,12 @@ TEST_CASE("restride: finds strides exactly when there are some, over thousands o
       left /= size;
     }
     if (random.between(0, 3) == 0) wanted.push_back(1);
-    const Vector expected = offsets(sizes, strides);
+    const Vector expected = element_offsets(sizes, strides);
     const bool exist = strides_exist(wanted, expected);
     Dims out;
     const Error error = restride(sizes, strides, wanted, out);
     if (error != (exist ? Error::Ok : Error::NotSupported) ||
-        (exist && offsets(wanted, list(out)) != expected)) {
+        (exist && element_offsets(wanted, list(out)) != expected)) {
       CAPTURE(sizes, strides, wanted, exist);
       FAIL_CHECK("restride and the elements disagree");
       break;

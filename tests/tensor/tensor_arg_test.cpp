@@ -3,7 +3,7 @@
 #include "tenon/tensor/tensor_arg.h"
 
 #include "support/catch.h"
-#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tenon.h"
 
 using namespace tenon;
 
@@ -22,8 +22,7 @@ TEST_CASE("TensorArg: a Tensor, a temporary one and a TensorPtr are the same arg
 TEST_CASE("TensorArg: a null TensorPtr and an undefined Tensor are undefined") {
   CHECK(impl_of(TensorPtr()) == nullptr);
   CHECK(impl_of(Tensor()) == nullptr);
-  CHECK_RETURNS(Error::InvalidState, "the output is undefined",
-                detail::check_defined(TensorPtr(), "the output"));
-  CHECK_RETURNS(Error::InvalidState, "the output is undefined",
-                detail::check_defined(Tensor(), "the output"));
+  RETURNS(InvalidState, "the output is undefined",
+          detail::check_defined(TensorPtr(), "the output"));
+  RETURNS(InvalidState, "the output is undefined", detail::check_defined(Tensor(), "the output"));
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/tensor_impl.h"
 
-#include <cstdint>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 
 static_assert(!std::is_copy_constructible_v<TensorImpl>);
 static_assert(!std::is_move_constructible_v<TensorImpl>);
@@ -38,7 +34,7 @@ TEST_CASE("tensor_impl: its accessors say what it was made with") {
   CHECK(impl.scalar_type() == ScalarType::Int);
   CHECK(impl.dtype() == ScalarType::Int);
   CHECK(impl.element_size() == 4);
-  CHECK(impl.device() == tenon::Device());
+  CHECK(impl.device() == Device());
   CHECK(impl.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(impl.ownership() == Ownership::Borrowed);
   CHECK_FALSE(impl.is_readonly());
@@ -48,10 +44,10 @@ TEST_CASE("tensor_impl: its accessors say what it was made with") {
   CHECK(impl.mutable_data() == data);
   CHECK(impl.data<int32_t>() == data);
   CHECK(impl.mutable_data<int32_t>() == data);
-  CHECK_ERROR(Error::InvalidType, "data: asked for Float", impl.data<float>());
-  CHECK_ERROR(Error::InvalidType, "mutable_data: asked for Float", impl.mutable_data<float>());
-  CHECK_ERROR(Error::OutOfBounds, "size: dimension 2", impl.size(2));
-  CHECK_ERROR(Error::OutOfBounds, "stride: dimension -3", impl.stride(-3));
+  RAISES(InvalidType, "data: asked for Float", impl.data<float>());
+  RAISES(InvalidType, "mutable_data: asked for Float", impl.mutable_data<float>());
+  RAISES(OutOfBounds, "size: dimension 2", impl.size(2));
+  RAISES(OutOfBounds, "stride: dimension -3", impl.stride(-3));
 }
 
 TEST_CASE("tensor_impl: lists that are left out have defaults, and are copied when given") {
@@ -112,5 +108,5 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
   const std::vector<int64_t> many(65, 1);
   CHECK_ERROR(argument, "TensorImpl: sizes has more than 64",
               make(ScalarType::Float, 65, many.data()));
-  CHECK_ERROR(Error::InvalidType, "TensorImpl: Undefined", make(ScalarType::Undefined, 2, sizes));
+  RAISES(InvalidType, "TensorImpl: Undefined", make(ScalarType::Undefined, 2, sizes));
 }

@@ -1,58 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Views and placeholders made with make_tensor_ptr.
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/clone.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
 
-namespace {
-using Floats = std::vector<float>;
-using Ints = std::vector<int32_t>;
-}  // namespace
-
 TEST_CASE("view: of a Tensor it has its own shape over the same memory") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   auto view = make_tensor_ptr(*source);
-  CHECK(tenon::ownership(view) == Ownership::View);
-  CHECK(tenon::const_data_ptr(view) == tenon::const_data_ptr(source));
+  CHECK(ownership(view) == Ownership::View);
+  CHECK(const_data_ptr(view) == const_data_ptr(source));
   CHECK(sizes(view) == Vector{2, 3});
   CHECK(strides(view) == Vector{3, 1});
-  CHECK(tenon::shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_BOUND);
   REQUIRE(resize_tensor_ptr(view, {3, 2}) == Error::Ok);
   CHECK(sizes(source) == Vector{2, 3});
-  tenon::mutable_data_ptr<int32_t>(view)[5] = 9;
+  mutable_data_ptr<int32_t>(view)[5] = 9;
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 9});
-}
-
-TEST_CASE("view: keeps the memory alive after the source is gone") {
-  Calls calls;
-  float data[4] = {1, 2, 3, 4};
-  auto source = from_blob(data, {4}, ScalarType::Float, calls.deleter());
-  auto view = make_tensor_ptr(*source, {2}, {}, {}, 2);
-  source.reset();
-  CHECK(calls.count == 0);
-  CHECK(values<float>(view) == Floats{3, 4});
-  view.reset();
-  CHECK(calls.count == 1);
-  CHECK(calls.argument == data);
-}
-
-TEST_CASE("view: of an owned tensor survives its source") {
-  auto source = make_tensor_ptr({1, 2, 3, 4});
-  auto view = make_tensor_ptr(source, {2, 2}, {1, 0});
-  source.reset();
-  CHECK(values<int32_t>(view) == Ints{1, 3, 2, 4});
-  CHECK(dim_order(view) == Vector{1, 0});
 }
 
 TEST_CASE("view: of a view keeps the first owner, not the view in between") {
@@ -72,17 +38,16 @@ TEST_CASE("view: of a view keeps the first owner, not the view in between") {
 
 TEST_CASE("view: may not reach beyond the source's elements on either side") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  CHECK_ERROR(Error::OutOfBounds, "make_tensor_ptr: a view of sizes {7}",
-              make_tensor_ptr(*source, {7}));
-  CHECK_ERROR(Error::OutOfBounds, "offset 1", make_tensor_ptr(*source, {6}, {}, {}, 1));
-  CHECK_ERROR(Error::OutOfBounds, "offset -1", make_tensor_ptr(*source, {2}, {}, {}, -1));
-  CHECK_ERROR(Error::OutOfBounds, "strides {6}", make_tensor_ptr(*source, {2}, {}, {6}));
-  CHECK_ERROR(Error::OutOfBounds, "strides {-1}", make_tensor_ptr(*source, {2}, {}, {-1}));
-  CHECK_ERROR(Error::OutOfBounds, "offset 9223372036854775807",
-              make_tensor_ptr(*source, {2}, {}, {}, INT64_MAX));
-  CHECK_ERROR(Error::OutOfBounds, "offset -9223372036854775808",
-              make_tensor_ptr(*source, {2}, {}, {-1}, INT64_MIN));
-  CHECK_ERROR(Error::OutOfBounds, "offset 7", make_tensor_ptr(*source, {0}, {}, {}, 7));
+  RAISES(OutOfBounds, "make_tensor_ptr: a view of sizes {7}", make_tensor_ptr(*source, {7}));
+  RAISES(OutOfBounds, "offset 1", make_tensor_ptr(*source, {6}, {}, {}, 1));
+  RAISES(OutOfBounds, "offset -1", make_tensor_ptr(*source, {2}, {}, {}, -1));
+  RAISES(OutOfBounds, "strides {6}", make_tensor_ptr(*source, {2}, {}, {6}));
+  RAISES(OutOfBounds, "strides {-1}", make_tensor_ptr(*source, {2}, {}, {-1}));
+  RAISES(OutOfBounds, "offset 9223372036854775807",
+         make_tensor_ptr(*source, {2}, {}, {}, INT64_MAX));
+  RAISES(OutOfBounds, "offset -9223372036854775808",
+         make_tensor_ptr(*source, {2}, {}, {-1}, INT64_MIN));
+  RAISES(OutOfBounds, "offset 7", make_tensor_ptr(*source, {0}, {}, {}, 7));
   CHECK(values<int32_t>(make_tensor_ptr(*source, {6})) == Ints{1, 2, 3, 4, 5, 6});
   CHECK(values<int32_t>(make_tensor_ptr(*source, {2}, {}, {5})) == Ints{1, 6});
   CHECK(values<int32_t>(make_tensor_ptr(*source, {3}, {}, {0}, 5)) == Ints{6, 6, 6});
@@ -96,11 +61,11 @@ TEST_CASE("view: may reverse the source's elements", "[plain]") {
 
 TEST_CASE("view: bad arguments are refused, and the source can still grow afterwards") {
   auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
-  CHECK_ERROR(Error::InvalidArgument, "-1", make_tensor_ptr(*source, {-1}));
-  CHECK_ERROR(Error::InvalidArgument, "strides {1, 1}", make_tensor_ptr(*source, {2}, {}, {1, 1}));
-  CHECK_ERROR(Error::InvalidArgument, "dim_order {1}", make_tensor_ptr(*source, {2}, {1}));
-  CHECK_ERROR(Error::InvalidArgument, "64", make_tensor_ptr(*source, Vector(65, 1)));
-  CHECK_ERROR(Error::OutOfBounds, "{3}", make_tensor_ptr(*source, {3}));
+  RAISES(InvalidArgument, "-1", make_tensor_ptr(*source, {-1}));
+  RAISES(InvalidArgument, "strides {1, 1}", make_tensor_ptr(*source, {2}, {}, {1, 1}));
+  RAISES(InvalidArgument, "dim_order {1}", make_tensor_ptr(*source, {2}, {1}));
+  RAISES(InvalidArgument, "64", make_tensor_ptr(*source, Vector(65, 1)));
+  RAISES(OutOfBounds, "{3}", make_tensor_ptr(*source, {3}));
   CHECK(source->use_count() == 1);
   CHECK(resize_tensor_ptr(source, {100}) == Error::Ok);
 }
@@ -110,18 +75,8 @@ TEST_CASE("view: sees the strided source's elements at their offsets") {
   auto strided = from_blob(data, {3}, {2});
   auto part = make_tensor_ptr(*strided, {2}, {}, {3}, 1);
   CHECK(values<int32_t>(part) == Ints{1, 4});
-  CHECK_ERROR(Error::OutOfBounds, "offset 5", make_tensor_ptr(*strided, {1}, {}, {}, 5));
-  CHECK_ERROR(Error::OutOfBounds, "offset -1", make_tensor_ptr(*strided, {1}, {}, {}, -1));
-}
-
-TEST_CASE("view: sees the reversed source's elements at their offsets", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto reversed = from_blob(data + 5, {6}, {-1});
-  CHECK(values<int32_t>(reversed) == Ints{5, 4, 3, 2, 1, 0});
-  auto part = make_tensor_ptr(*reversed, {2}, {}, {2}, -5);
-  CHECK(values<int32_t>(part) == Ints{0, 2});
-  CHECK_ERROR(Error::OutOfBounds, "offset -6", make_tensor_ptr(*reversed, {1}, {}, {}, -6));
-  CHECK_ERROR(Error::OutOfBounds, "offset 1", make_tensor_ptr(*reversed, {1}, {}, {}, 1));
+  RAISES(OutOfBounds, "offset 5", make_tensor_ptr(*strided, {1}, {}, {}, 5));
+  RAISES(OutOfBounds, "offset -1", make_tensor_ptr(*strided, {1}, {}, {}, -1));
 }
 
 TEST_CASE("view: with the source's sizes it has its strides and dim order too") {
@@ -136,35 +91,24 @@ TEST_CASE("view: with the source's sizes it has its strides and dim order too") 
 TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
   const float data[2] = {1, 2};
   auto view = make_tensor_ptr(*from_blob(tests::read_only(data), {2}));
-  CHECK(tenon::is_readonly(view));
-  CHECK_ERROR(Error::InvalidState, "read-only", tenon::mutable_data_ptr(view));
+  CHECK(is_readonly(view));
+  RAISES(InvalidState, "read-only", mutable_data_ptr(view));
   CHECK(values<float>(view) == Floats{1, 2});
-}
-
-TEST_CASE("view: cannot grow, and the source cannot while it lives") {
-  auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
-  auto view = make_tensor_ptr(*source);
-  CHECK(tenon::shape_dynamism(view) == TensorShapeDynamism::DYNAMIC_UNBOUND);
-  CHECK_RETURNS(Error::NotSupported, "a view", resize_tensor_ptr(view, {3}));
-  CHECK_RETURNS(Error::InUse, "a view or blob of the tensor is alive",
-                resize_tensor_ptr(source, {3}));
-  view.reset();
-  CHECK(resize_tensor_ptr(source, {3}) == Error::Ok);
 }
 
 // Placeholders.
 
 TEST_CASE("placeholder: the literal nullptr makes metadata without data") {
   for (const TensorPtr& t :
-       {std::move(*tenon::try_make_tensor_ptr({2, 3}, nullptr)), from_blob(nullptr, {2, 3})}) {
+       {std::move(*try_make_tensor_ptr({2, 3}, nullptr)), from_blob(nullptr, {2, 3})}) {
     CHECK(t->scalar_type() == ScalarType::Float);
     CHECK(sizes(t) == Vector{2, 3});
     CHECK(t->nbytes() == 24);
-    CHECK(tenon::ownership(t) == Ownership::Borrowed);
-    CHECK(tenon::const_data_ptr(t) == nullptr);
-    CHECK(tenon::mutable_data_ptr(t) == nullptr);
-    CHECK(tenon::const_data_ptr<float>(t) == nullptr);
-    CHECK(tenon::mutable_data_ptr<float>(t) == nullptr);
+    CHECK(ownership(t) == Ownership::Borrowed);
+    CHECK(const_data_ptr(t) == nullptr);
+    CHECK(mutable_data_ptr(t) == nullptr);
+    CHECK(const_data_ptr<float>(t) == nullptr);
+    CHECK(mutable_data_ptr<float>(t) == nullptr);
   }
   CHECK(make_tensor_ptr({2}, nullptr, ScalarType::Long)->scalar_type() == ScalarType::Long);
   CHECK(from_blob(nullptr, {2}, {3}, ScalarType::Byte)->stride(0) == 3);
@@ -172,21 +116,21 @@ TEST_CASE("placeholder: the literal nullptr makes metadata without data") {
 
 TEST_CASE("placeholder: what needs data is InvalidState") {
   auto t = make_tensor_ptr({1}, nullptr);
-  CHECK_ERROR(Error::InvalidState, "item: ", tenon::item<float>(t));
-  CHECK_ERROR(Error::InvalidState, "accessor: ", tenon::accessor<float, 1>(t));
-  CHECK_ERROR(Error::InvalidState, "data: ", tenon::data<float>(t));
+  RAISES(InvalidState, "item: ", item<float>(t));
+  RAISES(InvalidState, "accessor: ", accessor<float, 1>(t));
+  RAISES(InvalidState, "data: ", tenon::data<float>(t));
 }
 
 TEST_CASE("placeholder: its clone and its view are placeholders") {
   auto t = make_tensor_ptr({2, 3}, nullptr, {1, 0}, {}, ScalarType::Int);
-  auto clone = tenon::clone_tensor_ptr(t);
-  CHECK(tenon::const_data_ptr(clone) == nullptr);
+  auto clone = clone_tensor_ptr(t);
+  CHECK(const_data_ptr(clone) == nullptr);
   CHECK(clone->scalar_type() == ScalarType::Int);
   CHECK(strides(clone) == Vector{1, 2});
   CHECK(dim_order(clone) == Vector{1, 0});
-  CHECK(tenon::clone_tensor_ptr(t, ScalarType::Double)->scalar_type() == ScalarType::Double);
+  CHECK(clone_tensor_ptr(t, ScalarType::Double)->scalar_type() == ScalarType::Double);
   auto view = make_tensor_ptr(*t, {2}, {}, {}, 2);
-  CHECK(tenon::const_data_ptr(view) == nullptr);
+  CHECK(const_data_ptr(view) == nullptr);
   CHECK(sizes(view) == Vector{2});
 }
 
@@ -194,14 +138,14 @@ TEST_CASE("placeholder: set_data gives it, or any borrowed tensor, its memory") 
   int32_t first[4] = {1, 2, 3, 4};
   int32_t second[4] = {5, 6, 7, 8};
   auto t = make_tensor_ptr({2, 2}, nullptr, ScalarType::Int);
-  CHECK(tenon::set_data(t, first) == Error::Ok);
+  CHECK(set_data(t, first) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
-  CHECK(tenon::set_data(t, second) == Error::Ok);
+  CHECK(set_data(t, second) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{5, 6, 7, 8});
-  CHECK(tenon::set_data(t, nullptr) == Error::Ok);
-  CHECK_ERROR(Error::InvalidState, "placeholder", tenon::accessor<int32_t, 2>(t));
+  CHECK(set_data(t, nullptr) == Error::Ok);
+  RAISES(InvalidState, "placeholder", accessor<int32_t, 2>(t));
   auto borrowed = from_blob(first, {4});
-  CHECK(tenon::set_data(borrowed, second) == Error::Ok);
+  CHECK(set_data(borrowed, second) == Error::Ok);
   CHECK(values<int32_t>(borrowed) == Ints{5, 6, 7, 8});
 }
 
@@ -211,7 +155,7 @@ TEST_CASE("placeholder: set_data is refused for memory that is not the caller's"
   auto adopted = make_tensor_ptr(Ints{1, 2, 3, 4});
   auto view = make_tensor_ptr(*owned);
   for (const TensorPtr* t : {&owned, &adopted, &view}) {
-    CHECK_RETURNS(Error::InvalidState, "set_data: ", tenon::set_data(*t, data));
+    RETURNS(InvalidState, "set_data: ", set_data(*t, data));
     CHECK(values<int32_t>(*t) == Ints{1, 2, 3, 4});
   }
 }
@@ -219,8 +163,8 @@ TEST_CASE("placeholder: set_data is refused for memory that is not the caller's"
 TEST_CASE("placeholder: resizes within its element count, and does not grow") {
   auto t = make_tensor_ptr({2, 3}, nullptr, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   CHECK(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
-  CHECK(tenon::const_data_ptr(t) == nullptr);
-  CHECK_RETURNS(Error::NotSupported, "borrowed", resize_tensor_ptr(t, {7}));
+  CHECK(const_data_ptr(t) == nullptr);
+  RETURNS(NotSupported, "borrowed", resize_tensor_ptr(t, {7}));
 }
 
 TEST_CASE("placeholder: a null pointer value serves for zero elements, its deleter gets nullptr") {

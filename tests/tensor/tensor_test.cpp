@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/tensor.h"
 
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -29,10 +21,6 @@ static_assert(std::is_same_v<Tensor::SizesType, int64_t>);
 static_assert(std::is_same_v<Tensor::StridesType, int64_t>);
 static_assert(std::is_same_v<Tensor::DimOrderType, uint8_t>);
 
-namespace {
-using Floats = std::vector<float>;
-}  // namespace
-
 TEST_CASE("tensor: metadata has ATen's names and meanings") {
   auto t = make_tensor({2, 3, 4}, std::vector<double>(24), {2, 0, 1});
   CHECK(sizes(t) == Vector{2, 3, 4});
@@ -46,7 +34,7 @@ TEST_CASE("tensor: metadata has ATen's names and meanings") {
   CHECK(t.dtype() == ScalarType::Double);
   CHECK(t.device() == Device());
   CHECK(t.device().to_string() == "cpu");
-  CHECK(t.shape_dynamism() == tenon::TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK_FALSE(t.is_contiguous());
   CHECK_FALSE(t.is_readonly());
   CHECK(t.defined());
@@ -71,13 +59,13 @@ TEST_CASE("tensor: size and stride count negative dimensions from the end") {
 
 TEST_CASE("tensor: a dimension out of range is OutOfBounds, the error names it") {
   auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  CHECK_ERROR(Error::OutOfBounds, "size: dimension 2 is out of range", t.size(2));
-  CHECK_ERROR(Error::OutOfBounds, "size: dimension -3", t.size(-3));
-  CHECK_ERROR(Error::OutOfBounds, "stride: dimension 2", t.stride(2));
-  CHECK_ERROR(Error::OutOfBounds, "stride: dimension -3", t.stride(-3));
-  CHECK_ERROR(Error::OutOfBounds, "-9223372036854775808", t.size(INT64_MIN));
-  CHECK_ERROR(Error::OutOfBounds, "0 dimensions", make_tensor(1).size(0));
-  CHECK_ERROR(Error::OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
+  RAISES(OutOfBounds, "size: dimension 2 is out of range", t.size(2));
+  RAISES(OutOfBounds, "size: dimension -3", t.size(-3));
+  RAISES(OutOfBounds, "stride: dimension 2", t.stride(2));
+  RAISES(OutOfBounds, "stride: dimension -3", t.stride(-3));
+  RAISES(OutOfBounds, "-9223372036854775808", t.size(INT64_MIN));
+  RAISES(OutOfBounds, "0 dimensions", make_tensor(1).size(0));
+  RAISES(OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
 }
 
 TEST_CASE("tensor: an undefined one says so in every member") {
@@ -122,13 +110,12 @@ TEST_CASE("tensor: typed access checks the type and names both") {
   CHECK(t.mutable_data_ptr<float>() == t.const_data_ptr());
   CHECK(t.data_ptr<float>() == t.const_data_ptr());
   CHECK(t.data_ptr<const float>() == t.const_data_ptr());
-  CHECK_ERROR(Error::InvalidType,
-              "const_data_ptr: asked for Double, but the tensor's dtype is Float",
-              t.const_data_ptr<double>());
-  CHECK_ERROR(Error::InvalidType, "mutable_data_ptr: ", t.mutable_data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidType, "data_ptr: ", t.data_ptr<Half>());
-  CHECK_ERROR(Error::InvalidType, "data: ", t.data<int64_t>());
-  CHECK_ERROR(Error::InvalidType, "accessor: ", (t.accessor<double, 1>()));
+  RAISES(InvalidType, "const_data_ptr: asked for Double, but the tensor's dtype is Float",
+         t.const_data_ptr<double>());
+  RAISES(InvalidType, "mutable_data_ptr: ", t.mutable_data_ptr<int32_t>());
+  RAISES(InvalidType, "data_ptr: ", t.data_ptr<Half>());
+  RAISES(InvalidType, "data: ", t.data<int64_t>());
+  RAISES(InvalidType, "accessor: ", (t.accessor<double, 1>()));
 }
 
 TEST_CASE("tensor: a read-only one is read, never written") {
@@ -140,12 +127,11 @@ TEST_CASE("tensor: a read-only one is read, never written") {
   CHECK(t->data_ptr<const float>() == data);
   CHECK(t->data<const float>()[1] == 2);
   CHECK((t->accessor<const float, 1>()[1] == 2));
-  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: the tensor is read-only",
-              t->mutable_data_ptr());
-  CHECK_ERROR(Error::InvalidState, "mutable_data_ptr: ", t->mutable_data_ptr<float>());
-  CHECK_ERROR(Error::InvalidState, "data_ptr: ", t->data_ptr<float>());
-  CHECK_ERROR(Error::InvalidState, "data: ", t->data<float>());
-  CHECK_ERROR(Error::InvalidState, "accessor: ", (t->accessor<float, 1>()));
+  RAISES(InvalidState, "mutable_data_ptr: the tensor is read-only", t->mutable_data_ptr());
+  RAISES(InvalidState, "mutable_data_ptr: ", t->mutable_data_ptr<float>());
+  RAISES(InvalidState, "data_ptr: ", t->data_ptr<float>());
+  RAISES(InvalidState, "data: ", t->data<float>());
+  RAISES(InvalidState, "accessor: ", (t->accessor<float, 1>()));
 }
 
 TEST_CASE("tensor: device memory is refused wherever the host would read it") {
@@ -174,13 +160,12 @@ TEST_CASE("tensor: item converts what fits and refuses what does not") {
   CHECK(make_tensor({1, 1, 1}, {2.5f}).item<float>() == 2.5f);
   CHECK(make_tensor(std::numeric_limits<uint64_t>::max()).item<uint64_t>() == UINT64_MAX);
   CHECK(make_tensor(1.5, ScalarType::Half).item<float>() == 1.5f);
-  CHECK_ERROR(Error::InvalidArgument, "item: 300 does not fit Byte",
-              make_tensor(300).item<uint8_t>());
-  CHECK_ERROR(Error::InvalidArgument, "item: 2.5", make_tensor(2.5).item<int>());
-  CHECK_ERROR(Error::InvalidArgument, "-1", make_tensor(-1).item<uint64_t>());
-  CHECK_ERROR(Error::InvalidArgument, "item: a tensor of sizes {2} has 2 elements",
-              make_tensor({1, 2}).item<int>());
-  CHECK_ERROR(Error::InvalidArgument, "has 0 elements", make_tensor({0}, {}).item<float>());
+  RAISES(InvalidArgument, "item: 300 does not fit Byte", make_tensor(300).item<uint8_t>());
+  RAISES(InvalidArgument, "item: 2.5", make_tensor(2.5).item<int>());
+  RAISES(InvalidArgument, "-1", make_tensor(-1).item<uint64_t>());
+  RAISES(InvalidArgument, "item: a tensor of sizes {2} has 2 elements",
+         make_tensor({1, 2}).item<int>());
+  RAISES(InvalidArgument, "has 0 elements", make_tensor({0}, {}).item<float>());
 }
 
 TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
@@ -192,8 +177,8 @@ TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
   CHECK(t.data<float>().size() == 4);
   CHECK(make_tensor({0, 2}, {}).data<float>().empty());
   auto ordered = make_tensor({2, 2}, {1, 2, 3, 4}, {1, 0});
-  CHECK_ERROR(Error::InvalidState, "data: strides {1, 2} of sizes {2, 2} are not contiguous",
-              ordered.data<int32_t>());
+  RAISES(InvalidState, "data: strides {1, 2} of sizes {2, 2} are not contiguous",
+         ordered.data<int32_t>());
 }
 
 TEST_CASE("tensor: is_contiguous ignores size-1 dimensions, and all strides without elements") {
@@ -210,7 +195,7 @@ TEST_CASE("tensor: is_aligned looks at element 0") {
   CHECK(from_blob(data, {2})->is_aligned(64));
   CHECK(from_blob(data + 1, {2})->is_aligned(4));
   CHECK_FALSE(from_blob(data + 1, {2})->is_aligned(8));
-  CHECK_ERROR(Error::InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));
+  RAISES(InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));
 }
 
 TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one owner") {
@@ -247,7 +232,7 @@ TEST_CASE("tensor: use_count counts the handles of one impl") {
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};
   CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);
-  CHECK(tenon::zeros({5000})->ownership() == Ownership::Owned);
+  CHECK(zeros({5000})->ownership() == Ownership::Owned);
   CHECK(make_tensor(Floats{1, 2}).ownership() == Ownership::Adopted);
   CHECK(from_blob(data, {2}, ScalarType::Float, [](void*) {})->ownership() == Ownership::Adopted);
   CHECK(from_blob(data, {2})->ownership() == Ownership::Borrowed);
@@ -277,7 +262,7 @@ TEST_CASE("tensor: a null TensorImplPtr and a null TensorImpl* make undefined ha
 
 TEST_CASE("tensor: as_view describes the memory") {
   int32_t data[6] = {};
-  const tenon::TensorView view = from_blob(data, {2, 2}, {3, 1})->as_view();
+  const TensorView view = from_blob(data, {2, 2}, {3, 1})->as_view();
   CHECK(view.data == data);
   CHECK(view.type == ScalarType::Int);
   CHECK(view.device == Device());
@@ -292,12 +277,12 @@ TEST_CASE("tensor: a handle on the heap works with new and delete") {
 }
 
 TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it now holds") {
-  const Tensor other = tenon::make_tensor({3}, {1, 2, 3});
+  const Tensor other = make_tensor({3}, {1, 2, 3});
   float data[2] = {};
   for (const bool moves : {false, true}) {
     Tensor t;
     int released = 0;
-    t = *tenon::from_blob(data, {2}, ScalarType::Float, [&](void*) {
+    t = *from_blob(data, {2}, ScalarType::Float, [&](void*) {
       ++released;
       const Tensor seen = t;
       CHECK(seen.is_alias_of(other));
@@ -319,11 +304,11 @@ TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it
 
 TEST_CASE("tensor: typed members refuse data that is not aligned for the dtype") {
   alignas(16) unsigned char memory[16] = {};
-  const TensorPtr t = tenon::from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
-  CHECK_ERROR(Error::InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "data: ", t->data<int32_t>());
-  CHECK_ERROR(Error::InvalidArgument, "accessor: ", (t->accessor<int32_t, 1>()));
-  CHECK_ERROR(Error::InvalidArgument, "data: ", t->impl()->data<int32_t>());
+  const TensorPtr t = from_blob(static_cast<void*>(memory + 2), {2}, ScalarType::Int);
+  RAISES(InvalidArgument, "data_ptr: the data lies 2 bytes", t->data_ptr<int32_t>());
+  RAISES(InvalidArgument, "const_data_ptr: ", t->const_data_ptr<int32_t>());
+  RAISES(InvalidArgument, "mutable_data_ptr: ", t->mutable_data_ptr<int32_t>());
+  RAISES(InvalidArgument, "data: ", t->data<int32_t>());
+  RAISES(InvalidArgument, "accessor: ", (t->accessor<int32_t, 1>()));
+  RAISES(InvalidArgument, "data: ", t->impl()->data<int32_t>());
 }

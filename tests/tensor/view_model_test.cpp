@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random chains of views, each compared element by element with a model of addresses.
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "support/catch.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
-#include "tensor/helpers.h"
 #include "tensor/view_model.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
 
 using namespace tenon;
-using tests::Vector;
+using namespace tests;
 using tests::view_model::Expected;
 using tests::view_model::for_each_index;
 using tests::view_model::Model;
@@ -29,8 +19,8 @@ std::string wrong_elements(const Tensor& t, const Model& m, const char* memory) 
   if (tests::sizes(t) != m.sizes) return "sizes";
   if (t.numel() != product(m.sizes)) return "numel";
   if (t.scalar_type() != m.type) return "type";
-  if (tenon::ownership(t) != tenon::Ownership::View) return "ownership";
-  const auto* data = static_cast<const char*>(tenon::const_data_ptr(t));
+  if (ownership(t) != Ownership::View) return "ownership";
+  const auto* data = static_cast<const char*>(const_data_ptr(t));
   if (data != memory + m.start) return "the address of element 0";
   const Vector strides = tests::strides(t);
   bool same = true;
@@ -51,7 +41,7 @@ std::string wrong_elements(const Tensor& t, const Model& m, const char* memory) 
 
 // What is wrong with what the library keeps beside sizes and strides, or "".
 std::string wrong_layout(const Tensor& t) {
-  const tenon::detail::ImplFields& fields = tenon::detail::fields(t);
+  const detail::ImplFields& fields = detail::fields(t);
   const Vector sizes = tests::sizes(t);
   const Vector strides = tests::strides(t);
   const Vector order = tests::dim_order(t);
@@ -113,7 +103,7 @@ class Chain {
       }
     }
     // All borrow from the root, and only they and its handle hold it.
-    const tenon::detail::ImplFields& root = tenon::detail::fields(tensors_[0]);
+    const detail::ImplFields& root = detail::fields(tensors_[0]);
     if (root.borrows.any() != (tensors_.size() > 1)) return "borrows";
     if (tensors_[0].use_count() != static_cast<long>(tensors_.size())) return "use_count";
     tensors_.resize(1);
@@ -168,8 +158,7 @@ class Chain {
       root.at.push_back(root.start + offset * root.item());
     });
     void* const element_0 = memory_.get() + root.start;
-    tensors_.push_back(
-        tenon::for_blob(element_0, root.sizes, root.type).strides(strides).make_tensor());
+    tensors_.push_back(for_blob(element_0, root.sizes, root.type).strides(strides).make_tensor());
     models_.push_back(root);
   }
 
@@ -206,41 +195,40 @@ class Chain {
       case 0: return check(selected(m, dim, start), [&] { return tenon::select(t, dim, start); });
       case 1:
         return check(sliced(m, dim, start, end, step),
-                     [&] { return tenon::slice(t, dim, start, end, step); });
+                     [&] { return slice(t, dim, start, end, step); });
       case 2: {
         const int64_t length = any(-1, 3);
         return check(narrowed(m, dim, start, length),
-                     [&] { return tenon::narrow(t, dim, start, length); });
+                     [&] { return narrow(t, dim, start, length); });
       }
-      case 3:
-        return check(transposed(m, dim, dim1), [&] { return tenon::transpose(t, dim, dim1); });
+      case 3: return check(transposed(m, dim, dim1), [&] { return transpose(t, dim, dim1); });
       case 4: {
         const Vector dims = any_dims(m, true);
-        return check(permuted(m, dims), [&] { return tenon::permute(t, dims); });
+        return check(permuted(m, dims), [&] { return permute(t, dims); });
       }
       case 5: {
         const Vector dims = any_dims(m, false);
-        return check(flipped(m, dims), [&] { return tenon::flip(t, dims); });
+        return check(flipped(m, dims), [&] { return flip(t, dims); });
       }
-      case 6: return check(squeezed(m), [&] { return tenon::squeeze(t); });
-      case 7: return check(squeezed(m, dim), [&] { return tenon::squeeze(t, dim); });
+      case 6: return check(squeezed(m), [&] { return squeeze(t); });
+      case 7: return check(squeezed(m, dim), [&] { return squeeze(t, dim); });
       case 8: {
         const int64_t place = any(-m.rank() - 2, m.rank() + 1);
-        return check(unsqueezed(m, place), [&] { return tenon::unsqueeze(t, place); });
+        return check(unsqueezed(m, place), [&] { return unsqueeze(t, place); });
       }
       case 9: {
         const Vector sizes = any_expansion(m);
-        return check(expanded(m, sizes), [&] { return tenon::expand(t, sizes); });
+        return check(expanded(m, sizes), [&] { return expand(t, sizes); });
       }
       case 10: {
         const Vector sizes = any_sizes_for(m);
-        return check(viewed(m, sizes), [&] { return tenon::view(t, sizes); });
+        return check(viewed(m, sizes), [&] { return view(t, sizes); });
       }
       case 11: {
         const Vector sizes = any_sizes_for(m);
-        return check(viewed(m, sizes), [&] { return tenon::reshape(t, sizes); });
+        return check(viewed(m, sizes), [&] { return reshape(t, sizes); });
       }
-      case 12: return check(flattened(m, dim, dim1), [&] { return tenon::flatten(t, dim, dim1); });
+      case 12: return check(flattened(m, dim, dim1), [&] { return flatten(t, dim, dim1); });
       case 13: {
         Vector sizes, strides;
         for (int64_t n = any(0, 3); n > 0; --n) {
@@ -249,11 +237,11 @@ class Chain {
         }
         const int64_t offset = one_in(4) ? any(-6, 6) : 0;
         return check(restrided(m, sizes, strides, offset),
-                     [&] { return tenon::as_strided(t, sizes, strides, offset); });
+                     [&] { return as_strided(t, sizes, strides, offset); });
       }
       default: {
         const ScalarType type = any_type();
-        return check(retyped(m, type, memory_.get()), [&] { return tenon::view_as_type(t, type); });
+        return check(retyped(m, type, memory_.get()), [&] { return view_as_type(t, type); });
       }
     }
   }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ViewShape alone: what needs no view to be seen, and shapes of sizes that no memory has.
-#include <cstdint>
-#include <vector>
+#include "tenon/tensor/view_shape.h"
 
 #include "support/catch.h"
-#include "tenon/tensor/tensor_impl.h"
-#include "tenon/tensor/view_shape.h"
+#include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -13,12 +11,12 @@ using tenon::detail::ImplAccess;
 using tenon::detail::ViewShape;
 using tenon::detail::wrap_dim;
 using tenon::detail::wrap_dim_or_scalar;
-using tests::Vector;
+using namespace tests;
 
 namespace {
 
 Vector list(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
-Vector list(const tenon::DimOrder& order) { return Vector(order.begin(), order.end()); }
+Vector list(const DimOrder& order) { return Vector(order.begin(), order.end()); }
 
 // The shape of a placeholder.
 class Source {
@@ -44,13 +42,13 @@ TEST_CASE("wrap_dim: negative dimensions count from the end, what is out of rang
   CHECK(d == 1);
   REQUIRE(wrap_dim(-3, 3, d) == Error::Ok);
   CHECK(d == 0);
-  CHECK_RETURNS(Error::OutOfBounds, "dimension 3 is out of range for a tensor of 3 dimensions",
-                wrap_dim(3, 3, d));
-  CHECK_RETURNS(Error::OutOfBounds, "dimension -4 is out of range for a view of 3 dimensions",
-                wrap_dim(-4, 3, d, "view"));
-  CHECK_RETURNS(Error::OutOfBounds, "dimension 0 is out of range for a tensor of 0 dimensions",
-                wrap_dim(0, 0, d));
-  CHECK_RETURNS(Error::OutOfBounds, "-9223372036854775808", wrap_dim(INT64_MIN, 3, d));
+  RETURNS(OutOfBounds, "dimension 3 is out of range for a tensor of 3 dimensions",
+          wrap_dim(3, 3, d));
+  RETURNS(OutOfBounds, "dimension -4 is out of range for a view of 3 dimensions",
+          wrap_dim(-4, 3, d, "view"));
+  RETURNS(OutOfBounds, "dimension 0 is out of range for a tensor of 0 dimensions",
+          wrap_dim(0, 0, d));
+  RETURNS(OutOfBounds, "-9223372036854775808", wrap_dim(INT64_MIN, 3, d));
 }
 
 TEST_CASE("wrap_dim_or_scalar: rank 0 has the dimensions 0 and -1") {
@@ -58,7 +56,7 @@ TEST_CASE("wrap_dim_or_scalar: rank 0 has the dimensions 0 and -1") {
   REQUIRE(wrap_dim_or_scalar(-1, 0, d) == Error::Ok);
   CHECK(d == 0);
   REQUIRE(wrap_dim_or_scalar(0, 0, d) == Error::Ok);
-  CHECK_RETURNS(Error::OutOfBounds, "a tensor of 0 dimensions", wrap_dim_or_scalar(1, 0, d));
+  RETURNS(OutOfBounds, "a tensor of 0 dimensions", wrap_dim_or_scalar(1, 0, d));
   REQUIRE(wrap_dim_or_scalar(-1, 2, d) == Error::Ok);
   CHECK(d == 1);
 }
@@ -158,9 +156,9 @@ TEST_CASE("view shape: a view without elements stays at the source's element 0")
 TEST_CASE("view shape: a dimension too many is refused wherever it enters") {
   const Vector ones(64, 1);
   ViewShape s = shape(ones, ones);
-  CHECK_RETURNS(Error::InvalidArgument, "sizes has more than 64 entries", s.unsqueeze(3));
+  RETURNS(InvalidArgument, "sizes has more than 64 entries", s.unsqueeze(3));
   s = shape({}, {});
-  CHECK_RETURNS(Error::InvalidArgument, "sizes has more than 64 entries", s.expand(Vector(65, 1)));
+  RETURNS(InvalidArgument, "sizes has more than 64 entries", s.expand(Vector(65, 1)));
   CHECK(s.expand(ones) == Error::Ok);
   CHECK(s.sizes.size() == 64);
   CHECK(s.flatten(0, -1) == Error::Ok);

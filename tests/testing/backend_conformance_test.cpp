@@ -17,25 +17,24 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/tensor/expr.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/template.h"
 #include "tenon/backend/tracking.h"
+#include "tenon/tensor/expr.h"
 #include "testing/broken_backends.h"
 
 using namespace tenon;
-using tenon::testing::BackendCase;
-using tenon::testing::BackendTraits;
-using tenon::testing::Report;
-using namespace tests;
+using namespace tenon::testing;
+using tests::FaultBackend;
+using tests::HonestBackend;
 
 namespace {
 
 /// What a user's test of a backend looks like.
 void run_all(Backend& backend, const BackendTraits& traits = BackendTraits()) {
-  for (const BackendCase& test : tenon::testing::backend_cases(backend)) {
-    const Report report = tenon::testing::run_case(test, backend, traits);
+  for (const BackendCase& test : testing::backend_cases(backend)) {
+    const Report report = testing::run_case(test, backend, traits);
     INFO(report.text());
     CHECK(report.ok());
   }
@@ -157,6 +156,7 @@ TEST_CASE("conformance: memory of another device that the host reaches") {
 }
 
 TEST_CASE("conformance: a backend that copies later") {
+  // Begins copies and does them when it must.
   struct Later final : HonestBackend {
     std::mutex mutex;
     std::vector<std::function<void()>> begun;
@@ -204,8 +204,8 @@ TEST_CASE("conformance: a backend that copies later") {
 
 TEST_CASE("conformance: what a case throws is a failure of it") {
   CpuBackend backend;
-  const BackendCase test{"a case", [](tenon::testing::Trial&) { throw std::runtime_error("oh"); }};
-  const Report report = tenon::testing::run_case(test, backend);
+  const BackendCase test{"a case", [](testing::Trial&) { throw std::runtime_error("oh"); }};
+  const Report report = testing::run_case(test, backend);
   REQUIRE(report.failures().size() == 1);
   CHECK(report.failures()[0] == "a case: unexpectedly thrown: oh");
 }
@@ -213,9 +213,9 @@ TEST_CASE("conformance: what a case throws is a failure of it") {
 TEST_CASE("conformance: memory that a case keeps is a failure of it") {
   static TensorPtr kept;
   HonestBackend backend;
-  const BackendCase test{
-      "a case", [](tenon::testing::Trial& trial) { kept = tenon::empty({2}, trial.backend()); }};
-  const Report report = tenon::testing::run_case(test, backend);
+  const BackendCase test{"a case",
+                         [](testing::Trial& trial) { kept = empty({2}, trial.backend()); }};
+  const Report report = testing::run_case(test, backend);
   REQUIRE(report.failures().size() == 1);
   CHECK(report.failures()[0] == "a case: live_blocks(): expected 0 as before, found 1");
   kept = nullptr;
@@ -223,7 +223,7 @@ TEST_CASE("conformance: memory that a case keeps is a failure of it") {
 
 TEST_CASE("conformance: check_backend runs all cases") {
   TemplateBackend backend;
-  const Report report = tenon::testing::check_backend(backend);
+  const Report report = testing::check_backend(backend);
   CHECK(report.ok());
   CHECK(report.text().empty());
 }
@@ -238,7 +238,7 @@ TEST_CASE("conformance: check_backend names a case before it runs") {
       Error copy_within(void*, const void*, size_t) override { ::_exit(3); }
     } backend;
     ::dup2(ends[1], 2);
-    static_cast<void>(tenon::testing::check_backend(backend));
+    static_cast<void>(testing::check_backend(backend));
     ::_exit(0);
   }
   ::close(ends[1]);
@@ -257,11 +257,11 @@ TEST_CASE("conformance: check_backend names a case before it runs") {
   CHECK(text.substr(text.size() - last.size()) == last);
 }
 
-TEST_CASE("conformance: a backend of the device template has cases of its own") {
+TEST_CASE("conformance: of a backend of the device template, which has no data, little is asked") {
   TemplateBackend without_data;
   CpuBackend with_data;
-  CHECK(tenon::testing::backend_cases(without_data).size() < 10);
-  CHECK(tenon::testing::backend_cases(with_data).size() > 40);
+  CHECK(testing::backend_cases(without_data).size() == 2);
+  CHECK(testing::backend_cases(with_data).size() > 20);
 }
 
 TEST_CASE("FaultBackend: the host cannot read its memory") {

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tensor/helpers.h"
 
 using namespace tenon;
-using tenon::testing::BackendTraits;
-using tenon::testing::Nans;
-using tenon::testing::Report;
-using tenon::testing::Trial;
+using namespace tenon::testing;
 
 namespace {
 
@@ -56,7 +56,6 @@ TEST_CASE("Trial: a check that holds reports nothing") {
   CHECK(f.trial.check(true, {"no"}));
   CHECK(f.trial.check_ok("what", Error::Ok));
   CHECK(f.trial.check_made("what", try_ones({2})) != nullptr);
-  CHECK(f.trial.check_refused("what", Error::InvalidArgument, "negative", try_ones({-1})));
   CHECK(f.report.ok());
 }
 
@@ -65,17 +64,11 @@ TEST_CASE("Trial: a check that fails says what was expected and found") {
   CHECK_FALSE(f.trial.check(false, {"size: expected ", 3, ", found ", Dims{2}}));
   CHECK_FALSE(f.trial.check_ok("fill_", fill_(Tensor(), 1)));
   CHECK(f.trial.check_made("ones", try_ones({-1})) == nullptr);
-  CHECK_FALSE(f.trial.check_refused("ones", Error::InUse, "view", try_ones({2})));
-  CHECK_FALSE(f.trial.check_refused("ones", Error::InvalidArgument, "view", try_ones({-1})));
-  CHECK_FALSE(f.trial.check_refused("fill_", Error::InUse, "view", Error::Ok));
   const auto& failures = f.report.failures();
-  REQUIRE(failures.size() == 6);
+  REQUIRE(failures.size() == 3);
   CHECK(failures[0] == ": size: expected 3, found {2}");
   CHECK(failures[1] == ": fill_: expected Ok, found InvalidState, fill_: the tensor is undefined");
   CHECK(tests::contains(failures[2], "ones: expected a tensor, found InvalidArgument, try_ones: "));
-  CHECK(failures[3] == ": ones: expected InUse, found a tensor");
-  CHECK(tests::contains(failures[4], "expected InvalidArgument with \"view\", found Invalid"));
-  CHECK(failures[5] == ": fill_: expected InUse, found Ok");
 }
 
 TEST_CASE("check_same: equal elements at other strides are the same") {
@@ -122,4 +115,80 @@ TEST_CASE("check_same: NaNs in complex elements") {
   };
   CHECK(f.trial.check_same("nan", values(nan, 2), values(-nan, 2), Nans::Any));
   CHECK_FALSE(f.trial.check_same("nan", values(nan, 2), values(-nan, 3), Nans::Any));
+}
+
+TEST_CASE("random_twin: the same numbers in both memories, others for another seed") {
+  Fixture f;
+  const Twin a = random_twin(f.trial, {3, 4}, ScalarType::Int, 1);
+  const Twin b = random_twin(f.trial, {3, 4}, ScalarType::Int, 2);
+  REQUIRE(a);
+  REQUIRE(b);
+  CHECK(device(a.here).is_cpu());
+  CHECK(&backend_of(a.there) == &host_backend());
+  CHECK(f.trial.check_same("twin", a.there, a.here));
+  CHECK_FALSE(f.trial.check_same("twin", b.there, a.here));
+}
+
+TEST_CASE("random_twin: of every type") {
+  Fixture f;
+  for (ScalarType type : kAllTypes) CHECK(random_twin(f.trial, {5}, type));
+  CHECK(f.report.ok());
+}
+
+TEST_CASE("check_both: actions that do the same pass, others are reported") {
+  Fixture f;
+  const Twin twin = random_twin(f.trial, {4}, ScalarType::Int);
+  CHECK(check_both(f.trial, "fill_", twin, [](const Tensor& t) { return fill_(t, 3); }));
+  CHECK(f.report.ok());
+  int value = 0;
+  CHECK_FALSE(
+      check_both(f.trial, "count", twin, [&](const Tensor& t) { return fill_(t, ++value); }));
+  CHECK(tests::contains(f.report.text(), "count: Int {4}, strides {1}, 4 of 4 elements differ"));
+}
+
+TEST_CASE("kViews: each lies in the tensor, and no two elements of one share memory") {
+  const TensorPtr base = zeros(base_sizes(), ScalarType::Int);
+  for (const NamedView& named : kViews) {
+    INFO(named.name);
+    const Tensor view = named.of(*base);
+    REQUIRE(fill_(base, 0) == Error::Ok);
+    REQUIRE(fill_(view, 1) == Error::Ok);
+    int64_t count = 0;
+    for (int32_t value : base->data<int32_t>()) count += value;
+    CHECK(count == view.numel());
+  }
+}
+
+TEST_CASE("RandomView: it has the sizes asked for, whatever it lies in") {
+  Dice dice{3};
+  int negative = 0;
+  int repeated = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Dims sizes{dice.between(0, 4), dice.between(1, 4), dice.between(1, 4)};
+    const RandomView random(dice, sizes, i % 2 == 0);
+    const TensorPtr base = zeros(random.base_sizes(), ScalarType::Byte);
+    const Tensor view = random.of(*base);
+    CHECK(tests::sizes(view) == tests::list(sizes));
+    for (int64_t stride : view.strides()) {
+      negative += stride < 0;
+      repeated += stride == 0;
+    }
+    if (i % 2 != 0) CHECK(fill_(view, 1) == Error::Ok);  // which overlapping strides forbid
+  }
+  CHECK(negative > 20);
+  CHECK(repeated > 10);
+}
+
+TEST_CASE("Dice: a seed gives the same numbers again, all of them within the bounds") {
+  Dice a{7};
+  Dice b{7};
+  bool seen[5] = {};
+  for (int i = 0; i < 100; ++i) {
+    const int64_t value = a.between(-2, 2);
+    CHECK(value == b.between(-2, 2));
+    REQUIRE(value >= -2);
+    REQUIRE(value <= 2);
+    seen[value + 2] = true;
+  }
+  for (bool was_seen : seen) CHECK(was_seen);
 }

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Backends that threads share, and what of tenon each thread has for itself.
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/cpu.h"
 #include "tenon/backend/pool.h"
-#include "tenon/backend/registry.h"
 #include "tenon/backend/tracking.h"
-#include "tenon/core/error.h"
-#include "tenon/core/generator.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "threads/threads.h"
 
 using namespace tenon;
@@ -111,7 +99,7 @@ TEST_CASE("registry: threads may register and look up at once") {
     }
   });
   CHECK(wrong == Counts(kThreads + 1, 0));
-  CHECK_ERROR(Error::NotFound, "ext_dev:10", backend_for(number(0)));
+  RAISES(NotFound, "ext_dev:10", backend_for(number(0)));
 }
 
 TEST_CASE("each thread has its own default backend, generator and message") {

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Memory that is passed between libraries, and released on whichever thread is the last.
-#include <cstdint>
-#include <numeric>
-#include <utility>
-#include <vector>
-
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
-#include "tenon/exchange/blob.h"
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "threads/threads.h"
 
 using namespace tenon;
-using tests::on_threads;
+using namespace tests;
 
 namespace {
 
@@ -69,23 +59,23 @@ TEST_CASE("to_dlpack: one tensor is exported and imported on several threads") {
   on_threads(kThreads, [&](int i) {
     for (int n = 0; n < 100; ++n) {
       const TensorPtr other = from_dlpack(to_dlpack(t));
-      memory.seen[i] += tenon::const_data_ptr<int32_t>(other)[2];
+      memory.seen[i] += const_data_ptr<int32_t>(other)[2];
     }
   });
   CHECK(memory.total() == 300 * kThreads);
   CHECK(memory.releases == 0);
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
   t.reset();
   CHECK(memory.releases == 1);
 }
 
 TEST_CASE("to_dlpack: a tensor grows once its structs were released on other threads") {
   for (int round = 0; round < kRounds; ++round) {
-    TensorPtr t = tenon::make_tensor_ptr({300}, std::vector<int32_t>(300, 7),
-                                         tenon::TensorShapeDynamism::DYNAMIC);
+    TensorPtr t =
+        make_tensor_ptr({300}, std::vector<int32_t>(300, 7), TensorShapeDynamism::DYNAMIC);
     std::vector<DLPackPtr> structs;
     for (int i = 0; i < kThreads; ++i) structs.emplace_back(to_dlpack(t));
-    REQUIRE(tenon::resize_tensor_ptr(t, {1000}) == Error::InUse);
+    REQUIRE(resize_tensor_ptr(t, {1000}) == Error::InUse);
     int32_t seen[kThreads] = {};
     on_threads(kThreads + 1, [&](int i) {
       if (i < kThreads) {
@@ -94,7 +84,7 @@ TEST_CASE("to_dlpack: a tensor grows once its structs were released on other thr
         return;
       }
       // Releases the memory that the others have read.
-      while (tenon::resize_tensor_ptr(t, {1000}) == Error::InUse) std::this_thread::yield();
+      while (resize_tensor_ptr(t, {1000}) == Error::InUse) std::this_thread::yield();
     });
     REQUIRE(t->numel() == 1000);
     REQUIRE(std::accumulate(seen, seen + kThreads, 0) == 7 * kThreads);
@@ -106,18 +96,18 @@ TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that
     Memory memory;
     tests::Lent<> lent(memory.elements, tests::kInt32, {4}, {1});
     lent.managed.manager_ctx = &memory;
-    lent.managed.deleter = [](tenon::DLManagedTensorVersioned* self) {
+    lent.managed.deleter = [](DLManagedTensorVersioned* self) {
       static_cast<Memory*>(self->manager_ctx)->release();
     };
     std::vector<Tensor> tensors;
     {
       const TensorPtr t = from_dlpack(lent.get());
-      for (int64_t i = 0; i < kThreads; ++i) tensors.push_back(tenon::slice(t, 0, i, i + 1));
+      for (int64_t i = 0; i < kThreads; ++i) tensors.push_back(slice(t, 0, i, i + 1));
     }
     on_threads(kThreads, [&](int i) {
       Tensor mine = std::move(tensors[static_cast<size_t>(i)]);
       const DLPackPtr once_more(to_dlpack(mine));
-      memory.seen[i] = tenon::const_data_ptr<int32_t>(mine)[0];
+      memory.seen[i] = const_data_ptr<int32_t>(mine)[0];
       mine = Tensor();
     });
     REQUIRE(memory.releases == 1);
@@ -128,12 +118,12 @@ TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that
 TEST_CASE("to_blob: threads copy and drop blobs; the memory is released once, after all of them") {
   for (int round = 0; round < kRounds; ++round) {
     Memory memory;
-    std::vector<Blob> blobs(kThreads, tenon::to_blob(memory.tensor()));
+    std::vector<Blob> blobs(kThreads, to_blob(memory.tensor()));
     on_threads(kThreads, [&](int i) {
       Blob mine = std::move(blobs[static_cast<size_t>(i)]);
       for (int n = 0; n < 20; ++n) {
         const TensorPtr t = from_blob(mine);
-        memory.seen[i] = tenon::const_data_ptr<int32_t>(t)[1];
+        memory.seen[i] = const_data_ptr<int32_t>(t)[1];
       }
       mine = Blob();
     });

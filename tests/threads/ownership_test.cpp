@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Who holds memory, where threads share it: counts, handles, views, values, a module's outputs.
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <numeric>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
-#include "tenon/core/atomic.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/outputs.h"
-#include "tenon/tensor/access.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/resize.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 #include "threads/threads.h"
 
 using namespace tenon;
 using tenon::detail::AtomicCount;
 using tenon::detail::LockGuard;
 using tenon::detail::SpinLock;
-using tests::on_threads;
+using namespace tests;
 
 namespace {
 
 constexpr int kThreads = 4;
-constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
+constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
 
 int32_t sum(const Tensor& t) {
   const auto* const data = t.const_data_ptr<int32_t>();
@@ -45,7 +34,7 @@ struct Lent {
   int32_t total = 0;
 
   TensorPtr tensor() {
-    return tenon::from_blob(elements, {4}, ScalarType::Int, [this](void*) noexcept {
+    return from_blob(elements, {4}, ScalarType::Int, [this](void*) noexcept {
       ++releases;
       total = std::accumulate(seen, seen + kThreads, 0);
       for (int32_t& element : elements) element = -1;
@@ -54,7 +43,7 @@ struct Lent {
 };
 
 /// Made before main(): as long as a process has one thread, counts are plain steps.
-const TensorPtr early = tenon::make_tensor_ptr({2}, {5, 6}, ScalarType::Int, kDynamic);
+const TensorPtr early = make_tensor_ptr({2}, {5, 6}, ScalarType::Int, kDynamic);
 std::vector<Tensor> early_views(kThreads, tenon::select(early, 0, 1));
 
 }  // namespace
@@ -106,7 +95,7 @@ TEST_CASE("handles: threads copy and drop them; the deleter runs once, after all
       Tensor mine = std::move(handles[static_cast<size_t>(t)]);
       for (int i = 0; i < 20; ++i) {
         const Tensor copy = mine;
-        const TensorPtr pointer = tenon::make_tensor_ptr(copy);
+        const TensorPtr pointer = make_tensor_ptr(copy);
         lent.seen[t] = sum(*pointer);
       }
       mine = Tensor();
@@ -123,7 +112,7 @@ TEST_CASE("handles: what one thread counted by plain steps is counted on by seve
     early_views[static_cast<size_t>(t)] = Tensor();
   });
   CHECK(early->use_count() == 1);
-  CHECK_FALSE(tenon::detail::fields(early).borrows.any());
+  CHECK_FALSE(detail::fields(early).borrows.any());
 }
 
 TEST_CASE("views: threads make some while others drop theirs, and each is counted") {
@@ -132,13 +121,13 @@ TEST_CASE("views: threads make some while others drop theirs, and each is counte
   on_threads(kThreads, [&](int i) {
     std::vector<Tensor> kept;
     for (int n = 0; n < 200; ++n) {
-      const Tensor view = tenon::slice(t, 0, 0, 2);
+      const Tensor view = slice(t, 0, 0, 2);
       kept.push_back(tenon::select(view, 0, n % 2));
       if (kept.size() > 5) kept.erase(kept.begin());
       lent.seen[i] = sum(kept.front());
     }
   });
-  CHECK_FALSE(tenon::detail::fields(t).borrows.any());
+  CHECK_FALSE(detail::fields(t).borrows.any());
   CHECK(t->use_count() == 1);
   CHECK(lent.releases == 0);
   t.reset();
@@ -148,9 +137,9 @@ TEST_CASE("views: threads make some while others drop theirs, and each is counte
 
 TEST_CASE("views: a tensor grows once other threads have dropped theirs, and not before") {
   for (int round = 0; round < 20; ++round) {
-    TensorPtr t = tenon::make_tensor_ptr({300}, std::vector<int32_t>(300, 1), kDynamic);
-    std::vector<Tensor> views(kThreads, tenon::slice(t, 0, 100, 200));
-    REQUIRE(tenon::resize_tensor_ptr(t, {1000}) == Error::InUse);
+    TensorPtr t = make_tensor_ptr({300}, std::vector<int32_t>(300, 1), kDynamic);
+    std::vector<Tensor> views(kThreads, slice(t, 0, 100, 200));
+    REQUIRE(resize_tensor_ptr(t, {1000}) == Error::InUse);
     int32_t sums[kThreads] = {};
     on_threads(kThreads + 1, [&](int i) {
       if (i < kThreads) {
@@ -159,7 +148,7 @@ TEST_CASE("views: a tensor grows once other threads have dropped theirs, and not
         return;
       }
       // Releases the memory that the others have read.
-      while (tenon::resize_tensor_ptr(t, {1000}) == Error::InUse) std::this_thread::yield();
+      while (resize_tensor_ptr(t, {1000}) == Error::InUse) std::this_thread::yield();
     });
     CHECK(t->numel() == 1000);
     CHECK(std::vector<int32_t>(sums, sums + kThreads) == std::vector<int32_t>(kThreads, 100));
@@ -169,14 +158,14 @@ TEST_CASE("views: a tensor grows once other threads have dropped theirs, and not
 TEST_CASE("EValue: threads copy and drop a list; its tensor is released once, after all of them") {
   for (int round = 0; round < 20; ++round) {
     Lent lent;
-    std::vector<tenon::EValue> values(kThreads, std::vector<Tensor>{*lent.tensor()});
+    std::vector<EValue> values(kThreads, std::vector<Tensor>{*lent.tensor()});
     on_threads(kThreads, [&](int t) {
-      tenon::EValue mine = std::move(values[static_cast<size_t>(t)]);
+      EValue mine = std::move(values[static_cast<size_t>(t)]);
       for (int i = 0; i < 20; ++i) {
-        const tenon::EValue copy = mine;
+        const EValue copy = mine;
         lent.seen[t] = sum(copy.toTensorList()[0]);
       }
-      mine = tenon::EValue();
+      mine = EValue();
     });
     REQUIRE(lent.releases == 1);
     REQUIRE(lent.total == 10 * kThreads);
@@ -184,9 +173,9 @@ TEST_CASE("EValue: threads copy and drop a list; its tensor is released once, af
 }
 
 TEST_CASE("Outputs: one made that another thread has read and dropped is written again") {
-  tenon::Outputs outputs;
+  Outputs outputs;
   REQUIRE(outputs.begin({}, 1) == Error::Ok);
-  tenon::TensorSpec spec{{-1}, ScalarType::Int};
+  TensorSpec spec{{-1}, ScalarType::Int};
   spec.max_sizes.push_back(4);
   REQUIRE(outputs.make(0, spec) == Error::Ok);
   Tensor output = std::move(outputs.values()[0]).toTensor();

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // PoolBackend on several threads.
 #include <atomic>
-#include <cstdint>
-#include <cstring>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "backend/pool_helpers.h"
 #include "support/catch.h"

@@ -36,7 +36,8 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
 /// managed memory that of its GPU, Metal's is of type MPS, as in libtorch's own DLPack exchange,
 /// a program's own is PrivateUse1, and Meta, for Template, has no index.
-/// Errors: NotSupported for VPI, WebGPU, Hexagon, Trn and Expr, and for an index that c10's 8 bits cannot hold.
+/// Errors: NotSupported for VPI, WebGPU, Hexagon, Trn and Expr, and for an index that c10's 8 bits
+/// cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
   c10::DeviceType type = c10::DeviceType::CPU;
   switch (from.type()) {
@@ -71,8 +72,8 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   return Error::Ok;
 }
 
-/// The same for a tensor with strides, which libtorch does not have on every device that it can name:
-/// there may be no dispatch key, or opaque images.
+/// The same for a tensor with strides, which libtorch does not have on every device that it can
+/// name: there may be no dispatch key, or opaque images.
 /// Errors: also NotSupported for OpenCL and Vulkan.
 inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));

@@ -20,8 +20,9 @@ inline at::Tensor handle_of(const Draft& committed) noexcept {
   return at::Tensor(committed.impl());
 }
 
-/// Fills the tensor as at::rand, at::randn and at::randint do, `done`, where the plan is one of theirs
-/// and they promise what tenon does: every value within the bounds, all integers equally probable.
+/// Fills the tensor as at::rand, at::randn and at::randint do, `done`, where the plan is one of
+/// theirs and they promise what tenon does: every value within the bounds, all integers equally
+/// probable.
 inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bool& done) noexcept {
   const bool is_float = plan.type == ScalarType::Float || plan.type == ScalarType::Double ||
                         plan.type == ScalarType::Half || plan.type == ScalarType::BFloat16;

@@ -121,9 +121,9 @@ inline Error describe_shape(const Dims& sizes, c10::IntArrayRef strides, size_t 
   return make_layout(sizes, {}, Dims(strides.begin(), strides.end()), element_size, layout);
 }
 
-/// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted: DYNAMIC
-/// when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is to be
-/// written, a lazy clone goes on sharing it.
+/// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted:
+/// DYNAMIC when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is
+/// to be written, a lazy clone goes on sharing it.
 inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();

@@ -58,7 +58,8 @@ constexpr int foreign_scalar_type() noexcept {
   return number == 5 || number == 15 || (number >= 23 && number <= 26) ? number : -1;
 }
 
-/// The public C++ type of the elements that tenon's own T stores: c10's where libtorch has the type.
+/// The public C++ type of the elements that tenon's own T stores: c10's where libtorch has the
+/// type.
 template <class T, int kScalarType, class = void>
 struct PublicElement {
   using type = T;

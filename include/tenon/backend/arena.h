@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/host_memory.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"

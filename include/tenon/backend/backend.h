@@ -6,22 +6,91 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
-#include "tenon/backend/options.h"
 #include "tenon/config.h"
+#include "tenon/core/array_ref.h"
 #include "tenon/core/atomic.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/optional.h"
+#include "tenon/core/scalar.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 
 TENON_BEGIN_NAMESPACE
 
 class Backend;
+
+/// A name with a number, or with a text.
+/// Ownership: refers to both texts, which outlive the call they are passed to.
+struct BackendOption {
+  BackendOption(const char* option, const own::Scalar& number) noexcept
+      : name(option), value(number) {}
+  BackendOption(const char* option, const char* word) noexcept : name(option), text(word) {}
+
+  const char* name;
+  own::Scalar value;
+  const char* text = nullptr;  ///< null for a number
+};
+
+/// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
+class BackendOptions {
+ public:
+  BackendOptions(std::initializer_list<BackendOption> list) noexcept
+      : options_(list.begin(), list.size()) {}
+
+  const BackendOption* begin() const noexcept { return options_.begin(); }
+  const BackendOption* end() const noexcept { return options_.end(); }
+  size_t size() const noexcept { return options_.size(); }
+
+  /// The option of that name, the last one where there are several; null where there is none.
+  const BackendOption* find(const char* name) const noexcept {
+    const BackendOption* found = nullptr;
+    for (const BackendOption& option : options_) {
+      if (std::strcmp(option.name, name) == 0) found = &option;
+    }
+    return found;
+  }
+
+  /// Reads a whole number, where it is given.
+  /// Errors: InvalidArgument for any other value, and one below `least`.
+  Error read(const char* name, int64_t least, int64_t& number) const noexcept {
+    const BackendOption* const option = find(name);
+    if (option == nullptr) return Error::Ok;
+    const bool is_whole =
+        option->text == nullptr && option->value.isIntegral(false) && option->value.fits<int64_t>();
+    if (TENON_UNLIKELY(!is_whole || option->value.to<int64_t>() < least)) {
+      const bool is_text = option->text != nullptr;
+      return detail::fail(Error::InvalidArgument,
+                          {"option \"", name, "\" is ", is_text ? "\"" : "",
+                           is_text ? detail::Part(option->text) : detail::Part(option->value),
+                           is_text ? "\"" : "", "; expected a whole number from ", least});
+    }
+    number = option->value.to<int64_t>();
+    return Error::Ok;
+  }
+
+  /// Errors: InvalidArgument for an option that none of `names` is.
+  Error check_names(std::initializer_list<const char*> names) const noexcept {
+    for (const BackendOption& option : options_) {
+      bool known = false;
+      for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
+      if (TENON_UNLIKELY(!known)) {
+        return detail::fail(Error::InvalidArgument,
+                            {"there is no option \"", option.name, '"',
+                             names.size() == 0 ? "; this backend has none" : ""});
+      }
+    }
+    return Error::Ok;
+  }
+
+ private:
+  Span<const BackendOption> options_;
+};
 
 namespace detail {
 
@@ -301,5 +370,33 @@ inline Error Backend::random_normal(const TensorView&, double, double, const Gen
 inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
   return Error::NotSupported;
 }
+
+/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A class
+/// derived from it says where that memory comes from: name(), allocate() and deallocate().
+/// Threads: the copies are those of memcpy.
+class TENON_EXPORT HostMemoryBackend : public Backend {
+ public:
+  Device device() const noexcept override { return Device(); }
+  bool is_opaque() const noexcept override { return false; }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return copy_bytes(dst, src, nbytes);
+  }
+  Error synchronize() override { return Error::Ok; }
+
+ protected:
+  using Backend::Backend;
+
+ private:
+  static Error copy_bytes(void* dst, const void* src, size_t nbytes) noexcept {
+    std::memcpy(dst, src, nbytes);
+    return Error::Ok;
+  }
+};
 
 TENON_END_NAMESPACE

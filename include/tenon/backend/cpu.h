@@ -9,7 +9,6 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/host_memory.h"
 #include "tenon/config.h"
 #include "tenon/core/memory.h"
 

@@ -13,7 +13,6 @@
 #include <memory_resource>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/host_memory.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"

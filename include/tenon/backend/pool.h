@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <iterator>
+#include <map>
 #include <mutex>
-#include <new>
+#include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/options.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -18,45 +18,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a pool takes from its backend for a number of bytes: 64 bytes at least, and above that each
-/// power of two and three steps between it and the next. Less than a quarter is added, and memory
-/// of one size serves the sizes near it, too.
-struct PoolClass {
-  size_t index;
-  size_t nbytes;
-
-  static constexpr size_t kSmallest = 64;
-  static constexpr size_t kLargest = PTRDIFF_MAX;
-  static constexpr size_t kCount = (sizeof(size_t) * 8 - 7) * 4 + 1;
-
-  int64_t bytes() const noexcept { return static_cast<int64_t>(nbytes); }
-
-  /// For 1 to kLargest bytes.
-  static PoolClass of(size_t wanted) noexcept {
-    if (wanted <= kSmallest) return {0, kSmallest};
-    const size_t last = wanted - 1;
-    const unsigned shift = floor_log2(last) - 2;
-    const size_t quarters = last >> shift;  // 4 to 7
-    return {(shift - 4) * 4 + quarters - 3, (quarters + 1) << shift};
-  }
-  static constexpr size_t nbytes_of(size_t class_index) noexcept {
-    if (class_index == 0) return kSmallest;
-    return ((class_index - 1) % 4 + 5) << ((class_index - 1) / 4 + 4);
-  }
-
- private:
-  static unsigned floor_log2(size_t n) noexcept {
-    return 63u - static_cast<unsigned>(__builtin_clzll(n));
-  }
-};
-
-/// A block that nobody uses. Lies in the block itself where the host can write to it, else on the
-/// heap.
-struct FreeBlock {
-  FreeBlock* next;
-  void* block;
-};
-static_assert(sizeof(FreeBlock) <= PoolClass::kSmallest);
+/// What a pool takes from its backend for 1 to PTRDIFF_MAX bytes: 64 bytes at least, above that a
+/// power of two or one of three steps between it and the next. Less than a quarter is added.
+inline size_t pool_size(size_t nbytes) noexcept {
+  if (nbytes <= 64) return 64;
+  const size_t last = nbytes - 1;
+  const int shift = 61 - __builtin_clzll(last);
+  return ((last >> shift) + 1) << shift;
+}
 
 }  // namespace detail
 
@@ -88,61 +57,62 @@ struct PoolStatistics {
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
   explicit PoolBackend(Backend& inner) noexcept
-      : WrapperBackend(inner),
-        is_linked_in_place_(inner.device().is_host_accessible() && !inner.is_opaque()),
-        metadata_(inner.metadata_backend()) {
-    if (metadata_ != nullptr && is_linked_in_place_) metadata_ = this;
+      : WrapperBackend(inner), metadata_(inner.metadata_backend()) {
+    if (inner.device().is_host_accessible() && !inner.is_opaque() && metadata_ != nullptr) {
+      metadata_ = this;
+    }
   }
   /// Wraps a pool, like any backend: pools are not copied.
   explicit PoolBackend(PoolBackend& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
-  ~PoolBackend() override {
-    if (has_inner() || !is_linked_in_place_) trim();
-  }
+  ~PoolBackend() override { trim(); }
 
   const char* name() const noexcept override { return "pool"; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    if (TENON_UNLIKELY(nbytes > PoolClass::kLargest)) {
+    if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
       static_cast<void>(set_error(Error::OutOfMemory, "no object is that large"));
       return nullptr;
     }
-    const PoolClass size = PoolClass::of(nbytes);
+    const size_t size = detail::pool_size(nbytes);
     // What is kept is aligned as tensors need it, and no more.
     if (alignment <= detail::kDataAlignment) {
       alignment = detail::kDataAlignment;
-      if (void* const block = pop(size)) return block;
+      const Lock lock(mutex_);
+      const auto kept = kept_.find(size);
+      if (kept != kept_.end() && !kept->second.empty()) {
+        ++counts_.hits;
+        count_live(size, 1);
+        return take(kept->second, size);
+      }
     }
-    void* block = inner().allocate(size.nbytes, alignment);
+    void* block = inner().allocate(size, alignment);
     if (block == nullptr) {
       trim();
-      block = inner().allocate(size.nbytes, alignment);
+      block = inner().allocate(size, alignment);
       if (block == nullptr) return nullptr;
     }
-    const Guard guard(mutex_);
+    const Lock lock(mutex_);
     ++counts_.misses;
-    ++counts_.live_blocks;
-    counts_.live_bytes += size.bytes();
+    count_live(size, 1);
     const int64_t taken = counts_.live_bytes + counts_.cached_bytes;
     if (taken > counts_.peak_bytes) counts_.peak_bytes = taken;
     return block;
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
-    const PoolClass size = PoolClass::of(nbytes);
-    void* const place = is_linked_in_place_ ? p : std::malloc(sizeof(FreeBlock));
+    const size_t size = detail::pool_size(nbytes);
+    const auto bytes = static_cast<int64_t>(size);
     {
-      const Guard guard(mutex_);
-      --counts_.live_blocks;
-      counts_.live_bytes -= size.bytes();
-      if (place != nullptr && size.bytes() <= max_cached_bytes_ - counts_.cached_bytes) {
+      const Lock lock(mutex_);
+      count_live(size, -1);
+      if (bytes <= max_cached_bytes_ - counts_.cached_bytes &&
+          detail::unless_out_of_memory([&] { kept_[size].push_back(p); })) {
         ++counts_.cached_blocks;
-        counts_.cached_bytes += size.bytes();
-        free_[size.index] = ::new (place) FreeBlock{free_[size.index], p};
+        counts_.cached_bytes += bytes;
         return;
       }
       ++counts_.released;
     }
-    if (!is_linked_in_place_) std::free(place);
-    inner().deallocate(p, size.nbytes);
+    inner().deallocate(p, size);
   }
 
   // Tensors' metadata stays on the heap where it is there: malloc is as fast for small blocks, and
@@ -158,7 +128,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     TENON_TRY(options.read("max_cached_bytes", 0, limit));
     if (limit < 0) return Error::Ok;
     {
-      const Guard guard(mutex_);
+      const Lock lock(mutex_);
       max_cached_bytes_ = limit;
     }
     trim_to(limit);
@@ -171,68 +141,50 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   int64_t cached_bytes() const noexcept { return statistics().cached_bytes; }
 
   PoolStatistics statistics() const noexcept {
-    const Guard guard(mutex_);
+    const Lock lock(mutex_);
     return counts_;
   }
 
  private:
-  using PoolClass = detail::PoolClass;
-  using FreeBlock = detail::FreeBlock;
-  using Guard = std::lock_guard<std::mutex>;
+  using Lock = std::lock_guard<std::mutex>;
 
-  /// A block that is kept; null for none.
-  void* pop(PoolClass size) noexcept {
-    FreeBlock* found = nullptr;
-    {
-      const Guard guard(mutex_);
-      found = unlink(size);
-      if (found == nullptr) return nullptr;
-      ++counts_.hits;
-      ++counts_.live_blocks;
-      counts_.live_bytes += size.bytes();
-    }
-    return block_of(found);
+  // With the lock.
+  void count_live(size_t size, int64_t blocks) noexcept {
+    counts_.live_blocks += blocks;
+    counts_.live_bytes += blocks * static_cast<int64_t>(size);
   }
-  /// With the lock.
-  FreeBlock* unlink(PoolClass size) noexcept {
-    FreeBlock* const first = free_[size.index];
-    if (first == nullptr) return nullptr;
-    free_[size.index] = first->next;
+  void* take(std::vector<void*>& blocks, size_t size) noexcept {
+    void* const block = blocks.back();
+    blocks.pop_back();
     --counts_.cached_blocks;
-    counts_.cached_bytes -= size.bytes();
-    return first;
-  }
-  void* block_of(FreeBlock* free) const noexcept {
-    void* const block = free->block;
-    if (!is_linked_in_place_) std::free(free);
+    counts_.cached_bytes -= static_cast<int64_t>(size);
     return block;
   }
 
   /// Gives back the largest blocks until no more than `limit` bytes are kept.
   void trim_to(int64_t limit) noexcept {
-    for (size_t c = PoolClass::kCount; c-- > 0;) {
-      const PoolClass size{c, PoolClass::nbytes_of(c)};
-      for (;;) {
-        FreeBlock* found = nullptr;
-        {
-          const Guard guard(mutex_);
-          if (counts_.cached_bytes <= limit) return;
-          found = unlink(size);
-          if (found != nullptr) ++counts_.released;
+    for (;;) {
+      void* block = nullptr;
+      size_t size = 0;
+      {
+        const Lock lock(mutex_);
+        while (!kept_.empty() && std::prev(kept_.end())->second.empty()) {
+          kept_.erase(std::prev(kept_.end()));
         }
-        if (found == nullptr) break;
-        void* const block = block_of(found);
-        if (has_inner()) inner().deallocate(block, size.nbytes);
+        if (kept_.empty() || counts_.cached_bytes <= limit) return;
+        size = std::prev(kept_.end())->first;
+        block = take(std::prev(kept_.end())->second, size);
+        ++counts_.released;
       }
+      if (has_inner()) inner().deallocate(block, size);
     }
   }
 
-  const bool is_linked_in_place_;
   Backend* metadata_;
   mutable std::mutex mutex_;
   // With the lock.
   int64_t max_cached_bytes_ = INT64_MAX;
-  FreeBlock* free_[PoolClass::kCount] = {};
+  std::map<size_t, std::vector<void*>> kept_;  // by their size
   PoolStatistics counts_{};
 };
 

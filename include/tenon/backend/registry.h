@@ -3,7 +3,10 @@
 #pragma once
 
 #include "tenon/backend/cpu.h"
-#include "tenon/backend/transfer.h"
+#include "tenon/backend/copy_between.h"
+#include "tenon/config.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -46,21 +49,20 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 TENON_LAZY void register_backend(Backend& backend) {
   detail::enlist(backend);
   const Device device = backend.device();
-  const char* other = device.is_cpu() ? "cpu" : nullptr;
-  if (other == nullptr) {
+  bool is_free = !device.is_cpu();
+  if (is_free) {
     detail::BackendRegistry& registry = detail::backend_registry();
     const detail::LockGuard<detail::SpinLock> guard(registry.lock);
-    if (const Backend* const found = detail::find_locked(registry, device)) {
-      other = found->name();
-    } else {
+    is_free = detail::find_locked(registry, device) == nullptr;
+    if (is_free) {
       detail::BackendAccess::next(backend) = registry.first;
       detail::BackendAccess::registered_device(backend) = device;
       detail::BackendAccess::is_registered(backend) = true;
       registry.first = &backend;
     }
   }
-  TENON_CHECK(other == nullptr, Error::InvalidState, "register_backend: backend ", other,
-              " is registered for ", device, " already");
+  TENON_CHECK(is_free, Error::InvalidState, "register_backend: a backend is registered for ",
+              device, " already");
 }
 
 /// Errors: NotFound when the backend is not registered.

@@ -11,7 +11,6 @@
 #include <deque>
 #include <iterator>
 #include <mutex>
-#include <new>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -66,22 +65,6 @@ inline uint64_t steady_nanoseconds() noexcept {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
                                    .count());
-}
-
-/// Whether the function came to its end.
-template <class Function>
-bool unless_out_of_memory(const Function& function) noexcept {
-#if TENON_HAS_EXCEPTIONS
-  try {
-    function();
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-#else
-  function();
-  return true;
-#endif
 }
 
 }  // namespace detail

@@ -181,8 +181,9 @@ inline std::string sizes_text(const Dims& sizes, const char* open = "{", const c
   return text + close;
 }
 /// "Float {32, 32}"; "" for a block of which no tensor is known.
-inline std::string tensor_text(ScalarType type, const Dims& sizes) {
-  return type == ScalarType::Undefined ? "" : std::string(toString(type)) + " " + sizes_text(sizes);
+inline std::string tensor_text(tenon::ScalarType type, const Dims& sizes) {
+  if (type == tenon::ScalarType::Undefined) return "";
+  return std::string(toString(own_type(type))) + " " + sizes_text(sizes);
 }
 
 /// The name of a file without its folders.
@@ -259,8 +260,8 @@ void write_trace(const TrackingTimeline& timeline, const Put& put) {
   };
   const auto arguments = [&](const TrackingRecord& record) {
     std::string text = "\"bytes\":" + number(record.nbytes);
-    if (record.type != ScalarType::Undefined) {
-      text += std::string(",\"type\":\"") + toString(record.type) +
+    if (record.type != tenon::ScalarType::Undefined) {
+      text += std::string(",\"type\":\"") + toString(own_type(record.type)) +
               "\",\"sizes\":" + sizes_text(record.sizes, "[", "]") +
               ",\"function\":" + json_text(record.function);
     }

@@ -3,12 +3,32 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
 #include "tenon/config.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether the function came to its end.
+template <class Function>
+bool unless_out_of_memory(const Function& function) noexcept {
+#if TENON_HAS_EXCEPTIONS
+  try {
+    function();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  function();
+  return true;
+#endif
+}
+
+}  // namespace detail
 
 /// Passes everything on to the backend that it wraps; what it is for, a class derived from it
 /// overrides: name(), and allocate() and deallocate(), which come in pairs.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// make_tensor_ptr, clone_tensor_ptr, resize_tensor_ptr, for_blob and from_blob as ExecuTorch has them.
+// The vocabulary of executorch::aten and executorch::runtime, and make_tensor_ptr,
+// clone_tensor_ptr, resize_tensor_ptr, for_blob and from_blob as ExecuTorch has them.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,64 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/compat/executorch_names.h"
 #include "tenon/tenon.h"
 
+#if TENON_ATEN_MODE
+#error "tenon: compat/executorch.h is for plain mode; build without USE_ATEN_LIB"
+#endif
+
 namespace executorch {
+
+namespace aten {
+using tenon::ArrayRef;
+using tenon::BFloat16;
+using tenon::canCast;
+using tenon::complex;
+using tenon::Device;
+using tenon::DeviceType;
+using tenon::DimOrderType;
+using tenon::elementSize;
+using tenon::Half;
+using tenon::isComplexType;
+using tenon::isFloatingType;
+using tenon::isIntegralType;
+using tenon::promoteTypes;
+using tenon::Scalar;
+using tenon::ScalarType;
+using tenon::SizesType;
+using tenon::StridesType;
+using tenon::Tensor;
+using tenon::TensorImpl;
+using tenon::TensorShapeDynamism;
+using tenon::toString;
+using IntArrayRef = ArrayRef<int64_t>;
+}  // namespace aten
+
+namespace runtime {
+using tenon::canCast;
+using tenon::CppTypeToScalarType;
+using tenon::elementSize;
+using tenon::Error;
+using tenon::isComplexType;
+using tenon::isFloatingType;
+using tenon::isIntegralType;
+using tenon::promoteTypes;
+using tenon::ScalarTypeToCppType;
+using tenon::toString;
+
+/// tenon::Result with the accessor's older name.
+template <class T>
+class Result : public tenon::Result<T> {
+ public:
+  using tenon::Result<T>::Result;
+  T& get() { return this->value(); }
+  const T& get() const { return this->value(); }
+};
+
+/// Nothing needs to be set up.
+inline void runtime_init() noexcept {}
+}  // namespace runtime
+
 namespace extension {
 
 using TensorPtr = std::shared_ptr<aten::Tensor>;
@@ -113,10 +168,28 @@ TensorPtr make(const char* function, AnyPtr data, const Dims& sizes, const Dims&
 inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 inline constexpr tenon::MakeTensor<aten::Tensor> make_tensor{"make_tensor_ptr"};
 
-/// Float bytes unless a type is given, as ExecuTorch's overload for raw memory.
-inline tenon::TypeArg bytes_type(const std::vector<uint8_t>&, tenon::TypeArg type) noexcept {
-  return type.value_or(ScalarType::Float);
-}
+/// Values; a std::vector<uint8_t> is raw memory, as in ExecuTorch: Float unless a type is given.
+struct Data {
+  template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
+  Data(std::initializer_list<T> list) noexcept : values(list) {}
+  template <class C, std::enable_if_t<std::is_convertible_v<C&&, tenon::Values>, int> = 0>
+  Data(C&& container)
+      : values(std::forward<C>(container)),
+        is_bytes(std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>) {}
+
+  tenon::TypeArg type(tenon::TypeArg given) const noexcept {
+    return is_bytes ? given.value_or(ScalarType::Float) : given;
+  }
+  tenon::Values values;
+  bool is_bytes = false;
+};
+
+/// A tensor, or a TensorPtr, which may be null.
+struct Source {
+  Source(const aten::Tensor& t) : tensor(t) {}
+  Source(const TensorPtr& p) : tensor(p != nullptr ? *p : aten::Tensor()) {}
+  aten::Tensor tensor;
+};
 
 }  // namespace internal
 
@@ -135,36 +208,19 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 
 // ---- make_tensor_ptr of values ----
 
-inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, tenon::Values data,
+inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::Data data,
                                  tenon::TypeArg type = tenon::TypeArg::deduced(),
                                  aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(sizes, std::move(data), type, dynamism));
+  type = data.type(type);
+  return internal::share(internal::make_tensor(sizes, std::move(data.values), type, dynamism));
 }
-inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, tenon::Values data,
+inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::Data data,
                                  const tenon::Dims& dim_order, const tenon::Dims& strides = {},
                                  tenon::TypeArg type = tenon::TypeArg::deduced(),
                                  aten::TensorShapeDynamism dynamism = internal::kBound) {
+  type = data.type(type);
   return internal::share(
-      internal::make_tensor(sizes, std::move(data), dim_order, strides, type, dynamism));
-}
-/// Raw memory: Float unless a type is given. A template, so that a brace list never becomes bytes.
-template <class Bytes,
-          std::enable_if_t<std::is_same_v<std::decay_t<Bytes>, std::vector<uint8_t>>, int> = 0>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, Bytes&& data,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
-                          aten::TensorShapeDynamism dynamism = internal::kBound) {
-  const tenon::TypeArg actual = internal::bytes_type(data, type);
-  return internal::share(internal::make_tensor(sizes, std::forward<Bytes>(data), actual, dynamism));
-}
-template <class Bytes,
-          std::enable_if_t<std::is_same_v<std::decay_t<Bytes>, std::vector<uint8_t>>, int> = 0>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, Bytes&& data, const tenon::Dims& dim_order,
-                          const tenon::Dims& strides,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
-                          aten::TensorShapeDynamism dynamism = internal::kBound) {
-  const tenon::TypeArg actual = internal::bytes_type(data, type);
-  return internal::share(internal::make_tensor(sizes, std::forward<Bytes>(data), dim_order, strides,
-                                               actual, dynamism));
+      internal::make_tensor(sizes, std::move(data.values), dim_order, strides, type, dynamism));
 }
 inline TensorPtr make_tensor_ptr(tenon::Values data,
                                  tenon::TypeArg type = tenon::TypeArg::deduced(),
@@ -230,17 +286,11 @@ TensorPtr make_tensor_ptr(const P& tensor, const tenon::Dims& sizes = {},
                                                dim_order, strides));
 }
 
-inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor) {
-  return tenon::clone_tensor_ptr(tensor);
+inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
+  return tenon::clone_tensor_ptr(source.tensor);
 }
-inline TensorPtr clone_tensor_ptr(const aten::Tensor& tensor, aten::ScalarType type) {
-  return tenon::clone_tensor_ptr(tensor, type);
-}
-inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor) {
-  return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor());
-}
-inline TensorPtr clone_tensor_ptr(const TensorPtr& tensor, aten::ScalarType type) {
-  return tenon::clone_tensor_ptr(tensor != nullptr ? *tensor : aten::Tensor(), type);
+inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
+  return tenon::clone_tensor_ptr(source.tensor, type);
 }
 
 /// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for

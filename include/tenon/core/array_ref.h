@@ -15,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The element type of what `data()` points to, where `C` is a contiguous container; else void.
+/// The element type of a contiguous container, from its data(); void for any other type.
 template <class C, class = void>
 struct ContiguousElement {
   using type = void;
@@ -31,7 +31,7 @@ struct ContiguousElement<
 /// A view of `size()` consecutive elements of type T.
 ///
 /// Ownership: none; the memory must outlive the span.
-/// Indexing is unchecked, as in std::span and c10::ArrayRef; at() is not offered.
+/// Indexing is unchecked, as in std::span and c10::ArrayRef; there is no at().
 /// Source: c10::ArrayRef / c10::MutableArrayRef, std::span.
 template <class T>
 class Span {

@@ -12,9 +12,9 @@ TENON_BEGIN_OWN
 
 /// A complex number's storage: real part, imaginary part, no padding.
 ///
-/// The bytes are those of std::complex<T> and c10::complex<T>, and it converts from and to them (or
-/// anything else with value_type, real() and imag()) without their headers: libstdc++'s <complex>
-/// brings in iostream and costs more compile time than all of tenon.
+/// The bytes are those of std::complex<T> and c10::complex<T>. Converts from and to them, and any
+/// class with value_type, real() and imag(), without their headers: libstdc++'s <complex> includes
+/// iostream and takes more compile time than all of tenon.
 template <class T>
 class complex {
  public:

@@ -33,7 +33,7 @@ enum class DeviceType : int32_t {
   Template = 127,  ///< shape and type without data
 };
 
-/// "cuda", in lower case; "unknown" for a number that is none.
+/// The name in lower case, such as "cuda"; "unknown" for any other number.
 constexpr const char* toString(DeviceType type) noexcept {
   switch (type) {
     case DeviceType::CPU: return "cpu";
@@ -76,14 +76,14 @@ inline size_t match_prefix(const char* text, const char* prefix) noexcept {
   return n;
 }
 
-/// Another library's device type: a specialisation for it says how it becomes a Device.
+/// Specialised for another library's device type, with convert() to a Device.
 template <class D>
 struct ForeignDevice : std::false_type {};
 
 }  // namespace detail
 
-/// A kind of memory and which one of that kind. The index is always real: −1, "the current one",
-/// becomes 0 at construction, and the CPU has only index 0.
+/// A kind of memory and an index. The index −1, "the current one", becomes 0 at construction; the
+/// CPU has only index 0.
 /// Source: c10::Device.
 class Device {
  public:
@@ -109,7 +109,7 @@ class Device {
       int32_t index = 0;
       const char* digit = text + n + 1;
       const char* const first = digit;
-      // Six digits are more devices than there are, and cannot overflow.
+      // Six digits are enough and cannot overflow.
       for (; *digit >= '0' && *digit <= '9' && digit - first < 6; ++digit) {
         index = index * 10 + (*digit - '0');
       }
@@ -122,7 +122,7 @@ class Device {
                    "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
   }
   Device(const std::string& text) : Device(text.c_str()) {}
-  /// No index alone: 0 would become a null `text`. Write Device("cuda:0") or
+  /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or
   /// Device(DeviceType::CUDA, 0).
   template <class IndexWithoutDeviceType,
             std::enable_if_t<std::is_integral_v<IndexWithoutDeviceType> ||
@@ -130,7 +130,7 @@ class Device {
                              int> = 0>
   Device(IndexWithoutDeviceType) = delete;
   /// From c10's, once tenon/aten/device.h is included.
-  /// Errors: NotSupported when there is no such kind here.
+  /// Errors: NotSupported when tenon has no such kind.
   template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>
   Device(const D& device) {
     const Error error = detail::ForeignDevice<D>::convert(device, *this);
@@ -148,7 +148,7 @@ class Device {
            type_ == DeviceType::ROCMHost || type_ == DeviceType::CUDAManaged;
   }
 
-  /// "cuda:1"; "cpu" alone for the CPU, of which there is one.
+  /// "cuda:1"; for the CPU "cpu", without an index.
   std::string to_string() const {
     char text[32];
     detail::Message message(text, sizeof text);

@@ -24,7 +24,7 @@ inline constexpr size_t kMaxDims = 64;
 
 namespace detail {
 
-/// Whether I is an integer that counts: neither bool nor a character, so that text is no shape.
+/// Whether I is an integer type, but not bool or a character type: text is no shape.
 template <class I>
 inline constexpr bool is_number_v =
     std::is_integral_v<I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char> &&
@@ -32,7 +32,7 @@ inline constexpr bool is_number_v =
 
 /// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
 /// from floating values: `{1.0f}` is data, never a shape. A value that int64_t cannot hold, such as
-/// `n - 3` of a size_t 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
+/// `n - 3` with a size_t n of 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
 struct AnyInteger {
   template <class I, std::enable_if_t<is_number_v<I>, int> = 0>
   constexpr AnyInteger(I i) noexcept
@@ -57,10 +57,10 @@ template <class C>
 struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
     : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
 
-/// Up to kMaxDims values of a trivial type T: kInline of them in the object, beyond that one heap
-/// block. It never throws: a list too long, or for which memory was out, becomes empty and keeps
-/// the reason in error(), so that a function which also takes ownership of data is entered, reports
-/// the error by its own name, and runs the deleter.
+/// Up to kMaxDims values of a trivial type T: kInline of them in the object, more in one heap
+/// block. Never throws: a list that is too long, or that runs out of memory, becomes empty, and
+/// error() has the reason. So a function that also takes ownership of data is still called, reports
+/// the error under its own name, and runs the deleter.
 template <class T, size_t kInline>
 class InlineArray {
  public:
@@ -124,8 +124,7 @@ class InlineArray {
       return;
     data()[size_++] = value;
   }
-  /// Makes the list `n` values long, new ones indeterminate. False when there is no room: see
-  /// error().
+  /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
   bool resize_for_overwrite(size_t n) noexcept {
     if (TENON_UNLIKELY(n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
     size_ = static_cast<uint8_t>(n);

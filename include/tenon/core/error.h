@@ -30,7 +30,7 @@ enum class [[nodiscard]] Error : uint8_t{
     NotSupported,     ///< a valid request that this tensor, device or build cannot fulfil
     OutOfMemory,      ///< an allocation failed
     OutOfBounds,      ///< an index or a region beyond the tensor
-    InUse,            ///< somebody still borrows the memory
+    InUse,            ///< the memory is still borrowed
     NotFound,         ///< no such file, backend or name
     AccessFailed,     ///< reading or writing failed
     Internal,         ///< a bug in tenon

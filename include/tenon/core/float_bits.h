@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bits of floating numbers, and what they say of them. With -ffast-math compilers assume that
-// there are no infinities and NaNs, and leave out comparisons that would find them. All are
-// inlined: kernels for several instruction sets share them.
+// The bits of floating-point numbers, and tests on them. With -ffast-math compilers assume that
+// there are no infinities and NaNs and drop comparisons that would find them. Always inlined:
+// kernels for several instruction sets share them.
 #pragma once
 
 #include <cstdint>

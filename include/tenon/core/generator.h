@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generator: the state of a sequence of random numbers, a seed and a position.
+// Generator: the state of a sequence of random numbers, a seed and an offset.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ TENON_BEGIN_NAMESPACE
 
 /// A position in one of 2^64 sequences of random numbers.
 ///
-/// Element i of what is made next depends on (seed, offset + i) alone, by Philox4x32-10, and making
-/// n elements adds n to the offset: the numbers are the same on every processor, for any number of
-/// threads and in any memory layout. docs/random.md defines them, under the version below.
+/// The next element i depends only on (seed, offset + i), by Philox4x32-10; making n elements adds
+/// n to the offset. The numbers are the same on every processor, for any number of threads and in
+/// any memory layout. docs/random.md defines them, under the version below.
 /// Threads: one generator is for one thread at a time.
 /// Source: at::Generator; at::Philox4_32 and cuRAND's Philox give the same words.
 class Generator {
  public:
-  /// Changes when a seed and an offset begin to give other numbers.
+  /// Changes when the numbers for a seed and an offset change.
   static constexpr uint32_t kVersion = 1;
 
-  /// What to store to go on from, or to make the same numbers again years later.
+  /// Store it to continue the sequence later, or to make the same numbers again.
   struct State {
     uint64_t seed = 0;
     uint64_t offset = 0;  ///< in elements
@@ -57,7 +57,7 @@ class Generator {
     seed_ = seed;
     offset_ = 0;
   }
-  /// Goes to an element of the sequence.
+  /// Sets the position in the sequence.
   constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
 
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
@@ -73,7 +73,7 @@ class Generator {
     return Error::Ok;
   }
 
-  /// Takes the next `count` elements; the offset of the first one.
+  /// Takes the next `count` elements and returns the offset of the first.
   constexpr uint64_t advance(uint64_t count) noexcept {
     const uint64_t first = offset_;
     offset_ += count;  // 2^64 elements later it starts over
@@ -87,8 +87,8 @@ class Generator {
 
 namespace detail {
 
-/// 64 bits that nobody can foresee. Where no source of entropy is known, bits that differ from run
-/// to run if the clock, or where the system loads a program, do; on bare metal that may be none.
+/// 64 unpredictable bits. Without a known source of entropy they differ between runs only if the
+/// clock or the load addresses do; on bare metal they may always be the same.
 inline uint64_t system_seed() noexcept {
   uint64_t seed = 0;
 #if TENON_HAS_GETENTROPY
@@ -111,8 +111,8 @@ inline uint64_t system_seed() noexcept {
 
 inline Generator::Generator() noexcept : seed_(detail::system_seed()) {}
 
-/// The calling thread's own generator, which the random functions take when they are given none.
-/// The system seeds it when the thread first asks for it.
+/// The calling thread's own generator, which the random functions use by default. The system seeds
+/// it at the thread's first use.
 /// Source: at::detail::getDefaultCPUGenerator, which all threads share.
 TENON_EXPORT inline Generator& default_generator() noexcept {
   static TENON_THREAD_LOCAL Generator generator;

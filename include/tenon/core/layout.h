@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shapes in memory: the rules for sizes, strides and dim order, as pure functions, and Layout,
-// which is made of them in one checked place. All sizes and strides are in elements.
+// The rules for sizes, strides and dim order, as pure functions, and Layout, which make_layout()
+// checks and computes. All sizes and strides are in elements.
 #pragma once
 
 #include <cstddef>
@@ -93,9 +93,9 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
 
 }  // namespace detail
 
-/// The number of elements, 1 for no sizes, of a shape whose elements fit the address space.
-/// Errors: InvalidArgument when a size is negative, or when the product of those that are not 0, in
-/// elements or bytes, overflows: strides are products of sizes in shapes without elements too.
+/// The number of elements; 1 for no sizes.
+/// Errors: InvalidArgument when a size is negative, or when the product of the nonzero sizes, in
+/// elements or bytes, overflows: strides are such products in shapes without elements too.
 /// Source: c10::multiply_integers, with the checks.
 inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t& numel) noexcept {
   detail::DensePass pass;
@@ -180,8 +180,8 @@ inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   }
 }
 
-/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not grow.
-/// Dimensions of size 1 are free, and so is everything in a shape without elements.
+/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not increase.
+/// Dimensions of size 1 may have any stride, and so may all in a shape without elements.
 inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                ArrayRef<DimOrderType> order) noexcept {
   int64_t previous = INT64_MAX;
@@ -195,8 +195,8 @@ inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride
   return agree;
 }
 
-/// Whether the elements lie in row-major order without gaps: strides are those of the sizes, those
-/// of size-1 dimensions aside. True for every shape without elements.
+/// Whether the elements are in row-major order without gaps; strides of size-1 dimensions are
+/// ignored. True for every shape without elements.
 /// Source: c10 is_contiguous.
 inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
   int64_t expected = 1;
@@ -227,10 +227,10 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return dense;
 }
 
-/// Whether two index tuples may share an element. Never false when they do. Exact if the dimensions
-/// nest, all but the two innermost; else true also for some strides that happen not to collide,
-/// since the exact question is NP-hard. The extent has been checked, so its length fits 64 unsigned
-/// bits.
+/// Whether two index tuples may address one element. Never false when they do. Exact if all
+/// dimensions except the two innermost nest; otherwise it may be true for strides that do not
+/// collide, since the exact question is NP-hard. Precondition: compute_extent() succeeded, so the
+/// extent's length fits uint64_t.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
@@ -261,7 +261,7 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return overlap;
 }
 
-/// Sizes, strides and dim order that belong together, with what follows from them.
+/// Checked sizes, strides and dim order, and what is computed from them.
 struct Layout {
   Dims sizes;
   Dims strides;
@@ -412,7 +412,7 @@ inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* s
 
 }  // namespace detail
 
-/// Makes a Layout: the one place where a shape is checked and becomes bytes.
+/// Checks a shape and makes its Layout.
 ///
 /// An empty dim_order is implied by the strides, or row-major; empty strides are the dense ones of
 /// the dim order. Sizes without elements may come with any strides.

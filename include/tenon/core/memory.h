@@ -24,20 +24,18 @@ inline void* align_up(void* p) noexcept {
   return static_cast<char*>(p) + (uintptr_t{0} - address) % kDataAlignment;
 }
 
-/// `data` is aligned and holds the bytes asked for; free() takes `base`. Both null when memory is
-/// out.
+/// `data` is aligned; free() takes `base`. Both are null when out of memory.
 ///
-/// Why not std::aligned_alloc: it is missing on some C libraries, has no zeroed form, and glibc's
-/// costs several times a malloc; a margin of 63 bytes costs less.
+/// Not std::aligned_alloc: some C libraries lack it, it has no zeroed form, and glibc's takes
+/// several times as long as malloc; 63 spare bytes cost less.
 struct Allocation {
   void* base;
   void* data;
 };
 
-/// Asks for huge pages where the system grants them on request, as Linux mostly does by default:
-/// the first touch of fresh memory is some five times faster. It is a system call, so it is for
-/// blocks next to whose first touch that is nothing, and which are written as a whole: the first
-/// byte that is written to a page takes all its 2 MiB. NumPy does the same, from 4 MiB.
+/// Asks Linux for huge pages, which make the first touch of new memory some five times faster. Only
+/// for large blocks, since it is a system call, and only for blocks that are written as a whole:
+/// the first byte written to a huge page takes all its 2 MiB. NumPy does the same, from 4 MiB.
 /// TENON_HUGE_PAGES=0 in the environment turns it off.
 inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -59,7 +57,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #endif
 }
 
-/// Untouched memory. `reserved`: not all of it is about to be written.
+/// Uninitialised memory. `reserved`: some of it may stay unwritten, so no huge pages.
 inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = std::malloc(nbytes + kDataAlignment - 1);
@@ -67,7 +65,7 @@ inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
   return {base, base == nullptr ? nullptr : align_up(base)};
 }
 
-/// Memory that reads as zero. Large blocks come from the system as untouched zero pages.
+/// Zeroed memory. Large blocks come from the system as untouched zero pages.
 inline Allocation allocate_zeroed(size_t nbytes) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = std::calloc(nbytes + kDataAlignment - 1, 1);

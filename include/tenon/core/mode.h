@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The element types in the library's two modes: the one place that switches them.
 //
-// tenon has types of its own for elements and what describes them: Half, BFloat16, Float8_*,
-// complex, ScalarType, Scalar. In plain mode they are the public ones. In ATen mode the public ones
-// are c10's, with the same bytes and numbers, and its own are in the namespace own, where kernels
-// and all of detail use them: so there is one set of loops and checks for both. `own::Half` is
-// right in both.
+// tenon has its own Half, BFloat16, Float8_*, complex, ScalarType and Scalar. In plain mode they
+// are public. In ATen mode the public types are c10's, with the same bytes and numbers, and tenon's
+// are in namespace own. Kernels and all of detail use own::Half and so on in both modes, so that
+// there is one set of loops and checks.
 #pragma once
 
 #include "tenon/config.h"
@@ -25,7 +24,7 @@ using namespace ::tenon;  // so that own::X is X
 }
 namespace detail {
 
-/// The number of the ScalarType of another library's element type; -1 for what is none.
+/// The ScalarType's number for another library's element type; -1 for any other type.
 template <class T>
 constexpr int foreign_scalar_type() noexcept {
   return -1;

@@ -10,13 +10,11 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What is left out: no axis, no second size, no wish.
+/// An argument that is not given.
 struct None {};
 inline constexpr None none{};
 
-/// A T or `none`. Not std::optional: its header costs more compile time than all of this library's
-/// arguments, and it takes whatever converts to a T. Here a flag takes only a bool, a number only
-/// an integer.
+/// A T or `none`. Unlike std::optional, a flag takes only a bool and a number only an integer.
 template <class T>
 class Optional {
   using Given = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;

@@ -15,8 +15,8 @@ TENON_BEGIN_NAMESPACE
 
 /// What the try_ functions return: a T, or an Error other than Ok with its message.
 ///
-/// Reading the value of a failed result raises its error (Exception, or the failure handler), so a
-/// result that nobody checked cannot be used by mistake.
+/// Reading the value of a failed result raises its error (Exception, or the failure handler), so an
+/// unchecked result cannot be used by mistake.
 /// Ownership: the value is the result's until it is moved out.
 /// Cost: one pointer beside T and the code; a message is copied only on failure.
 /// Source: executorch::runtime::Result, with the message added.
@@ -60,7 +60,7 @@ class [[nodiscard]] Result {
   bool ok() const noexcept { return error_ == Error::Ok; }
   explicit operator bool() const noexcept { return ok(); }
   Error error() const noexcept { return error_; }
-  /// The full text of the error; "" when there is a value; the code's name if memory was out.
+  /// The error's full text; its name if there was no memory for the text; "" if there is a value.
   const char* message() const noexcept {
     if (ok()) return "";
     return message_ != nullptr ? message_ : toString(error_);

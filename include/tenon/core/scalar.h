@@ -36,7 +36,7 @@ struct HasComplexAndType<S, std::void_t<decltype(std::declval<const S&>().toComp
                                         decltype(std::declval<const S&>().type())>>
     : std::true_type {};
 
-/// Whether they have numbers above int64_t's: libtorch's before 2.3 do not.
+/// Whether it holds values above INT64_MAX: before libtorch 2.3 it does not.
 template <class S, class = void>
 struct HasUInt64 : std::false_type {};
 template <class S>
@@ -96,8 +96,8 @@ class Scalar {
     return ScalarType::ComplexDouble;
   }
 
-  /// The value as a T. Rounding to a shorter floating type is fine; everything else that would not
-  /// keep the value is an error.
+  /// The value as a T. Rounding to a shorter floating type is allowed; any other change of the
+  /// value is an error.
   /// Errors: InvalidArgument when it is out of T's range, has a fraction or an imaginary part that
   /// T lacks, or is neither 0 nor 1 for bool.
   template <class T>
@@ -126,9 +126,8 @@ class Scalar {
     return Scalar(convert<T>()).keeps(*this);
   }
 
-  /// Whether this, a conversion of `value`, still holds it: the same integer, or, for floating
-  /// numbers, the same but for rounding, nothing finite become infinite or NaN, no infinity become
-  /// NaN.
+  /// Whether this, converted from `value`, still equals it: the same integer, or the same floating
+  /// number up to rounding. A finite one must not become infinite or NaN, nor infinity NaN.
   bool keeps(const Scalar& value) const noexcept {
     if (isIntegral(true)) {
       if (!value.isIntegral(true)) return real_part() == value.real_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ScalarType: the element types, what is known about each, and the one visit over them.
+// ScalarType: the element types, their properties, and visit() to dispatch on them.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, by intention
+#pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, on purpose
 
-/// The type of a tensor's elements. Names and numbers are c10's, so that a value crosses to
-/// ExecuTorch, ATen and their files by a cast; the gaps are c10's quantised and bit types.
+/// The type of a tensor's elements. Names and numbers are c10's, so that a cast converts a value
+/// for ExecuTorch, ATen and their files; the gaps are c10's quantised and bit types.
 enum class ScalarType : int8_t {
   Byte = 0,
   Char = 1,
@@ -53,8 +53,8 @@ namespace detail {
 
 using own::ScalarType;
 
-/// The same type in the library's own enumeration, and back. c10's numbers differ for Undefined
-/// alone, from version to version. Through int8_t, because a cast to the same type is a warning.
+/// The same type in the library's own enumeration, and back. c10's numbers differ only for
+/// Undefined, by version. Through int8_t, because a cast to the same type is a warning.
 constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
   return type == tenon::ScalarType::Undefined
              ? own::ScalarType::Undefined
@@ -73,7 +73,7 @@ inline constexpr bool is_foreign_type_v =
 
 }  // namespace detail
 
-// One row a type: C++ type, enumerator.
+// One row for each type: C++ type, enumerator.
 #define TENON_FORALL_SCALAR_TYPES(_)                        \
   _(uint8_t, Byte)                                          \
   _(int8_t, Char)                                           \
@@ -104,8 +104,8 @@ namespace detail {
 
 template <class T, class = void>
 struct IsComplexLike : std::false_type {};
-/// std::complex<V>, c10::complex<V>, tenon::complex<V>: a template over V with nothing but two Vs.
-/// c10's for Half has no value_type, so Part says what they are.
+/// std::complex<V>, c10::complex<V>, tenon::complex<V>: a template over V that holds only two Vs.
+/// Part is V, since c10's for Half has no value_type.
 template <template <class> class C, class V>
 struct IsComplexLike<C<V>, std::void_t<decltype(std::declval<const C<V>&>().real()),
                                        decltype(std::declval<const C<V>&>().imag())>>
@@ -187,7 +187,7 @@ TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TRAIT)
 #undef TENON_DETAIL_TRAIT
 
 /// The ScalarType of a C++ type: `CppTypeToScalarType<float>::value` is Float. Recognises
-/// std::complex and c10::complex too. No `value` member where there is none, usable in SFINAE.
+/// std::complex and c10::complex too. No `value` member for other types, usable in SFINAE.
 template <class T, class = void>
 struct CppTypeToScalarType {};
 template <class T>
@@ -224,7 +224,7 @@ constexpr size_t elementSize(ScalarType type) noexcept {
   return 0;
 }
 
-/// Whether it is one of the types above, Undefined excluded: false for a number out of nowhere.
+/// Whether it is one of the types above; false for Undefined and any other number.
 constexpr bool isValidType(ScalarType type) noexcept { return elementSize(type) != 0; }
 
 /// "Float"; "Undefined".
@@ -240,7 +240,7 @@ constexpr const char* toString(ScalarType type) noexcept {
   return "Undefined";
 }
 
-/// The signed and unsigned integers, and Bool where asked.
+/// The signed and unsigned integers, and Bool if `includeBool`.
 /// Source: c10::isIntegralType.
 constexpr bool isIntegralType(ScalarType type, bool includeBool) noexcept {
   return (type >= ScalarType::Byte && type <= ScalarType::Long) ||
@@ -260,8 +260,8 @@ constexpr bool isComplexType(ScalarType type) noexcept {
   return type >= ScalarType::ComplexHalf && type <= ScalarType::ComplexDouble;
 }
 
-/// Whether elements may be converted: all but floating to integral, complex to real, and anything
-/// but Bool to Bool.
+/// Whether elements convert without a CastMode. Not allowed: floating to integral, complex to real,
+/// and other types to Bool.
 /// Source: c10::canCast.
 constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
   if (!isValidType(from) || !isValidType(to)) return false;

@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN
 
-/// Memory described, not owned: what kernels and backends work on.
+/// Describes memory without owning it; kernels and backends work on it.
 ///
 /// Ownership: none; whoever makes a view keeps the memory alive. `data` is element 0, which with a
 /// negative stride is not the lowest address. Strides are in elements.

@@ -15,7 +15,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// As the limit of to_binary(): however many there are.
+/// No limit, for to_binary().
 inline constexpr int64_t kAllElements = INT64_MAX;
 
 namespace detail {
@@ -31,7 +31,7 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
   auto* from = static_cast<char*>(view.data);
   int64_t inner = 1;
   for (int64_t size : view.sizes) inner *= size;
-  // As many whole steps along each dimension as fit, which are boxes, and the rest along the next.
+  // Along each dimension as many whole steps as fit, which are a box; the rest along the next one.
   for (size_t d = 0; d < rank && count != 0; ++d) {
     inner /= view.sizes[d];
     const int64_t steps = count / inner;
@@ -52,7 +52,7 @@ TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* ou
   return Error::Ok;
 }
 
-/// Checks that to_binary() can read the tensor, and counts the elements that it will.
+/// Checks that to_binary() can read the tensor, and counts the elements to read.
 TENON_LAZY Error plan_binary(const TensorArg& tensor, int64_t limit, Place& from,
                              int64_t& count) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
@@ -84,9 +84,14 @@ TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int
   } else if (is_contiguous) {
     TENON_TRY(download(*from.backend, out, from.view.data, nbytes));
   } else {
-    Staged staged(from);
-    TENON_TRY(staged.fetch());
-    TENON_TRY(gather_elements(staged.view(), count, out));
+    Layout dense;
+    HostBuffer buffer;
+    TENON_TRY(make_dense_layout(from.view.sizes, nullptr, elementSize(tensor.type), dense));
+    TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(tensor.type)));
+    const TensorView rows{buffer.data(), from.view.type, Device(), std::move(dense.sizes),
+                          std::move(dense.strides)};
+    TENON_TRY(copy_between({rows, nullptr}, from, CastMode::Checked, nullptr));
+    std::memcpy(out, buffer.data(), nbytes);
   }
   swap_to_little_endian(tensor.type, out, nbytes);
   return Error::Ok;
@@ -121,8 +126,8 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
 
 }  // namespace detail
 
-/// The elements as bytes: in row-major order of their indices whatever the strides, each number
-/// little-endian, a complex one as two, a Bool as 0 or 1; at most the first `limit` of them.
+/// The elements as bytes, in row-major order for any strides: each number little-endian, a complex
+/// one as two, a Bool as 0 or 1; at most the first `limit` elements.
 ///
 /// Ownership: copies.
 /// Errors: InvalidArgument for a negative limit; InvalidState for an undefined tensor or a
@@ -148,7 +153,7 @@ template <class Out>
 struct FromBinary {
   const char* function;
 
-  /// A row-major tensor of the bytes that to_binary() gives, exactly as many as the sizes need.
+  /// A row-major tensor of the bytes of to_binary(), exactly as many as the sizes need.
   ///
   /// Ownership: copies; the bytes need no alignment. To adopt a vector of the host's own byte order
   /// there is from_bytes().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blob: memory with its shape, and whoever keeps it alive, to be passed between libraries.
+// Blob: memory with its shape and its owner, to pass between libraries.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Memory described, with its owner: a plain struct to fill in, as `Blob{data, {2, 3}}`, or to get
-/// from to_blob(). Nothing in it is checked before it is used.
+/// A description of memory, with its owner: a plain struct to fill in, as `Blob{data, {2, 3}}`, or
+/// to get from to_blob(). It is checked where it is used.
 ///
-/// Ownership: copies share `owner`, which keeps the memory alive; without one the memory is the
-/// lender's to keep.
+/// Ownership: copies share `owner`, which keeps the memory alive; without one the caller
+/// keeps the memory alive.
 /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
 struct Blob {
   /// Element 0, on any device. Null without elements, and in the blob of a placeholder.
@@ -27,16 +27,15 @@ struct Blob {
   Dims sizes = {};
   /// In elements, of any value; empty for contiguous memory.
   Dims strides = {};
-  /// As for a void*, Float unless said otherwise.
   ScalarType dtype = ScalarType::Float;
   Device device = {};
-  /// In bytes, checked against the dtype's; 0 when not stated.
+  /// In bytes, checked against the dtype's; 0 for not given.
   size_t element_size = 0;
   bool readonly = false;
   std::shared_ptr<const void> owner = nullptr;
 
-  /// The same memory without its owner and without the word whether it is read-only; strides are
-  /// there, dense ones for empty ones. `data` may be null.
+  /// The same memory as a view, without `owner` and `readonly`; empty strides become dense ones.
+  /// `data` may be null.
   /// Ownership: none; valid as long as the memory is.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
@@ -58,7 +57,7 @@ inline Error check_element_size(const Blob& blob) noexcept {
   return Error::Ok;
 }
 
-/// What as_view() gives, for callers that report errors themselves.
+/// as_view() for callers that report errors themselves.
 TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
   TENON_TRY(check_element_size(blob));
   Layout layout;
@@ -99,11 +98,11 @@ TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, 
                            deleter, draft);
 }
 
-/// What a Deleter holds to keep a tensor's memory alive: nothing is called, members are dropped.
+/// A Deleter's callable that keeps two owners until it is destroyed.
 template <class Owner>
 struct KeepBoth {
   std::shared_ptr<const void> blob_owner;
-  Owner owner;  // last, so that it goes first
+  Owner owner;  // last, to be destroyed first
   void operator()(void*) const noexcept {}
 };
 
@@ -120,8 +119,8 @@ template <class Out>
 struct ToBlob {
   const char* function;
 
-  /// Describes a tensor's memory, to be passed on: any strides, device and dtype, read-only or not.
-  /// That of a placeholder has null data.
+  /// A description of a tensor's memory: any strides, device and dtype, read-only or not. Data is
+  /// null for a placeholder.
   ///
   /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a

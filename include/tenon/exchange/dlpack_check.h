@@ -22,7 +22,7 @@ struct DLPackViolation {
 
 namespace detail {
 
-/// What anybody's struct says, read by the names of its members: their types may differ from tenon's.
+/// The contents of a struct of any header, copied member by member: types may differ from tenon's.
 struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
@@ -31,13 +31,13 @@ struct DLPackContents {
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   size_t rank() const noexcept { return static_cast<size_t>(tensor.ndim); }
   ArrayRef<int64_t> sizes() const noexcept { return {tensor.shape, rank()}; }
-  /// Empty for row-major ones.
+  /// Empty for row-major.
   ArrayRef<int64_t> strides() const noexcept {
     return {tensor.strides, tensor.strides == nullptr ? 0 : rank()};
   }
 };
 
-/// Of another major version, nothing but that is read.
+/// Copies a struct's contents. Of another major version, only the version is read.
 template <class Managed>
 DLPackContents read_dlpack(const Managed& from) noexcept {
   DLPackContents read;
@@ -60,7 +60,7 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
   return read;
 }
 
-/// One row a type: what DLPack calls it.
+/// DLPack's code and bits of an element type.
 struct DLPackTypeRow {
   ScalarType type;
   uint8_t code;
@@ -89,7 +89,7 @@ inline constexpr DLPackTypeRow kDLPackTypes[] = {
     {ScalarType::UInt64, kDLUInt, 64},
 };
 
-/// Undefined for what is no element type here.
+/// Undefined for a type that tenon does not have.
 TENON_LAZY ScalarType type_from_dlpack(DLDataType type) noexcept {
   if (type.lanes != 1) return ScalarType::Undefined;
   for (const DLPackTypeRow& row : kDLPackTypes) {
@@ -106,7 +106,7 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
   return fail(Error::NotSupported, {"DLPack has no element type ", type});
 }
 
-/// Whether DLPack has such a device; Expr and Template are tenon's alone.
+/// Whether DLPack has the device type; Expr and Template are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
   if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
   for (const DeviceType known : kDeviceTypes) {
@@ -116,20 +116,20 @@ inline bool is_dlpack_device(int32_t type) noexcept {
   }
   return false;
 }
-/// Whether `data` is a handle, to which no bytes can be added.
+/// Whether `data` is a handle there, not an address.
 constexpr bool has_dlpack_handles(DeviceType type) noexcept {
   return type == DeviceType::OpenCL || type == DeviceType::Vulkan || type == DeviceType::Metal ||
          type == DeviceType::WebGPU;
 }
-/// The index is 0 on all that the host reads, where producers do not agree on it.
+/// The index is 0 for memory that the host reads, where producers do not agree on it.
 inline Device device_from_dlpack(DLDevice device) noexcept {
   if (device.device_type == static_cast<int32_t>(DeviceType::CPU)) return Device();
   const auto type = static_cast<DeviceType>(device.device_type);
   return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
 }
 
-/// Whether sizes and strides stay within 64 bits, in bytes too. `row_major`, when they do, is whether
-/// the strides are just those of the sizes.
+/// Checks that sizes and strides stay within 64 bits, in bytes too, and finds whether the strides
+/// are row-major.
 TENON_LAZY Error check_dlpack_shape(const DLPackContents& from, size_t element_size,
                                     bool& row_major) noexcept {
   const ArrayRef<int64_t> sizes = from.sizes();
@@ -149,13 +149,13 @@ TENON_LAZY Error check_dlpack_shape(const DLPackContents& from, size_t element_s
   return compute_nbytes(extent.min, element_size, nbytes);
 }
 
-/// What is found on the way.
+/// What checking a struct finds.
 struct DLPackShape {
   ScalarType type = ScalarType::Undefined;
   bool row_major = true;
 };
 
-/// Calls `found(error, {text…})` for each rule that is broken, until that returns false.
+/// Calls `found(error, {text…})` for each violation, until it returns false.
 template <class Found>
 void find_violations(const DLPackContents& from, DLPackShape& shape, const Found& found) {
   const DLTensor& t = from.tensor;
@@ -211,7 +211,7 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
   }
 }
 
-/// The first of them, as an error.
+/// The first violation, as an error.
 TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& shape) noexcept {
   Error first = Error::Ok;
   find_violations(from, shape, [&first](Error error, std::initializer_list<Part> text) noexcept {
@@ -223,11 +223,11 @@ TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& 
 
 }  // namespace detail
 
-/// Every rule of DLPack's that a struct breaks, whoever declared it; none for one that from_dlpack()
-/// takes. Neither consumed nor changed. Of another major version, nothing but the version is read.
+/// Every rule of DLPack that a struct of any header breaks; none if from_dlpack() takes it. The
+/// struct is neither consumed nor changed. Of another major version, only the version is read.
 ///
-/// Not looked at: whether the memory is there, and its alignment, which from_dlpack() mends by a copy.
-/// Leaves the last of them in last_error_message().
+/// Not checked: whether the memory exists, and its alignment, for which from_dlpack() makes a copy.
+/// The last violation is in last_error_message().
 /// Errors: std::bad_alloc.
 template <class Managed, detail::IfManaged<Managed> = 0>
 std::vector<DLPackViolation> check_dlpack(const Managed* managed) {

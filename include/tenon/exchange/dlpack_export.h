@@ -11,21 +11,21 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What becomes of a read-only tensor where DLPack cannot say that it is one: before 1.0.
+/// What to do with a read-only tensor before DLPack 1.0, which has no flag for it.
 enum class LegacyReadOnly : uint8_t {
   Refuse,  ///< an error
-  Drop,    ///< whoever takes it has to know
+  Drop,    ///< export it; the consumer has to know
 };
 
 namespace detail {
 
-/// A struct with what it refers to, in one block; sizes and strides follow.
+/// A struct and the hold on its memory, in one block; sizes and strides follow.
 template <class Managed>
 struct DLPackExport {
   Managed managed;
   MemoryHold memory;
 
-  // Nothing is set: all of `managed` will be.
+  // `managed` stays uninitialised: all of it is set later.
   DLPackExport() noexcept {}  // NOLINT(modernize-use-equals-default)
 
   static size_t nbytes(size_t rank) noexcept {
@@ -40,7 +40,7 @@ struct DLPackExport {
   }
 };
 
-/// Checks that DLPack has such tensors.
+/// Checks that DLPack can describe the tensor.
 TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {
   TENON_TRY(type_to_dlpack(from.type, type));
   if (TENON_UNLIKELY(from.is_template())) return fail_template(from, "the tensor");
@@ -57,7 +57,7 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
   return check_has_data(from);
 }
 
-/// Fills anybody's struct. `origin` is where the memory begins that element 0 is in.
+/// Fills a struct of any header. `origin` is the start of the memory that element 0 is in.
 template <class Managed>
 Error fill_export(const TensorFields& from, DLDataType type, const void* origin, int64_t* shape,
                   Managed& managed) noexcept {
@@ -156,17 +156,17 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 
 }  // namespace detail
 
-/// Describes a tensor's memory as DLPack does: `Managed` is tenon's struct or anybody's, such as
+/// A DLPack struct over a tensor's memory: `Managed` is tenon's, or another header's, such as
 /// dlpack.h's. Flags say whether it is read-only, and with `copy` that it is a copy.
 ///
-/// Ownership: the caller calls the struct's deleter, once, or passes it on to whoever does; see
-/// DLPackPtr. It shares the memory, not the shape: it keeps the memory alive after the tensor is gone,
-/// and until it is released the tensor cannot grow (InUse), as with a view.
-/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates, expressions,
-/// memory that only a backend of the program's own reaches); OutOfMemory; with `copy` those of
-/// clone_tensor_ptr().
-/// Threads: the deleter may run on any thread, unless the memory's backend is used on one only.
-/// Nothing is synchronised. Cost: one allocation.
+/// Ownership: the caller calls the struct's deleter once, or passes the struct on; see DLPackPtr.
+/// It shares the memory, not the shape: it keeps the memory alive after the tensor is gone, and
+/// until it is released the tensor cannot grow (InUse), as with a view.
+/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates,
+/// expressions, memory that only a backend of the program's own reaches); OutOfMemory; with `copy`
+/// those of clone_tensor_ptr().
+/// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Nothing
+/// is synchronised. Cost: one allocation.
 /// Source: at::toDLPackVersioned.
 template <class Managed = DLManagedTensorVersioned>
 Managed* to_dlpack(TensorArg t, bool copy = false) {
@@ -177,8 +177,8 @@ Result<Managed*> try_to_dlpack(TensorArg t, bool copy = false) {
   return detail::export_dlpack<Result<Managed*>, Managed>("try_to_dlpack", t, copy);
 }
 
-/// The same for whoever knows only DLPack before 1.0.
-/// Errors: NotSupported for a read-only tensor too, unless `readonly` says to drop the word.
+/// The same for consumers that know only DLPack before 1.0.
+/// Errors: also NotSupported for a read-only tensor, unless `readonly` is Drop.
 /// Source: at::toDLPack.
 template <class Managed = DLManagedTensor>
 Managed* to_dlpack_legacy(TensorArg t, LegacyReadOnly readonly = LegacyReadOnly::Refuse) {

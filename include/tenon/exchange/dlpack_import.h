@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// from_dlpack: a tensor over the memory of anybody's DLPack struct.
+// from_dlpack: a tensor over the memory of a DLPack struct.
 #pragma once
 
 #include <memory>
@@ -15,26 +15,25 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A deleter that releases anybody's struct.
+/// A tensor's deleter that releases a struct of any header.
 template <class Managed>
 struct ReleaseDLPack {
   Managed* managed;
   void operator()(void*) const noexcept { DLPackDeleter()(managed); }
 };
 
-/// Where element 0 is. A handle stays what it is.
+/// The address of element 0.
 inline void* first_element(const DLTensor& t) noexcept {
   return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
 }
 
-/// Whether element 0 is somewhere in the memory that a handle stands for.
+/// Whether element 0 lies at an offset in the memory of a handle.
 inline bool has_offset_from_handle(const DLTensor& t) noexcept {
   return t.byte_offset != 0 && t.data != nullptr &&
          has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
 }
 
-/// Whether elements lie where a pointer to their type may point. A handle points nowhere, and what has
-/// no elements is never read.
+/// Whether the elements are aligned. So are handles, and tensors without elements.
 inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
   const size_t part = elementSize(type) / (isComplexType(type) ? 2 : 1);
   if (reinterpret_cast<uintptr_t>(first_element(from.tensor)) % part == 0) return true;
@@ -44,13 +43,13 @@ inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
   return has_dlpack_handles(static_cast<DeviceType>(from.tensor.device.device_type));
 }
 
-/// How a struct is imported, once only memory can be missing.
+/// How to import a struct. Once it is there, only memory can be missing.
 struct DLPackPlan {
   DLPackShape shape;
   Device device;  // of the data
   bool aligned = true;
   bool must_copy = false;
-  Backend* target = nullptr;  // holds a copy on another device
+  Backend* target = nullptr;  // of a copy on another device
 };
 
 TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
@@ -115,7 +114,7 @@ TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
                            public_type(plan.shape.type), dynamism, plan.device, release, draft);
 }
 
-/// A copy of elements that lie where no pointer to their type may point: byte by byte.
+/// A copy of elements that are not aligned, byte by byte.
 TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
                                  TensorShapeDynamism dynamism, Draft& draft) noexcept {
   const Making making{type, dynamism};
@@ -127,7 +126,7 @@ TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
   TensorView to{fields(draft).data, ScalarType::Byte, Device(), {}, {}};
   TensorView in{first_element(from.tensor), ScalarType::Byte, Device(), {}, {}};
   for (size_t d = 0; d < sizes.size(); ++d) {
-    // There may be 64 of them, which leaves none for the bytes, and their strides are of any value.
+    // 64 dimensions would leave none for the bytes, and strides of size 1 may be anything.
     if (sizes[d] == 1) continue;
     to.sizes.push_back(sizes[d]);
     to.strides.push_back(dense[d] * size);
@@ -144,7 +143,7 @@ TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
   return Error::Ok;
 }
 
-/// A copy, where the plan says.
+/// A copy, on the device of the plan.
 template <class Out>
 TENON_NOINLINE Out import_copy(const char* function, DLPackContents from, const DLPackPlan& plan,
                                TensorShapeDynamism dynamism, Deleter& release) {
@@ -163,7 +162,7 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackContents from, const 
                     plan.target == nullptr ? CreatorOptions() : CreatorOptions(*plan.target));
 }
 
-/// A view of all the memory from the handle on, so that an export finds the handle again.
+/// A view of all the memory of a handle, so that an export finds the handle again.
 template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       const DLPackPlan& plan, TensorShapeDynamism dynamism,
@@ -213,19 +212,18 @@ template <class Out>
 struct FromDLPack {
   const char* function;
 
-  /// A tensor over the memory that a DLPack struct describes, with or without a version, whoever
-  /// declared it: the same sizes, strides, dtype and device, read-only where it says so.
+  /// A tensor over the memory of a DLPack struct of any header, with or without a version: the same
+  /// sizes, strides, dtype and device, read-only where the struct says so.
   ///
-  /// `copy`: true for memory of its own, false to insist on that of the struct, none to copy only
-  /// what has to be: data that is not aligned for its elements, or that was asked for on another
-  /// `device`.
-  /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of the
-  /// memory is gone, or before this returns where it was copied or refused.
+  /// `copy`: true to copy, false to share or fail, none to copy only where it must: data that is
+  /// not aligned for its elements, or asked for on another `device`.
+  /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
+  /// the memory is gone, or before this returns if it was copied or refused.
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; NotSupported where a copy is
   /// needed and `copy` is false, for a device without a registered backend to copy to or from, for
   /// data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan, Metal,
-  /// WebGPU) that is no whole number of elements; OutOfMemory. Of another major version, only the
-  /// deleter is called.
+  /// WebGPU) that is no whole number of elements; OutOfMemory. Of a struct of another major
+  /// version, only the deleter is called.
   /// Threads: nothing is synchronised with a device's streams.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, detail::IfManaged<Managed> = 0>

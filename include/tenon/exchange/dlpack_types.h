@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// DLPack's structs, as dlpack.h 1.3 lays them out: declared here, so that no other header is needed.
+// DLPack's structs with the layout of dlpack.h 1.3, so that no other header is needed.
 //
-// They are tenon's own types: a dlpack.h may be included as well, before or after. In code that says
-// `using namespace tenon` next to such a header, DLTensor alone is ambiguous, and so are the other names
-// that both have; tenon::DLTensor is not.
+// They are tenon's own types: a dlpack.h may be included as well, before or after. With `using
+// namespace tenon` next to it, names that both have, such as DLTensor, are ambiguous; write
+// tenon::DLTensor.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct DLPackVersion {
   uint32_t minor;
 };
 
-/// What tenon makes: the version that this header is written after.
+/// The version of structs that tenon makes.
 inline constexpr DLPackVersion kDLPackVersion{1, 3};
 
 struct DLDevice {
   int32_t device_type;  ///< a number of DeviceType
-  int32_t device_id;    ///< 0 for what the host reads
+  int32_t device_id;    ///< 0 for memory that the host reads
 };
 
 struct DLDataType {
@@ -50,7 +50,7 @@ enum DLDataTypeCode : uint8_t {
 };
 
 struct DLTensor {
-  void* data;  ///< null without elements; on OpenCL, Vulkan, Metal and WebGPU a handle
+  void* data;  ///< null without elements; a handle on OpenCL, Vulkan, Metal, WebGPU
   DLDevice device;
   int32_t ndim;
   DLDataType dtype;
@@ -59,7 +59,7 @@ struct DLTensor {
   uint64_t byte_offset;  ///< of element 0 from `data`
 };
 
-/// A tensor with its owner, without a version: what DLPack was before 1.0.
+/// A tensor with its owner: DLPack before 1.0, without a version.
 struct DLManagedTensor {
   DLTensor dl_tensor;
   void* manager_ctx;
@@ -79,14 +79,14 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 
-/// What leads to a DLPackExchangeAPI of another major version.
+/// Links to a DLPackExchangeAPI of another major version.
 struct DLPackExchangeAPIHeader {
   DLPackVersion version;
   DLPackExchangeAPIHeader* prev_api;
 };
 
-/// How Python's tensor types exchange tensors without Python calls: a capsule "dlpack_exchange_api" in
-/// the type's attribute __dlpack_c_exchange_api__. Functions return 0, or -1 with Python's error set.
+/// How Python's tensor types exchange tensors without Python calls: a capsule "dlpack_exchange_api"
+/// in the type's attribute __dlpack_c_exchange_api__. Functions return 0, or -1 with an error set.
 struct DLPackExchangeAPI {
   DLPackExchangeAPIHeader header;
   int (*managed_tensor_allocator)(DLTensor* prototype, DLManagedTensorVersioned** out,
@@ -99,7 +99,7 @@ struct DLPackExchangeAPI {
   int (*current_work_stream)(int32_t device_type, int32_t device_id, void** out);
 };
 
-// The layout is the agreement.
+// Other libraries depend on the layout.
 static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
 static_assert(sizeof(void*) != 8 ||
               (sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
@@ -117,7 +117,7 @@ namespace detail {
 
 template <class M, class = void>
 inline constexpr bool is_managed_tensor_v = false;
-/// Whether M is anybody's DLManagedTensor or DLManagedTensorVersioned.
+/// Whether M is a DLManagedTensor or DLManagedTensorVersioned of any header.
 template <class M>
 inline constexpr bool
     is_managed_tensor_v<M, std::void_t<decltype(M::manager_ctx), decltype(M::deleter),
@@ -137,7 +137,7 @@ using OwnManaged = std::conditional_t<is_versioned_v<M>, DLManagedTensorVersione
 template <class M>
 using IfManaged = std::enable_if_t<is_managed_tensor_v<M>, int>;
 
-/// Whether anybody's struct lies in memory like tenon's.
+/// Whether M has the layout of tenon's struct.
 template <class M>
 inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(OwnManaged<M>) &&
                                          offsetof(M, deleter) == offsetof(OwnManaged<M>, deleter) &&
@@ -147,14 +147,14 @@ inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(OwnManaged<M>) &&
 
 }  // namespace detail
 
-/// Releases anybody's struct.
+/// Releases a struct of any header.
 struct DLPackDeleter {
   template <class Managed, detail::IfManaged<Managed> = 0>
   TENON_CALLS_ALIKE void operator()(Managed* managed) const noexcept {
     if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
   }
 };
-/// A struct that is released unless it is passed on: `DLPackPtr p(to_dlpack(t))`.
+/// Owns a struct: `DLPackPtr p(to_dlpack(t))`; p.release() passes it on.
 using DLPackPtr = std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter>;
 using DLPackLegacyPtr = std::unique_ptr<DLManagedTensor, DLPackDeleter>;
 

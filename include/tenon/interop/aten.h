@@ -2,58 +2,46 @@
 // to_aten, from_aten: tensors to and from libtorch's at::Tensor, over the same memory.
 #pragma once
 
+#include "tenon/config.h"
+
+#if !TENON_HAS_EXCEPTIONS || !__has_include(<ATen/core/Tensor.h>)  // libtorch throws
+#error \
+    "tenon: interop/aten.h needs exceptions and libtorch's <ATen/core/Tensor.h> in the include path"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
+
+#include <ATen/core/Tensor.h>
 
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
-#if defined(__has_include)
-#if __has_include(<ATen/core/Tensor.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
-#define TENON_HAS_LIBTORCH 1
-#include <ATen/core/Tensor.h>
-#endif
-#endif
-
 TENON_BEGIN_NAMESPACE
-
-#if defined(TENON_HAS_LIBTORCH)
-
 namespace detail {
-
-/// What becomes of tensors that are read-only, which at::Tensors cannot be.
-enum class Readonly : uint8_t { Refused, Passed };
 
 #if TENON_ATEN_MODE
 
 // The tensors are at::Tensors: the same one goes through, as it is.
-inline Error make_aten(const TensorArg& source, at::Tensor& tensor,
-                       Readonly = Readonly::Refused) noexcept {
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   tensor = source.tensor();
   return Error::Ok;
 }
 
-inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism, Draft& draft) noexcept {
+inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
+                            Tensor& tensor) noexcept {
   if (TENON_UNLIKELY(!source.defined())) {
     return fail(Error::InvalidState, {"the at::Tensor is undefined"});
   }
-  share_impl(source, draft);
+  tensor = source;
   return Error::Ok;
 }
 
@@ -134,17 +122,11 @@ inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10
   return tensor;
 }
 
-/// Readonly::Passed is for who only reads the at::Tensor, as models do their inputs. What from_aten()
-/// makes of its storage is read-only again.
-inline Error make_aten(const TensorArg& source, at::Tensor& tensor,
-                       Readonly readonly = Readonly::Refused) noexcept {
+/// A read-only tensor passes, for models, which only read their inputs. What from_aten() makes of
+/// its storage is read-only again.
+inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
   TENON_TRY(make_blob(source, blob));
-  if (TENON_UNLIKELY(blob.readonly && readonly == Readonly::Refused)) {
-    return fail(Error::NotSupported,
-                {"the tensor is read-only, and ATen has no read-only tensors; clone_tensor_ptr() "
-                 "makes a writable copy"});
-  }
   c10::ScalarType type = c10::ScalarType::Undefined;
   c10::Device device(c10::DeviceType::CPU);
   size_t nbytes = 0;
@@ -214,7 +196,7 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
 }
 
 inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynamism,
-                            Draft& draft) noexcept {
+                            Tensor& tensor) noexcept {
   if (TENON_UNLIKELY(!source.defined())) {
     return fail(Error::InvalidState, {"the at::Tensor is undefined"});
   }
@@ -232,11 +214,14 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     // The storage, not the at::Tensor, which may be given another storage while this one is in use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
     const DataPtr pointer(data, is_lent_readonly(source.storage()));
+    Made<Tensor> made;
     TENON_TRY(make_from_pointer(pointer, Dims(source.sizes()), {}, Dims(source.strides()), type,
-                                dynamism, device, release, draft));
+                                dynamism, device, release, made.draft()));
+    TENON_TRY(made.commit());
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
     if (data != nullptr && storage->resizable()) storage->set_resizable(false);
+    tensor = made.finish("", Error::Ok);
     return Error::Ok;
   });
 }
@@ -265,7 +250,14 @@ struct ToAten {
   /// Source: at::from_blob.
   Out operator()(const TensorArg& tensor) const {
     at::Tensor made;
-    const Error error = detail::make_aten(tensor, made);
+    Error error = detail::make_aten(tensor, made);
+#if !TENON_ATEN_MODE
+    if (error == Error::Ok && detail::fields(tensor).readonly) {
+      error = detail::fail(Error::NotSupported,
+                           {"the tensor is read-only, and ATen has no read-only tensors; "
+                            "clone_tensor_ptr() makes a writable copy"});
+    }
+#endif
     return detail::finish_value<Out>(function, error, std::move(made));
   }
 };
@@ -290,8 +282,9 @@ struct FromAten {
   /// Source: at::toDLPack, which takes tensors that require grad too.
   Out operator()(const at::Tensor& tensor,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_from_aten(tensor, dynamism, made.draft()));
+    Tensor made;
+    const Error error = detail::make_from_aten(tensor, dynamism, made);
+    return detail::finish_value<Out>(function, error, std::move(made));
   }
 };
 
@@ -299,22 +292,5 @@ inline constexpr ToAten<at::Tensor> to_aten{"to_aten"};
 inline constexpr ToAten<Result<at::Tensor>> try_to_aten{"try_to_aten"};
 inline constexpr FromAten<Tensor> from_aten{"from_aten"};
 inline constexpr FromAten<Result<Tensor>> try_from_aten{"try_from_aten"};
-
-#else
-
-struct WithoutLibtorch {
-  template <class T, class... More>
-  void operator()(const T&, const More&...) const {
-    static_assert(sizeof(T) == 0,
-                  "this needs exceptions and libtorch's <ATen/core/Tensor.h> in the include path");
-  }
-};
-
-inline constexpr WithoutLibtorch to_aten{};
-inline constexpr WithoutLibtorch try_to_aten{};
-inline constexpr WithoutLibtorch from_aten{};
-inline constexpr WithoutLibtorch try_from_aten{};
-
-#endif
 
 TENON_END_NAMESPACE

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Files for the formats in this folder: opened, read, mapped, and replaced as a whole. Functions
-// leave errors with fail(); the reader or writer of a format names itself and the path.
+// Files for the formats in this folder: reading, mapping, and replacing as a whole. Functions leave
+// errors with fail(); the reader or writer of a format adds its name and the path.
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
 #include "tenon/tensor/deleter.h"
 
-// Whether files can be mapped into memory and replaced under those who read them.
+// Whether files can be mapped, and replaced while others read them.
 #if !defined(TENON_HAS_POSIX_FILES)
 #if defined(__unix__) || defined(__APPLE__)
 #define TENON_HAS_POSIX_FILES 1
@@ -37,7 +33,7 @@ namespace detail {
 
 /// A path as const char*, std::string, std::filesystem::path (where its characters are char) or
 /// anything else with c_str().
-/// Ownership: refers to it.
+/// Ownership: borrows the characters.
 class FilePath {
  public:
   FilePath(const char* path) noexcept : path_(path) {}
@@ -72,11 +68,11 @@ inline Error file_error(const char* what, int code) noexcept {
 /// A file open for reading.
 class InputFile {
  public:
-  /// Errors: NotFound; AccessFailed, for what is no regular file too.
+  /// Errors: NotFound; AccessFailed, also for anything but a regular file.
   Error open(const char* path) noexcept {
 #if TENON_HAS_POSIX_FILES
     struct stat status;
-    // Before it is opened, which would wait for whoever writes to a pipe.
+    // Before opening, which would wait for the writer of a pipe.
     if (::stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return fail_no_file();
 #endif
     file_ = std::fopen(path, "rb");
@@ -111,9 +107,9 @@ class InputFile {
     return fail(Error::AccessFailed, {"the file became shorter while it was read"});
   }
 
-  /// Maps the first `length` bytes, at least one, privately: writes stay in this process, the file
-  /// may be closed.
-  /// Ownership: `unmapper` unmaps. Returns nullptr where that cannot be done.
+  /// Maps the first `length` > 0 bytes privately: writes stay in this process, the file may be
+  /// closed. Null where that is not possible.
+  /// Ownership: `unmapper` unmaps.
   void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper) noexcept {
 #if TENON_HAS_POSIX_FILES
     void* const base =
@@ -134,7 +130,7 @@ class InputFile {
   Deleter closer_;
 };
 
-/// A part of what is written.
+/// A part of a file to write.
 struct FileBlock {
   const void* data;
   size_t size;
@@ -155,7 +151,7 @@ inline Error write_and_close(std::FILE* file, ArrayRef<FileBlock> blocks) noexce
 }
 
 #if TENON_HAS_POSIX_FILES
-/// Writes a file beside `path` and renames it. `old` is what `path` is now, or null.
+/// Writes a file beside `path` and renames it. `old` describes the file at `path` now, or is null.
 inline Error replace_file(const char* path, const struct stat* old,
                           ArrayRef<FileBlock> blocks) noexcept {
   const char* const slash = std::strrchr(path, '/');
@@ -165,7 +161,7 @@ inline Error replace_file(const char* path, const struct stat* old,
   const Deleter freer(aside, &std::free);
   if (aside == nullptr) return file_error("cannot write", ENOMEM);
   std::memcpy(aside, path, folder);
-  // A name that is taken is another thread's, or was left by a process that died.
+  // A name may be taken by another thread, or left over from a process that died.
   std::FILE* file = nullptr;
   for (int attempt = 0; file == nullptr; ++attempt) {
     Message name(aside + folder, kNameRoom);
@@ -192,12 +188,12 @@ inline Error replace_file(const char* path, const struct stat* old,
 }
 #endif
 
-/// Makes the blocks the content of a file.
+/// Writes a file of these blocks.
 ///
-/// An existing one is replaced by rename, and only by a complete one: it stays whole on failure,
-/// and for those who have it open or mapped, whom truncation would end with SIGBUS. A symbolic link
-/// stays one. Devices, pipes, what a link leads to that is not there yet, files without a name, and
-/// files on systems without POSIX, are written to.
+/// An existing file is replaced by rename once the new one is complete: it stays whole on failure,
+/// and for readers that have it open or mapped, which truncation would end with SIGBUS. A symbolic
+/// link stays one. Written in place: devices, pipes, the missing target of a link, files without a
+/// name, and files on systems without POSIX.
 /// Errors: AccessFailed, OutOfMemory.
 inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
 #if TENON_HAS_POSIX_FILES
@@ -208,7 +204,7 @@ inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
   if (!dangles && (!exists || S_ISREG(old.st_mode))) {
     char* const real = exists ? ::realpath(path, nullptr) : nullptr;
     const Deleter freer(real, &std::free);
-    // One without a name, which a descriptor in /proc leads to, is written to.
+    // A file without a name, behind a descriptor in /proc, is written in place.
     const bool nameless = exists && real == nullptr && errno == ENOENT;
     if (exists && real == nullptr && !nameless) return file_error("cannot write", errno);
     if (!nameless) return replace_file(exists ? real : path, exists ? &old : nullptr, blocks);

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
-// as_mdspan: a tensor's memory as a multidimensional span, that of C++23, of Kokkos or of CUDA's
-// libcu++, whichever is there.
+// as_mdspan: a tensor's memory as an mdspan of C++23, Kokkos or CUDA's libcu++.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -56,8 +48,7 @@ struct IsMdspan<M, std::void_t<typename M::extents_type, typename M::layout_type
 template <class Mapping>
 using StridesArray = decltype(std::declval<const Mapping&>().strides());
 
-/// Whether a mapping is made of extents and strides, as that of layout_stride, rather than of
-/// extents alone.
+/// Whether a mapping is constructed from extents and strides, as layout_stride's is.
 template <class Mapping, class = void>
 struct TakesStrides : std::false_type {};
 template <class Mapping>
@@ -65,8 +56,8 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
     : std::is_constructible<Mapping, const typename Mapping::extents_type&, StridesArray<Mapping>> {
 };
 
-/// Strides by which layout_stride reaches the same elements: its strides are positive and nest the
-/// dimensions, without exceptions for sizes 0 and 1, where a tensor's may be anything.
+/// The tensor's strides for layout_stride, where they must be positive and nest. Those of sizes 0
+/// and 1, which may be anything, are replaced.
 TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
   if (layout.numel == 0) {
     Layout dense;
@@ -112,7 +103,7 @@ TENON_LAZY Error check_index_type(const Dims& sizes, const Dims& strides, int64_
   return Error::Ok;
 }
 
-/// Checks that M can describe the tensor, and gives strides as layout_stride wants them.
+/// Checks that M can describe the tensor, and computes the strides for layout_stride.
 template <class M>
 Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   using T = typename M::element_type;
@@ -179,16 +170,16 @@ inline void require_mdspan(Error error) { raise_if("as_mdspan", error); }
 /// The tensor's memory as the mdspan type M, of any library that has the standard's interface:
 /// `as_mdspan<std::mdspan<float, std::extents<int, 2, 3>>>(tensor)`.
 ///
-/// layout_stride takes strides that are positive and nest; other layouts, layout_right above all,
-/// take the tensor whose strides are theirs. Dimensions of size 1 and shapes without elements fit
-/// always, whatever their strides.
+/// layout_stride takes strides that are positive and nest; other layouts, such as layout_right,
+/// take tensors with just their strides. Strides of size 1, and of tensors without elements, may be
+/// anything.
 ///
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const),
-/// InvalidType (another element type), InvalidArgument (another rank or static extent; an index_type
-/// too small; data that is not aligned), NotSupported (strides that M's layout cannot have: zero,
-/// negative, overlapping, not contiguous; memory that the host cannot read), OutOfMemory (more than
-/// 6 dimensions).
+/// InvalidType (another element type), InvalidArgument (another rank or static extent; an
+/// index_type too small; data that is not aligned), NotSupported (strides that M's layout cannot
+/// have: zero, negative, overlapping, not contiguous; memory that the host cannot read),
+/// OutOfMemory (more than 6 dimensions).
 template <class M>
 M as_mdspan(const TensorArg& tensor) {
   static_assert(detail::IsMdspan<M>::value, "as_mdspan<M>() needs an mdspan type");

@@ -5,136 +5,101 @@
 // u8 f2 f4 f8 c8 c16. Source: numpy.load, numpy.save.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
 #include "tenon/interop/file.h"
-#include "tenon/interop/npy_header.h"
+#include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 
-/// How read_npy() takes a file's elements.
+/// How read_npy() reads a file's elements.
 enum class NpyMemory : uint8_t {
-  Copy,  ///< into memory of the tensor's own
-  /// The pages of the file are mapped, privately: writes are the tensor's alone, its deleter
-  /// unmaps. Until then, what others write to the file in place may show in the tensor, and reading
-  /// what they cut off ends the process with SIGBUS; numpy.save() to the same path does both.
-  /// write_npy() does neither. Numbers in the other byte order, misaligned ones and systems without
-  /// mmap are copied all the same.
+  Copy,  ///< into the tensor's own memory
+  /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
+  /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
+  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither.
+  /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
   Map,
 };
 
 namespace detail {
 
-/// The bytes of elements that a header promises, once it is known that they are there.
-inline Error count_npy_bytes(const NpyHeader& header, uint64_t available, size_t& nbytes) noexcept {
-  Layout layout;
-  TENON_TRY(make_layout(header.sizes, {}, {}, elementSize(header.type), layout));
-  nbytes = static_cast<size_t>(layout.numel) * elementSize(header.type);
-  if (nbytes > available) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", header.sizes, " of ", header.type, " need ", nbytes,
-                 " bytes of data, but only ", available, " follow the header"});
+/// The content of a .npy file: an open file, or bytes in memory.
+struct NpySource {
+  InputFile* file;
+  const unsigned char* bytes;
+  uint64_t size;
+
+  Error read(size_t offset, void* out, size_t count) const noexcept {
+    if (file != nullptr) return file->read(offset, out, count);
+    if (count != 0) std::memcpy(out, bytes + offset, count);
+    return Error::Ok;
   }
-  return Error::Ok;
-}
+};
 
-/// The dim order that makes a tensor of the header's sizes dense in its order.
-inline Dims npy_dim_order(const NpyHeader& header) noexcept {
-  Dims order;
-  if (header.fortran_order) {
-    for (size_t d = header.sizes.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));
-  }
-  return order;
-}
-
-/// A tensor of the header's type and shape, its elements not yet set.
-inline Error make_npy_owned(const NpyHeader& header, Draft& draft) noexcept {
-  return make_owned(header.sizes, npy_dim_order(header), {},
-                    Making{header.type, TensorShapeDynamism::DYNAMIC_BOUND},
-                    Contents::Uninitialized, draft);
-}
-
-/// Makes the bytes of a file elements of this host.
+/// Turns the bytes of a file into elements of this host.
 inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
-  if (header.type == ScalarType::Bool) {
-    // A C++ bool of another value is undefined behaviour. Written only where needed, so that the
-    // pages of a mapping stay the file's.
-    for (size_t i = 0; i < nbytes; ++i) {
-      if (bytes[i] > 1) bytes[i] = 1;
-    }
+  // A C++ bool of another value is undefined behaviour. Written only where needed, so that the
+  // pages of a mapping stay the file's.
+  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
+    if (bytes[i] > 1) bytes[i] = 1;
   }
   if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
 }
 
-inline Error read_npy_file(const char* path, NpyMemory memory, Draft& draft) noexcept {
-  InputFile file;
-  TENON_TRY(file.open(path));
+inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) noexcept {
   unsigned char preamble[kNpyPreamble];
-  const size_t count =
-      file.size() < kNpyPreamble ? static_cast<uint32_t>(file.size()) : kNpyPreamble;
+  const auto count = static_cast<size_t>(source.size < kNpyPreamble ? source.size : kNpyPreamble);
   NpyRange text;
-  TENON_TRY(file.read(0, preamble, count));
-  TENON_TRY(parse_npy_preamble(preamble, count, file.size(), text));
+  TENON_TRY(source.read(0, preamble, count));
+  TENON_TRY(parse_npy_preamble(preamble, count, source.size, text));
 
   auto* const characters = static_cast<char*>(std::malloc(text.size + 1));
   const Deleter freer(characters, &std::free);
   if (characters == nullptr) return fail(Error::OutOfMemory, {"out of memory for the header"});
   NpyHeader header;
-  TENON_TRY(file.read(text.begin, characters, text.size));
-  TENON_TRY(NpyParser(characters, text.size).parse(header));
+  TENON_TRY(source.read(text.begin, characters, text.size));
+  TENON_TRY(NpyParser({characters, text.size}).parse(header));
 
-  size_t nbytes = 0;
-  TENON_TRY(count_npy_bytes(header, file.size() - text.end(), nbytes));
+  int64_t numel = 0;
+  TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
+  const size_t nbytes = static_cast<size_t>(numel) * elementSize(header.type);
+  if (nbytes > source.size - text.end()) {
+    return fail(Error::InvalidArgument,
+                {"sizes ", header.sizes, " of ", header.type, " need ", nbytes,
+                 " bytes of data, but only ", source.size - text.end(), " follow the header"});
+  }
+  Dims order;  // in which the elements are dense
+  for (size_t d = header.sizes.size(); header.fortran_order && d-- > 0;) {
+    order.push_back(static_cast<int64_t>(d));
+  }
+  constexpr auto kDynamism = TensorShapeDynamism::DYNAMIC_BOUND;
   const bool usable = !header.swapped && text.end() % number_size(header.type) == 0;
-  Deleter unmapper;
   if (memory == NpyMemory::Map && usable && nbytes != 0) {
-    if (void* const base = file.map(text.end() + nbytes, unmapper)) {
+    Deleter unmapper;
+    if (void* const base = source.file->map(text.end() + nbytes, unmapper)) {
       void* const data = static_cast<char*>(base) + text.end();
       adapt_npy_bytes(header, data, nbytes);
-      return make_from_pointer(data, header.sizes, npy_dim_order(header), {},
-                               public_type(header.type), TensorShapeDynamism::DYNAMIC_BOUND,
+      return make_from_pointer(data, header.sizes, order, {}, public_type(header.type), kDynamism,
                                Device(), unmapper, draft);
     }
   }
-  TENON_TRY(make_npy_owned(header, draft));
+  TENON_TRY(make_owned(header.sizes, order, {}, Making{header.type, kDynamism},
+                       Contents::Uninitialized, draft));
   void* const data = fields(draft).data;
-  TENON_TRY(file.read(text.end(), data, nbytes));
+  TENON_TRY(source.read(text.end(), data, nbytes));
   adapt_npy_bytes(header, data, nbytes);
   return Error::Ok;
 }
 
-inline Error read_npy_bytes(const void* bytes, size_t total, Draft& draft) noexcept {
-  if (bytes == nullptr && total != 0) {
-    return fail(Error::InvalidArgument, {"the pointer to ", total, " bytes is null"});
-  }
-  const auto* const begin = static_cast<const unsigned char*>(bytes);
-  NpyRange text;
-  NpyHeader header;
-  size_t nbytes = 0;
-  TENON_TRY(parse_npy_preamble(begin, total < kNpyPreamble ? total : kNpyPreamble, total, text));
-  TENON_TRY(NpyParser(reinterpret_cast<const char*>(begin + text.begin), text.size).parse(header));
-  TENON_TRY(count_npy_bytes(header, total - text.end(), nbytes));
-  TENON_TRY(make_npy_owned(header, draft));
-  void* const data = fields(draft).data;
-  if (nbytes != 0) std::memcpy(data, begin + text.end(), nbytes);
-  adapt_npy_bytes(header, data, nbytes);
-  return Error::Ok;
-}
-
-/// The content of a file: a header, and elements that are the tensor's own or those of `copy`.
+/// The content of a file to write: a header, and the tensor's own elements or those of `copy`.
 struct NpyImage {
   char header[kNpyHeaderRoom];
   size_t header_size = 0;
@@ -157,57 +122,31 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   const size_t rank = layout.sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
-  const bool contiguous = layout.is_contiguous();
   const bool is_on_host = place.backend == nullptr;
+  const bool contiguous = is_on_host && layout.is_contiguous();
   const bool fortran_order =
       is_on_host && !contiguous && is_dense(layout.sizes, layout.strides, {reversed, rank});
   image.data = from.data;
   image.nbytes = from.nbytes();
-  if (!is_on_host || (!contiguous && !fortran_order)) {
+  if (!contiguous && !fortran_order) {
     TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
                          Contents::Uninitialized, image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
-    for (const Dims* dims : {&out.view.sizes, &out.view.strides}) {
-      TENON_TRY(check_dims("shape", *dims));
-    }
-    if (is_on_host) {
-      copy_elements(out.view, place.view, CastMode::Checked, nullptr);
-    } else {
-      TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
-    }
+    TENON_TRY(check_dims("sizes", out.view.sizes));
+    TENON_TRY(check_dims("strides", out.view.strides));
+    if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
+    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     image.data = out.view.data;
   }
   image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
   return Error::Ok;
 }
 
-inline Error write_npy_file(const char* path, const TensorArg& tensor) noexcept {
+inline Error write_npy(const char* path, const TensorArg& tensor) noexcept {
   NpyImage image;
   TENON_TRY(make_npy_image(tensor, image));
   const FileBlock blocks[] = {{image.header, image.header_size}, {image.data, image.nbytes}};
   return write_file(path, blocks);
-}
-
-inline Error write_npy(const FilePath& path, const TensorArg& tensor) noexcept {
-  Error error = path.check();
-  if (error == Error::Ok) {
-    error = write_npy_file(path.c_str(), tensor);
-    if (error == Error::Ok) return error;
-    error = path.blame(error);
-  }
-  return blame("write_npy", error);
-}
-
-inline std::vector<uint8_t> to_npy(const TensorArg& tensor) {
-  NpyImage image;
-  const Error error = make_npy_image(tensor, image);
-  raise_if("to_npy", error);
-  std::vector<uint8_t> bytes(image.header_size + image.nbytes);
-  std::memcpy(bytes.data(), image.header, image.header_size);
-  if (image.nbytes != 0) {
-    std::memcpy(bytes.data() + image.header_size, image.data, image.nbytes);
-  }
-  return bytes;
 }
 
 }  // namespace detail
@@ -230,9 +169,13 @@ struct ReadNpy {
   /// Source: numpy.load; Map is its mmap_mode "c".
   Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy) const {
     detail::Made<Out> made;
+    detail::InputFile file;
     Error error = path.check();
     if (error == Error::Ok) {
-      error = detail::read_npy_file(path.c_str(), memory, made.draft());
+      error = file.open(path.c_str());
+      if (error == Error::Ok) {
+        error = detail::read_npy({&file, nullptr, file.size()}, memory, made.draft());
+      }
       if (error != Error::Ok) error = path.blame(error);
     }
     return made.finish(function, error);
@@ -247,7 +190,12 @@ struct FromNpy {
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
   Out operator()(const void* bytes, size_t nbytes) const {
     detail::Made<Out> made;
-    return made.finish(function, detail::read_npy_bytes(bytes, nbytes, made.draft()));
+    if (bytes == nullptr && nbytes != 0) {
+      return made.finish(function, detail::fail(Error::InvalidArgument,
+                                                {"the pointer to ", nbytes, " bytes is null"}));
+    }
+    const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes};
+    return made.finish(function, detail::read_npy(source, NpyMemory::Copy, made.draft()));
   }
 };
 
@@ -256,23 +204,38 @@ inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
 inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
 inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 
-/// Writes a tensor to a .npy file: the bytes that numpy.save would write, in format 1.0 and the
+/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the
 /// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
 /// order are written as they are, others in row-major order, through a copy.
 ///
 /// Ownership: reads the tensor. An existing file is replaced once the new one is complete, stays
 /// whole on failure and under tensors that map it, and passes its permissions on; the folder must
-/// be writable. (Devices, pipes, and files on systems without POSIX, are written to.)
+/// be writable. (Devices, pipes, and files on systems without POSIX are written in place.)
 /// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
 /// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
 /// text), OutOfMemory.
 [[nodiscard]] inline Error write_npy(const detail::FilePath& path,
                                      detail::ConstTensorArg tensor) noexcept {
-  return detail::write_npy(path, tensor);
+  Error error = path.check();
+  if (error == Error::Ok) {
+    error = detail::write_npy(path.c_str(), tensor);
+    if (error == Error::Ok) return error;
+    error = path.blame(error);
+  }
+  return detail::blame("write_npy", error);
 }
 
-/// What write_npy() would write.
-/// Errors: its own but AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) { return detail::to_npy(tensor); }
+/// The bytes of the file that write_npy() writes.
+/// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
+inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
+  detail::NpyImage image;
+  detail::raise_if("to_npy", detail::make_npy_image(tensor, image));
+  std::vector<uint8_t> bytes(image.header_size + image.nbytes);
+  std::memcpy(bytes.data(), image.header, image.header_size);
+  if (image.nbytes != 0) {
+    std::memcpy(bytes.data() + image.header_size, image.data, image.nbytes);
+  }
+  return bytes;
+}
 
 TENON_END_NAMESPACE

@@ -3,45 +3,26 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/interop/file.h"
-#include "tenon/interop/onnxruntime_error.h"
-#include "tenon/interop/onnxruntime_value.h"
-#include "tenon/module/evalue.h"
+#include "tenon/interop/onnxruntime/ort_value.h"
 #include "tenon/module/module.h"
-#include "tenon/module/names.h"
-#include "tenon/module/outputs.h"
-#include "tenon/module/tensor_spec.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/fields.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
-
-#if defined(TENON_HAS_ONNXRUNTIME)
-
 namespace detail {
 
 constexpr const char* onnx_kind(ONNXType kind) noexcept {
-  switch (kind) {
-    case ONNX_TYPE_SEQUENCE: return "a sequence";
-    case ONNX_TYPE_MAP: return "a map";
-    case ONNX_TYPE_SPARSETENSOR: return "a sparse tensor";
-    case ONNX_TYPE_OPTIONAL: return "an optional value";
-    default: return "opaque";
-  }
+  return kind == ONNX_TYPE_SEQUENCE       ? "a sequence"
+         : kind == ONNX_TYPE_MAP          ? "a map"
+         : kind == ONNX_TYPE_SPARSETENSOR ? "a sparse tensor"
+         : kind == ONNX_TYPE_OPTIONAL     ? "an optional value"
+                                          : "opaque";
 }
 
 /// Describes an input or an output, whose name is in `spec`.
@@ -54,19 +35,12 @@ inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
   TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
-  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-  TENON_TRY(check_onnx(api, api.GetTensorElementType(tensor, &type)));
-  ScalarType own = ScalarType::Undefined;
-  TENON_TRY(from_onnx(type, own));
-  spec.tensor.type = public_type(own);
-  size_t rank = 0;
-  TENON_TRY(check_onnx(api, api.GetDimensionsCount(tensor, &rank)));
-  if (rank == 0) return Error::Ok;
-  std::vector<int64_t> sizes(rank);  // -1 for a symbol's
-  std::vector<const char*> symbols(rank);
-  TENON_TRY(check_onnx(api, api.GetDimensions(tensor, sizes.data(), rank)));
-  TENON_TRY(check_onnx(api, api.GetSymbolicDimensions(tensor, symbols.data(), rank)));
-  spec.tensor.sizes = Dims(sizes);
+  ScalarType type = ScalarType::Undefined;
+  TENON_TRY(read_onnx_shape(api, *tensor, type, spec.tensor.sizes));
+  spec.tensor.type = public_type(type);
+  if (spec.tensor.sizes.empty()) return Error::Ok;
+  std::vector<const char*> symbols(spec.tensor.sizes.size());
+  TENON_TRY(check_onnx(api, api.GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
   spec.tensor.names = NameList(symbols);
   spec.is_described = true;
   return check_spec(spec.tensor);
@@ -74,38 +48,31 @@ inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec
 
 /// The inputs of a model, or its outputs.
 struct OnnxPorts {
-  /// What a session is asked for: the functions for inputs, or those for outputs.
-  struct Functions {
-    const char* role;
-    decltype(OrtApi::SessionGetInputCount) count;
-    decltype(OrtApi::SessionGetInputName) name;
-    decltype(OrtApi::SessionGetInputTypeInfo) type;
-  };
-
   std::vector<ValueSpec> specs;
   std::vector<const char*> names;  // in the specs
 
-  Error describe(const OrtApi& api, const OrtSession& session, const Functions& ask) {
+  /// By the session's functions for inputs, or those for outputs.
+  Error describe(const OrtApi& api, const OrtSession& session, const char* role,
+                 decltype(OrtApi::SessionGetInputCount) get_count,
+                 decltype(OrtApi::SessionGetInputName) get_name,
+                 decltype(OrtApi::SessionGetInputTypeInfo) get_type) {
     OrtAllocator* allocator = nullptr;  // the library's
     TENON_TRY(check_onnx(api, api.GetAllocatorWithDefaultOptions(&allocator)));
     size_t count = 0;
-    TENON_TRY(check_onnx(api, ask.count(&session, &count)));
+    TENON_TRY(check_onnx(api, get_count(&session, &count)));
     specs.assign(count, ValueKind::Tensor);
     names.clear();
     for (size_t i = 0; i < count; ++i) {
       Text& name = specs[i].tensor.name;
       char* text = nullptr;
-      TENON_TRY(check_onnx(api, ask.name(&session, i, allocator, &text)));
+      TENON_TRY(check_onnx(api, get_name(&session, i, allocator, &text)));
       name = Text(text);
       TENON_TRY(check_onnx(api, api.AllocatorFree(allocator, text)));
-      if (TENON_UNLIKELY(name.error() != Error::Ok)) {
-        return fail(name.error(), {"out of memory for a name"});
-      }
       OnnxHandle<OrtTypeInfo> info;
       TENON_TRY(make_onnx(api, api.ReleaseTypeInfo, info,
-                          [&](OrtTypeInfo** made) { return ask.type(&session, i, made); }));
-      const Error error = describe_onnx(api, *info, specs[i]);
-      if (TENON_UNLIKELY(error != Error::Ok)) return blame_value(ask.role, i, name.c_str(), error);
+                          [&](OrtTypeInfo** made) { return get_type(&session, i, made); }));
+      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(api, *info, specs[i])));
+      TENON_TRY(check_spec(specs[i].tensor));  // of which there may be no more than a name
       names.push_back(name.c_str());
     }
     return Error::Ok;
@@ -179,12 +146,10 @@ class TENON_EXPORT OnnxModule final : public Module {
   const char* name_of(size_t) const noexcept override { return "forward"; }
 
   Error prepare(size_t, MethodMeta& meta) override {
-    TENON_TRY(inputs_.describe(*api_, *session_,
-                               {"input", api_->SessionGetInputCount, api_->SessionGetInputName,
-                                api_->SessionGetInputTypeInfo}));
-    TENON_TRY(outputs_.describe(*api_, *session_,
-                                {"output", api_->SessionGetOutputCount, api_->SessionGetOutputName,
-                                 api_->SessionGetOutputTypeInfo}));
+    TENON_TRY(inputs_.describe(*api_, *session_, "input", api_->SessionGetInputCount,
+                               api_->SessionGetInputName, api_->SessionGetInputTypeInfo));
+    TENON_TRY(outputs_.describe(*api_, *session_, "output", api_->SessionGetOutputCount,
+                                api_->SessionGetOutputName, api_->SessionGetOutputTypeInfo));
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
@@ -194,20 +159,16 @@ class TENON_EXPORT OnnxModule final : public Module {
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     detail::OnnxValues given(*api_, inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Error error = given.lend(i, *host_, inputs[i].toTensor());
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return detail::blame_value("input", i, inputs_.names[i], error);
-      }
+      TENON_TRY(detail::blame_unless_ok("input", i, inputs_.names[i],
+                                        given.lend(i, *host_, inputs[i].toTensor())));
     }
     const size_t count = outputs_.specs.size();
     detail::OnnxValues made(*api_, count);
     for (size_t i = 0; i < count; ++i) {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
-      const Error error = made.lend(i, *host_, *target);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return detail::blame_value("output", i, outputs_.names[i], error);
-      }
+      TENON_TRY(
+          detail::blame_unless_ok("output", i, outputs_.names[i], made.lend(i, *host_, *target)));
     }
     TENON_TRY(detail::check_onnx(
         *api_, api_->Run(session_.get(), nullptr, inputs_.names.data(), given.data(), inputs.size(),
@@ -217,9 +178,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       Tensor tensor;
       Error error = detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor);
       if (error == Error::Ok) error = separate(tensor, inputs);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return detail::blame_value("output", i, outputs_.names[i], error);
-      }
+      TENON_TRY(detail::blame_unless_ok("output", i, outputs_.names[i], error));
       TENON_TRY(outputs.put(i, std::move(tensor)));
     }
     return Error::Ok;
@@ -293,19 +252,5 @@ class TENON_EXPORT OnnxModule final : public Module {
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
 };
-
-#else
-
-/// In its place where there is no ONNX Runtime.
-class OnnxModule {
- public:
-  template <class T, class... More>
-  explicit OnnxModule(const T&, const More&...) {
-    static_assert(sizeof(T) == 0,
-                  "this needs ONNX Runtime's <onnxruntime_c_api.h> in the include path");
-  }
-};
-
-#endif
 
 TENON_END_NAMESPACE

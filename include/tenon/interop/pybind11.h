@@ -16,9 +16,9 @@
 // - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
 // - Whether a tensor is read-only is for the function to ask; writing to it raises.
 //
-// Results: an undefined tensor, or a null TensorPtr, is an error, not None. A result keeps its memory
-// alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor that borrows
-// memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
+// Results: an undefined tensor, or a null TensorPtr, is an error, not None. A result keeps its
+// memory alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor
+// that borrows memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
 //
 // Exceptions: of tenon's, those thrown in a bound function become what set_python_error() says, in
 // modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.

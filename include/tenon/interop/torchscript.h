@@ -7,30 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
-#include "tenon/interop/aten.h"
 #include "tenon/interop/file.h"
-#include "tenon/interop/torchscript_error.h"
-#include "tenon/interop/torchscript_value.h"
-#include "tenon/module/evalue.h"
+#include "tenon/interop/torchscript/ivalue.h"
 #include "tenon/module/module.h"
-#include "tenon/module/names.h"
-#include "tenon/module/outputs.h"
-#include "tenon/module/tensor_spec.h"
 
-#if defined(TENON_HAS_TORCHSCRIPT)
 // Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <c10/core/GradMode.h>
-#endif
 
 TENON_BEGIN_NAMESPACE
-
-#if defined(TENON_HAS_TORCHSCRIPT)
-
 namespace detail {
 
 /// A method with what its schema says of it.
@@ -44,90 +30,62 @@ class TorchScriptMethod {
     const c10::FunctionSchema& schema = method_.function().getSchema();
     inputs_.clear();
     for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
-      TENON_TRY(describe_input(schema.arguments()[i]));
+      const c10::Argument& argument = schema.arguments()[i];
+      TENON_TRY(add(argument.name(), *argument.real_type(), argument.default_value().has_value(),
+                    "input", inputs_));
     }
-    TENON_TRY(describe_outputs(*schema.returns().at(0).real_type()));
+    outputs_.clear();
+    const c10::Type& type = *schema.returns().at(0).real_type();
+    returns_tuple_ = type.kind() == c10::TypeKind::TupleType;
+    if (returns_tuple_) {
+      const auto& tuple = type.expectRef<c10::TupleType>();
+      for (size_t i = 0; i < tuple.elements().size(); ++i) {
+        TENON_TRY(add(tuple.schema() ? tuple.schema()->arguments()[i].name() : "",
+                      *tuple.elements()[i], false, "output", outputs_));
+      }
+    } else if (type.kind() != c10::TypeKind::NoneType) {
+      TENON_TRY(add("", type, false, "output", outputs_));
+    }
     meta.inputs = inputs_;
     meta.outputs = outputs_;
-    meta.knows_inputs = true;
-    meta.knows_outputs = true;
+    meta.knows_inputs = meta.knows_outputs = true;
     return Error::Ok;
   }
 
   Error call(Span<const EValue> inputs, Outputs& outputs) {
-    std::vector<c10::IValue> stack;
+    std::vector<c10::IValue> stack(inputs.size());
     stack.reserve(inputs.size() + 1);  // and self
-    for (size_t i = 0; i < inputs.size(); ++i) TENON_TRY(push_input(i, inputs[i], stack));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto& otherwise = method_.function().getSchema().arguments()[i + 1].default_value();
+      if (inputs[i].isNone() && otherwise) {
+        stack[i] = *otherwise;
+      } else {
+        TENON_TRY(blame_unless_ok("input", i, inputs_[i].name(), to_ivalue(inputs[i], stack[i])));
+      }
+    }
     const c10::NoGradGuard without_gradients;
-    return put(method_(std::move(stack)), outputs);
+    const c10::IValue result = method_(std::move(stack));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      EValue made;
+      TENON_TRY(blame_unless_ok(
+          "output", i, outputs_[i].name(),
+          from_ivalue(returns_tuple_ ? result.toTupleRef().elements()[i] : result, made)));
+      TENON_TRY(outputs.put(i, std::move(made)));
+    }
+    return Error::Ok;
   }
 
  private:
-  Error describe_input(const c10::Argument& argument) {
-    ValueSpec spec;
-    spec.tensor.name = Text(argument.name());
-    TENON_TRY(check_spec(spec.tensor));
-    const Error error = describe_type(*argument.real_type(), spec);
-    if (argument.default_value()) {
-      // One that no EValue can be has its default in every run.
-      if (error != Error::Ok) spec.kind = ValueKind::None;
-      spec.is_optional = true;
-    } else if (TENON_UNLIKELY(error != Error::Ok)) {
-      return blame_value("input", inputs_.size(), spec.name(), error);
-    }
-    inputs_.push_back(std::move(spec));
-    return Error::Ok;
-  }
-
-  Error describe_outputs(const c10::Type& type) {
-    outputs_.clear();
-    returns_tuple_ = type.kind() == c10::TypeKind::TupleType;
-    if (type.kind() == c10::TypeKind::NoneType) return Error::Ok;
-    if (!returns_tuple_) return describe_output("", type);
-    const auto& tuple = type.expectRef<c10::TupleType>();
-    for (size_t i = 0; i < tuple.elements().size(); ++i) {
-      TENON_TRY(describe_output(tuple.schema() ? tuple.schema()->arguments()[i].name() : "",
-                                *tuple.elements()[i]));
-    }
-    return Error::Ok;
-  }
-  Error describe_output(const std::string& name, const c10::Type& type) {
-    ValueSpec spec;
-    spec.tensor.name = Text(name);
+  static Error add(const std::string& name, const c10::Type& type, bool has_default,
+                   const char* role, std::vector<ValueSpec>& specs) {
+    ValueSpec spec(name, ValueKind::None);
     TENON_TRY(check_spec(spec.tensor));
     const Error error = describe_type(type, spec);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return blame_value("output", outputs_.size(), spec.name(), error);
-    }
-    outputs_.push_back(std::move(spec));
-    return Error::Ok;
-  }
-
-  Error push_input(size_t i, const EValue& value, std::vector<c10::IValue>& stack) const {
-    const auto& otherwise = method_.function().getSchema().arguments()[i + 1].default_value();
-    if (value.isNone() && otherwise) {
-      stack.push_back(*otherwise);
-      return Error::Ok;
-    }
-    c10::IValue made;
-    const Error error = to_ivalue(value, made);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
-      return blame_value("input", i, inputs_[i].name(), error);
-    }
-    stack.push_back(std::move(made));
-    return Error::Ok;
-  }
-
-  Error put(const c10::IValue& result, Outputs& outputs) const {
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      EValue made;
-      const Error error =
-          from_ivalue(returns_tuple_ ? result.toTupleRef().elements()[i] : result, made);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return blame_value("output", i, outputs_[i].name(), error);
-      }
-      TENON_TRY(outputs.put(i, std::move(made)));
-    }
+    // An argument of a type that no EValue has gets its default in every run.
+    if (error != Error::Ok && has_default) spec.kind = ValueKind::None;
+    if (has_default) spec.is_optional = true;
+    if (!has_default) TENON_TRY(blame_unless_ok(role, specs.size(), spec.name(), error));
+    specs.push_back(std::move(spec));
     return Error::Ok;
   }
 
@@ -219,18 +177,5 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   bool is_loaded_ = false;
   std::vector<detail::TorchScriptMethod> methods_;
 };
-
-#else
-
-struct TorchScriptModule {
-  template <class T>
-  explicit TorchScriptModule(const T&) {
-    static_assert(
-        sizeof(T) == 0,
-        "this needs exceptions and libtorch's headers of TorchScript in the include path");
-  }
-};
-
-#endif
 
 TENON_END_NAMESPACE

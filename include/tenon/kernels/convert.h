@@ -48,57 +48,39 @@ struct CastLimits {
   bool rounding;     ///< of floating values to integers; else they are cut off
 };
 
-// Conversions of one element: structs with the types To and From and a convert().
+// Conversions of one element.
 
 /// As in C++.
 template <class T, class F>
-struct Plain {
-  using To = T;
-  using From = F;
-  static TENON_ALWAYS_INLINE T convert(F value, const CastLimits&) noexcept {
-    return static_cast<T>(value);
-  }
-};
-
-/// 64-bit integers to doubles that shorter types round like the integers.
+TENON_ALWAYS_INLINE T plain(F value, const CastLimits&) noexcept {
+  return static_cast<T>(value);
+}
+/// 64-bit integers to doubles, and doubles to floats, that shorter types round like what they were.
 template <class F>
-struct LongToOddDouble {
-  using To = double;
-  using From = F;
-  static TENON_ALWAYS_INLINE double convert(F value, const CastLimits&) noexcept {
-    return round_to_odd_double(value);
-  }
-};
-struct DoubleToOddFloat {
-  using To = float;
-  using From = double;
-  static TENON_ALWAYS_INLINE float convert(double value, const CastLimits&) noexcept {
-    return round_to_odd(value);
-  }
-};
+TENON_ALWAYS_INLINE double long_to_odd_double(F value, const CastLimits&) noexcept {
+  return round_to_odd_double(value);
+}
+TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) noexcept {
+  return round_to_odd(value);
+}
 
 /// Float to integers of up to 32 bits, truncated, or of up to 16, rounded to nearest even; clamped;
 /// NaN gives 0.
 template <bool kRound>
-struct FloatToInt {
-  using To = int32_t;
-  using From = float;
-  static TENON_ALWAYS_INLINE int32_t convert(float value, const CastLimits& limits) noexcept {
-    // Masks and not ?: on floats, which GCC leaves a branch.
-    uint32_t bits = float_bits(value);
-    bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
-    const auto low = uint32_t{0} - static_cast<uint32_t>(float_from_bits(bits) <=
-                                                         static_cast<float>(limits.lowest));
-    const auto high = uint32_t{0} - static_cast<uint32_t>(float_from_bits(bits) >=
-                                                          static_cast<float>(limits.highest));
-    const float within = float_from_bits(bits & ~(low | high));
-    // The sum's last bit is worth 1: the addition rounds.
-    const auto whole = kRound ? static_cast<int32_t>(float_bits(within + 12582912.0f) - 0x4b400000u)
-                              : static_cast<int32_t>(within);
-    return whole | static_cast<int32_t>(static_cast<uint32_t>(limits.lowest) & low) |
-           static_cast<int32_t>(static_cast<uint32_t>(limits.highest) & high);
-  }
-};
+TENON_ALWAYS_INLINE int32_t float_to_int(float value, const CastLimits& limits) noexcept {
+  // Masks and not ?: on floats, which GCC leaves a branch.
+  uint32_t bits = float_bits(value);
+  bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
+  const float number = float_from_bits(bits);
+  const auto low = 0u - static_cast<uint32_t>(number <= static_cast<float>(limits.lowest));
+  const auto high = 0u - static_cast<uint32_t>(number >= static_cast<float>(limits.highest));
+  const float within = float_from_bits(bits & ~(low | high));
+  // The sum's last bit is worth 1: the addition rounds.
+  const auto whole = kRound ? float_bits(within + 12582912.0f) - 0x4b400000u
+                            : static_cast<uint32_t>(static_cast<int32_t>(within));
+  return static_cast<int32_t>(whole | (static_cast<uint32_t>(limits.lowest) & low) |
+                              (static_cast<uint32_t>(limits.highest) & high));
+}
 
 TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value, const CastLimits& limits) noexcept {
   const auto most = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
@@ -106,107 +88,62 @@ TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value, const CastLimits& limits) 
 }
 
 /// Double to integers of up to 64 bits in the same way, in two's complement.
-struct DoubleToLong {
-  using To = uint64_t;
-  using From = double;
-  static TENON_ALWAYS_INLINE uint64_t convert(double value, const CastLimits& limits) noexcept {
-    const uint64_t magnitude = double_bits(value) & INT64_MAX;
-    if (TENON_UNLIKELY(magnitude >= 0x43e0000000000000u)) {  // 2^63, or NaN
-      if (magnitude > kDoubleInfinity) return 0;
-      if (value < 0) return static_cast<uint64_t>(limits.lowest);
-      const bool is_within = value < static_cast<double>(limits.highest);
-      return is_within ? static_cast<uint64_t>(value) : limits.highest;
-    }
-    auto whole = static_cast<int64_t>(value);
-    if (limits.rounding) {
-      const uint64_t rest = double_bits(value - static_cast<double>(whole)) & INT64_MAX;
-      const uint64_t even = 0x3fe0000000000000u - (static_cast<uint64_t>(whole) & 1u);
-      if (rest > even) whole += value < 0 ? -1 : 1;
-    }
-    return static_cast<uint64_t>(clamp_long(whole, limits));
+TENON_ALWAYS_INLINE uint64_t double_to_long(double value, const CastLimits& limits) noexcept {
+  const uint64_t magnitude = double_bits(value) & INT64_MAX;
+  if (TENON_UNLIKELY(magnitude >= 0x43e0000000000000u)) {  // 2^63, or NaN
+    if (magnitude > kDoubleInfinity) return 0;
+    if (value < 0) return static_cast<uint64_t>(limits.lowest);
+    const bool is_within = value < static_cast<double>(limits.highest);
+    return is_within ? static_cast<uint64_t>(value) : limits.highest;
   }
-};
+  auto whole = static_cast<int64_t>(value);
+  if (limits.rounding) {
+    const uint64_t rest = double_bits(value - static_cast<double>(whole)) & INT64_MAX;
+    const uint64_t even = 0x3fe0000000000000u - (static_cast<uint64_t>(whole) & 1u);
+    if (rest > even) whole += value < 0 ? -1 : 1;
+  }
+  return static_cast<uint64_t>(clamp_long(whole, limits));
+}
 
-struct ClampLong {
-  using To = int64_t;
-  using From = int64_t;
-  static TENON_ALWAYS_INLINE int64_t convert(int64_t value, const CastLimits& limits) noexcept {
-    return clamp_long(value, limits);
-  }
-};
-struct ClampFloat {
-  using To = float;
-  using From = float;
-  static TENON_ALWAYS_INLINE float convert(float value, const CastLimits& limits) noexcept {
-    const uint32_t largest = float_bits(static_cast<float>(limits.largest));
-    const uint32_t bits = float_bits(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    const uint32_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
-    return float_from_bits(if_greater(magnitude, 0x7f800000u, bits, clamped));
-  }
-};
-struct ClampDouble {
-  using To = double;
-  using From = double;
-  static TENON_ALWAYS_INLINE double convert(double value, const CastLimits& limits) noexcept {
-    const uint64_t largest = double_bits(limits.largest);
-    const uint64_t bits = double_bits(value);
-    const uint64_t magnitude = bits & INT64_MAX;
-    const uint64_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
-    return double_from_bits(if_greater(magnitude, kDoubleInfinity, bits, clamped));
-  }
-};
+TENON_ALWAYS_INLINE float clamp_float(float value, const CastLimits& limits) noexcept {
+  const uint32_t largest = float_bits(static_cast<float>(limits.largest));
+  const uint32_t bits = float_bits(value);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  const uint32_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
+  return float_from_bits(if_greater(magnitude, 0x7f800000u, bits, clamped));
+}
+TENON_ALWAYS_INLINE double clamp_double(double value, const CastLimits& limits) noexcept {
+  const uint64_t largest = double_bits(limits.largest);
+  const uint64_t bits = double_bits(value);
+  const uint64_t magnitude = bits & INT64_MAX;
+  const uint64_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
+  return double_from_bits(if_greater(magnitude, kDoubleInfinity, bits, clamped));
+}
 
 /// To Bool, by the bits: NaN is true, and zeros have signs.
 template <class F>
-struct IsNonzero {
-  using To = bool;
-  using From = F;
-  static TENON_ALWAYS_INLINE bool convert(F value, const CastLimits&) noexcept {
-    if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
-    if constexpr (std::is_same_v<F, double>) return double_bits(value) << 1 != 0;
-    return value != 0;
-  }
-};
-
-/// A complex element by the bits of its parts.
-template <class U>
-struct Parts {
-  U real;
-  U imaginary;
-};
-template <class U>
-struct TakeReal {
-  using To = U;
-  using From = Parts<U>;
-  static TENON_ALWAYS_INLINE U convert(From value, const CastLimits&) noexcept {
-    return value.real;
-  }
-};
-template <class U>
-struct AddImaginary {
-  using To = Parts<U>;
-  using From = U;
-  static TENON_ALWAYS_INLINE To convert(U real, const CastLimits&) noexcept { return {real, 0}; }
-};
+TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
+  if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
+  if constexpr (std::is_same_v<F, double>) return double_bits(value) << 1 != 0;
+  return value != 0;
+}
 
 using Step = void (*)(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept;
 
-/// Steps convert a multiple of this many elements. That the inner loops' length is a constant lets
-/// compilers vectorise them without code for a rest.
+/// Steps convert multiples of this many elements: loops without code for a rest.
 inline constexpr int64_t kStepElements = 16;
 
-template <class Conversion>
+template <class T, class F, T (*kConvert)(F, const CastLimits&) noexcept>
 struct ConvertKernel {
-  using To = typename Conversion::To;
-  using From = typename Conversion::From;
+  static constexpr bool to_half = std::is_same_v<T, Half>;
+  static constexpr bool from_half = std::is_same_v<F, Half>;
 
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
                                        int64_t count, const CastLimits& given) noexcept {
     const CastLimits limits = given;  // where no element that is written can alias it
-    count &= -kStepElements;  // for the compiler, which then vectorises without code for a rest
+    count &= -kStepElements;          // tells the compiler that there is no rest
     for (int64_t i = 0; i < count; ++i) {
-      store_element<To>(out, i, Conversion::convert(load_element<From>(in, i), limits));
+      store_element<T>(out, i, kConvert(load_element<F>(in, i), limits));
     }
   }
   TENON_VECTORIZE_WHOLE static void run(Baseline, void* out, const void* in, int64_t count,
@@ -217,107 +154,72 @@ struct ConvertKernel {
   TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in,
                                                           int64_t count,
                                                           const CastLimits* limits) noexcept {
-    if constexpr (std::is_same_v<Conversion, Plain<float, Half>>) {
-      for (int64_t i = 0; i < count; i += 8) {
-        Vector<short, 16> codes;
+    if constexpr (!to_half && !from_half) return body(out, in, count, *limits);
+    for (int64_t i = 0; i < count; i += 8) {
+      Vector<short, 16> codes;
+      Vector<float, 32> floats;
+      if constexpr (from_half) {
         load(codes, static_cast<const char*>(in) + 2 * i);
-        const Vector<float, 32> floats = __builtin_ia32_vcvtph2ps256(codes);
+        floats = __builtin_ia32_vcvtph2ps256(codes);
         store(static_cast<char*>(out) + 4 * i, floats);
-      }
-    } else if constexpr (std::is_same_v<Conversion, Plain<Half, float>>) {
-      for (int64_t i = 0; i < count; i += 8) {
-        Vector<float, 32> floats;
+      } else {
         load(floats, static_cast<const char*>(in) + 4 * i);
-        const Vector<short, 16> codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
+        codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
         store(static_cast<char*>(out) + 2 * i, codes);
       }
-    } else {
-      body(out, in, count, *limits);
     }
   }
 #endif
 };
 
-template <class Conversion>
+template <class T, class F, T (*kConvert)(F, const CastLimits&) noexcept>
 void convert(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
-  ConvertKernel<Conversion>::run(Baseline(), out, in, count, limits);
-  clear_after_baseline();
-}
-/// The same where AVX2 makes much of a difference. It makes one of 30 times with Half.
-template <class Conversion>
-void convert_fast(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
-  constexpr bool is_half = std::is_same_v<typename Conversion::To, Half> ||
-                           std::is_same_v<typename Conversion::From, Half>;
-  if constexpr (is_half || TENON_HAS_VARIANTS) {
-    dispatch<ConvertKernel<Conversion>>(out, in, count, limits);
+  using Kernel = ConvertKernel<T, F, kConvert>;
+  // Where AVX2 makes much of a difference: 30 times with Half.
+  constexpr bool is_fast = std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> ||
+                           (std::is_same_v<F, float> && std::is_same_v<T, int32_t>) ||
+                           (std::is_same_v<F, uint32_t> && sizeof(T) <= 2);
+  if constexpr (Kernel::to_half || Kernel::from_half || (is_fast && TENON_HAS_VARIANTS)) {
+    dispatch<Kernel>(out, in, count, limits);
   } else {
-    convert<Conversion>(out, in, count, limits);
+    Kernel::run(Baseline(), out, in, count, limits);
+    clear_after_baseline();
   }
 }
+template <class T, class F>
+inline constexpr Step kPlain = &convert<T, F, &plain<T, F>>;
 
-/// From `type` to the type that casts go through; null for that type itself.
-TENON_LAZY Step step_to_float(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Byte: return &convert<Plain<float, uint8_t>>;
-    case ScalarType::Char: return &convert<Plain<float, int8_t>>;
-    case ScalarType::Short: return &convert<Plain<float, int16_t>>;
-    case ScalarType::UInt16: return &convert<Plain<float, uint16_t>>;
-    case ScalarType::Int: return &convert<Plain<float, int32_t>>;
-    case ScalarType::Long: return &convert<Plain<float, int64_t>>;
-    case ScalarType::Bool: return &convert<Plain<float, bool>>;
-    case ScalarType::Half: return &convert_fast<Plain<float, Half>>;
-    case ScalarType::BFloat16: return &convert_fast<Plain<float, BFloat16>>;
-    case ScalarType::Float8_e5m2: return &convert<Plain<float, Float8_e5m2>>;
-    case ScalarType::Float8_e4m3fn: return &convert<Plain<float, Float8_e4m3fn>>;
-    case ScalarType::Float8_e5m2fnuz: return &convert<Plain<float, Float8_e5m2fnuz>>;
-    case ScalarType::Float8_e4m3fnuz: return &convert<Plain<float, Float8_e4m3fnuz>>;
-    default: return nullptr;
-  }
-}
-TENON_LAZY Step step_to_double(ScalarType type, bool is_last) noexcept {
-  switch (type) {
-    case ScalarType::Int: return &convert<Plain<double, int32_t>>;
-    case ScalarType::UInt32: return &convert<Plain<double, uint32_t>>;
-    case ScalarType::Long:
-      return is_last ? &convert<Plain<double, int64_t>> : &convert<LongToOddDouble<int64_t>>;
-    case ScalarType::UInt64:
-      return is_last ? &convert<Plain<double, uint64_t>> : &convert<LongToOddDouble<uint64_t>>;
-    default: return nullptr;
-  }
-}
-TENON_LAZY Step step_to_long(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Bool: return &convert<Plain<int64_t, bool>>;
-    case ScalarType::Byte: return &convert<Plain<int64_t, uint8_t>>;
-    case ScalarType::Char: return &convert<Plain<int64_t, int8_t>>;
-    case ScalarType::Short: return &convert<Plain<int64_t, int16_t>>;
-    case ScalarType::UInt16: return &convert<Plain<int64_t, uint16_t>>;
-    case ScalarType::Int: return &convert<Plain<int64_t, int32_t>>;
-    case ScalarType::UInt32: return &convert<Plain<int64_t, uint32_t>>;
-    default: return nullptr;
-  }
+/// From a type to the one that casts go through; null where that is the type itself.
+template <class Wide>
+Step step_to(ScalarType type) noexcept {
+  return visit(
+      type,
+      [](auto tag) noexcept -> Step {
+        using T = typename decltype(tag)::type;
+        constexpr bool is_integer = std::is_integral_v<T>;
+        constexpr bool is_taken = std::is_same_v<Wide, int64_t> ? is_integer && sizeof(T) < 8
+                                  : std::is_same_v<Wide, double>
+                                      ? is_integer && sizeof(T) >= 4
+                                      : IsSmallFloat<T>::value || (is_integer && sizeof(T) <= 2) ||
+                                            (is_integer && std::is_signed_v<T>);
+        if constexpr (is_taken) return kPlain<Wide, T>;
+        return nullptr;
+      },
+      []() noexcept -> Step { return nullptr; });
 }
 TENON_LAZY Step step_from_float(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Bool: return &convert<IsNonzero<float>>;
-    case ScalarType::Half: return &convert_fast<Plain<Half, float>>;
-    case ScalarType::BFloat16: return &convert_fast<Plain<BFloat16, float>>;
-    case ScalarType::Float8_e5m2: return &convert<Plain<Float8_e5m2, float>>;
-    case ScalarType::Float8_e4m3fn: return &convert<Plain<Float8_e4m3fn, float>>;
-    case ScalarType::Float8_e5m2fnuz: return &convert<Plain<Float8_e5m2fnuz, float>>;
-    case ScalarType::Float8_e4m3fnuz: return &convert<Plain<Float8_e4m3fnuz, float>>;
-    default: return nullptr;
-  }
+  return visit(
+      type,
+      [](auto tag) noexcept -> Step {
+        using T = typename decltype(tag)::type;
+        if constexpr (IsSmallFloat<T>::value) return kPlain<T, float>;
+        if constexpr (std::is_same_v<T, bool>) return &convert<bool, float, &is_nonzero<float>>;
+        return nullptr;
+      },
+      []() noexcept -> Step { return nullptr; });
 }
-
-TENON_LAZY Step step_to_bool(ScalarType integer) noexcept {
-  switch (elementSize(integer)) {
-    case 1: return &convert<IsNonzero<uint8_t>>;
-    case 2: return &convert<IsNonzero<uint16_t>>;
-    case 4: return &convert<IsNonzero<uint32_t>>;
-    default: return &convert<IsNonzero<uint64_t>>;
-  }
-}
+template <class U>
+constexpr Step kIsNonzero = &convert<bool, U, &is_nonzero<U>>;
 
 /// The steps of a cast, one after another.
 struct CastSteps {
@@ -327,15 +229,12 @@ struct CastSteps {
   void add(Step step) noexcept {
     if (step != nullptr) steps[count++] = step;
   }
-  /// From integers of 32 bits, or of 64, to integers of `size` bytes; they wrap.
-  TENON_LAZY void add_wrapping(bool is_long, size_t size) noexcept {
-    if (size == 4) add(is_long ? &convert<Plain<uint32_t, uint64_t>> : nullptr);
-    if (size == 2) {
-      add(is_long ? &convert<Plain<uint16_t, uint64_t>> : &convert_fast<Plain<uint16_t, uint32_t>>);
-    }
-    if (size == 1) {
-      add(is_long ? &convert<Plain<uint8_t, uint64_t>> : &convert_fast<Plain<uint8_t, uint32_t>>);
-    }
+  /// From integers F to integers of `size` bytes; they wrap.
+  template <class F>
+  void add_wrapping(size_t size) noexcept {
+    if (size == 1) add(kPlain<uint8_t, F>);
+    if (size == 2) add(kPlain<uint16_t, F>);
+    if (size == 4 && sizeof(F) == 8) add(kPlain<uint32_t, F>);
   }
 };
 
@@ -344,50 +243,62 @@ TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
                           CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
   const bool to_integer = isIntegralType(to, false);
+  const bool from_integer = isIntegralType(from, true);
   const size_t to_size = elementSize(to);
-  if (to_integer && isIntegralType(from, true)) {
-    const bool same = from != ScalarType::Bool && elementSize(from) == to_size;
-    if (same && !saturate) return;
-    steps.add(step_to_long(from));
-    if (saturate) steps.add(&convert<ClampLong>);
-    return steps.add_wrapping(true, to_size);
+  const size_t from_size = elementSize(from);
+  if (to_integer && from_integer) {
+    if (!saturate && from != ScalarType::Bool && from_size == to_size) return;
+    steps.add(step_to<int64_t>(from));
+    if (saturate) steps.add(&convert<int64_t, int64_t, &clamp_long>);
+    return steps.add_wrapping<uint64_t>(to_size);
   }
-  if (isIntegralType(from, true) && to == ScalarType::Bool) return steps.add(step_to_bool(from));
-  const bool is_rounded_once = from == ScalarType::Int || from == ScalarType::Long;
-  if (is_exact_in_float(from) || (is_rounded_once && to == ScalarType::Float)) {
-    steps.add(step_to_float(from));
+  if (from_integer && to == ScalarType::Bool) {
+    return steps.add(from_size == 1   ? kIsNonzero<uint8_t>
+                     : from_size == 2 ? kIsNonzero<uint16_t>
+                     : from_size == 4 ? kIsNonzero<uint32_t>
+                                      : kIsNonzero<uint64_t>);
+  }
+  const bool to_float_at_once =
+      to == ScalarType::Float && (from == ScalarType::Int || from == ScalarType::Long);
+  if (is_exact_in_float(from) || to_float_at_once) {
+    steps.add(step_to<float>(from));
     if (to_integer && (to_size <= 2 || (to == ScalarType::Int && !saturate))) {
-      steps.add(saturate ? &convert_fast<FloatToInt<true>> : &convert_fast<FloatToInt<false>>);
-      return steps.add_wrapping(false, to_size);
+      steps.add(saturate ? &convert<int32_t, float, &float_to_int<true>>
+                         : &convert<int32_t, float, &float_to_int<false>>);
+      return steps.add_wrapping<uint32_t>(to_size);
     }
     if (!to_integer && to != ScalarType::Double) {
-      if (saturate && to != ScalarType::Bool) steps.add(&convert<ClampFloat>);
+      if (saturate && to != ScalarType::Bool) steps.add(&convert<float, float, &clamp_float>);
       return steps.add(step_from_float(to));
     }
-    steps.add(&convert<Plain<double, float>>);
+    steps.add(kPlain<double, float>);
+  } else if (from == ScalarType::Long && to != ScalarType::Double) {
+    steps.add(&convert<double, int64_t, &long_to_odd_double<int64_t>>);
+  } else if (from == ScalarType::UInt64 && to != ScalarType::Double) {
+    steps.add(&convert<double, uint64_t, &long_to_odd_double<uint64_t>>);
+  } else {
+    steps.add(step_to<double>(from));
   }
-  steps.add(step_to_double(from, to == ScalarType::Double));
-  if (to == ScalarType::Bool) return steps.add(&convert<IsNonzero<double>>);
+  if (to == ScalarType::Bool) return steps.add(kIsNonzero<double>);
   if (to_integer) {
-    steps.add(&convert<DoubleToLong>);
-    return steps.add_wrapping(true, to_size);
+    steps.add(&convert<uint64_t, double, &double_to_long>);
+    return steps.add_wrapping<uint64_t>(to_size);
   }
-  if (saturate) steps.add(&convert<ClampDouble>);
+  if (saturate) steps.add(&convert<double, double, &clamp_double>);
   if (to == ScalarType::Double) return;
-  steps.add(to == ScalarType::Float ? &convert<Plain<float, double>> : &convert<DoubleToOddFloat>);
+  steps.add(to == ScalarType::Float ? kPlain<float, double>
+                                    : &convert<float, double, &double_to_odd_float>);
   steps.add(step_from_float(to));
 }
 
 TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode) noexcept {
   CastLimits limits{0, 0, 0, 0, mode == CastMode::Saturate};
-  if (!limits.rounding && !isIntegralType(to, false)) return limits;
   visit(
       to,
       [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (std::is_integral_v<T>) {
-          if (std::is_signed_v<T>)
-            limits.lowest = static_cast<int64_t>(std::numeric_limits<T>::min());
+          limits.lowest = static_cast<int64_t>(std::numeric_limits<T>::min());
           limits.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
         } else if constexpr (!IsComplexLike<T>::value) {
           limits.largest = static_cast<double>(std::numeric_limits<T>::max());
@@ -395,7 +306,7 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
       },
       [] {});
   limits.below = limits.lowest;
-  if (from == ScalarType::UInt64 && isIntegralType(to, true)) {
+  if (from == ScalarType::UInt64 && isIntegralType(to, false)) {
     // As int64_t, those beyond its range are negative.
     limits.lowest = 0;
     limits.below = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
@@ -403,85 +314,59 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
   return limits;
 }
 
-TENON_LAZY_KERNEL void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                                     int64_t count, CastMode mode = CastMode::Checked) noexcept;
-
-/// Complex elements to Bool: both parts count.
-TENON_LAZY void cast_to_bool(void* out, ScalarType from, const void* in, int64_t count) noexcept {
-  bool parts[256];
-  for (int64_t i = 0; i < count; i += 128) {
-    const int64_t n = count - i < 128 ? count - i : 128;
-    cast_elements(ScalarType::Bool, parts, part_type_of(from),
-                  static_cast<const char*>(in) + i * static_cast<int64_t>(elementSize(from)), 2 * n,
-                  CastMode::Truncate);
-    for (int64_t k = 0; k < n; ++k) {
-      store_element<bool>(out, i + k, parts[2 * k] || parts[2 * k + 1]);
-    }
-  }
-}
-
 /// A CastFunction for all pairs of types.
-template <class>
-void cast_elements(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
-                   CastMode mode) noexcept {
-  if (count == 0) return;
-  if (isComplexType(from) && to == ScalarType::Bool) return cast_to_bool(out, from, in, count);
+TENON_LAZY_KERNEL void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                                     int64_t count, CastMode mode = CastMode::Checked) noexcept {
+  // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
+  const bool joins = isComplexType(from) && to == ScalarType::Bool;
+  const bool both = isComplexType(from) && (isComplexType(to) || joins);
+  const bool gathers = isComplexType(from) && !both;
+  const bool scatters = isComplexType(to) && !both;
+  const ScalarType to_part = part_type_of(to);
+  const ScalarType from_part = part_type_of(from);
+  const size_t to_size = elementSize(to_part);
+  const size_t from_size = elementSize(from_part);
+  const auto to_step = static_cast<int64_t>(to_size * (scatters ? 2 : 1));
+  const auto from_step = static_cast<int64_t>(from_size * (gathers ? 2 : 1));
+  if (both) count *= 2;
   CastSteps steps;
-  if (to != from) {
-    const size_t part_size = elementSize(part_type_of(isComplexType(from) ? from : to));
-    if (isComplexType(to) && isComplexType(from)) {
-      to = part_type_of(to);
-      from = part_type_of(from);
-      count *= 2;
-    }
-    if (isComplexType(from)) {
-      steps.add(part_size == 2   ? &convert<TakeReal<uint16_t>>
-                : part_size == 4 ? &convert<TakeReal<uint32_t>>
-                                 : &convert<TakeReal<uint64_t>>);
-    }
-    add_steps(steps, part_type_of(to), part_type_of(from), mode);
-    if (isComplexType(to)) {
-      steps.add(part_size == 2   ? &convert<AddImaginary<uint16_t>>
-                : part_size == 4 ? &convert<AddImaginary<uint32_t>>
-                                 : &convert<AddImaginary<uint64_t>>);
-    }
-  }
-  const size_t out_size = elementSize(to);
-  const size_t in_size = elementSize(from);
-  if (steps.count == 0) {
-    std::memcpy(out, in, static_cast<size_t>(count) * out_size);
+  if (to != from) add_steps(steps, to_part, from_part, mode);
+  if (steps.count == 0 && !gathers && !scatters) {
+    if (count != 0) std::memcpy(out, in, static_cast<size_t>(count) * to_size);
     return;
   }
-  const CastLimits limits = cast_limits(part_type_of(to), from, mode);
+  const CastLimits limits = cast_limits(to_part, from_part, mode);
   constexpr int64_t kChunk = 256;
-  alignas(64) unsigned char between[2][kChunk * 8];
-  const auto run = [&](void* made, const void* taken, int64_t n) noexcept {
-    for (int k = 0; k + 1 < steps.count; ++k) {
-      steps.steps[k](between[k % 2], taken, n, &limits);
-      taken = between[k % 2];
-    }
-    steps.steps[steps.count - 1](made, taken, n, &limits);
-  };
-  auto* to_bytes = static_cast<unsigned char*>(out);
-  const auto* from_bytes = static_cast<const unsigned char*>(in);
-  if (count < kStepElements) {
-    alignas(64) unsigned char few_in[16 * kStepElements] = {};
-    alignas(64) unsigned char few_out[16 * kStepElements];
-    std::memcpy(few_in, in, static_cast<size_t>(count) * in_size);
-    run(few_out, few_in, kStepElements);
-    std::memcpy(out, few_out, static_cast<size_t>(count) * out_size);
-    return;
-  }
-  const int64_t most = steps.count == 1 ? count : kChunk;
+  alignas(64) char gathered[kChunk * 8];
+  alignas(64) char between[2][kChunk * 8];
+  const int64_t most = steps.count == 1 && !gathers && !scatters && !joins ? count : kChunk;
   for (int64_t i = 0; i < count;) {
     int64_t n = count - i < most ? count - i : most;
-    if (n < kStepElements) {  // the last ones together with some before
-      i = count - kStepElements;
+    if (n < kStepElements && count >= kStepElements) {
+      i = count - kStepElements;  // the last ones together with some before
       n = kStepElements;
     }
-    n -= n % kStepElements;
-    run(to_bytes + static_cast<size_t>(i) * out_size, from_bytes + static_cast<size_t>(i) * in_size,
-        n);
+    const bool is_few = n < kStepElements;
+    if (!is_few) n -= n % kStepElements;
+    const char* made = static_cast<const char*>(in) + i * from_step;
+    char* const target = static_cast<char*>(out) + (joins ? i / 2 : i * to_step);
+    if (is_few) std::memset(gathered, 0, kStepElements * 8);
+    if (gathers || is_few) {
+      copy_strided(gathered, static_cast<int64_t>(from_size), made, from_step, n, from_size);
+      made = gathered;
+    }
+    for (int k = 0; k < steps.count; ++k) {
+      const bool is_last = k + 1 == steps.count && !scatters && !joins && !is_few;
+      char* const next = is_last ? target : between[k % 2];
+      steps.steps[k](next, made, is_few ? kStepElements : n, &limits);
+      made = next;
+    }
+    if (joins) {
+      for (int64_t k = 0; k < n; k += 2) target[k / 2] = static_cast<char>(made[k] | made[k + 1]);
+    } else if (made != target) {
+      if (scatters) std::memset(target, 0, static_cast<size_t>(n * to_step));
+      copy_strided(target, to_step, made, static_cast<int64_t>(to_size), n, to_size);
+    }
     i += n;
   }
 }

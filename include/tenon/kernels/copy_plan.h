@@ -75,48 +75,45 @@ struct CopyPlan {
 
 namespace detail {
 
-/// Drops dimensions of size 1, turns those that the destination has reversed, and sorts the rest by
-/// the destination's strides. False when there are no elements.
-inline bool start_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src) noexcept {
-  const auto dst_size = static_cast<int64_t>(elementSize(dst.type));
-  const auto src_size = static_cast<int64_t>(elementSize(src.type));
-  plan.dst_type = public_type(dst.type);
-  plan.src_type = public_type(src.type);
-  // Bytes to the first elements.
-  int64_t dst_begin = 0;
-  int64_t src_begin = 0;
-  // First of all: without elements, strides may be too large to multiply, and data may be null.
-  for (int64_t n : dst.sizes) {
-    if (n == 0) return false;
+/// The bytes that the source of a plan moves as one.
+inline int64_t source_unit(const CopyPlan& plan) noexcept {
+  return static_cast<int64_t>(
+      plan.dst_type == plan.src_type ? plan.unit : elementSize(own_type(plan.src_type)));
+}
+
+/// Whether both sides are consecutive along a dimension.
+inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
+  return dim.dst_stride == static_cast<int64_t>(plan.unit) && dim.src_stride == source_unit(plan);
+}
+
+/// Moves the dimension along which the source is consecutive next to the last one, along which the
+/// destination is. False when one of them is not.
+inline bool make_plane(CopyPlan& plan) noexcept {
+  if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<int64_t>(plan.unit)) {
+    return false;
   }
-  int64_t numel = 1;
-  for (size_t d = 0; d < dst.sizes.size(); ++d) {
-    const int64_t n = dst.sizes[d];
-    if (n == 1) continue;
-    CopyPlan::Dim dim{n, dst.strides[d] * dst_size, src.strides[d] * src_size};
-    if (dim.dst_stride < 0) {
-      dst_begin += (n - 1) * dim.dst_stride;
-      src_begin += (n - 1) * dim.src_stride;
-      dim.dst_stride = -dim.dst_stride;
-      dim.src_stride = -dim.src_stride;
-    }
-    size_t at = plan.rank++;
+  for (size_t i = plan.rank - 1; i-- > 0;) {
+    if (plan.dims[i].src_stride != source_unit(plan)) continue;
+    const CopyPlan::Dim found = plan.dims[i];
+    for (; i + 2 < plan.rank; ++i) plan.dims[i] = plan.dims[i + 1];
+    plan.dims[i] = found;
+    return true;
+  }
+  return false;
+}
+
+/// Decides how to copy along a plan's dimensions, whose strides in the destination are positive:
+/// sorts them by those, merges neighbours that lie like one on both sides, takes short consecutive
+/// runs, a pixel say, for one element, and chooses the kind.
+TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
+  for (size_t i = 1; i < plan.rank; ++i) {
+    const CopyPlan::Dim dim = plan.dims[i];
+    size_t at = i;
     for (; at > 0 && plan.dims[at - 1].dst_stride < dim.dst_stride; --at) {
       plan.dims[at] = plan.dims[at - 1];
     }
     plan.dims[at] = dim;
-    numel *= n;
   }
-  // A plan may be made before there is memory.
-  if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
-  if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
-  plan.unit = static_cast<size_t>(dst_size);
-  plan.nbytes = static_cast<size_t>(numel * dst_size);
-  return true;
-}
-
-/// Merges neighbours that lie like one dimension on both sides.
-inline void coalesce(CopyPlan& plan) noexcept {
   size_t kept = 0;
   for (size_t i = 1; i < plan.rank; ++i) {
     CopyPlan::Dim& outer = plan.dims[kept];
@@ -129,57 +126,92 @@ inline void coalesce(CopyPlan& plan) noexcept {
     }
   }
   if (plan.rank != 0) plan.rank = kept + 1;
-}
-
-/// Takes short consecutive runs, a pixel say, for one element.
-inline void widen(CopyPlan& plan) noexcept {
-  const auto unit = static_cast<int64_t>(plan.unit);
-  if (plan.rank < 2) return;
-  const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
-  if (inner.dst_stride != unit || inner.src_stride != unit || inner.size > 16 / unit ||
-      (inner.size & (inner.size - 1)) != 0) {
-    return;
+  const bool cast = plan.dst_type != plan.src_type;
+  if (!cast && plan.rank >= 2) {
+    const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
+    const bool is_short = inner.size <= 16 / static_cast<int64_t>(plan.unit);
+    if (is_dense(plan, inner) && is_short && (inner.size & (inner.size - 1)) == 0) {
+      plan.unit *= static_cast<size_t>(inner.size);
+      --plan.rank;
+    }
   }
-  plan.unit *= static_cast<size_t>(inner.size);
-  --plan.rank;
-}
-
-/// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is. False when one of them is not.
-inline bool make_plane(CopyPlan& plan, int64_t dst_unit, int64_t src_unit) noexcept {
-  if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != dst_unit) return false;
-  for (size_t i = plan.rank - 1; i-- > 0;) {
-    if (plan.dims[i].src_stride != src_unit) continue;
-    const CopyPlan::Dim found = plan.dims[i];
-    for (; i + 2 < plan.rank; ++i) plan.dims[i] = plan.dims[i + 1];
-    plan.dims[i] = found;
-    return true;
-  }
-  return false;
-}
-
-/// Plans a copy of `src` to `dst`: host memory that does not overlap, of the same sizes. The
-/// destination's elements are distinct.
-inline void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
-                          CastMode mode) noexcept {
-  plan.mode = mode;
-  if (!start_plan(plan, dst, src)) return;
-  coalesce(plan);
-  const bool cast = dst.type != src.type;
-  if (!cast) widen(plan);
-  const auto dst_unit = static_cast<int64_t>(plan.unit);
-  const int64_t src_unit = cast ? static_cast<int64_t>(elementSize(src.type)) : dst_unit;
   const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
-  if (inner == nullptr || (inner->dst_stride == dst_unit && inner->src_stride == src_unit)) {
+  plan.is_plane = false;
+  if (inner == nullptr || is_dense(plan, *inner)) {
     plan.kind = cast ? CopyKind::Cast : plan.rank < 2 ? CopyKind::Memcpy : CopyKind::Rows;
   } else if (inner->src_stride == 0 && inner->size >= 256) {
     plan.kind = CopyKind::General;  // long rows of one value each: fills
-  } else if (make_plane(plan, dst_unit, src_unit)) {
-    plan.is_plane = true;
-    plan.kind = cast ? CopyKind::Cast : CopyKind::Transpose;
   } else {
-    plan.kind = CopyKind::General;
+    plan.is_plane = make_plane(plan);
+    plan.kind = !plan.is_plane ? CopyKind::General : cast ? CopyKind::Cast : CopyKind::Transpose;
   }
+}
+
+/// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
+/// overlap. The destination's elements are distinct.
+TENON_LAZY void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+                              CastMode mode) noexcept {
+  plan.mode = mode;
+  plan.dst_type = public_type(dst.type);
+  plan.src_type = public_type(src.type);
+  // First of all: without elements, strides may be too large to multiply, and data may be null.
+  for (int64_t n : dst.sizes) {
+    if (n == 0) return;
+  }
+  const auto dst_size = static_cast<int64_t>(elementSize(dst.type));
+  const auto src_size = static_cast<int64_t>(elementSize(src.type));
+  int64_t dst_begin = 0;  // bytes to the first elements
+  int64_t src_begin = 0;
+  int64_t nbytes = dst_size;
+  const size_t leading =
+      dst.sizes.size() - src.sizes.size();  // dimensions of the destination alone
+  for (size_t d = 0; d < dst.sizes.size(); ++d) {
+    const int64_t n = dst.sizes[d];
+    if (n == 1) continue;
+    const bool repeats = d < leading || src.sizes[d - leading] == 1;
+    CopyPlan::Dim dim{n, dst.strides[d] * dst_size,
+                      repeats ? 0 : src.strides[d - leading] * src_size};
+    if (dim.dst_stride < 0) {  // turned
+      dst_begin += (n - 1) * dim.dst_stride;
+      src_begin += (n - 1) * dim.src_stride;
+      dim.dst_stride = -dim.dst_stride;
+      dim.src_stride = -dim.src_stride;
+    }
+    plan.dims[plan.rank++] = dim;
+    nbytes *= n;
+  }
+  // A plan may be made before there is memory.
+  if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
+  if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
+  plan.unit = static_cast<size_t>(dst_size);
+  plan.nbytes = static_cast<size_t>(nbytes);
+  finish_plan(plan);
+}
+
+/// Gives a plan's source, or its destination, other memory: `here`, where the elements are dense in
+/// the plan's order. `part` becomes the plan that copies between there and here, from the innermost
+/// dimension to the outermost and not finished: `dst` and `dst_stride` are here. Returns its bytes.
+TENON_LAZY size_t detach(CopyPlan& plan, bool is_source, char* here, CopyPlan& part) noexcept {
+  const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
+  int64_t dense = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
+  part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;
+  part.unit = static_cast<size_t>(dense);
+  part.dst = here;
+  part.src = is_source ? plan.src : plan.dst;
+  for (size_t d = plan.rank; d-- > 0;) {
+    CopyPlan::Dim& dim = plan.dims[d];
+    if (dim.*stride == 0) continue;  // one element for all
+    part.dims[part.rank++] = {dim.size, dense, dim.*stride};
+    dim.*stride = dense;
+    dense *= dim.size;
+  }
+  part.nbytes = static_cast<size_t>(dense);
+  if (is_source) {
+    plan.src = here;
+  } else {
+    plan.dst = here;
+  }
+  return part.nbytes;
 }
 
 /// The bytes that a memory with elements reaches.

@@ -27,24 +27,6 @@ struct Plane {
   int64_t in_rows;
 };
 
-template <size_t kSize>
-void copy_each(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
-               int64_t count) noexcept {
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(dst + i * dst_stride, src + i * src_stride, kSize);
-}
-/// Copies `count` elements of 1, 2, 4, 8 or 16 bytes; strides in bytes.
-TENON_LAZY void copy_strided(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
-                             int64_t count, size_t size) noexcept {
-  switch (size) {
-    case 1: return copy_each<1>(dst, dst_stride, src, src_stride, count);
-    case 2: return copy_each<2>(dst, dst_stride, src, src_stride, count);
-    case 4: return copy_each<4>(dst, dst_stride, src, src_stride, count);
-    case 8: return copy_each<8>(dst, dst_stride, src, src_stride, count);
-    default: return copy_each<16>(dst, dst_stride, src, src_stride, count);
-  }
-}
-
 /// Element by element along the longer side, in runs that stay in the cache.
 TENON_LAZY void transpose_by_element(const Plane& p, size_t size) noexcept {
   constexpr int64_t kRun = 32;

@@ -52,6 +52,24 @@ TENON_ALWAYS_INLINE void store(void* to, const V& v) noexcept {
   std::memcpy(to, &v, sizeof v);
 }
 
+template <size_t kSize>
+void copy_each(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
+               int64_t count) noexcept {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(dst + i * dst_stride, src + i * src_stride, kSize);
+}
+/// Copies `count` elements of 1, 2, 4, 8 or 16 bytes; strides in bytes.
+TENON_LAZY void copy_strided(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
+                             int64_t count, size_t size) noexcept {
+  switch (size) {
+    case 1: return copy_each<1>(dst, dst_stride, src, src_stride, count);
+    case 2: return copy_each<2>(dst, dst_stride, src, src_stride, count);
+    case 4: return copy_each<4>(dst, dst_stride, src, src_stride, count);
+    case 8: return copy_each<8>(dst, dst_stride, src, src_stride, count);
+    default: return copy_each<16>(dst, dst_stride, src, src_stride, count);
+  }
+}
+
 /// out[i] = concatenation of a and b at kIndex[i].
 template <class E, size_t kIn, size_t kOut, size_t... kIndex>
 TENON_ALWAYS_INLINE void shuffle(Vector<E, kOut>& out, const Vector<E, kIn>& a,

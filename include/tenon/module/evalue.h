@@ -383,24 +383,30 @@ class EValue {
       put(*pointer);
     }
   }
+  /// Calls `make`, which allocates.
+  template <class Make>
+  static void allocate(ValueKind kind, size_t count, const Make& make) {
+    if (TENON_UNLIKELY(detail::call_safely(make) != Error::Ok)) {
+      detail::raise(Error::OutOfMemory, {"EValue: out of memory for ", kind, " of ", count});
+    }
+  }
   void put_text(std::string_view text) {
-    const auto make = [&] {
+    allocate(ValueKind::String, text.size(), [&] {
       set<ValueKind::String>(std::make_shared<const std::string>(text));
       return Error::Ok;
-    };
-    detail::raise_if("EValue", detail::call_safely(make));
+    });
   }
   template <ValueKind K, class C>
   void put_list(const C& values) {
     using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
     using T = typename decltype(List::elements)::element_type;
+    const auto count = static_cast<size_t>(std::size(values));
     std::shared_ptr<List> list;
-    const auto make = [&] {
+    allocate(K, count, [&] {
       list = std::make_shared<List>();
-      list->elements.reset(new T[static_cast<size_t>(std::size(values))]);
+      list->elements.reset(new T[count]);
       return Error::Ok;
-    };
-    detail::raise_if("EValue", detail::call_safely(make));
+    });
     for (const auto& value : values) {
       list->elements[list->size] = element<T>(value, list->size);
       ++list->size;
@@ -433,33 +439,27 @@ class EValue {
 
   TENON_COLD void describe(detail::Message& out) const noexcept {
     detail::append(out, kind());
-    switch (kind()) {
-      case ValueKind::None: return;
-      case ValueKind::Tensor: return describe_tensor(out);
-      case ValueKind::Int: out.put(", "); return detail::append(out, stored<ValueKind::Int>());
-      case ValueKind::Double:
+    const auto add = [&](const auto& value) {
+      using T = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<T, Tensor>) {
+        describe_tensor(out, value);
+      } else if constexpr (std::is_arithmetic_v<T>) {
         out.put(", ");
-        return detail::append(out, stored<ValueKind::Double>());
-      case ValueKind::Bool: out.put(", "); return detail::append(out, stored<ValueKind::Bool>());
-      case ValueKind::String: return describe_text(out);
-      default: break;
-    }
-    out.put(" of ");
-    detail::append(out, isIntList()      ? toIntList().size()
-                        : isDoubleList() ? toDoubleList().size()
-                        : isBoolList()   ? toBoolList().size()
-                        : isTensorList() ? toTensorList().size()
-                                         : toOptionalTensorList().size());
+        detail::append(out, value);
+      } else if constexpr (std::is_same_v<T, detail::SharedText>) {
+        constexpr size_t kShown = 40;
+        out.put(", \"");
+        for (const char c : std::string_view(*value).substr(0, kShown)) out.put(c);
+        out.put(value->size() > kShown ? "\"..." : "\"");
+      } else if constexpr (!std::is_same_v<T, std::monostate>) {
+        out.put(" of ");
+        detail::append(out, value->size);
+      }
+    };
+    std::visit(add, value_);
   }
-  void describe_text(detail::Message& out) const noexcept {
-    constexpr size_t kShown = 40;
-    const std::string_view text = *stored<ValueKind::String>();
-    out.put(", \"");
-    for (const char c : text.substr(0, kShown)) out.put(c);
-    out.put(text.size() > kShown ? "\"..." : "\"");
-  }
-  void describe_tensor(detail::Message& out) const noexcept {
-    const TensorArg tensor(stored<ValueKind::Tensor>());
+  static void describe_tensor(detail::Message& out, const Tensor& value) noexcept {
+    const TensorArg tensor(value);
     if (!tensor.defined()) return out.put(", undefined");
 #if TENON_ATEN_MODE
     if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;

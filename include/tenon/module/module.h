@@ -157,9 +157,9 @@ struct Method {
 /// of the method.
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
 /// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
-/// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method from
-/// within its own run; what the runtime reports. After an error, inputs and outputs that were set
-/// stay set; the outputs of the last run are gone if the new one had begun.
+/// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
+/// from within its own run; what the runtime reports. After an error, inputs and outputs that were
+/// set stay set; the outputs of the last run are gone if the new one had begun.
 /// Threads: a module is used on one thread at a time.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
@@ -251,8 +251,8 @@ class TENON_EXPORT Module {
   ///
   /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
   /// was, and so does is_optional.
-  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what is
-  /// known, or there are fewer than inputs that were set: nothing is changed then.
+  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what
+  /// is known, or there are fewer than inputs that were set: nothing is changed then.
   [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
     return describe_inputs("forward", specs);
   }
@@ -389,7 +389,7 @@ inline Module::Run Module::start(const char* function, std::string_view name,
     method.has_run = run.error == Error::Ok;
     if (!method.has_run) method.outputs.clear();
   }
-  for (EValue& value : method.given) value = EValue();  // for that run only
+  for (EValue& value : method.given) value = EValue();  // they were for this run
   method.runs = false;
   run.error = blamed(function, run.error);
   return run;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stored, StoredArray: what a module keeps, on the heap or in a backend's memory such as an arena's.
-// Standard containers cannot report that it is full without exceptions.
+// Stored, StoredArray: what a module keeps, on the heap or in a backend's memory such as an
+// arena's. Standard containers cannot report that it is full without exceptions.
 #pragma once
 
 #include <cstddef>

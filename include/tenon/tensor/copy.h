@@ -50,132 +50,95 @@ TENON_LAZY Error find_source(const TensorArg& tensor, const char* role, Place& p
   return find_place(fields(tensor), role, place);
 }
 
-/// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
-TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
-  TENON_TRY(check_dims("sizes", view.sizes));
-  TENON_TRY(check_dims("strides", view.strides));
-  if (view.sizes == sizes) return Error::Ok;
-  const size_t rank = sizes.size();
-  const size_t old = view.sizes.size();
-  Dims strides;
-  bool fits = old <= rank;
-  for (size_t d = 0; fits && d < rank; ++d) {
-    const size_t from = d + old - rank;  // wraps below 0 for leading dimensions
-    const int64_t size = from < old ? view.sizes[from] : 1;
-    fits = size == sizes[d] || size == 1;
-    strides.push_back(size == 1 ? 0 : view.strides[from]);
+/// Errors: InvalidArgument unless sizes of 1, and dimensions that are missing in front, make `from`
+/// become `to`.
+TENON_LAZY Error check_broadcast(const Dims& from, const Dims& to) noexcept {
+  bool fits = from.size() <= to.size();
+  for (size_t d = 0; fits && d < from.size(); ++d) {
+    fits = from[d] == 1 || from[d] == to[d + to.size() - from.size()];
   }
-  if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", view.sizes, " of the source do not broadcast to sizes ", sizes,
-                 " of the destination"});
-  }
-  TENON_TRY(check_dims("strides", strides));
-  view.strides = std::move(strides);
-  view.sizes = sizes;
-  return check_dims("sizes", view.sizes);
+  if (fits) return Error::Ok;
+  return fail(Error::InvalidArgument, {"sizes ", from, " of the source do not broadcast to sizes ",
+                                       to, " of the destination"});
 }
 
 /// Two memories between which elements are to be copied.
 struct CopyJob {
   Place dst;
-  Place src;             // as it is
-  TensorView broadcast;  // to the destination's sizes
-
-  bool is_on_host() const noexcept { return dst.backend == nullptr && src.backend == nullptr; }
+  Place src;
 };
 
+inline bool touch(const ByteRange& a, const ByteRange& b) noexcept {
+  return a.begin < b.end && b.begin < a.end;
+}
+
 /// Checks a copy, except for the tensors that it is between, and plans it.
-TENON_LAZY Error plan_job(CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
-  TENON_TRY(check_cast(job.src.view.type, job.dst.view.type, mode));
-  TENON_TRY(check_dims("sizes", job.dst.view.sizes));
-  TENON_TRY(check_dims("strides", job.dst.view.strides));
-  job.broadcast = job.src.view;
-  TENON_TRY(broadcast_to(job.dst.view.sizes, job.broadcast));
-  plan_elements(plan, job.dst.view, job.broadcast, mode);
+TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
+  const TensorView& dst = job.dst.view;
+  const TensorView& src = job.src.view;
+  TENON_TRY(check_cast(src.type, dst.type, mode));
+  for (const Dims* dims : {&dst.sizes, &dst.strides, &src.sizes, &src.strides}) {
+    TENON_TRY(check_dims("a shape", *dims));
+  }
+  TENON_TRY(check_broadcast(src.sizes, dst.sizes));
+  plan_elements(plan, dst, src, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
   if (job.dst.backend != job.src.backend) return Error::Ok;  // addresses of their own
-  const ByteRange to = byte_range(job.dst.view);
-  const ByteRange from = byte_range(job.src.view);
-  if (to.begin >= from.end || from.begin >= to.end) return Error::Ok;
-  const bool same_type = job.dst.view.type == job.src.view.type;
-  bool same_place = same_type && plan.dst == plan.src;
+  if (!touch(byte_range(dst), byte_range(src))) return Error::Ok;
+  bool same_place = dst.type == src.type && plan.dst == plan.src;
   for (size_t i = 0; i < plan.rank; ++i) {
     same_place = same_place && plan.dims[i].dst_stride == plan.dims[i].src_stride;
   }
   if (same_place) {
     plan.kind = CopyKind::Alias;
-  } else if (plan.kind != CopyKind::Memcpy) {  // which move_block() does as well
+  } else if (plan.kind != CopyKind::Memcpy || job.dst.backend != nullptr) {
+    // One block of the host's is moved by move_block().
     plan.kind = CopyKind::Staged;
-    int64_t numel = 1;
-    for (int64_t size : job.src.view.sizes) numel *= size;
-    plan.temporary_nbytes = static_cast<size_t>(numel) * elementSize(job.src.view.type);
+    plan.temporary_nbytes = static_cast<size_t>(source_unit(plan));
+    for (size_t i = 0; i < plan.rank; ++i) {
+      if (plan.dims[i].src_stride != 0) {
+        plan.temporary_nbytes *= static_cast<size_t>(plan.dims[i].size);
+      }
+    }
   }
   return Error::Ok;
 }
 
-/// Copies by way of a temporary, laid out row-major.
-TENON_LAZY Error run_staged(const CopyPlan& plan, const CopyJob& job, CastFunction cast) noexcept {
-  const Allocation memory = allocate(plan.temporary_nbytes);
-  if (TENON_UNLIKELY(memory.base == nullptr)) {
-    return fail(Error::OutOfMemory,
-                {"out of memory for a temporary of ", plan.temporary_nbytes, " bytes"});
-  }
-  const Deleter release(memory.base, &std::free);
-  Layout layout;
-  TENON_TRY(make_dense_layout(job.src.view.sizes, nullptr, elementSize(job.src.view.type), layout));
-  TensorView temporary{memory.data, job.src.view.type, Device(), job.src.view.sizes,
-                       layout.strides};
-  TENON_TRY(check_dims("sizes", temporary.sizes));
-  TENON_TRY(check_dims("strides", temporary.strides));
-  copy_elements(temporary, job.src.view, CastMode::Checked, nullptr);
-  TENON_TRY(broadcast_to(job.dst.view.sizes, temporary));
-  copy_elements(job.dst.view, temporary, plan.mode, cast);
+/// Copies by way of a temporary.
+TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(plan.temporary_nbytes));
+  CopyPlan part;
+  detach(plan, true, buffer.data(), part);
+  finish_plan(part);
+  finish_plan(plan);
+  run_plan(part, nullptr);
+  run_plan(plan, cast);
   return Error::Ok;
-}
-
-inline bool blocks_touch(const CopyPlan& plan) noexcept {
-  const auto to = reinterpret_cast<uintptr_t>(plan.dst);
-  const auto from = reinterpret_cast<uintptr_t>(plan.src);
-  return to < from + plan.nbytes && from < to + plan.nbytes;
-}
-
-/// Copies between memories of one backend that overlap: by way of the host.
-TENON_LAZY Error run_overlapping(const CopyJob& job, CastMode mode, CastFunction cast) noexcept {
-  const Place from{job.broadcast, job.src.backend};
-  Staged source(from);
-  TENON_TRY(source.fetch());
-  return copy_between(job.dst, {source.view(), nullptr}, mode, cast);
 }
 
 /// Copies between memories that may overlap.
-TENON_LAZY Error run_job(CopyJob& job, CastMode mode, CopyPolicy policy,
+TENON_LAZY Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
                          CastFunction cast) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
-  if (!job.is_on_host() && plan.kind != CopyKind::Staged) {
-    if (plan.kind == CopyKind::Alias) return Error::Ok;
-    const bool blocks_overlap =
-        plan.kind == CopyKind::Memcpy && job.dst.backend == job.src.backend && blocks_touch(plan);
-    if (!blocks_overlap) {
-      return copy_between(job.dst, {job.broadcast, job.src.backend}, mode, cast);
+  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  const bool on_host = job.dst.backend == nullptr && job.src.backend == nullptr;
+  if (plan.kind == CopyKind::Staged) {
+    if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
+      return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
+                                        plan.temporary_nbytes, " bytes"});
     }
-    plan.kind = CopyKind::Staged;
-    plan.temporary_nbytes = plan.nbytes;
+    return on_host ? run_staged(plan, cast)
+                   : run_through_host(plan, job.dst.backend, job.src.backend, cast);
   }
+  if (!on_host) return copy_between(job.dst, job.src, mode, cast);
   if (plan.kind == CopyKind::Memcpy) {
     move_block(plan.dst, plan.src, plan.nbytes);
-    return Error::Ok;
-  }
-  if (plan.kind != CopyKind::Staged) {
+  } else {
     run_plan(plan, cast);
-    return Error::Ok;
   }
-  if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
-    return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
-                                      plan.temporary_nbytes, " bytes"});
-  }
-  return job.is_on_host() ? run_staged(plan, job, cast) : run_overlapping(job, mode, cast);
+  return Error::Ok;
 }
 
 TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
@@ -198,8 +161,7 @@ TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
       asked_backend(tensor, out), out, "constant",
       [&](Backend& backend, const auto& view) { return backend.constant(view, element); },
       [&](const TensorView& dst) noexcept -> Error {
-        TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};
-        TENON_TRY(broadcast_to(dst.sizes, src));
+        const TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};
         copy_elements(dst, src, CastMode::Checked, nullptr);
         return Error::Ok;
       });

@@ -494,7 +494,12 @@ TENON_LAZY Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor
   const double* const p = e.parameters;
   switch (e.kind) {
     case ExpressionKind::Empty: return try_zeros(e.sizes, e.type, dynamism, backend);
-    case ExpressionKind::Constant: return try_full(e.sizes, e.value(), e.type, dynamism, backend);
+    case ExpressionKind::Constant:
+#if !TENON_ATEN_MODE  // which has no tensors of this backend, and another Scalar
+      return try_full(e.sizes, e.value(), e.type, dynamism, backend);
+#else
+      break;
+#endif
     case ExpressionKind::Eye: return try_eye(e.sizes[0], e.sizes[1], e.type, dynamism, backend);
     case ExpressionKind::Iota: return try_iota(e.sizes, e.axis, e.type, dynamism, backend);
     case ExpressionKind::Uniform:

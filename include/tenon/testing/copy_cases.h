@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: copies and fills at any strides, between types, to a backend and from it.
+// Conformance cases: copies at any strides, between types, to a backend and from it.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,8 @@
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/testing/trial.h"
-#include "tenon/testing/twin.h"
 
 TENON_BEGIN_NAMESPACE
 namespace testing {
@@ -91,6 +89,8 @@ inline void any_strides_are_copied(Trial& trial) {
     }
     const RandomView to(dice, sizes, false);
     const RandomView from(dice, sizes, true);
+    // Within the memory that BackendTraits promise.
+    if (to.base_numel() > 16384 || from.base_numel() > 16384) continue;
     const ScalarType type = kTypeOfEachSize[dice.between(0, 4)];
     const bool converts = dice.between(0, 3) == 0;
     const ScalarType other = converts ? ScalarType::Double : type;
@@ -102,24 +102,6 @@ inline void any_strides_are_copied(Trial& trial) {
                Side{random_twin(trial, from.base_sizes(), other, 2),
                     [&](const Tensor& t) { return from.of(t); }},
                CastMode::Saturate);
-  }
-}
-
-/// A source of fewer or smaller dimensions is repeated.
-inline void sources_are_repeated(Trial& trial) {
-  for (ScalarType type : kTypeOfEachSize) {
-    const Twin base = random_twin(trial, base_sizes(), type, 1);
-    for (const Dims& sizes : {Dims{}, Dims{1}, Dims{5}, Dims{6, 1}, Dims{4, 1, 1}, Dims{1, 6, 5}}) {
-      const Twin source = random_twin(trial, sizes, type, 2);
-      const std::string what = text_of({toString(type), ' ', sizes, " to ", base_sizes()});
-      check_copy(trial, "copy_ of " + what, Side{base, kAll}, Side{source, kAll});
-      check_copy(trial, "copy_, reversed, of " + what,
-                 Side{base,
-                      [](const Tensor& t) {
-                        return reversed(t, {0, 2});
-                      }},
-                 Side{source, kAll});
-    }
   }
 }
 
@@ -162,54 +144,6 @@ inline void types_are_converted(Trial& trial) {
   }
 }
 
-/// Converted on the way between strides that differ.
-inline void views_are_converted(Trial& trial) {
-  for (const NamedView& view : kViews) {
-    const Twin ints = random_twin(trial, base_sizes(), ScalarType::Int, 1);
-    const Twin halves = random_twin(trial, base_sizes(), ScalarType::Half, 2);
-    if (!ints || !halves) return;
-    check_copy(trial, text_of({"copy_ of Int to Half, ", view.name}), Side{halves, view.of},
-               Side{ints, view.of});
-    check_copy(trial, text_of({"copy_ of Half to Int, ", view.name}), Side{ints, view.of},
-               Side{halves, view.of}, CastMode::Truncate);
-  }
-}
-
-/// Copies within one tensor are as if by way of a temporary.
-inline void overlapping_copies_are_safe(Trial& trial) {
-  struct Overlap {
-    const char* name;
-    Tensor (*to)(const Tensor&);
-    Tensor (*from)(const Tensor&);
-  };
-  constexpr Overlap kOverlaps[] = {
-      {"one row down", [](const Tensor& t) { return narrow(t, 0, 1, 7); },
-       [](const Tensor& t) { return narrow(t, 0, 0, 7); }},
-      {"one row up", [](const Tensor& t) { return narrow(t, 0, 0, 7); },
-       [](const Tensor& t) { return narrow(t, 0, 1, 7); }},
-      {"one column to the right", [](const Tensor& t) { return narrow(t, 1, 1, 7); },
-       [](const Tensor& t) { return narrow(t, 1, 0, 7); }},
-      {"reversed", [](const Tensor& t) { return t; },
-       [](const Tensor& t) {
-         return reversed(t, {0, 1});
-       }},
-      {"transposed", [](const Tensor& t) { return t; },
-       [](const Tensor& t) { return transpose(t, 0, 1); }},
-      {"itself", [](const Tensor& t) { return t; }, [](const Tensor& t) { return t; }},
-      {"columns in between", [](const Tensor& t) { return slice(t, 1, 0, 8, 2); },
-       [](const Tensor& t) { return slice(t, 1, 1, 8, 2); }},
-      {"its first row", [](const Tensor& t) { return t; },
-       [](const Tensor& t) { return select(t, 0, 0); }},
-  };
-  for (const Overlap& overlap : kOverlaps) {
-    for (ScalarType type : kTypeOfEachSize) {
-      check_both(trial, text_of({"copy_ within a tensor, ", toString(type), ", ", overlap.name}),
-                 random_twin(trial, {8, 8}, type),
-                 [&](const Tensor& t) { return copy_(overlap.to(t), overlap.from(t)); });
-    }
-  }
-}
-
 /// Enough to be moved in pieces.
 inline void large_tensors_are_copied(Trial& trial) {
   const size_t most = trial.traits().largest;
@@ -227,21 +161,6 @@ inline void large_tensors_are_copied(Trial& trial) {
   });
   check_both(trial, "copy_ of a large tensor, every other column", from,
              [](const Tensor& t) { return copy_(slice(t, 1, 0, 512, 2), slice(t, 1, 1, 512, 2)); });
-}
-
-/// fill_ and zero_ write the elements of a view and nothing else.
-inline void views_are_filled(Trial& trial) {
-  for (const NamedView& view : kViews) {
-    for (ScalarType type : kAllTypes) {
-      const std::string where = text_of({toString(type), ", ", view.name});
-      const Twin twin = random_twin(trial, base_sizes(), type);
-      check_both(trial, "fill_ " + where, twin, [&](const Tensor& base) {
-        return fill_(view.of(base), type == ScalarType::Bool ? 1 : 5);
-      });
-      check_both(trial, "zero_ " + where, twin,
-                 [&](const Tensor& base) { return zero_(view.of(base)); });
-    }
-  }
 }
 
 }  // namespace testing

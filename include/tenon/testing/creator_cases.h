@@ -1,49 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: what creators make in a backend's memory is what they make on the host.
+// Conformance cases: what a backend makes is what the host makes, random numbers to the bit. Each of
+// its functions writes to any strides, or returns NotSupported and has changed nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tenon/backend/registry.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/small_float.h"
+#include "tenon/core/generator.h"
 #include "tenon/exchange/binary.h"
+#include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
+#include "tenon/tensor/random.h"
 #include "tenon/tensor/sequence.h"
-#include "tenon/tensor/tensor_ptr.h"
 #include "tenon/testing/trial.h"
-#include "tenon/testing/twin.h"
 
 TENON_BEGIN_NAMESPACE
 namespace testing {
-
-/// Whether a tensor is in the backend's memory, as it says itself.
-inline void check_lives_there(Trial& trial, const std::string& what, const TensorArg& t) {
-  Backend& backend = trial.backend();
-  trial.check(device(t) == backend.device(), {what.c_str(), ": expected a tensor on ",
-                                              backend.device(), ", found it on ", device(t)});
-  const bool is_host_heap = detail::unless_host_heap(&backend) == nullptr;
-  Backend& found = backend_of(t);
-  trial.check(&found == (is_host_heap ? &host_backend() : &backend),
-              {what.c_str(), ": expected memory of backend ", backend.name(), ", found ",
-               found.name(), "'s"});
-}
-
-/// The same dtype, sizes and strides as on the host; what the elements are is not looked at.
-inline bool check_shape(Trial& trial, const std::string& what, const TensorArg& found,
-                        const TensorArg& expected) {
-  check_lives_there(trial, what, found);
-  const TensorView a = as_view(found);
-  const TensorView b = as_view(expected);
-  const bool same = a.type == b.type && a.sizes == b.sizes && a.strides == b.strides &&
-                    shape_dynamism(found) == shape_dynamism(expected);
-  return trial.check(
-      same, {what.c_str(), ": expected ", describe(b).c_str(), ", found ", describe(a).c_str()});
-}
 
 /// `make(backend)` gives the same with the host's and with the one that is tried.
 template <class Make>
@@ -51,47 +28,21 @@ void check_creator(Trial& trial, const std::string& what, const Make& make) {
   const TensorPtr here = trial.check_made(what + ", on the host", make(host_backend()));
   const TensorPtr there = trial.check_made(what, make(trial.backend()));
   if (here == nullptr || there == nullptr) return;
-  if (check_shape(trial, what, there, here)) trial.check_same(what, there, here);
-}
-/// The same for `make(source)`, which takes the backend from its source.
-template <class Make>
-void check_creator_like(Trial& trial, const std::string& what, const TensorArg& here_source,
-                        const TensorArg& there_source, const Make& make) {
-  const TensorPtr here = trial.check_made(what + ", on the host", make(here_source));
-  const TensorPtr there = trial.check_made(what, make(there_source));
-  if (here == nullptr || there == nullptr) return;
-  if (check_shape(trial, what, there, here)) trial.check_same(what, there, here);
-}
-
-inline constexpr int64_t kSizesOfMany[] = {3, 1, 5, 2};
-
-/// empty() in each dtype and rank, none of which is touched.
-inline void empty_has_the_shape(Trial& trial) {
-  for (const Dims& sizes : {Dims{}, Dims{0}, Dims{7}, Dims{2, 0, 3}, Dims(kSizesOfMany),
-                            Dims{1, 2, 1, 2, 1, 2, 1, 2}}) {
-    for (ScalarType type : kAllTypes) {
-      const std::string what = text_of({"empty ", toString(type), ' ', sizes});
-      const TensorPtr here = trial.check_made(what, try_empty(sizes, type, host_backend()));
-      const TensorPtr there = trial.check_made(what, try_empty(sizes, type, trial.backend()));
-      if (here != nullptr && there != nullptr) check_shape(trial, what, there, here);
-    }
-  }
+  trial.check(device(there) == trial.backend().device(),
+              {what.c_str(), ": expected a tensor on ", trial.backend().device(), ", found it on ",
+               device(there)});
+  trial.check_same(what, there, here);
 }
 
 inline void full_has_the_value(Trial& trial) {
   for (ScalarType type : kAllTypes) {
-    for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{1}, Dims{67}, Dims(kSizesOfMany)}) {
-      const std::string what = text_of({toString(type), ' ', sizes});
-      check_creator(trial, "full " + what, [&](Backend& backend) {
-        return try_full(sizes, type == ScalarType::Bool ? 1 : 3, type, backend);
-      });
-      check_creator(trial, "zeros " + what,
-                    [&](Backend& backend) { return try_zeros(sizes, type, backend); });
-      check_creator(trial, "ones " + what,
-                    [&](Backend& backend) { return try_ones(sizes, type, backend); });
+    for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{1}, Dims{67}, Dims{3, 1, 5, 2}}) {
+      for (int64_t value : {0, 1, 3}) {
+        if (type == ScalarType::Bool && value > 1) continue;
+        check_creator(trial, text_of({"full ", toString(type), ' ', sizes, ", ", value}),
+                      [&](Backend& backend) { return try_full(sizes, value, type, backend); });
+      }
     }
-    check_creator(trial, text_of({"scalar_tensor ", toString(type)}),
-                  [&](Backend& backend) { return try_scalar_tensor(1, type, backend); });
   }
   check_creator(trial, "full of a complex value", [](Backend& backend) {
     return try_full({2, 3}, ScalarTypeToCppType<ScalarType::ComplexFloat>::type(1.5f, -2.0f),
@@ -110,157 +61,193 @@ inline void eye_has_a_diagonal(Trial& trial) {
                     [&](Backend& backend) { return try_eye(sizes[0], sizes[1], type, backend); });
     }
   }
-  check_creator(trial, "eye(6)", [](Backend& backend) { return try_eye(6, backend); });
 }
 
 inline void iota_counts(Trial& trial) {
-  for (ScalarType type : kAllTypes) {
-    const Dims sizes = type == ScalarType::Bool ? Dims{2, 1} : Dims{3, 2, 2};
-    check_creator(trial, text_of({"iota ", sizes, ' ', toString(type)}),
-                  [&](Backend& backend) { return try_iota(sizes, type, backend); });
+  const auto check = [&](const Dims& sizes, ScalarType type) {
     for (int64_t axis = -1; axis < static_cast<int64_t>(sizes.size()); ++axis) {
-      check_creator(trial, text_of({"iota ", sizes, " along ", axis, ' ', toString(type)}),
-                    [&](Backend& backend) { return try_iota(sizes, axis, type, backend); });
+      const OptionalIndex along = axis < 0 ? OptionalIndex(none) : OptionalIndex(axis);
+      check_creator(trial, text_of({"iota ", sizes, ' ', toString(type), " along ", axis}),
+                    [&](Backend& backend) { return try_iota(sizes, along, type, backend); });
     }
+  };
+  for (ScalarType type : kAllTypes) {
+    check(type == ScalarType::Bool ? Dims{2, 1} : Dims{3, 2, 2}, type);
   }
   for (const Dims& sizes : {Dims{}, Dims{0}, Dims{2, 0, 2}, Dims{1000}, Dims{1, 300, 1},
                             Dims{2, 1, 3, 1, 2, 1, 2, 2}}) {
-    check_creator(trial, text_of({"iota ", sizes}),
-                  [&](Backend& backend) { return try_iota(sizes, backend); });
-    for (int64_t axis = 0; axis < static_cast<int64_t>(sizes.size()); ++axis) {
-      check_creator(trial, text_of({"iota ", sizes, " along ", axis}),
-                    [&](Backend& backend) { return try_iota(sizes, axis, backend); });
-    }
+    check(sizes, ScalarType::Long);
   }
 }
 
-inline void arange_counts(Trial& trial) {
-  check_creator(trial, "arange(100)", [](Backend& backend) { return try_arange(100, backend); });
-  check_creator(trial, "arange(0)", [](Backend& backend) { return try_arange(0, backend); });
-  check_creator(trial, "arange(9, -4, -3)",
-                [](Backend& backend) { return try_arange(9, -4, -3, backend); });
-  check_creator(trial, "arange(0.5, 9, 0.25)",
-                [](Backend& backend) { return try_arange(0.5, 9, 0.25, backend); });
-  check_creator(trial, "arange(0, 50, 7) Byte",
-                [](Backend& backend) { return try_arange(0, 50, 7, ScalarType::Byte, backend); });
-}
+/// Offsets from which a sequence goes on: within a block of Philox's, above 32 bits, at the end.
+inline constexpr uint64_t kOffsets[] = {0, 1, 3, 1000, (uint64_t{1} << 33) + 2, UINT64_MAX - 5};
 
-inline void values_arrive(Trial& trial) {
-  check_creator(trial, "make_tensor_ptr of ints", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, backend);
-  });
-  check_creator(trial, "make_tensor_ptr of ints as Half", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Half, backend);
-  });
-  check_creator(trial, "make_tensor_ptr of a list", [](Backend& backend) {
-    return try_make_tensor_ptr({0.5, 1.5, -2.0}, backend);
-  });
-  check_creator(trial, "make_tensor_ptr of a moved vector", [](Backend& backend) {
-    return try_make_tensor_ptr({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}, backend);
-  });
-  check_creator(trial, "make_tensor_ptr of no values", [](Backend& backend) {
-    return try_make_tensor_ptr({0, 5}, std::vector<int32_t>(), backend);
-  });
-  check_creator(trial, "make_tensor_ptr of one value",
-                [](Backend& backend) { return try_make_tensor_ptr(2.5f, backend); });
-  check_creator(trial, "make_tensor_ptr with a dim order", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6}, {1, 0}, backend);
-  });
-  check_creator(trial, "make_tensor_ptr with gaps", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 2}, std::vector<int16_t>{1, 2, 3, 4, 5}, {}, {3, 1}, backend);
-  });
-  check_creator(trial, "from_bytes", [](Backend& backend) {
-    return try_make_tensor_ptr({2}, std::vector<uint8_t>{1, 2, 3, 4}, ScalarType::Short, backend);
-  });
-}
-
-inline void from_binary_is_read(Trial& trial) {
-  const Dims sizes{3, 5};
+/// `make(sizes, generator, type, backend)` for each type, offset and several sizes.
+template <class Make>
+void check_random(Trial& trial, const char* what, const Make& make) {
   for (ScalarType type : kAllTypes) {
-    std::vector<uint8_t> bytes(15 * elementSize(type));
-    Dice dice{elementSize(type)};
-    for (uint8_t& byte : bytes) {
-      byte = static_cast<uint8_t>(dice.between(0, type == ScalarType::Bool ? 1 : 255));
+    for (uint64_t offset : kOffsets) {
+      for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{41}, Dims{7, 143}}) {
+        if (offset != 0 && sizes.size() != 1) continue;
+        check_creator(trial,
+                      text_of({what, ' ', toString(type), ' ', sizes, " from offset ", offset}),
+                      [&](Backend& backend) {
+                        return make(sizes, Generator(77 + offset, offset), type, backend);
+                      });
+      }
     }
-    check_creator(trial, text_of({"from_binary ", toString(type)}),
-                  [&](Backend& backend) { return try_from_binary(bytes, sizes, type, backend); });
   }
-  check_creator(trial, "from_binary of nothing", [](Backend& backend) {
-    return try_from_binary(nullptr, 0, {0, 2}, ScalarType::Int, backend);
-  });
 }
 
-/// The _like forms keep strides that are dense and the backend.
-inline void like_forms_follow(Trial& trial) {
-  const Twin twin = random_twin(trial, {4, 6}, ScalarType::Int);
-  const Twin other = random_twin(trial, {4, 6}, ScalarType::Int);
-  if (!twin || !other) return;
-  const Tensor here = transpose(twin.here, 0, 1);
-  const Tensor there = transpose(twin.there, 0, 1);
-  check_creator_like(trial, "full_like of a transposed tensor", here, there,
-                     [](const TensorArg& source) { return try_full_like(source, 7); });
-  check_creator_like(trial, "zeros_like", twin.here, twin.there,
-                     [](const TensorArg& source) { return try_zeros_like(source); });
-  check_creator_like(trial, "ones_like of every other column", slice(other.here, 1, 0, 6, 2),
-                     slice(other.there, 1, 0, 6, 2), [](const TensorArg& source) {
-                       return try_ones_like(source, ScalarType::Double);
-                     });
-  const TensorPtr made = trial.check_made("empty_like", try_empty_like(there));
-  const TensorPtr wanted = trial.check_made("empty_like", try_empty_like(here));
-  if (made != nullptr && wanted != nullptr) check_shape(trial, "empty_like", made, wanted);
-  // A backend that is given counts more than the source's.
-  check_creator(trial, "full_like of a host tensor",
-                [&](Backend& backend) { return try_full_like(twin.here, 5, backend); });
-  const TensorPtr back =
-      trial.check_made("full_like on the host", try_full_like(twin.there, 5, host_backend()));
-  trial.check(back == nullptr || device(back).is_cpu(),
-              {"full_like(…, host_backend()): expected a tensor on the CPU"});
+inline void uniform_is_the_hosts(Trial& trial) {
+  check_random(trial, "rand",
+               [](const Dims& sizes, Generator g, ScalarType type, Backend& backend) {
+                 return try_rand(sizes, type, g, backend);
+               });
+  check_random(trial, "uniform(-1e4, 100)",
+               [](const Dims& sizes, Generator g, ScalarType type, Backend& backend) {
+                 const bool is_float = isFloatingType(type) && elementSize(type) >= 2;
+                 return is_float ? try_uniform(-1e4, 100, sizes, type, g, backend)
+                                 : try_uniform(0, 2, sizes, type, g, backend);
+               });
 }
 
-/// The _strided forms, with gaps; those of full, zeros and ones are filled too.
-inline void strided_forms_have_gaps(Trial& trial) {
-  const Dims sizes{3, 4};
-  const Dims strides{9, 2};
-  const auto whole = [](const TensorPtr& t) { return as_strided(t, {25}, {1}); };
-  const auto check = [&](const std::string& what, const auto& make) {
-    const TensorPtr here = trial.check_made(what + ", on the host", make(host_backend()));
-    const TensorPtr there = trial.check_made(what, make(trial.backend()));
-    if (here == nullptr || there == nullptr || !check_shape(trial, what, there, here)) return;
-    trial.check_same(what, there, here);
-    trial.check_same(what + ", gaps included", whole(there), whole(here));
-  };
-  check("full_strided",
-        [&](Backend& backend) { return try_full_strided(sizes, strides, 3, backend); });
-  check("zeros_strided", [&](Backend& backend) {
-    return try_zeros_strided(sizes, strides, ScalarType::Short, backend);
-  });
-  check("ones_strided", [&](Backend& backend) {
-    return try_ones_strided(sizes, strides, ScalarType::Double, backend);
-  });
-  const TensorPtr here =
-      trial.check_made("empty_strided", try_empty_strided(sizes, strides, host_backend()));
-  const TensorPtr there =
-      trial.check_made("empty_strided", try_empty_strided(sizes, strides, trial.backend()));
-  if (here != nullptr && there != nullptr) check_shape(trial, "empty_strided", there, here);
+inline void normal_is_the_hosts(Trial& trial) {
+  check_random(trial, "normal(10, 2.5)",
+               [](const Dims& sizes, Generator g, ScalarType type, Backend& backend) {
+                 return try_normal(10, 2.5, sizes, type, g, backend);
+               });
 }
 
-/// A BackendScope makes the backend the creators' default, an inner one takes its place.
-inline void scopes_choose(Trial& trial) {
-  const Device device_before = default_backend().device();
-  {
-    const BackendScope scope(trial.backend());
-    const TensorPtr t = trial.check_made("zeros in a scope", try_zeros({2, 3}));
-    if (t != nullptr) check_lives_there(trial, "zeros in a scope", t);
-    const TensorPtr values =
-        trial.check_made("make_tensor_ptr in a scope", try_make_tensor_ptr({3}, {1, 2, 3}));
-    if (values != nullptr) check_lives_there(trial, "make_tensor_ptr in a scope", values);
-    const BackendScope inner(host_backend());
-    const TensorPtr other = trial.check_made("zeros in the host's scope", try_zeros({2, 3}));
-    trial.check(other == nullptr || device(other).is_cpu(),
-                {"zeros in the host's scope: expected a tensor on the CPU"});
+// The functions themselves, on views.
+
+/// `ask(backend, out)` is the function; `make(sizes)` gives what it is to write.
+template <class Ask, class Make>
+void check_optional(Trial& trial, const std::string& what, ScalarType type, const NamedView& view,
+                    const Ask& ask, const Make& make) {
+  const Twin base = random_twin(trial, base_sizes(), type);
+  if (!base) return;
+  const TensorView out = as_view(view.of(*base.there));
+  if (numel_of(out) == 0) return;  // tenon does not ask then
+  const std::string where =
+      text_of({what.c_str(), " on ", describe(out).c_str(), " (", view.name, ')'});
+  const Error error = detail::ask_unblamed([&] { return ask(trial.base(), out); });
+  if (error == Error::NotSupported) {
+    trial.check_same(where + " is NotSupported, after that", base.there, base.here);
+    return;
   }
-  trial.check(default_backend().device() == device_before,
-              {"after a BackendScope: expected the default backend of before"});
+  if (!trial.check_ok(where, error)) return;
+  const TensorPtr values = trial.check_made(what + ", on the host", make(out.sizes));
+  if (values == nullptr || !trial.check_ok("copy_", copy_(view.of(*base.here), values))) return;
+  trial.check_same(where, base.there, base.here);
+}
+
+/// Calls check(type, view) for some types and each view, of two dimensions alone if `of_matrices`.
+template <class Check>
+void for_each_view(Trial& trial, bool of_matrices, const Check& check) {
+  const TensorPtr base = trial.check_made("zeros", try_zeros(base_sizes(), host_backend()));
+  for (const NamedView& view : kViews) {
+    if (base == nullptr || (of_matrices && as_view(view.of(*base)).sizes.size() != 2)) continue;
+    for (ScalarType type :
+         {ScalarType::Byte, ScalarType::Half, ScalarType::BFloat16, ScalarType::Float,
+          ScalarType::Int, ScalarType::Long, ScalarType::ComplexDouble}) {
+      check(type, view);
+    }
+  }
+}
+
+inline void constant_is_written(Trial& trial) {
+  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
+    alignas(16) unsigned char element[16] = {};
+    trial.check_ok("store_scalar",
+                   detail::store_scalar(detail::own_type(type), own::Scalar(6), element));
+    check_optional(
+        trial, "constant", type, view,
+        [&](Backend& backend, const TensorView& out) { return backend.constant(out, element); },
+        [&](const Dims& sizes) { return try_full(sizes, 6, type, host_backend()); });
+  });
+}
+
+inline void eye_is_written(Trial& trial) {
+  for_each_view(trial, true, [&](ScalarType type, const NamedView& view) {
+    check_optional(
+        trial, "eye", type, view,
+        [](Backend& backend, const TensorView& out) { return backend.eye(out); },
+        [&](const Dims& sizes) { return try_eye(sizes[0], sizes[1], type, host_backend()); });
+  });
+}
+
+inline void iota_is_written(Trial& trial) {
+  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
+    for (int64_t axis = -1; axis < 2; ++axis) {
+      check_optional(
+          trial, text_of({"iota along ", axis}), type, view,
+          [&](Backend& backend, const TensorView& out) {
+            const bool has_axis = axis >= 0 && axis < static_cast<int64_t>(out.sizes.size());
+            return backend.iota(out, has_axis ? OptionalIndex(axis) : OptionalIndex(none));
+          },
+          [&](const Dims& sizes) {
+            const bool has_axis = axis >= 0 && axis < static_cast<int64_t>(sizes.size());
+            return try_iota(sizes, has_axis ? OptionalIndex(axis) : OptionalIndex(none), type,
+                            host_backend());
+          });
+    }
+  });
+}
+
+inline void binary_is_written_and_read(Trial& trial) {
+  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
+    const auto make = [&](const Dims& sizes) {
+      return try_randint(0, 99, sizes, type, Generator(3), host_backend());
+    };
+    check_optional(
+        trial, "from_binary", type, view,
+        [&](Backend& backend, const TensorView& out) {
+          const std::vector<uint8_t> bytes = to_binary(make(out.sizes).value());
+          return backend.from_binary(out, bytes.data(), bytes.size());
+        },
+        make);
+    const Twin twin = random_twin(trial, base_sizes(), type);
+    if (!twin) return;
+    const TensorView in = as_view(view.of(*twin.there));
+    for (int64_t count : {int64_t{1}, numel_of(in) / 2, numel_of(in)}) {
+      if (count < 1 || count > numel_of(in)) continue;
+      const std::vector<uint8_t> expected = to_binary(view.of(*twin.here), count);
+      std::vector<uint8_t> found(expected.size());
+      const Error error =
+          detail::ask_unblamed([&] { return trial.base().to_binary(in, count, found.data()); });
+      if (error == Error::NotSupported) return;
+      const std::string what =
+          text_of({"to_binary of ", count, " of ", describe(in).c_str(), " (", view.name, ')'});
+      if (!trial.check_ok(what, error)) return;
+      trial.check(found == expected, {what.c_str(), ": expected the bytes of the host's"});
+    }
+  });
+}
+
+inline void random_numbers_are_written(Trial& trial) {
+  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
+    for (uint64_t offset : {uint64_t{5}, (uint64_t{1} << 40) + 3}) {
+      const Generator::State start{42, offset, Generator::kVersion};
+      check_optional(
+          trial, text_of({"random_uniform from offset ", offset}), type, view,
+          [&](Backend& backend, const TensorView& out) {
+            return backend.random_uniform(out, 1, 50, start);
+          },
+          [&](const Dims& sizes) {
+            return try_uniform(1, 50, sizes, type, Generator(42, offset), host_backend());
+          });
+      check_optional(
+          trial, text_of({"random_normal from offset ", offset}), type, view,
+          [&](Backend& backend, const TensorView& out) {
+            return backend.random_normal(out, 30, 4, start);
+          },
+          [&](const Dims& sizes) {
+            return try_normal(30, 4, sizes, type, Generator(42, offset), host_backend());
+          });
+    }
+  });
 }
 
 }  // namespace testing

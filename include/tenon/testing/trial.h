@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the conformance cases for backends check with, and what they found.
+// What the conformance cases for backends check with, what they found, and the tensors they use.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -11,7 +12,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
 #include "tenon/core/float_bits.h"
 #include "tenon/core/result.h"
@@ -20,17 +20,19 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/transfer.h"
+#include "tenon/tensor/random.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/transfer.h"
+#include "tenon/tensor/view.h"
 
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
 /// What cases need to know of a backend.
 struct BackendTraits {
-  /// The largest block that a case asks for and means to get, in bytes, at least 64 KiB. All that a
-  /// case has at once is up to four times as much, or 1 MiB if that is more.
+  /// The largest block that a case asks for and means to get, in bytes; less than 64 KiB counts as
+  /// 64 KiB. All that a case has at once is up to four times as much, or 1 MiB if that is more.
   size_t largest = size_t{8} << 20;
   uint64_t seed = 1;  ///< of the random cases
   int rounds = 30;    ///< how many of each
@@ -80,21 +82,23 @@ class Report {
   int count_ = 0;
 };
 
-/// Whether one NaN is as good as another: where types are converted, which one comes out is nobody's
-/// promise.
+/// Whether one NaN is as good as another, as it is where types are converted.
 enum class Nans : uint8_t { SameBits, Any };
 
 /// One case on its way: the backend, and where what is wrong goes.
 class Trial {
  public:
   Trial(Backend& backend, const BackendTraits& traits, Report& report) noexcept
-      : backend_(backend), traits_(traits), report_(report) {}
+      : backend_(backend), traits_(traits), report_(report) {
+    if (traits_.largest < kLeast) traits_.largest = kLeast;
+  }
 
   Backend& backend() const noexcept { return backend_; }
   /// The one that is asked to copy and to make values.
   Backend& base() const noexcept { return backend_.base(); }
   const BackendTraits& traits() const noexcept { return traits_; }
 
+  void fail(const std::string& text) { report_.fail(text); }
   /// Each says whether it is as it should be, and reports it if not.
   bool check(bool as_expected, std::initializer_list<detail::Part> otherwise) {
     if (!as_expected) report_.fail(text_of(otherwise));
@@ -105,19 +109,6 @@ class Trial {
       report_.fail(what + ": expected Ok, found " + toString(error) + ", " + last_error_message());
     }
     return error == Error::Ok;
-  }
-  /// An error with this word in its text.
-  bool check_refused(const std::string& what, Error expected, const char* word, Error found) {
-    if (found == Error::Ok)
-      return check(false, {what.c_str(), ": expected ", toString(expected), ", found Ok"});
-    return check_error(what, expected, word, found, last_error_message());
-  }
-  template <class T>
-  bool check_refused(const std::string& what, Error expected, const char* word,
-                     const Result<T>& found) {
-    if (found.ok())
-      return check(false, {what.c_str(), ": expected ", toString(expected), ", found a tensor"});
-    return check_error(what, expected, word, found.error(), found.message());
   }
   /// The tensor, null when there is none.
   TensorPtr check_made(const std::string& what, Result<TensorPtr> made) {
@@ -130,23 +121,11 @@ class Trial {
   bool check_same(const std::string& what, const TensorArg& found, const TensorArg& expected,
                   Nans nans = Nans::SameBits);
 
-  /// Takes a failure that is no single check's.
-  void fail(const std::string& text) { report_.fail(text); }
-
  private:
-  bool check_error(const std::string& what, Error expected, const char* word, Error found,
-                   const char* message) {
-    const std::string text = message;
-    const bool is_it = found == expected && text.find(word) != std::string::npos;
-    if (!is_it) {
-      report_.fail(what + ": expected " + toString(expected) + " with \"" + word + "\", found " +
-                   toString(found) + ", " + text);
-    }
-    return is_it;
-  }
+  static constexpr size_t kLeast = size_t{64} << 10;
 
   Backend& backend_;
-  const BackendTraits& traits_;
+  BackendTraits traits_;
   Report& report_;
 };
 
@@ -174,22 +153,19 @@ inline int64_t numel_of(const TensorView& view) {
 /// Whether two numbers of a type are the same; a complex element is two of them.
 inline bool same_numbers(ScalarType type, const unsigned char* a, const unsigned char* b,
                          Nans nans) {
-  bool same = true;
-  const size_t size = elementSize(type);
-  for (size_t i = 0; i < size; ++i) same = same && a[i] == b[i];
-  if (same || nans == Nans::SameBits) return same;
+  if (std::memcmp(a, b, elementSize(type)) == 0) return true;
+  if (nans == Nans::SameBits) return false;
+  const auto same = [](double u, double v) {
+    return u == v || (detail::is_nan(u) && detail::is_nan(v));
+  };
   const auto x = detail::load_scalar(detail::own_type(type), a);
   const auto y = detail::load_scalar(detail::own_type(type), b);
   if (!x.isComplex()) {
-    return x.isFloatingPoint() && detail::is_nan(x.template to<double>()) &&
-           detail::is_nan(y.template to<double>());
+    return x.isFloatingPoint() && same(x.template to<double>(), y.template to<double>());
   }
   const auto p = x.template to<detail::complex<double>>();
   const auto q = y.template to<detail::complex<double>>();
-  const auto same_part = [](double u, double v) {
-    return detail::is_nan(u) || detail::is_nan(v) ? detail::is_nan(u) && detail::is_nan(v) : u == v;
-  };
-  return same_part(p.real(), q.real()) && same_part(p.imag(), q.imag());
+  return same(p.real(), q.real()) && same(p.imag(), q.imag());
 }
 
 /// A tensor's elements, in row-major order; false, reported, when they cannot be had.
@@ -218,14 +194,12 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
     return false;
   }
   const int64_t numel = numel_of(view);
-  const auto size = static_cast<int64_t>(elementSize(view.type));
+  const size_t size = elementSize(view.type);
   int64_t different = 0;
   int64_t first = 0;
   for (int64_t i = numel; i-- > 0;) {
-    if (same_numbers(view.type, &a[static_cast<size_t>(i * size)],
-                     &b[static_cast<size_t>(i * size)], nans)) {
-      continue;
-    }
+    const size_t at = static_cast<size_t>(i) * size;
+    if (same_numbers(view.type, &a[at], &b[at], nans)) continue;
     ++different;
     first = i;
   }
@@ -235,13 +209,170 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
     index[d] = static_cast<int64_t>(left) % view.sizes[d];
     left /= static_cast<size_t>(view.sizes[d]);
   }
-  const auto at = static_cast<size_t>(first * size);
+  const size_t at = static_cast<size_t>(first) * size;
   report_.fail(what + ": " + describe(view) +
                text_of({", ", different, " of ", numel, " elements differ; the first is ", index}) +
                ", expected " + describe_element(view.type, &b[at]) + ", found " +
                describe_element(view.type, &a[at]));
   return false;
 }
+
+inline constexpr ScalarType kAllTypes[] = {ScalarType::Byte,
+                                           ScalarType::Char,
+                                           ScalarType::Short,
+                                           ScalarType::Int,
+                                           ScalarType::Long,
+                                           ScalarType::Half,
+                                           ScalarType::Float,
+                                           ScalarType::Double,
+                                           ScalarType::ComplexHalf,
+                                           ScalarType::ComplexFloat,
+                                           ScalarType::ComplexDouble,
+                                           ScalarType::Bool,
+                                           ScalarType::BFloat16,
+                                           ScalarType::Float8_e5m2,
+                                           ScalarType::Float8_e4m3fn,
+                                           ScalarType::Float8_e5m2fnuz,
+                                           ScalarType::Float8_e4m3fnuz,
+                                           ScalarType::UInt16,
+                                           ScalarType::UInt32,
+                                           ScalarType::UInt64};
+
+/// One of each size of an element.
+inline constexpr ScalarType kTypeOfEachSize[] = {ScalarType::Byte, ScalarType::BFloat16,
+                                                 ScalarType::Float, ScalarType::Long,
+                                                 ScalarType::ComplexDouble};
+
+/// A fixed sequence of numbers, by SplitMix64 (Steele, Lea, Flood 2014).
+struct Dice {
+  uint64_t state;
+  int64_t between(int64_t low, int64_t high) {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
+  }
+};
+
+/// A tensor in the backend's memory and the same on the host.
+struct Twin {
+  TensorPtr here;
+  TensorPtr there;
+  explicit operator bool() const noexcept { return here != nullptr && there != nullptr; }
+};
+
+/// The twin of a host tensor.
+TENON_LAZY Twin twin_of(Trial& trial, TensorPtr here) {
+  Twin twin{std::move(here), nullptr};
+  if (twin.here == nullptr) return twin;
+  twin.there = trial.check_made("backend_copy", try_backend_copy(twin.here, trial.backend()));
+  return twin;
+}
+
+/// Whole numbers of a few bits, which every type holds, others for each `seed`.
+TENON_LAZY Twin random_twin(Trial& trial, const Dims& sizes, ScalarType type, uint64_t seed = 0) {
+  const int64_t end = type == ScalarType::Bool ? 2 : 128;
+  return twin_of(trial, trial.check_made(
+                            "randint", try_randint(0, end, sizes, type, Generator(seed),
+                                                   TensorShapeDynamism::DYNAMIC, host_backend())));
+}
+
+/// Does the same to both, `action(tensor)`, and compares what became of them.
+template <class Action>
+bool check_both(Trial& trial, const std::string& what, const Twin& twin, const Action& action) {
+  if (!twin || !trial.check_ok(what + ", on the host", action(*twin.here))) return false;
+  return trial.check_ok(what, action(*twin.there)) && trial.check_same(what, twin.there, twin.here);
+}
+
+/// flip(), or in ATen mode, where no strides are negative, the same without turning round.
+inline Tensor reversed(const TensorArg& t, const Dims& dims) {
+  return TENON_ATEN_MODE != 0 ? slice(t, 0, 0, INT64_MAX) : flip(t, dims);
+}
+
+/// A way in which a view may lie in a tensor of base_sizes().
+struct NamedView {
+  const char* name;
+  Tensor (*of)(const Tensor& base);
+};
+inline Dims base_sizes() { return {4, 6, 5}; }
+
+// clang-format off
+inline constexpr NamedView kViews[] = {
+    {"all", [](const Tensor& t) { return narrow(t, 0, 0, 4); }},
+    {"rows in the middle", [](const Tensor& t) { return narrow(t, 0, 1, 2); }},
+    {"columns in the middle", [](const Tensor& t) { return narrow(t, 2, 1, 3); }},
+    {"transposed", [](const Tensor& t) { return transpose(t, 0, 2); }},
+    {"permuted", [](const Tensor& t) { return permute(t, {1, 2, 0}); }},
+    {"with steps", [](const Tensor& t) { return slice(slice(t, 1, 1, 6, 2), 2, 0, 5, 3); }},
+    {"reversed", [](const Tensor& t) { return reversed(t, {0, 1, 2}); }},
+    {"reversed with steps", [](const Tensor& t) {
+       return reversed(slice(slice(t, 0, 0, 4, 3), 2, 1, 5, 2), {0, 2}); }},
+    {"transposed and reversed", [](const Tensor& t) { return reversed(transpose(t, 1, 2), {1}); }},
+    {"a matrix", [](const Tensor& t) { return select(t, 1, 2); }},
+    {"a matrix, reversed with steps", [](const Tensor& t) {
+       return reversed(slice(select(t, 2, 1), 1, 0, 6, 2), {0, 1}); }},
+    {"a column", [](const Tensor& t) { return select(select(t, 2, 1), 0, 3); }},
+    {"one element", [](const Tensor& t) { return select(select(select(t, 0, 1), 0, 2), 0, 3); }},
+    {"no elements", [](const Tensor& t) { return narrow(t, 1, 3, 0); }},
+    {"sizes of 1", [](const Tensor& t) { return unsqueeze(narrow(t, 1, 4, 1), 0); }},
+    {"eight dimensions", [](const Tensor& t) {
+       return permute(view(t, {2, 2, 3, 2, 1, 5, 1, 1}), {7, 5, 3, 1, 0, 2, 4, 6}); }},
+};
+// clang-format on
+
+/// A random way for a view of given sizes to lie in a larger tensor.
+class RandomView {
+ public:
+  /// `repeats`: dimensions may be broadcast, which a destination's may not.
+  RandomView(Dice& dice, const Dims& sizes, bool repeats) : sizes_(sizes) {
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const bool repeated = repeats && dice.between(0, 4) == 0;
+      const int64_t step = repeated ? 1 : dice.between(1, 3);
+      const int64_t size = repeated ? 1 : sizes[d];
+      const int64_t span = size == 0 ? 0 : (size - 1) * step + 1;
+      dims_.push_back({step, dice.between(0, 1), span, dice.between(0, 2) == 0});
+      const auto at = static_cast<size_t>(dice.between(0, static_cast<int64_t>(d)));
+      order_.insert(order_.begin() + static_cast<ptrdiff_t>(at), static_cast<int64_t>(d));
+    }
+  }
+
+  /// The larger tensor's, whose dimension i is the view's order_[i].
+  Dims base_sizes() const {
+    Dims sizes;
+    for (int64_t d : order_) {
+      const Dim& dim = dims_[static_cast<size_t>(d)];
+      sizes.push_back(dim.span + dim.offset + 1);
+    }
+    return sizes;
+  }
+  int64_t base_numel() const {
+    int64_t numel = 1;
+    for (int64_t size : base_sizes()) numel *= size;
+    return numel;
+  }
+  Tensor of(const Tensor& base) const {
+    std::vector<int64_t> back(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      back[static_cast<size_t>(order_[i])] = static_cast<int64_t>(i);
+    }
+    Tensor t = permute(base, back);
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const auto dim = static_cast<int64_t>(d);
+      t = slice(t, dim, dims_[d].offset, dims_[d].offset + dims_[d].span, dims_[d].step);
+      if (dims_[d].reversed) t = reversed(t, {dim});
+    }
+    return expand(t, sizes_);
+  }
+
+ private:
+  struct Dim {
+    int64_t step, offset, span;
+    bool reversed;
+  };
+  Dims sizes_;
+  std::vector<Dim> dims_;
+  std::vector<int64_t> order_;
+};
 
 }  // namespace testing
 TENON_END_NAMESPACE

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/python/interpreter.h"
 
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "support/catch.h"
 #include "tenon/interop/python.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tenon.h"
 
 namespace {
 

@@ -5,17 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <map>
-#include <string>
 #include <thread>
-#include <utility>
 
-#include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/tensor_ptr.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+#include "tenon/tenon.h"
 
 namespace {
 
@@ -37,8 +30,8 @@ bool read_copy(PyObject* object, Optional<bool>& copy) {
   return value >= 0;
 }
 
-bool read_dims(PyObject* object, tenon::Dims& dims) {
-  tenon::detail::PyRef list(PySequence_Fast(object, "expected a sequence of integers"));
+bool read_dims(PyObject* object, Dims& dims) {
+  detail::PyRef list(PySequence_Fast(object, "expected a sequence of integers"));
   if (!list) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
     const long long value = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list.get(), i));
@@ -49,9 +42,9 @@ bool read_dims(PyObject* object, tenon::Dims& dims) {
 }
 
 bool read_type(const char* name, ScalarType& type) {
-  for (const auto& row : tenon::detail::kPythonTypes) {
+  for (const auto& row : detail::kPythonTypes) {
     if (std::strcmp(row.name, name) == 0) {
-      type = tenon::detail::public_type(row.type);
+      type = detail::public_type(row.type);
       return true;
     }
   }
@@ -61,12 +54,12 @@ bool read_type(const char* name, ScalarType& type) {
 
 // A value that fits the type, as fill_() demands.
 bool fill_with(const TensorPtr& tensor, double value) {
-  const auto type = tenon::detail::own_type(tensor->scalar_type());
-  const Error error = type == tenon::own::ScalarType::Bool ? tenon::fill_(tensor, value != 0)
-                      : tenon::own::isIntegralType(type, false)
-                          ? tenon::fill_(tensor, static_cast<int64_t>(value))
-                          : tenon::fill_(tensor, value);
-  if (error != Error::Ok) tenon::set_python_error(error, tenon::last_error_message());
+  const auto type = detail::own_type(tensor->scalar_type());
+  const Error error = type == own::ScalarType::Bool ? fill_(tensor, value != 0)
+                      : own::isIntegralType(type, false)
+                          ? fill_(tensor, static_cast<int64_t>(value))
+                          : fill_(tensor, value);
+  if (error != Error::Ok) set_python_error(error, last_error_message());
   return error == Error::Ok;
 }
 
@@ -75,15 +68,15 @@ template <class F>
 PyObject* guarded(const F& f) {
   try {
     return f();
-  } catch (const tenon::Exception& e) {
+  } catch (const Exception& e) {
     if (PyErr_Occurred() != nullptr) std::abort();
-    tenon::set_python_error(e.error(), e.what());
+    set_python_error(e.error(), e.what());
     return nullptr;
   }
 }
 
 PyObject* to_object(const TensorPtr& tensor) {
-  return tensor != nullptr ? tenon::to_python(tensor) : nullptr;
+  return tensor != nullptr ? to_python(tensor) : nullptr;
 }
 
 // take(object, copy=None, device=None): what from_python() makes of it, as a tenon.Tensor.
@@ -98,14 +91,14 @@ PyObject* take(PyObject*, PyObject* args, PyObject* keywords) {
   }
   Optional<bool> copy = none;
   if (!read_copy(copy_object, copy)) return nullptr;
-  Optional<tenon::Device> device = none;
-  if (device_name != nullptr) device = tenon::Device(device_name);
-  return to_object(tenon::from_python_or_set_error(object, copy, device));
+  Optional<Device> device = none;
+  if (device_name != nullptr) device = Device(device_name);
+  return to_object(from_python_or_set_error(object, copy, device));
 }
 
 // touch(object): imports it and lets go of it.
 PyObject* touch(PyObject*, PyObject* object) {
-  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  const TensorPtr tensor = from_python_or_set_error(object);
   if (tensor == nullptr) return nullptr;
   Py_RETURN_NONE;
 }
@@ -113,10 +106,10 @@ PyObject* touch(PyObject*, PyObject* object) {
 // take_error(object): the Error that from_python() throws for it, by name.
 PyObject* take_error(PyObject*, PyObject* object) {
   try {
-    static_cast<void>(tenon::from_python(object));
-  } catch (const tenon::Exception& e) {
+    static_cast<void>(from_python(object));
+  } catch (const Exception& e) {
     if (PyErr_Occurred() != nullptr) return nullptr;
-    return PyUnicode_FromString(tenon::toString(e.error()));
+    return PyUnicode_FromString(toString(e.error()));
   }
   return PyUnicode_FromString("Ok");
 }
@@ -129,13 +122,13 @@ PyObject* messages(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|p", &object, &as_capsule) == 0) return nullptr;
   std::string thrown;
   try {
-    static_cast<void>(as_capsule != 0 ? tenon::from_capsule(object) : tenon::from_python(object));
-  } catch (const tenon::Exception& e) {
+    static_cast<void>(as_capsule != 0 ? from_capsule(object) : from_python(object));
+  } catch (const Exception& e) {
     thrown = e.what();
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   const Result<TensorPtr> result =
-      as_capsule != 0 ? tenon::try_from_capsule(object) : tenon::try_from_python(object);
+      as_capsule != 0 ? try_from_capsule(object) : try_from_python(object);
   if (PyErr_Occurred() != nullptr) return nullptr;
   return Py_BuildValue("(ss)", thrown.c_str(), result.message());
 }
@@ -145,8 +138,8 @@ PyObject* capsule(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   int versioned = 1;
   if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
-  const TensorPtr tensor = tenon::from_python_or_set_error(object);
-  return tensor != nullptr ? tenon::to_capsule(tensor, versioned != 0) : nullptr;
+  const TensorPtr tensor = from_python_or_set_error(object);
+  return tensor != nullptr ? to_capsule(tensor, versioned != 0) : nullptr;
 }
 
 // take_capsule(capsule, copy=None)
@@ -156,7 +149,7 @@ PyObject* take_capsule(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|O", &object, &copy_object) == 0) return nullptr;
   Optional<bool> copy = none;
   if (!read_copy(copy_object, copy)) return nullptr;
-  return to_object(tenon::from_capsule_or_set_error(object, copy));
+  return to_object(from_capsule_or_set_error(object, copy));
 }
 
 // make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
@@ -170,10 +163,10 @@ PyObject* make(PyObject*, PyObject* args, PyObject* keywords) {
                                   &type_name, &value, &readonly) == 0) {
     return nullptr;
   }
-  tenon::Dims sizes;
+  Dims sizes;
   ScalarType type = ScalarType::Undefined;
   if (!read_dims(shape, sizes) || !read_type(type_name, type)) return nullptr;
-  size_t nbytes = tenon::own::elementSize(tenon::detail::own_type(type));
+  size_t nbytes = own::elementSize(detail::own_type(type));
   for (const int64_t size : sizes) nbytes *= static_cast<size_t>(size);
   void* const memory = std::malloc(nbytes + 1);
   ++live_memories;
@@ -183,13 +176,13 @@ PyObject* make(PyObject*, PyObject* args, PyObject* keywords) {
     ++deleter_calls;
   };
   return guarded([&] {
-    TensorPtr tensor = tenon::for_blob(memory, sizes, type).deleter(release).make_tensor_ptr();
+    TensorPtr tensor = for_blob(memory, sizes, type).deleter(release).make_tensor_ptr();
     if (!fill_with(tensor, value)) return static_cast<PyObject*>(nullptr);
     if (readonly != 0) {
       const void* const data = tensor->const_data_ptr();
-      tensor = tenon::for_blob(data, sizes, type).owner(std::move(tensor)).make_tensor_ptr();
+      tensor = for_blob(data, sizes, type).owner(std::move(tensor)).make_tensor_ptr();
     }
-    return tenon::to_python(tensor);
+    return to_python(tensor);
   });
 }
 
@@ -202,12 +195,12 @@ PyObject* as_strided(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "OOO|L", &object, &sizes_object, &strides_object, &offset) == 0) {
     return nullptr;
   }
-  tenon::Dims sizes;
-  tenon::Dims strides;
+  Dims sizes;
+  Dims strides;
   if (!read_dims(sizes_object, sizes) || !read_dims(strides_object, strides)) return nullptr;
   return guarded([&] {
-    const TensorPtr tensor = tenon::from_python(object);
-    return tenon::to_python(tenon::as_strided(tensor, sizes, strides, offset));
+    const TensorPtr tensor = from_python(object);
+    return to_python(as_strided(tensor, sizes, strides, offset));
   });
 }
 
@@ -216,14 +209,14 @@ PyObject* fill(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   double value = 0;
   if (PyArg_ParseTuple(args, "Od", &object, &value) == 0) return nullptr;
-  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  const TensorPtr tensor = from_python_or_set_error(object);
   if (tensor == nullptr) return nullptr;
   if (!fill_with(tensor, value)) return nullptr;
   Py_RETURN_NONE;
 }
 
 PyObject* data_pointer(PyObject*, PyObject* object) {
-  const TensorPtr tensor = tenon::from_python_or_set_error(object);
+  const TensorPtr tensor = from_python_or_set_error(object);
   if (tensor == nullptr) return nullptr;
   return PyLong_FromVoidPtr(const_cast<void*>(tensor->const_data_ptr()));
 }
@@ -231,7 +224,7 @@ PyObject* data_pointer(PyObject*, PyObject* object) {
 // hold(object): the number under which the module keeps a tensor over it, without Python.
 PyObject* hold(PyObject*, PyObject* object) {
   static long last = 0;
-  TensorPtr tensor = tenon::from_python_or_set_error(object);
+  TensorPtr tensor = from_python_or_set_error(object);
   if (tensor == nullptr) return nullptr;
   held()[++last] = std::move(tensor);
   return PyLong_FromLong(last);
@@ -278,7 +271,7 @@ PyObject* drop_later(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   int milliseconds = 0;
   if (PyArg_ParseTuple(args, "Oi", &object, &milliseconds) == 0) return nullptr;
-  TensorPtr tensor = tenon::from_python_or_set_error(object);
+  TensorPtr tensor = from_python_or_set_error(object);
   if (tensor == nullptr) return nullptr;
   std::thread([kept = std::move(tensor), milliseconds]() mutable {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
@@ -291,7 +284,7 @@ PyObject* drop_later(PyObject*, PyObject* args) {
 PyObject* held_object(PyObject*, PyObject* number) {
   const auto found = held().find(PyLong_AsLong(number));
   if (found == held().end()) Py_RETURN_NONE;
-  return tenon::to_python(found->second);
+  return to_python(found->second);
 }
 
 // drop_with_error(number): drops it with an exception in flight, which has to survive.
@@ -316,7 +309,7 @@ PyObject* live(PyObject*, PyObject*) { return PyLong_FromLong(live_memories.load
 PyObject* deleted(PyObject*, PyObject*) { return PyLong_FromLong(deleter_calls.load()); }
 
 PyObject* is_ours(PyObject*, PyObject* object) {
-  return PyBool_FromLong(tenon::is_python_tensor(object) ? 1 : 0);
+  return PyBool_FromLong(is_python_tensor(object) ? 1 : 0);
 }
 
 // raise_error(name): set_python_error() for tenon's error of that name.
@@ -326,20 +319,20 @@ PyObject* raise_error(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "sy", &name, &text) == 0) return nullptr;
   for (int i = 1; i <= static_cast<int>(Error::Internal); ++i) {
     const auto error = static_cast<Error>(i);
-    if (std::strcmp(tenon::toString(error), name) == 0) tenon::set_python_error(error, text);
+    if (std::strcmp(toString(error), name) == 0) set_python_error(error, text);
   }
   if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_SystemError, "no such error");
   return nullptr;
 }
 
 // undefined(): to_python() of a tensor that is undefined.
-PyObject* undefined(PyObject*, PyObject*) { return tenon::to_python(tenon::Tensor()); }
+PyObject* undefined(PyObject*, PyObject*) { return to_python(Tensor()); }
 
 // placeholder(shape): a tensor without data.
 PyObject* placeholder(PyObject*, PyObject* shape) {
-  tenon::Dims sizes;
+  Dims sizes;
   if (!read_dims(shape, sizes)) return nullptr;
-  return guarded([&] { return tenon::to_python(tenon::make_tensor_ptr(sizes, nullptr)); });
+  return guarded([&] { return to_python(make_tensor_ptr(sizes, nullptr)); });
 }
 
 // get_buffer(object, flags): what PyObject_GetBuffer() gives: ndim, shape, strides, format, len,
@@ -351,8 +344,8 @@ PyObject* get_buffer(PyObject*, PyObject* args) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, flags) != 0) return nullptr;
   const auto list = [&](const Py_ssize_t* values) {
-    return values == nullptr ? tenon::detail::new_reference(Py_None)
-                             : tenon::detail::make_tuple(values, static_cast<size_t>(view.ndim));
+    return values == nullptr ? detail::new_reference(Py_None)
+                             : detail::make_tuple(values, static_cast<size_t>(view.ndim));
   };
   PyObject* const all = Py_BuildValue("(iNNznni)", view.ndim, list(view.shape), list(view.strides),
                                       view.format, view.len, view.itemsize, view.readonly);
@@ -362,19 +355,19 @@ PyObject* get_buffer(PyObject*, PyObject* args) {
 
 // A struct that a hostile producer makes, in a capsule; its deleter is counted.
 struct Hostile {
-  tenon::DLManagedTensorVersioned managed;
+  DLManagedTensorVersioned managed;
   int64_t shape[2];
   float data[6];
 };
 
 // A struct that breaks one rule, or is otherwise out of the ordinary.
-tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
+DLManagedTensorVersioned* make_hostile(const char* what) {
   const auto is = [what](const char* other) { return std::strcmp(what, other) == 0; };
   auto* const made = new Hostile{{{1, 3}, nullptr, nullptr, 0, {}}, {2, 3}, {1, 2, 3, 4, 5, 6}};
   ++live_memories;
-  tenon::DLManagedTensorVersioned& managed = made->managed;
+  DLManagedTensorVersioned& managed = made->managed;
   managed.manager_ctx = made;
-  managed.deleter = [](tenon::DLManagedTensorVersioned* self) {
+  managed.deleter = [](DLManagedTensorVersioned* self) {
     delete static_cast<Hostile*>(self->manager_ctx);
     --live_memories;
     ++deleter_calls;
@@ -390,7 +383,7 @@ tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
   if (is("shape")) managed.dl_tensor.shape = nullptr;
   if (is("size")) made->shape[0] = -2;
   if (is("data")) managed.dl_tensor.data = nullptr;
-  if (is("readonly")) managed.flags = tenon::kDLPackReadOnly;
+  if (is("readonly")) managed.flags = kDLPackReadOnly;
   if (is("misaligned")) {
     managed.dl_tensor.byte_offset = 2;
     made->shape[1] = 2;
@@ -401,7 +394,7 @@ tenon::DLManagedTensorVersioned* make_hostile(const char* what) {
 // hostile(what): a capsule with such a struct.
 PyObject* hostile(PyObject*, PyObject* text) {
   const char* const what = PyUnicode_AsUTF8(text);
-  return what == nullptr ? nullptr : tenon::detail::make_capsule(Result(make_hostile(what)));
+  return what == nullptr ? nullptr : detail::make_capsule(Result(make_hostile(what)));
 }
 
 // named_capsule(name): one that is no DLPack's.
@@ -412,8 +405,8 @@ PyObject* named_capsule(PyObject*, PyObject* text) {
 
 // capsule_flags(capsule): the flags of a versioned one.
 PyObject* capsule_flags(PyObject*, PyObject* object) {
-  auto* const managed = static_cast<tenon::DLManagedTensorVersioned*>(
-      PyCapsule_GetPointer(object, "dltensor_versioned"));
+  auto* const managed =
+      static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(object, "dltensor_versioned"));
   return managed == nullptr ? nullptr : PyLong_FromUnsignedLongLong(managed->flags);
 }
 
@@ -422,26 +415,26 @@ PyObject* capsule_name(PyObject*, PyObject* object) {
 }
 
 // The exchange API of an object's type, as a consumer finds it.
-const tenon::DLPackExchangeAPI* api_of(PyObject* object) {
-  const tenon::detail::PyRef found(PyObject_GetAttrString(
-      reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack_c_exchange_api__"));
+const DLPackExchangeAPI* api_of(PyObject* object) {
+  const detail::PyRef found(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                                                   "__dlpack_c_exchange_api__"));
   if (!found) return nullptr;
-  return static_cast<const tenon::DLPackExchangeAPI*>(
+  return static_cast<const DLPackExchangeAPI*>(
       PyCapsule_GetPointer(found.get(), "dlpack_exchange_api"));
 }
 
 // api_version(object)
 PyObject* api_version(PyObject*, PyObject* object) {
-  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
   return Py_BuildValue("(II)", api->header.version.major, api->header.version.minor);
 }
 
 // api_round_trip(object): out of the object and into another one of its type.
 PyObject* api_round_trip(PyObject*, PyObject* object) {
-  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
-  tenon::DLManagedTensorVersioned* managed = nullptr;
+  DLManagedTensorVersioned* managed = nullptr;
   if (api->managed_tensor_from_py_object_no_sync(object, &managed) != 0) return nullptr;
   void* made = nullptr;
   if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
@@ -454,25 +447,25 @@ PyObject* api_from_hostile(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   const char* what = nullptr;
   if (PyArg_ParseTuple(args, "Os", &object, &what) == 0) return nullptr;
-  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
-  tenon::DLManagedTensorVersioned* const managed = make_hostile(what);
+  DLManagedTensorVersioned* const managed = make_hostile(what);
   const auto deleter = managed->deleter;
   void* made = nullptr;
   if (api->managed_tensor_to_py_object_no_sync(managed, &made) == 0) {
     return static_cast<PyObject*>(made);
   }
   if (managed->deleter != deleter) return PyErr_Format(PyExc_SystemError, "another deleter");
-  const tenon::detail::KeepPythonError keep;
+  const detail::KeepPythonError keep;
   managed->deleter(managed);
   return nullptr;
 }
 
 // api_describe(object): address, device, ndim, dtype, shape and strides.
 PyObject* api_describe(PyObject*, PyObject* object) {
-  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
-  tenon::DLTensor t;
+  DLTensor t;
   if (api->dltensor_from_py_object_no_sync(object, &t) != 0) return nullptr;
   void* stream = &t;
   if (api->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) {
@@ -481,8 +474,7 @@ PyObject* api_describe(PyObject*, PyObject* object) {
   const auto rank = static_cast<size_t>(t.ndim);
   return Py_BuildValue("(N(ii)(iii)NNO)", PyLong_FromVoidPtr(t.data), t.device.device_type,
                        t.device.device_id, int{t.dtype.code}, int{t.dtype.bits}, int{t.dtype.lanes},
-                       tenon::detail::make_tuple(t.shape, rank),
-                       tenon::detail::make_tuple(t.strides, rank),
+                       detail::make_tuple(t.shape, rank), detail::make_tuple(t.strides, rank),
                        stream == nullptr ? Py_True : Py_False);
 }
 
@@ -493,17 +485,17 @@ PyObject* api_allocate(PyObject*, PyObject* args) {
   int code = 0;
   int bits = 0;
   if (PyArg_ParseTuple(args, "OOii", &object, &shape, &code, &bits) == 0) return nullptr;
-  tenon::Dims sizes;
-  const tenon::DLPackExchangeAPI* const api = api_of(object);
+  Dims sizes;
+  const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr || !read_dims(shape, sizes)) return nullptr;
-  tenon::DLTensor prototype{nullptr,
-                            {1, 0},
-                            static_cast<int32_t>(sizes.size()),
-                            {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1},
-                            sizes.data(),
-                            nullptr,
-                            0};
-  tenon::DLManagedTensorVersioned* managed = nullptr;
+  DLTensor prototype{nullptr,
+                     {1, 0},
+                     static_cast<int32_t>(sizes.size()),
+                     {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1},
+                     sizes.data(),
+                     nullptr,
+                     0};
+  DLManagedTensorVersioned* managed = nullptr;
   const auto set_error = [](void*, const char* kind, const char* message) {
     PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
   };

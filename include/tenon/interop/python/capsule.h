@@ -164,8 +164,9 @@ inline bool read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept
   return true;
 }
 
-/// The method __dlpack__ of a tensor's object: keywords alone, their values in the order of `names`.
-/// Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the whole rest.
+/// The method __dlpack__ of a tensor's object: keywords alone, their values in the order of
+/// `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the whole
+/// rest.
 inline PyObject* dlpack_method(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
   if (positional != 0) {

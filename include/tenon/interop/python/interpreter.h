@@ -85,26 +85,32 @@ class KeepPythonError {
 /// Prefix of messages for Python's users, who do not know the names of C++ functions.
 inline constexpr const char* kForPython = "tenon";
 
+/// The exceptions of tenon's errors. RuntimeError stands for all others, AccessFailed for all other
+/// exceptions; of several that match, the first does.
+template <class F>
+bool find_python_error(const F& is) noexcept {
+  return is(Error::InvalidArgument, PyExc_ValueError) || is(Error::OutOfBounds, PyExc_ValueError) ||
+         is(Error::InvalidType, PyExc_TypeError) || is(Error::NotSupported, PyExc_BufferError) ||
+         is(Error::InvalidState, PyExc_BufferError) || is(Error::InUse, PyExc_BufferError) ||
+         is(Error::OutOfMemory, PyExc_MemoryError) || is(Error::NotFound, PyExc_LookupError);
+}
+
 /// Returns tenon's error for Python's, which stays set, with its type and text as the message.
 TENON_COLD inline Error fail_as_python() noexcept {
-  const struct {
-    PyObject* exception;
-    Error error;
-  } kinds[] = {
-      {PyExc_ValueError, Error::InvalidArgument}, {PyExc_TypeError, Error::InvalidType},
-      {PyExc_BufferError, Error::NotSupported},   {PyExc_MemoryError, Error::OutOfMemory},
-      {PyExc_LookupError, Error::NotFound},       {PyExc_BaseException, Error::AccessFailed}};
-  const auto* kind = kinds;
-  while (PyErr_ExceptionMatches(kind->exception) == 0 && kind->error != Error::AccessFailed) ++kind;
+  Error error = Error::AccessFailed;
+  find_python_error([&](Error candidate, PyObject* type) noexcept {
+    const bool matches = PyErr_ExceptionMatches(type) != 0;
+    if (matches) error = candidate;
+    return matches;
+  });
   TakenPythonError taken = TakenPythonError::take();
   const PyRef text(taken.value ? PyObject_Str(taken.value.get()) : nullptr);
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (words == nullptr) words = "";
-  const Error failed =
-      fail(kind->error, {reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
-                         *words == '\0' ? "" : ": ", words});
+  error = fail(error, {reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
+                       *words == '\0' ? "" : ": ", words});
   taken.restore();  // drops an error of str()
-  return failed;
+  return error;
 }
 
 }  // namespace detail
@@ -115,21 +121,14 @@ TENON_COLD inline Error fail_as_python() noexcept {
 ///
 /// `message` is UTF-8; invalid bytes become U+FFFD. Threads: needs the GIL.
 inline void set_python_error(Error error, const char* message) noexcept {
-  PyObject* type = PyExc_RuntimeError;
-  switch (error) {
-    case Error::InvalidArgument:
-    case Error::OutOfBounds: type = PyExc_ValueError; break;
-    case Error::InvalidType: type = PyExc_TypeError; break;
-    case Error::NotSupported:
-    case Error::InvalidState:
-    case Error::InUse: type = PyExc_BufferError; break;
-    case Error::OutOfMemory: type = PyExc_MemoryError; break;
-    case Error::NotFound: type = PyExc_LookupError; break;
-    default: break;
-  }
+  PyObject* found = PyExc_RuntimeError;
+  detail::find_python_error([&](Error candidate, PyObject* type) noexcept {
+    if (candidate == error) found = type;
+    return candidate == error;
+  });
   const detail::PyRef text(
       PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace"));
-  if (text) PyErr_SetObject(type, text.get());  // else a MemoryError is set
+  if (text) PyErr_SetObject(found, text.get());  // else a MemoryError is set
 }
 
 namespace detail {

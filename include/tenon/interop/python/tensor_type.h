@@ -267,14 +267,16 @@ struct ExchangeFunctions {
     return nullptr;
   }
 
+  static int finish(Error error) noexcept {
+    if (error != Error::Ok) refuse_export(error, error_text().text);
+    return error == Error::Ok ? 0 : -1;
+  }
+
   static int from_object(void* object, DLManagedTensorVersioned** out) noexcept {
     *out = nullptr;
     const Tensor* const tensor = tensor_of(object);
     if (tensor == nullptr) return -1;
-    const Error error = make_export(TensorArg(*tensor), 0, *out);
-    if (error == Error::Ok) return 0;
-    refuse_export(error, error_text().text);
-    return -1;
+    return finish(make_export(TensorArg(*tensor), 0, *out));
   }
 
   static int to_object(DLManagedTensorVersioned* managed, void** out) noexcept {
@@ -312,10 +314,7 @@ struct ExchangeFunctions {
     if (error == Error::Ok && has_dlpack_handles(from.device.type())) {
       error = fail(Error::NotSupported, {"memory on ", from.device, " has no address"});
     }
-    if (error != Error::Ok) {
-      refuse_export(error, error_text().text);
-      return -1;
-    }
+    if (error != Error::Ok) return finish(error);
     *out = {from.layout.numel == 0 ? nullptr : from.data,
             {static_cast<int32_t>(from.device.type()),
              from.device.is_host_accessible() ? 0 : from.device.index()},

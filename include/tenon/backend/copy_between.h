@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Copies between memories of which the host cannot reach one or both: as blocks where they lie
+// alike, else by a backend that can, else by way of the host.
+#pragma once
+
+#include "tenon/backend/calls.h"
+#include "tenon/core/layout.h"
+#include "tenon/kernels/copy.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Memory and who moves it: null for memory that the host reads and writes.
+struct Place {
+  TensorView view;
+  Backend* backend = nullptr;
+};
+
+/// Host memory for the length of a copy.
+class HostBuffer {
+ public:
+  HostBuffer() noexcept = default;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() { std::free(memory_.base); }
+
+  Error allocate(size_t nbytes) noexcept {
+    memory_ = detail::allocate(nbytes);
+    if (TENON_UNLIKELY(memory_.base == nullptr)) {
+      return fail(Error::OutOfMemory, {"out of memory for a temporary of ", nbytes, " bytes"});
+    }
+    return Error::Ok;
+  }
+  char* data() const noexcept { return static_cast<char*>(memory_.data); }
+
+ private:
+  Allocation memory_{nullptr, nullptr};
+};
+
+/// Above this, what goes from one backend to another by way of the host goes in pieces.
+inline constexpr size_t kTransferPiece = size_t{4} << 20;
+
+/// Copies bytes between two ranges that do not overlap, at least one of them a backend's.
+TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* src_backend,
+                                    const void* src, size_t nbytes) noexcept {
+  if (src_backend == nullptr) return upload(*dst_backend, dst, src, nbytes);
+  if (dst_backend == nullptr) return download(*src_backend, dst, src, nbytes);
+  if (dst_backend == src_backend) {
+    return ask(*dst_backend, "copy_within",
+               [&] { return dst_backend->copy_within(dst, src, nbytes); });
+  }
+  HostBuffer piece;
+  TENON_TRY(piece.allocate(nbytes < kTransferPiece ? nbytes : kTransferPiece));
+  for (size_t done = 0; done < nbytes;) {
+    const size_t n = nbytes - done < kTransferPiece ? nbytes - done : kTransferPiece;
+    TENON_TRY(download(*src_backend, piece.data(), static_cast<const char*>(src) + done, n));
+    TENON_TRY(upload(*dst_backend, static_cast<char*>(dst) + done, piece.data(), n));
+    done += n;
+  }
+  return Error::Ok;
+}
+
+/// A plan's source, or its destination, in a backend's memory, on its way through the host's.
+class Staged {
+ public:
+  /// Gives the side host memory, which has the elements, if it is the source, and else what lies
+  /// between them. The plan is to be finished then.
+  TENON_LAZY Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
+    backend_ = &backend;
+    const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
+    const int64_t unit = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
+    int64_t low = 0;
+    int64_t high = unit;
+    int64_t dense = unit;
+    int64_t run = unit;  // the bytes that are consecutive, along the inner dimensions
+    for (size_t d = plan.rank; d-- > 0;) {
+      const CopyPlan::Dim& dim = plan.dims[d];
+      const int64_t reach = (dim.size - 1) * dim.*stride;
+      (reach < 0 ? low : high) += reach;
+      if (dim.*stride != 0) dense *= dim.size;
+      if (dim.*stride == run) run *= dim.size;
+    }
+    nbytes_ = static_cast<size_t>(high - low);
+    // Many short runs cost more than the bytes between them, unless there are many more of those.
+    constexpr int64_t kFewRuns = 16;
+    constexpr int64_t kLongRun = 4096;
+    by_runs_ = high - low > dense &&
+               (dense / run <= kFewRuns || run >= kLongRun || (high - low) / 64 > dense);
+    TENON_TRY(buffer_.allocate(by_runs_ ? static_cast<size_t>(dense) : nbytes_));
+    if (by_runs_) {
+      detach(plan, is_source, buffer_.data(), part_);
+      return is_source ? move_runs(true) : Error::Ok;
+    }
+    char* const data = static_cast<char*>(is_source ? const_cast<void*>(plan.src) : plan.dst);
+    range_ = data + low;
+    if (is_source) {
+      plan.src = buffer_.data() - low;
+    } else {
+      plan.dst = buffer_.data() - low;
+      if (high - low == dense) return Error::Ok;  // nothing lies between the elements
+    }
+    return download(backend, buffer_.data(), range_, nbytes_);
+  }
+  /// Stores the elements of a destination.
+  TENON_LAZY Error store() noexcept {
+    return by_runs_ ? move_runs(false) : upload(*backend_, range_, buffer_.data(), nbytes_);
+  }
+
+ private:
+  /// Copies run by run to the buffer, or from it.
+  TENON_LAZY Error move_runs(bool fetch) noexcept {
+    int64_t run = static_cast<int64_t>(part_.unit);
+    size_t inner = 0;
+    for (; inner < part_.rank && part_.dims[inner].src_stride == run; ++inner) {
+      run *= part_.dims[inner].size;
+    }
+    int64_t index[kMaxDims] = {};
+    char* there = static_cast<char*>(const_cast<void*>(part_.src));
+    for (size_t done = 0; done < part_.nbytes; done += static_cast<size_t>(run)) {
+      char* const here = buffer_.data() + done;
+      TENON_TRY(fetch ? download(*backend_, here, there, static_cast<size_t>(run))
+                      : upload(*backend_, there, here, static_cast<size_t>(run)));
+      for (size_t d = inner; d < part_.rank; ++d) {
+        const CopyPlan::Dim& dim = part_.dims[d];
+        there += dim.src_stride;
+        if (++index[d] < dim.size) break;
+        index[d] = 0;
+        there -= dim.size * dim.src_stride;
+      }
+    }
+    return Error::Ok;
+  }
+
+  Backend* backend_ = nullptr;
+  HostBuffer buffer_;
+  char* range_ = nullptr;
+  size_t nbytes_ = 0;  // of the range, gaps included
+  CopyPlan part_;
+  bool by_runs_ = false;
+};
+
+/// Does what a plan says by way of host memory.
+TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+                                  CastFunction cast) noexcept {
+  Staged from;
+  if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
+  Staged to;
+  if (dst != nullptr) TENON_TRY(to.begin(plan, false, *dst));
+  finish_plan(plan);
+  run_plan(plan, cast);
+  return dst != nullptr ? to.store() : Error::Ok;
+}
+
+/// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
+TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
+  Dims strides = sizes;
+  TENON_TRY(check_dims("strides", strides));
+  const size_t leading = sizes.size() - view.sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    strides[d] = d < leading || view.sizes[d - leading] == 1 ? 0 : view.strides[d - leading];
+  }
+  view.strides = std::move(strides);
+  view.sizes = sizes;
+  return check_dims("sizes", view.sizes);
+}
+
+TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
+                                   CastFunction cast) noexcept {
+  CopyPlan plan;
+  plan_elements(plan, dst.view, src.view, mode);
+  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  const bool is_block = plan.kind == CopyKind::Memcpy;
+  const bool is_direct =
+      dst.backend == nullptr || src.backend == nullptr || dst.backend == src.backend;
+  if (!(is_block && is_direct) &&
+      (dst.backend == src.backend || dst.view.device != src.view.device)) {
+    TensorView from = src.view;
+    TENON_TRY(broadcast_to(dst.view.sizes, from));
+    Error error = Error::Ok;
+    for (Backend* backend : {dst.backend, dst.backend == src.backend ? nullptr : src.backend}) {
+      if (backend != nullptr && ask_optional(*backend, "copy", error, [&] {
+            return backend->copy(public_view(dst.view), public_view(from), mode);
+          })) {
+        return error;
+      }
+    }
+  }
+  if (is_block) {
+    return copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes);
+  }
+  return run_through_host(plan, dst.backend, src.backend, cast);
+}
+
+/// Copies elements between places, at least one of them a backend's, that do not overlap; the
+/// source is broadcast. The destination's elements are distinct. `cast` may be null where the types
+/// are equal.
+inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
+                          CastFunction cast) noexcept {
+  const Backend& mover = *(dst.backend != nullptr ? dst.backend : src.backend);
+  return BackendAccess::hooks(mover).copy(dst, src, mode, cast);
+}
+
+/// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
+/// writes to host memory, the library's.
+TENON_LAZY Error produce_elements(Backend* asked, const Place& out, const char* operation,
+                                  FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
+                                  FunctionRef<Error(const TensorView&)> make) noexcept {
+  Error error = Error::Ok;
+  if (asked != nullptr && ask &&
+      ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
+    return error;
+  }
+  if (out.backend == nullptr) return make(out.view);
+  Layout dense;
+  TENON_TRY(make_dense_layout(out.view.sizes, nullptr, elementSize(out.view.type), dense));
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
+  const Place here{
+      {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
+      nullptr};
+  TENON_TRY(make(here.view));
+  return transfer_elements(out, here, CastMode::Checked, nullptr);
+}
+
+/// Copies bytes inside of the memory that `backend` hands out.
+TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
+                                  size_t nbytes) noexcept {
+  return copy_block_between(&backend.base(), dst, &backend.base(), src, nbytes);
+}
+
+/// Writes a new row: `element` to all of it, or what `make(data)` writes to host memory.
+TENON_LAZY Error write_row(Backend& backend, const NewRow& row, const void* element,
+                           FunctionRef<Error(void*)> make) noexcept {
+  if (row.count == 0) return Error::Ok;
+  Backend& base = backend.base();
+  const Place out{{row.data, row.type, row.device, {row.count}, {1}},
+                  row.is_on_host ? nullptr : &base};
+  const auto write = [&](const TensorView& view) noexcept { return make(view.data); };
+  if (element == nullptr) return produce_elements(nullptr, out, "", nullptr, write);
+  return produce_elements(
+      &base, out, "constant",
+      [&](Backend& asked, const tenon::TensorView& all) { return asked.constant(all, element); },
+      write);
+}
+
+template <class = void>
+inline constexpr BackendHooks kAllHooks{
+    &known_state,         &allocate_from,       &release_to,         &allocate_metadata_from,
+    &release_metadata_to, &transfer_elements<>, &produce_elements<>, &copy_within_base<>,
+    &write_row<>};
+
+/// Gives a backend what tensors in its memory need. Called in templates, where a program names a
+/// backend, so that what has no backend does not compile it.
+TENON_LAZY void enlist(Backend& backend) noexcept {
+  if (BackendAccess::has_hooks(backend) && BackendAccess::hooks(backend).copy != nullptr) return;
+  const BackendState* const state = BackendAccess::state(backend);
+  if (state == nullptr || state->find() != nullptr) {  // one that it wraps may be gone
+    BackendAccess::set_hooks(backend.base(), &kAllHooks<>);
+  }
+  BackendAccess::set_hooks(backend, &kAllHooks<>);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

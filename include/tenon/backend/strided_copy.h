@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// StridedCopy: a copy between two views in the fewest dimensions, for a device's own copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/config.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/kernels/copy_plan.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// `count` runs of `nbytes` bytes each, from `src` on to `dst` on, over the dimensions around them.
+/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy them.
+struct StridedCopy {
+  /// Strides in bytes. Those of `dst` are positive and shrink from dimension to dimension; those of
+  /// `src` are any: 0 where it repeats, negative where it lies the other way round.
+  struct Dim {
+    int64_t size;
+    int64_t dst_stride;
+    int64_t src_stride;
+  };
+
+  Dim dims[kMaxDims];   ///< the first `rank` are set, the outermost first
+  size_t rank = 0;      ///< dimensions around a run
+  int64_t count = 0;    ///< of runs; 0 without elements
+  size_t nbytes = 0;    ///< of a run; where the types differ, of an element of dst
+  void* dst = nullptr;  ///< of the first run
+  const void* src = nullptr;
+
+  StridedCopy() noexcept {}  // NOLINT: dims stay unset
+};
+
+/// Describes a copy of `src` to `dst`, views of the same sizes whose elements do not overlap.
+/// Dimensions of size 1 are dropped, reversed ones turned, the others sorted by the destination's
+/// strides, and neighbours that lie like one on both sides merged. Elements are copied in another
+/// order then: what each gets stays the same. A fill is a copy from strides of 0.
+/// Threads: any. O(rank²).
+inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
+  StridedCopy copy;
+  const detail::TensorView& to = detail::own_view(dst);
+  CopyPlan plan;
+  if (!detail::start_plan(plan, to, detail::own_view(src))) return copy;
+  detail::coalesce(plan);
+  copy.rank = plan.rank;
+  copy.nbytes = elementSize(to.type);
+  copy.dst = plan.dst;
+  copy.src = plan.src;
+  copy.count = 1;
+  for (size_t d = 0; d < plan.rank; ++d) {
+    copy.dims[d] = {plan.dims[d].size, plan.dims[d].dst_stride, plan.dims[d].src_stride};
+    copy.count *= plan.dims[d].size;
+  }
+  if (dst.type != src.type || copy.rank == 0) return copy;
+  const StridedCopy::Dim& inner = copy.dims[copy.rank - 1];
+  const auto size = static_cast<int64_t>(copy.nbytes);
+  if (inner.dst_stride != size || inner.src_stride != size) return copy;
+  --copy.rank;
+  copy.count /= inner.size;
+  copy.nbytes *= static_cast<size_t>(inner.size);
+  return copy;
+}
+
+TENON_END_NAMESPACE

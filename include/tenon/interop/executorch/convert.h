@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// to_executorch, from_executorch: tensors to and from those of ExecuTorch's runtime, over the same
+// memory, and its EValues as tenon's. Neither side needs runtime_init() for it.
+//
+// There is no to_executorch of an EValue: theirs owns nothing, so it is made, where it is used, of
+// numbers and of what to_executorch() gives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/backend/calls.h"
+#include "tenon/interop/executorch/impl_layout.h"
+#include "tenon/module/evalue.h"
+#include "tenon/module/stored_array.h"
+#include "tenon/tensor/deleter.h"
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+#include <executorch/runtime/core/evalue.h>
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+using TheirTensor = ::executorch::aten::Tensor;
+using TheirValue = ::executorch::runtime::EValue;
+/// executorch::extension::TensorPtr.
+using ExecutorchTensorPtr = std::shared_ptr<TheirTensor>;
+
+/// A tensor of ExecuTorch's with all that it refers to.
+struct ExecutorchExport {
+  explicit ExecutorchExport(const ExecutorchLayout& from) noexcept
+      : layout(from), impl(layout.make_impl()), tensor(&impl) {}
+
+  ExecutorchLayout layout;
+  ::executorch::aten::TensorImpl impl;
+  TheirTensor tensor;
+  MemoryHold memory;
+};
+
+/// One block for all of it, where the tensor's backend keeps metadata.
+TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& tensor) noexcept {
+  static_assert(sizeof(ExecutorchExport) <= sizeof(TensorImpl), "it is to fit such a node");
+  ExecutorchLayout layout;
+  TENON_TRY(make_executorch_layout(source, layout));
+  if (TENON_UNLIKELY(fields(source).readonly)) {
+    return fail(Error::NotSupported,
+                {"the tensor is read-only, and ExecuTorch has no read-only tensors; "
+                 "clone_tensor_ptr() makes a writable copy"});
+  }
+  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata_like(source));
+  if (TENON_UNLIKELY(block == nullptr)) {
+    return fail(Error::OutOfMemory, {"out of memory for ExecuTorch's tensor"});
+  }
+  auto made =
+      std::allocate_shared<ExecutorchExport>(NodeAllocator<ExecutorchExport>(block), layout);
+  TENON_TRY(made->memory.hold(source));
+  auto* const inside = &made->tensor;
+  tensor = ExecutorchTensorPtr(std::move(made), inside);
+  return Error::Ok;
+}
+
+/// Whether the layout is that which the sizes alone imply: such a tensor is made in half the time.
+inline bool is_row_major(const TheirTensor& tensor) noexcept {
+  if (tensor.dim_order().data() == nullptr || tensor.strides().data() == nullptr) return false;
+  int64_t stride = 1;
+  for (size_t d = tensor.sizes().size(); d-- > 0;) {
+    if (tensor.dim_order()[d] != d || tensor.strides()[d] != stride) return false;
+    if (tensor.sizes()[d] != 0) stride *= tensor.sizes()[d];  // of 32 bits each
+  }
+  return true;
+}
+
+/// Reads a list of a TensorImpl's, which may lack it.
+template <class T>
+Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
+  return list.data() == nullptr ? Dims() : Dims(list);
+}
+
+/// A tensor over the memory of ExecuTorch's, which may be null. `release` becomes the deleter.
+template <class Release>
+Error make_from_executorch(const TheirTensor* source, Release release,
+                           Tensor& tensor) noexcept(std::is_nothrow_move_constructible_v<Release>) {
+  if (TENON_UNLIKELY(source == nullptr || source->unsafeGetTensorImpl() == nullptr)) {
+    return fail(Error::InvalidState, {"ExecuTorch's tensor is null"});
+  }
+  void* const data = source->mutable_data_ptr();
+  Deleter deleter(data, std::move(release));
+  ScalarType type = ScalarType::Undefined;
+  TENON_TRY(own_dtype(source->scalar_type(), type));
+  if (TENON_UNLIKELY(data == nullptr && source->numel() != 0)) {
+    return fail(Error::InvalidState, {"ExecuTorch's tensor has no memory yet"});
+  }
+  const int32_t index = source->device().index();
+  const Device device =
+      source->device().is_cpu() ? Device() : Device(DeviceType::CUDA, index < 0 ? -1 : index);
+  Made<Tensor> made;
+  TENON_TRY(make_from_pointer(
+      data, Dims(source->sizes()), dims_of(source->dim_order()), dims_of(source->strides()), type,
+      static_cast<TensorShapeDynamism>(source->shape_dynamism()), device, deleter, made.draft()));
+  TENON_TRY(made.commit());
+  tensor = made.finish("", Error::Ok);
+  return Error::Ok;
+}
+
+/// Reads EValues of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed else.
+class ExecutorchReader {
+ public:
+  explicit ExecutorchReader(const std::shared_ptr<const void>& owner) noexcept : owner_(owner) {}
+
+  Error read(const TheirValue& from, EValue& value) const noexcept {
+    using ::executorch::runtime::Tag;
+    return call_safely([&] {  // without memory, an EValue of a text or a list throws
+      switch (from.tag) {
+        case Tag::None: value = EValue(); return Error::Ok;
+        case Tag::Tensor: {
+          Tensor tensor;
+          TENON_TRY(read_tensor(from.payload.as_tensor, tensor));
+          value = std::move(tensor);
+          return Error::Ok;
+        }
+        case Tag::Int: value = from.payload.copyable_union.as_int; return Error::Ok;
+        case Tag::Double: value = from.payload.copyable_union.as_double; return Error::Ok;
+        case Tag::Bool: value = from.payload.copyable_union.as_bool; return Error::Ok;
+        case Tag::String: return copy("String", from.tryToString(), value);
+        case Tag::ListInt: return copy("ListInt", from.tryToIntList(), value);
+        case Tag::ListDouble: return copy("ListDouble", from.tryToDoubleList(), value);
+        case Tag::ListBool: return copy("ListBool", from.tryToBoolList(), value);
+        case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), value);
+        case Tag::ListOptionalTensor:
+          return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), value);
+        case Tag::ListScalar: break;  // which its runtime cannot make
+      }
+      return fail(Error::NotSupported, {"tenon has no EValue for ExecuTorch's of tag number ",
+                                        static_cast<uint32_t>(from.tag)});
+    });
+  }
+
+ private:
+  template <class T>
+  using Got = ::executorch::runtime::Result<T>;
+
+  template <class T>
+  static Error copy(const char* kind, const Got<T>& got, EValue& value) {
+    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+    value = EValue(got.get());
+    return Error::Ok;
+  }
+  Error read_tensor(const TheirTensor& from, Tensor& tensor) const noexcept {
+    if (owner_.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
+    return make_from_executorch(
+        &from, [kept = owner_](void*) noexcept {}, tensor);
+  }
+  Error read_tensor(const std::optional<TheirTensor>& from, Tensor& tensor) const noexcept {
+    return from.has_value() ? read_tensor(*from, tensor) : Error::Ok;
+  }
+  template <class T>
+  Error read_list(const char* kind, const Got<::executorch::aten::ArrayRef<T>>& got,
+                  EValue& value) const {
+    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+    StoredArray<Tensor> tensors;
+    TENON_TRY(tensors.resize(got->size()));
+    for (size_t i = 0; i < got->size(); ++i) {
+      const Error error = read_tensor((*got)[i], tensors[i]);
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return fail(error, {"element ", i, " of a ", kind, ": ", last_error_message()});
+      }
+    }
+    const ArrayRef<Tensor> read(tensors.data(), tensors.size());
+    value = std::is_same_v<T, TheirTensor> ? EValue(read) : EValue::optional_tensor_list(read);
+    return Error::Ok;
+  }
+
+  const std::shared_ptr<const void>& owner_;
+};
+
+}  // namespace detail
+
+template <class Out>
+struct ToExecutorch {
+  const char* function;
+
+  /// The tensor's memory as an executorch::extension::TensorPtr of the same sizes, dim order,
+  /// dtype, dynamism and device. Strides without a meaning become those of the dim order.
+  ///
+  /// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive
+  /// after the tensor is gone, and until it is dropped the tensor cannot grow (InUse). Resized
+  /// there, it has room for the elements of now, even if DYNAMIC_UNBOUND. Writes show on both
+  /// sides. A tensor over a raw TensorImpl* has nothing to share: the memory is the caller's to
+  /// keep. Copies of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it,
+  /// borrow from the TensorPtr.
+  /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (read-only; strides
+  /// that are not dense; more than 16 dimensions; sizes or strides beyond 32 bits; a device other
+  /// than the host and CUDA); OutOfMemory.
+  /// Threads: like std::shared_ptr. Nothing is synchronised. Cost: one allocation.
+  /// Source: executorch::extension::from_blob.
+  Out operator()(const TensorArg& tensor) const {
+    detail::ExecutorchTensorPtr made;
+    const Error error = detail::make_executorch(tensor, made);
+    return detail::finish_value<Out>(function, error, std::move(made));
+  }
+};
+
+/// The overloads of from_executorch: a tensor over the memory of ExecuTorch's, of the same sizes,
+/// strides, dim order, dtype, dynamism and device; an EValue of its EValue.
+///
+/// Resizes do not show on the other side, writes do. A DYNAMIC_UNBOUND tensor with an owner that
+/// grows beyond its elements moves to memory of its own. ExecuTorch does not say which memory must
+/// not be written, as that of a program's constants. A TensorImpl that was made without strides or
+/// without a dim order has those that are implied, unless ExecuTorch's debug assertions are on,
+/// which end the program.
+/// Errors: InvalidState (null; a tensor without memory, as a method's outputs may be); NotSupported
+/// (a dtype that tenon lacks: quantised and packed ones); InvalidArgument (strides that do not nest
+/// in the dim order); OutOfMemory. The owners are dropped.
+/// Threads: like std::shared_ptr. Nothing is synchronised.
+template <class Out>
+struct FromExecutorch {
+  using Value = std::conditional_t<detail::IsResult<Out>::value, Result<EValue>, EValue>;
+
+  const char* function;
+
+  /// Ownership: keeps the TensorPtr, and so its deleter's duty, as long as the memory is in use.
+  Out operator()(detail::ExecutorchTensorPtr tensor) const {
+    const detail::TheirTensor* const source = tensor.get();
+    return make(source, [kept = std::move(tensor)](void*) noexcept {});
+  }
+  /// Ownership: borrows: an executorch::aten::Tensor owns nothing, whoever owns its memory keeps
+  /// it.
+  Out operator()(const detail::TheirTensor& tensor) const { return make(&tensor, nullptr); }
+  /// Ownership: keeps any movable value alive with the tensor, that which owns the memory, a
+  /// std::shared_ptr to a runtime's Module say.
+  /// Errors: also what moving the value throws.
+  template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner>, int> = 0>
+  Out operator()(const detail::TheirTensor& tensor, Owner owner) const {
+    return make(&tensor, [kept = std::move(owner)](void*) noexcept {});
+  }
+  // An owner is kept, never called.
+  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  Out operator()(const detail::TheirTensor& tensor, F deleter) const = delete;
+
+  /// Ownership: copies texts and lists. Each tensor keeps the owner, that of the method's memory;
+  /// without one it is borrowed.
+  /// Errors: also those of a list whose elements changed their types.
+  /// Threads: reading a list writes to memory of the runtime's.
+  Value operator()(const detail::TheirValue& value,
+                   const std::shared_ptr<const void>& owner = nullptr) const {
+    EValue made;
+    const Error error = detail::ExecutorchReader(owner).read(value, made);
+    return detail::finish_value<Value>(function, error, std::move(made));
+  }
+
+ private:
+  template <class Release>
+  Out make(const detail::TheirTensor* source, Release release) const {
+    Tensor made;
+    const Error error = detail::make_from_executorch(source, std::move(release), made);
+    return detail::finish_value<Out>(function, error, std::move(made));
+  }
+};
+
+inline constexpr ToExecutorch<detail::ExecutorchTensorPtr> to_executorch{"to_executorch"};
+inline constexpr ToExecutorch<Result<detail::ExecutorchTensorPtr>> try_to_executorch{
+    "try_to_executorch"};
+inline constexpr FromExecutorch<Tensor> from_executorch{"from_executorch"};
+inline constexpr FromExecutorch<Result<Tensor>> try_from_executorch{"try_from_executorch"};
+
+TENON_END_NAMESPACE

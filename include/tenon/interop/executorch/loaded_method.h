@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// A method of a program, loaded with the memory that it needs: an ExecuTorchModule's method.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tenon/interop/executorch/convert.h"
+#include "tenon/interop/executorch/planned_memory.h"
+#include "tenon/module/outputs.h"
+
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Errors: NotSupported for lists of tensors, which exported methods neither take nor give.
+inline Error find_kind(::executorch::runtime::Tag tag, ValueKind& kind) noexcept {
+  using ::executorch::runtime::Tag;
+  switch (tag) {
+    case Tag::None: kind = ValueKind::None; return Error::Ok;
+    case Tag::Tensor: kind = ValueKind::Tensor; return Error::Ok;
+    case Tag::Int: kind = ValueKind::Int; return Error::Ok;
+    case Tag::Double: kind = ValueKind::Double; return Error::Ok;
+    case Tag::Bool: kind = ValueKind::Bool; return Error::Ok;
+    case Tag::String: kind = ValueKind::String; return Error::Ok;
+    case Tag::ListInt: kind = ValueKind::IntList; return Error::Ok;
+    case Tag::ListDouble: kind = ValueKind::DoubleList; return Error::Ok;
+    case Tag::ListBool: kind = ValueKind::BoolList; return Error::Ok;
+    case Tag::ListTensor:
+    case Tag::ListOptionalTensor:
+    case Tag::ListScalar: break;
+  }
+  return fail(Error::NotSupported,
+              {"a list of tensors, tag number ", static_cast<uint32_t>(tag), ", is not supported"});
+}
+
+/// Describes an input or output as it is before anything was run.
+///
+/// Which dimensions of a dynamic shape may vary is not recorded: here any may, each up to what it
+/// is now.
+/// Errors: also NotSupported for a dtype that tenon lacks or memory that is not the host's.
+inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
+  ValueKind kind = ValueKind::None;
+  TENON_TRY(find_kind(value.tag, kind));
+  spec = ValueSpec(kind);
+  if (kind != ValueKind::Tensor) return Error::Ok;
+  const ::executorch::aten::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
+  TENON_TRY(own_dtype(tensor.scalar_type(), spec.tensor.type));
+  if (TENON_UNLIKELY(tensor.device_type() != ::executorch::aten::DeviceType::CPU)) {
+    return fail(Error::NotSupported, {"its memory is not the host's"});
+  }
+  spec.is_described = true;
+  spec.tensor.sizes = Dims(tensor.sizes());
+  if (tensor.shape_dynamism() != ::executorch::aten::TensorShapeDynamism::STATIC) {
+    spec.tensor.max_sizes = spec.tensor.sizes;
+    for (int64_t& size : spec.tensor.sizes) size = -1;
+  }
+  return check_spec(spec.tensor);
+}
+
+/// Whether two dim orders lay a shape's elements alike: where a dimension of size 1 stands means
+/// nothing.
+inline bool is_same_order(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> a,
+                          ArrayRef<DimOrderType> b) noexcept {
+  if (a == b) return true;
+  const size_t rank = a.size();
+  size_t i = 0;
+  size_t j = 0;
+  while (true) {
+    while (i < rank && sizes[a[i]] == 1) ++i;
+    while (j < rank && sizes[b[j]] == 1) ++j;
+    if (i == rank || j == rank) return i == j;
+    if (a[i++] != b[j++]) return false;
+  }
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing past set_input()
+/// What the runtime has for an input.
+inline const TheirValue& input_of(const ::executorch::runtime::Method& method, size_t i) noexcept {
+  return method.get_input(i);
+}
+#pragma GCC diagnostic pop
+
+/// A run binds every input to the caller's memory, and every output that has none by plan to the
+/// caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
+/// Afterwards an output may be elsewhere nevertheless: where it was planned, in an input, in a
+/// constant. Then it is copied.
+///
+/// Ownership: the program outlives it.
+class ExecutorchMethod {
+ public:
+  explicit ExecutorchMethod(Backend& memory) noexcept
+      : input_specs_(storage_of(&memory)),
+        output_specs_(storage_of(&memory)),
+        inputs_(storage_of(&memory)),
+        outputs_(storage_of(&memory)),
+        storage_(memory) {}
+
+  Error load(const ::executorch::runtime::Program& program, const char* name) {
+    const auto meta = program.method_meta(name);
+    TENON_TRY(check_executorch(meta.error(), "method ", name));
+    TENON_TRY(storage_.plan(*meta));
+    auto loaded = program.load_method(name, storage_.manager());
+    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
+    method_.emplace(std::move(*loaded));
+    // The runtime aborts where a tag would be an error, for a broken program.
+    TENON_TRY(inputs_.resize(method_->inputs_size()));
+    TENON_TRY(input_specs_.resize(inputs_.size()));
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      TENON_TRY(check_executorch(meta->input_tag(i).error(), "input ", i));
+      TENON_TRY(describe(meta->input_tensor_meta(i), "input", i, input_of(*method_, i),
+                         input_specs_[i], inputs_[i]));
+    }
+    TENON_TRY(outputs_.resize(method_->outputs_size()));
+    TENON_TRY(output_specs_.resize(outputs_.size()));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      TENON_TRY(check_executorch(meta->output_tag(i).error(), "output ", i));
+      TENON_TRY(describe(meta->output_tensor_meta(i), "output", i, method_->get_output(i),
+                         output_specs_[i], outputs_[i]));
+      if (is_input(outputs_[i].free)) outputs_[i].free = nullptr;
+    }
+    return Error::Ok;
+  }
+  void describe(MethodMeta& meta) const noexcept {
+    meta.inputs = {input_specs_.data(), input_specs_.size()};
+    meta.outputs = {output_specs_.data(), output_specs_.size()};
+    meta.knows_inputs = meta.knows_outputs = true;
+  }
+
+  /// Inputs have been checked by their specs.
+  Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TENON_TRY(blame_unless_ok("input", i, input_specs_[i].name(), set_input(i, inputs[i])));
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (output_specs_[i].kind == ValueKind::Tensor) TENON_TRY(bind_output(i, outputs));
+    }
+    TENON_TRY(check_executorch(method_->execute(), "method ", name));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      TENON_TRY(blame_unless_ok("output", i, output_specs_[i].name(),
+                                take_output(i, outputs.values()[i])));
+    }
+    return Error::Ok;
+  }
+
+ private:
+  using TheirImpl = ::executorch::aten::TensorImpl;
+
+  /// A tensor that is an input or an output.
+  struct Port {
+    ArrayRef<DimOrderType> dim_order;
+    size_t nbytes = 0;          // the most that it takes
+    TheirImpl* free = nullptr;  // without memory of its own: to be given some
+  };
+
+  static Error describe(
+      const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
+      const char* role, size_t i, const TheirValue& value, ValueSpec& spec, Port& port) {
+    TENON_TRY(blame_unless_ok(role, i, "", describe_value(value, spec)));
+    if (spec.kind != ValueKind::Tensor) return Error::Ok;
+    TENON_TRY(check_executorch(info.error(), role, ' ', i));
+    spec.tensor.name = Text(info->name());
+    port.dim_order = {info->dim_order().data(), info->dim_order().size()};
+    port.nbytes = info->nbytes();
+    if (!info->is_memory_planned()) port.free = value.toTensor().unsafeGetTensorImpl();
+    return Error::Ok;
+  }
+  bool is_input(const TheirImpl* impl) const noexcept {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const TheirValue& value = input_of(*method_, i);
+      if (value.isTensor() && value.toTensor().unsafeGetTensorImpl() == impl) return true;
+    }
+    return false;
+  }
+
+  Error set_input(size_t i, const EValue& value) {
+    switch (value.kind()) {
+      case ValueKind::Tensor: return set_tensor(i, value.toTensor());
+      case ValueKind::None: return set_constant(i, value, {});
+      case ValueKind::Int: return set_constant(i, value, value.toInt());
+      case ValueKind::Double: return set_constant(i, value, value.toDouble());
+      case ValueKind::Bool: return set_constant(i, value, value.toBool());
+      case ValueKind::String: {
+        const auto text = value.toString();
+        ::executorch::aten::ArrayRef<char> characters(text.data(), text.size());
+        return set_constant(i, value, &characters);
+      }
+      default:
+        return fail(Error::NotSupported, {"it is ", value, ", which ExecuTorch cannot take"});
+    }
+  }
+  /// The runtime takes no other than the value that was there at export.
+  Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
+    if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
+    EValue expected;
+    TENON_TRY(copy_value(input_of(*method_, i), input_specs_[i].kind, expected));
+    return fail(Error::InvalidArgument,
+                {"it is ", value, ", expected ", expected, ", as when the program was exported"});
+  }
+  Error set_tensor(size_t i, const Tensor& tensor) noexcept {
+    const Layout& shape = fields(TensorArg(tensor)).layout;
+    ExecutorchLayout layout;
+    TENON_TRY(make_executorch_layout(tensor, layout));
+    const ArrayRef<DimOrderType> wanted = inputs_[i].dim_order;
+    if (TENON_UNLIKELY(shape.numel != 0 && !is_same_order(shape.sizes, wanted, shape.dim_order))) {
+      return fail(Error::InvalidArgument,
+                  {"its dim order is ", Dims(shape.dim_order), ", the program was exported for ",
+                   Dims(wanted), "; copy_() into a tensor of that order rearranges it"});
+    }
+    TheirImpl impl = layout.make_impl();
+    return check_executorch(method_->set_input(TheirValue(TheirTensor(&impl)), i), "sizes ",
+                            shape.sizes);
+  }
+
+  /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that
+  /// takes any.
+  Error bind_output(size_t i, Outputs& outputs) {
+    const Port& port = outputs_[i];
+    Tensor* const target = outputs.target(i);
+    // A branch may have moved another tensor there, which has memory.
+    const TheirValue& value = method_->get_output(i);
+    const bool is_free = port.free != nullptr && value.isTensor() &&
+                         value.toTensor().unsafeGetTensorImpl() == port.free;
+    if (target == nullptr || (is_free && !has_room(i, *target))) {
+      TENON_TRY(outputs.make(i, output_specs_[i], port.dim_order));
+    }
+    // As set_output_data_ptr() does, which asks the program again how much there has to be.
+    if (is_free) port.free->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
+    return Error::Ok;
+  }
+  /// Whether the runtime may write an output right into the tensor that was set for it, whatever
+  /// its size will be.
+  bool has_room(size_t i, const Tensor& target) const noexcept {
+    const TensorFields& to = fields(TensorArg(target));
+    const size_t element_size = elementSize(to.type);
+    const TensorSpec& spec = output_specs_[i].tensor;
+    return static_cast<size_t>(to.capacity) >= outputs_[i].nbytes / element_size &&
+           reinterpret_cast<uintptr_t>(to.data) % element_size == 0 && to.layout.is_dense() &&
+           is_same_order(spec.max_sizes.empty() ? spec.sizes : spec.max_sizes,
+                         outputs_[i].dim_order, to.layout.dim_order);
+  }
+
+  Error take_output(size_t i, EValue& output) {
+    const TheirValue& value = method_->get_output(i);
+    const ValueKind kind = output_specs_[i].kind;
+    return kind == ValueKind::Tensor && value.isTensor()
+               ? take_tensor(value.toTensor(), output.toTensor())
+               : copy_value(value, kind, output);
+  }
+  /// For what is no tensor: its memory would be the runtime's.
+  static Error copy_value(const TheirValue& from, ValueKind expected, EValue& to) noexcept {
+    ValueKind kind = ValueKind::None;
+    TENON_TRY(find_kind(from.tag, kind));
+    if (TENON_UNLIKELY(kind != expected)) {
+      return fail(Error::Internal, {"the runtime made it ", kind, ", not ", expected});
+    }
+    return ExecutorchReader(nullptr).read(from, to);
+  }
+  static Error take_tensor(const TheirTensor& from, Tensor& to) {
+    const Dims sizes(from.sizes());
+    const ArrayRef<DimOrderType> dim_order(from.dim_order().data(), sizes.size());
+    const TensorFields& made = fields(TensorArg(to));
+    if (made.layout.sizes != sizes) TENON_TRY(resize_tensor(to, sizes));
+    if (made.layout.numel == 0) return Error::Ok;
+    if (from.const_data_ptr() == made.data && made.layout.is_dense() &&
+        is_same_order(sizes, dim_order, made.layout.dim_order)) {
+      return Error::Ok;  // it was written there
+    }
+    TensorImpl source(static_cast<ScalarType>(from.scalar_type()), from.dim(), sizes.data(),
+                      from.mutable_data_ptr(), dim_order.data());
+    return deliver(Tensor(&source), to);
+  }
+
+  StoredArray<ValueSpec> input_specs_;
+  StoredArray<ValueSpec> output_specs_;
+  StoredArray<Port> inputs_;
+  StoredArray<Port> outputs_;
+  ExecutorchStorage storage_;  // what the method lives in
+  std::optional<::executorch::runtime::Method> method_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+// Tensors in the memory of each backend behave like those of the host: random programs, and what
+// else a tensor of a backend can do.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/fault_backend.h"
+#include "support/catch.h"
+#include "tenon/backend/pmr.h"
+#include "tenon/backend/pool.h"
+#include "tenon/backend/tracking.h"
+#include "tenon/tenon.h"
+#include "tenon/tensor/expr.h"
+#include "tenon/testing/creator_cases.h"
+#include "tenon/testing/memory_cases.h"
+#include "testing/broken_backends.h"
+
+using namespace tenon;
+using namespace tenon::testing;
+
+namespace {
+
+/// Random views of a tensor, one after another, the same for both twins.
+class RandomCut {
+ public:
+  RandomCut(Dice& dice, Dims sizes) {
+    for (int64_t i = dice.between(0, 3); i > 0 && !sizes.empty(); --i) {
+      const auto rank = static_cast<int64_t>(sizes.size());
+      Step step{dice.between(0, 3), dice.between(0, rank - 1), 0, 0, 1};
+      const auto d = static_cast<size_t>(step.dim);
+      if (step.kind == 0) {
+        step.a = dice.between(0, sizes[d]);
+        step.b = dice.between(step.a, sizes[d]);
+        step.c = dice.between(1, 3);
+        sizes[d] = (step.b - step.a + step.c - 1) / step.c;
+      } else if (step.kind == 2) {
+        step.a = dice.between(0, rank - 1);
+        std::swap(sizes[d], sizes[static_cast<size_t>(step.a)]);
+      } else if (step.kind == 3) {
+        if (sizes[d] == 0) continue;
+        step.a = dice.between(0, sizes[d] - 1);
+        Dims left;
+        for (size_t k = 0; k < sizes.size(); ++k) {
+          if (k != d) left.push_back(sizes[k]);
+        }
+        sizes = left;
+      }
+      steps_.push_back(step);
+    }
+    sizes_ = sizes;
+  }
+
+  Tensor of(const Tensor& base) const {
+    Tensor t = base;
+    for (const Step& step : steps_) {
+      switch (step.kind) {
+        case 0: t = slice(t, step.dim, step.a, step.b, step.c); break;
+        case 1: t = reversed(t, {step.dim}); break;
+        case 2: t = transpose(t, step.dim, step.a); break;
+        default: t = select(t, step.dim, step.a); break;
+      }
+    }
+    return t;
+  }
+  const Dims& sizes() const noexcept { return sizes_; }
+
+ private:
+  struct Step {
+    int64_t kind, dim, a, b, c;
+  };
+  std::vector<Step> steps_;
+  Dims sizes_;
+};
+
+/// Three tensors to which random things happen, in both memories at once.
+class RandomProgram {
+ public:
+  RandomProgram(Trial& trial, uint64_t seed) : trial_(trial), seed_(seed), dice_{seed} {}
+
+  /// False once the two differ.
+  bool run(int steps) {
+    for (Twin& twin : tensors_) {
+      twin = make();
+      if (!twin) return false;
+    }
+    for (step_ = 0; step_ < steps; ++step_) {
+      if (!do_something()) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool do_something() {
+    Twin& twin = tensors_[dice_.between(0, 2)];
+    const RandomCut cut(dice_, as_view(twin.here).sizes);
+    switch (dice_.between(0, 8)) {
+      case 0: {
+        twin = make();
+        return twin && trial_.check_same(name("a creator"), twin.there, twin.here);
+      }
+      case 1: {
+        const int64_t value = dice_.between(0, 50);
+        return both("fill_", twin, [&](const Tensor& t) { return fill_(cut.of(t), value); });
+      }
+      case 2: {
+        const auto offset = static_cast<uint64_t>(dice_.between(0, 100));
+        return both("uniform_", twin, [&](const Tensor& t) {
+          Generator generator(seed_, offset);
+          return uniform_(cut.of(t), 0, 60, generator);
+        });
+      }
+      case 3: return resize(twin);
+      case 4: return replace_by_clone(twin, cut);
+      case 5: return go_around(twin);
+      default: return copy_from_another(twin, cut);
+    }
+  }
+
+  Twin make() {
+    Dims sizes;
+    for (int64_t d = dice_.between(0, 4); d > 0; --d) sizes.push_back(dice_.between(1, 6));
+    const ScalarType type = kTypeOfEachSize[dice_.between(1, 4)];
+    const int64_t kind = dice_.between(0, 4);
+    const auto offset = static_cast<uint64_t>(dice_.between(0, 9));
+    const auto dynamism = TensorShapeDynamism::DYNAMIC;
+    const auto made = [&](Backend& backend) {
+      Generator generator(seed_, offset);
+      Result<TensorPtr> result =
+          kind == 0   ? try_full(sizes, 3, type, dynamism, backend)
+          : kind == 1 ? try_zeros(sizes, type, dynamism, backend)
+          : kind == 2 ? try_rand(sizes, type, dynamism, generator, backend)
+          : kind == 3 ? try_randint(0, 100, sizes, type, dynamism, generator, backend)
+                      : try_iota(sizes, ScalarType::Long, dynamism, backend);
+      return trial_.check_made(name("a creator"), std::move(result));
+    };
+    Twin twin;
+    twin.here = made(host_backend());
+    twin.there = made(trial_.backend());
+    return twin;
+  }
+
+  /// To one dimension, in which the elements stay in order.
+  bool resize(Twin& twin) {
+    const TensorView before = as_view(twin.here);
+    const int64_t count = dice_.between(0, 100);
+    const int64_t kept = numel_of(before);
+    if (before.sizes.empty() || !twin.here->is_contiguous()) return true;
+    return both("resize_tensor", twin, [&](const Tensor& base) {
+      Tensor t = base;
+      const Error error = resize_tensor(t, {count});
+      return error != Error::Ok || count <= kept ? error
+                                                 : fill_(narrow(t, 0, kept, count - kept), 1);
+    });
+  }
+
+  bool replace_by_clone(Twin& twin, const RandomCut& cut) {
+    const auto clone = [&](const TensorPtr& t) {
+      return trial_.check_made(name("clone_tensor_ptr"), try_clone_tensor_ptr(cut.of(*t)));
+    };
+    Twin copy{clone(twin.here), clone(twin.there)};
+    twin = std::move(copy);
+    return twin && trial_.check_same(name("clone_tensor_ptr"), twin.there, twin.here);
+  }
+
+  bool go_around(Twin& twin) {
+    TensorPtr host = trial_.check_made(name("backend_transfer to the host"),
+                                       try_backend_transfer(twin.there, host_backend()));
+    if (host == nullptr || !trial_.check_same(name("backend_transfer"), host, twin.here)) {
+      return false;
+    }
+    twin.there = trial_.check_made(name("backend_transfer from the host"),
+                                   try_backend_transfer(host, trial_.backend()));
+    return twin && trial_.check_same(name("backend_transfer"), twin.there, twin.here);
+  }
+
+  bool copy_from_another(Twin& twin, const RandomCut& cut) {
+    const RandomView from(dice_, cut.sizes(), true);
+    const ScalarType type =
+        dice_.between(0, 1) == 0 ? as_view(twin.here).type : kTypeOfEachSize[dice_.between(0, 4)];
+    const Twin source = random_twin(trial_, from.base_sizes(), type, seed_);
+    if (!source) return false;
+    const bool from_there = dice_.between(0, 2) != 0;
+    return both("copy_", twin, [&](const Tensor& t) {
+      const bool is_there = &t == twin.there.get();
+      const TensorPtr& chosen = is_there && from_there ? source.there : source.here;
+      return copy_(cut.of(t), from.of(*chosen), CastMode::Saturate);
+    });
+  }
+
+  template <class Action>
+  bool both(const char* what, const Twin& twin, const Action& action) {
+    return check_both(trial_, name(what), twin, action);
+  }
+  std::string name(const char* what) const {
+    return text_of({"program of seed ", seed_, ", step ", step_, ", ", what});
+  }
+
+  Trial& trial_;
+  uint64_t seed_;
+  Dice dice_;
+  int step_ = 0;
+  Twin tensors_[3];
+};
+
+void programs_run_alike(Trial& trial) {
+  for (uint64_t i = 0; i < 30; ++i) {
+    RandomProgram program(trial, trial.traits().seed + i);
+    if (!program.run(40)) return;
+  }
+}
+
+/// The same as on the host in all but the address, made by `make(backend)`.
+template <class Make>
+void check_made_alike(Trial& trial, const char* what, const Make& make) {
+  const TensorPtr here = trial.check_made(what, make(host_backend()));
+  const TensorPtr there = trial.check_made(what, make(trial.backend()));
+  if (here == nullptr || there == nullptr) return;
+  const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
+  trial.check(&backend_of(there) == (is_heap ? &host_backend() : &trial.backend()),
+              {what, ": is in memory of ", backend_of(there).name()});
+  trial.check(as_view(here).strides == as_view(there).strides &&
+                  shape_dynamism(here) == shape_dynamism(there),
+              {what, ": expected other strides or dynamism"});
+  trial.check_same(what, there, here);
+}
+
+void creators_keep_strides_and_backends(Trial& trial) {
+  check_made_alike(trial, "values as Half", [](Backend& backend) {
+    return try_make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Half, backend);
+  });
+  check_made_alike(trial, "a moved vector in a dim order", [](Backend& backend) {
+    return try_make_tensor_ptr({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6}, {1, 0}, backend);
+  });
+  check_made_alike(trial, "values with gaps", [](Backend& backend) {
+    return try_make_tensor_ptr({2, 2}, std::vector<int16_t>{1, 2, 3, 4, 5}, {}, {3, 1}, backend);
+  });
+  check_made_alike(trial, "no values", [](Backend& backend) {
+    return try_make_tensor_ptr({0, 5}, std::vector<int32_t>(), backend);
+  });
+  check_made_alike(trial, "one value",
+                   [](Backend& backend) { return try_make_tensor_ptr(2.5f, backend); });
+  check_made_alike(trial, "arange",
+                   [](Backend& backend) { return try_arange(0.5, 9, 0.25, backend); });
+  check_made_alike(trial, "zeros_strided", [](Backend& backend) {
+    return try_zeros_strided({3, 4}, {9, 2}, ScalarType::Short, backend);
+  });
+  check_made_alike(trial, "normal_strided", [](Backend& backend) {
+    return try_normal_strided(1, 2, {3, 4}, {1, 3}, ScalarType::BFloat16, Generator(8, 1), backend);
+  });
+  check_made_alike(trial, "randint", [](Backend& backend) {
+    return try_randint(-5, 99, {41}, ScalarType::Char, Generator(8, 1), backend);
+  });
+  check_made_alike(trial, "full_like and randn_like of a transposed tensor", [](Backend& backend) {
+    const TensorPtr t = try_zeros({4, 6}, ScalarType::Double, backend).value();
+    Result<TensorPtr> like = try_randn_like(transpose(t, 0, 1), Generator(3));
+    return try_full_like(like.value(), 7, ScalarType::Float);
+  });
+  check_made_alike(trial, "a scope", [](Backend& backend) {
+    const BackendScope scope(backend);
+    return try_rand({3, 4}, Generator(2));
+  });
+}
+
+void views_are_written(Trial& trial) {
+  for (const NamedView& view : kViews) {
+    for (ScalarType type : kTypeOfEachSize) {
+      const std::string where = text_of({' ', toString(type), ", ", view.name});
+      const Twin twin = random_twin(trial, base_sizes(), type);
+      if (!twin) return;
+      check_both(trial, "fill_" + where, twin,
+                 [&](const Tensor& t) { return fill_(view.of(t), 5); });
+      check_both(trial, "zero_" + where, twin, [&](const Tensor& t) { return zero_(view.of(t)); });
+      check_both(trial, "random_" + where, twin, [&](const Tensor& t) {
+        Generator generator(13, 2);
+        return random_(view.of(t), 1, 100, generator);
+      });
+      check_both(trial, "assign" + where, twin, [&](const Tensor& t) {
+        const Tensor part = view.of(t);
+        const std::vector<int32_t> ints(static_cast<size_t>(part.numel()) + 1, 77);
+        return assign(
+            part, Blob{const_cast<int32_t*>(ints.data()), as_view(part).sizes, {}, ScalarType::Int},
+            CastMode::Saturate);
+      });
+      for (int64_t limit : {int64_t{0}, int64_t{7}, kAllElements}) {
+        trial.check(to_binary(view.of(*twin.there), limit) == to_binary(view.of(*twin.here), limit),
+                    {"to_binary", where.c_str(), ": the bytes differ"});
+      }
+      trial.check_same("contiguous" + where, contiguous(view.of(*twin.there)), view.of(*twin.here));
+    }
+  }
+}
+
+void copies_within_a_tensor_are_safe(Trial& trial) {
+  const auto rows = [](const Tensor& t, int64_t from) { return narrow(t, 0, from, 7); };
+  const auto columns = [](const Tensor& t, int64_t from) { return slice(t, 1, from, 8, 2); };
+  for (ScalarType type : kTypeOfEachSize) {
+    const Twin twin = random_twin(trial, {8, 8}, type);
+    const auto check = [&](const char* what, const auto& to, const auto& from) {
+      check_both(trial, what, twin, [&](const Tensor& t) { return copy_(to(t), from(t)); });
+    };
+    const auto all = [](const Tensor& t) { return t; };
+    check(
+        "one row down", [&](const Tensor& t) { return rows(t, 1); },
+        [&](const Tensor& t) { return rows(t, 0); });
+    check(
+        "one row up", [&](const Tensor& t) { return rows(t, 0); },
+        [&](const Tensor& t) { return rows(t, 1); });
+    check(
+        "columns", [&](const Tensor& t) { return columns(t, 0); },
+        [&](const Tensor& t) { return columns(t, 1); });
+    check("reversed", all, [](const Tensor& t) { return reversed(t, {0, 1}); });
+    check("transposed", all, [](const Tensor& t) { return transpose(t, 0, 1); });
+    check("its first row", all, [](const Tensor& t) { return select(t, 0, 0); });
+  }
+}
+
+void memory_is_lent_and_registered(Trial& trial) {
+  Backend& backend = trial.backend();
+  const TrialBlock block(backend, 24);
+  const TensorPtr values = iota({2, 3}, ScalarType::Int, host_backend());
+  const TensorPtr lent = trial.check_made(
+      "make_tensor_ptr of a pointer",
+      try_make_tensor_ptr({2, 3}, static_cast<void*>(block.data()), ScalarType::Int, backend));
+  if (lent == nullptr) return;
+  trial.check_ok("copy_ to lent memory", copy_(lent, values));
+  trial.check_same("lent memory", lent, values);
+  if (backend.device().is_cpu()) return;
+  const TensorPtr target = zeros({2, 3}, ScalarType::Int, host_backend());
+  const Blob blob = to_blob(lent);
+  if (!backend.device().is_host_accessible()) {
+    trial.check(assign(target, blob) == Error::NotSupported, {"a blob of no registered backend"});
+  }
+  register_backend(backend);
+  trial.check_ok("assign of a blob", assign(target, blob));
+  trial.check_same("assign of a blob", target, values);
+  const TensorPtr borrowed = trial.check_made("from_blob", try_from_blob(blob));
+  if (borrowed != nullptr) trial.check_same("from_blob", borrowed, values);
+  unregister_backend(backend);
+}
+
+void check_tensors(Backend& backend, size_t largest = size_t{8} << 20) {
+  Report report;
+  BackendTraits traits;
+  traits.largest = largest;
+  Trial trial(backend, traits, report);
+  const int64_t blocks = backend.live_blocks();
+  for (const auto run : {programs_run_alike, creators_keep_strides_and_backends, views_are_written,
+                         copies_within_a_tensor_are_safe, memory_is_lent_and_registered}) {
+    report.begin("");
+    run(trial);
+    INFO(report.text());
+    CHECK(report.ok());
+  }
+  CHECK(backend.live_blocks() == blocks);
+}
+
+}  // namespace
+
+TEST_CASE("tensors of each backend behave like the host's") {
+  CpuBackend cpu;
+  tests::HonestBackend honest;
+  tests::FaultBackend device;
+  std::vector<char> buffer(size_t{16} << 20);
+  ArenaBackend arena(buffer.data(), buffer.size());
+  PmrBackend pmr;
+  ExprBackend recorder;
+  for (Backend* backend : {static_cast<Backend*>(&cpu), static_cast<Backend*>(&honest),
+                           static_cast<Backend*>(&device), static_cast<Backend*>(&arena),
+                           static_cast<Backend*>(&pmr), static_cast<Backend*>(&recorder)}) {
+    INFO(backend->name());
+    check_tensors(*backend);
+  }
+}
+
+TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave like the host's") {
+  std::vector<char> buffer(size_t{32} << 20);
+  ArenaBackend arena(buffer.data(), buffer.size());
+  tests::FaultBackend device;
+  for (Backend* memory : {static_cast<Backend*>(&arena), static_cast<Backend*>(&device)}) {
+    PoolBackend pool(*memory);
+    TrackingBackend backend(pool);
+    check_tensors(backend);
+    CHECK(backend.live_bytes() == 0);
+  }
+  CHECK(arena.used() == 0);
+  CHECK(device.used() == 0);
+  CHECK(device.wrong_deallocations() == 0);
+}
+
+TEST_CASE("random programs find a fill and a copy that ignore strides") {
+  struct Fills final : tests::HonestBackend {
+    Error constant(const View& out, const void* element) override {
+      return HonestBackend::constant(without_strides(out), element);
+    }
+  };
+  struct Copies final : tests::HonestBackend {
+    Error copy(const View& dst, const View& src, CastMode mode) override {
+      return HonestBackend::copy(without_strides(dst), src, mode);
+    }
+  };
+  CHECK_FOUND("expected", Fills, programs_run_alike);
+  CHECK_FOUND("expected", Copies, programs_run_alike);
+}
+
+TEST_CASE("templates: creators give the host's shapes, what needs data says that there is none") {
+  TemplateBackend backend;
+  const auto check = [&](const char* what, const auto& make) {
+    INFO(what);
+    const TensorPtr here = make(host_backend()).value();
+    const TensorPtr there = make(backend).value();
+    CHECK(as_view(there).type == as_view(here).type);
+    CHECK(as_view(there).sizes == as_view(here).sizes);
+    CHECK(as_view(there).strides == as_view(here).strides);
+    CHECK(as_view(there).data == nullptr);
+    CHECK(device(there) == backend.device());
+  };
+  check("empty", [](Backend& b) { return try_empty({0, 3}, b); });
+  check("full", [](Backend& b) { return try_full({4}, 2, ScalarType::Byte, b); });
+  check("ones_strided", [](Backend& b) { return try_ones_strided({2, 3}, {5, 1}, b); });
+  check("eye", [](Backend& b) { return try_eye(3, 4, b); });
+  check("iota", [](Backend& b) { return try_iota({3, 4}, 1, b); });
+  check("arange", [](Backend& b) { return try_arange(9, b); });
+  check("rand", [](Backend& b) { return try_rand({3, 4}, Generator(1), b); });
+  check("randint", [](Backend& b) { return try_randint(0, 5, {3}, Generator(1), b); });
+  check("scalar_tensor", [](Backend& b) { return try_scalar_tensor(3, b); });
+  check("values", [](Backend& b) { return try_make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b); });
+  check("backend_copy", [](Backend& b) { return try_backend_copy(ones({4, 2}), b); });
+
+  const TensorPtr t = zeros({2, 3}, TensorShapeDynamism::DYNAMIC, backend);
+  const TensorPtr host = zeros({2, 3});
+  const char* const words = "template, Float {2, 3}, which has no data";
+  float values[6] = {};
+  Generator generator(1);
+  CHECK_RETURNS(Error::NotSupported, words, copy_(host, t));
+  CHECK_RETURNS(Error::NotSupported, words, copy_(t, host));
+  CHECK_RETURNS(Error::NotSupported, words, fill_(t, 1));
+  CHECK_RETURNS(Error::NotSupported, words, uniform_(t, 0, 1, generator));
+  CHECK_RETURNS(Error::NotSupported, words, assign(t, values, sizeof values));
+  CHECK_RETURNS(Error::NotSupported, words, copy_to(t, values, sizeof values));
+  CHECK_ERROR(Error::NotSupported, words, backend_copy(t, host_backend()));
+  CHECK_ERROR(Error::NotSupported, words, const_data_ptr<float>(t));
+  CHECK_ERROR(Error::NotSupported, words, to_binary(t));
+  CHECK(as_view(transpose(t, 0, 1)).sizes == Dims{3, 2});
+  CHECK(device(clone_tensor_ptr(t)) == backend.device());
+  CHECK(device(ones_like(t)) == backend.device());
+  CHECK(resize_tensor(*t, {100, 7}) == Error::Ok);
+  CHECK(tests::contains(to_string(t), "Float {100, 7} on template"));
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Code that must not compile: `#if defined(name)`, with a line `// name: words of the diagnostic`,
+// alternatives for the compilers. GOOD is what must compile instead, under CONTROL.
+#include <string>
+#include <vector>
+
+#include <tenon/tenon.h>
+
+#if defined(CONTROL)
+#define BAD(...)
+#define GOOD(...) __VA_ARGS__
+#else
+#define BAD(...) __VA_ARGS__
+#define GOOD(...)
+#endif
+
+// An index alone is no device: 0 would be a null text.
+// device_from_index: deleted function .*IndexWithoutDeviceType|invokes a deleted function
+#if defined(device_from_index)
+GOOD(tenon::Device device(tenon::DeviceType::CUDA, 0);)
+BAD(tenon::Device device = 0;)
+#endif
+
+// Memory of an unknown type has to come as void*, with its dtype.
+// blob_of_structs: no match for call.*FromBlob|no matching function.*FromBlob
+#if defined(blob_of_structs)
+struct Pixel {
+  float r, g, b;
+};
+Pixel pixels[2];
+GOOD(auto tensor = tenon::from_blob(static_cast<void*>(pixels), {2, 3}, tenon::ScalarType::Float);)
+BAD(auto tensor = tenon::from_blob(pixels, {2, 3}, tenon::ScalarType::Float);)
+#endif
+
+// A deleter takes the pointer.
+// deleter_without_argument: no match for call.*FromBlob|no matching function.*FromBlob
+#if defined(deleter_without_argument)
+float data[1];
+GOOD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, [](void*) {});)
+BAD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, []() {});)
+#endif
+
+// A bool is no size.
+// dims_from_bool: no matching function.*Dims|no matching constructor.*Dims
+#if defined(dims_from_bool)
+GOOD(tenon::Dims dims{2, 3};)
+BAD(tenon::Dims dims{2, true};)
+#endif
+
+// A range of floating values is no shape.
+// dims_from_floats: conversion from 'std::vector<float>'.*Dims|no viable conversion from 'std::vector<float>' to 'tenon::Dims'
+#if defined(dims_from_floats)
+GOOD(tenon::Dims dims = std::vector<int>{2, 3};)
+BAD(tenon::Dims dims = std::vector<float>{2, 3};)
+#endif
+
+// Counts are integers: 2.9 columns are a mistake, not 2.
+// eye_of_fractions: no match for call.*Eye|no matching function.*Eye
+#if defined(eye_of_fractions)
+GOOD(auto tensor = tenon::eye(2, 2);)
+BAD(auto tensor = tenon::eye(2, 2.9);)
+#endif
+
+// An axis is an integer: 1.7 is a mistake, not 1.
+// iota_along_fraction: no match for call.*Iota|no matching function.*Iota
+#if defined(iota_along_fraction)
+GOOD(auto tensor = tenon::iota({2, 2}, 1);)
+BAD(auto tensor = tenon::iota({2, 2}, 1.7);)
+#endif
+
+// The values of a list have one type.
+// mixed_list: no match for call.*MakeTensor|no matching function.*MakeTensor
+#if defined(mixed_list)
+GOOD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1.0f, 2.5f});)
+BAD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1, 2.5f});)
+#endif
+
+// randint's bounds are integers: 2.9 is a mistake, not 2.
+// randint_of_fractions: no match for call.*Random|no matching function.*Random
+#if defined(randint_of_fractions)
+GOOD(auto tensor = tenon::randint(0, 2, {4});)
+BAD(auto tensor = tenon::randint(0, 2.9, {4});)
+#endif
+
+// A text is no number.
+// scalar_from_text: conversion from 'const char.*Scalar
+#if defined(scalar_from_text)
+GOOD(tenon::Scalar scalar = 42;)
+BAD(tenon::Scalar scalar = "42";)
+#endif
+
+// Sizes are integers: 2.5 rows are a mistake, not 2.
+// sizes_from_floats: no match for call.*Constant|no matching function.*Constant
+#if defined(sizes_from_floats)
+GOOD(auto tensor = tenon::zeros({2, 3});)
+BAD(auto tensor = tenon::zeros({2.5, 3.0});)
+#endif
+
+// `{}` is a list; it does not mean the dtype whose number is 0.
+// type_from_braces: could not convert.*TypeArg|no matching constructor.*TypeArg
+#if defined(type_from_braces)
+GOOD(tenon::TypeArg type = tenon::ScalarType::Byte;)
+BAD(tenon::TypeArg type = {};)
+#endif
+
+// A dtype is named, not numbered.
+// type_from_number: conversion from 'int' to .*TypeArg
+#if defined(type_from_number)
+GOOD(tenon::TypeArg type = tenon::ScalarType::Float;)
+BAD(tenon::TypeArg type = 6;)
+#endif
+
+// TENON_CHECK is one statement and steals no else.
+// check_takes_an_else: 'else' without a previous 'if'|expected expression
+#if defined(check_takes_an_else)
+GOOD(void f(bool a) {
+  if (a)
+    TENON_CHECK(a, tenon::Error::Internal, "x");
+  else
+    return;
+})
+BAD(void f(bool a) {
+  TENON_CHECK(a, tenon::Error::Internal, "x");
+  else return;
+})
+#endif
+
+// An Error that nobody reads is a bug; reported as a warning, an error here.
+// dropped_error: nodiscard
+#if defined(dropped_error)
+GOOD(void f(tenon::TensorPtr& t) {
+  if (tenon::resize_tensor_ptr(t, {2}) != tenon::Error::Ok) return;
+})
+BAD(void f(tenon::TensorPtr& t) { tenon::resize_tensor_ptr(t, {2}); })
+#endif
+
+// A Result that nobody reads is a bug; reported as a warning, an error here.
+// dropped_result: nodiscard
+#if defined(dropped_result)
+GOOD(bool f() { return tenon::try_zeros({2}).ok(); })
+BAD(void f() { tenon::try_zeros({2}); })
+#endif
+
+// A Result converts to bool only where a condition is asked for.
+// result_as_number: cannot convert.*Result.*'int'|no viable conversion.*Result.*'int'
+#if defined(result_as_number)
+GOOD(bool f() { return static_cast<bool>(tenon::try_zeros({2})); })
+BAD(int f() { return tenon::try_zeros({2}); })
+#endif
+
+// Fewer indices than dimensions are a mistake.
+// accessor_index_count: as many indices as dimensions
+#if defined(accessor_index_count)
+GOOD(float f(const tenon::Tensor& t) { return t.accessor<float, 2>()(0, 1); })
+BAD(float f(const tenon::Tensor& t) { return t.accessor<float, 2>()(0); })
+#endif
+
+// A tensor of rank 0 has no index.
+// accessor_of_rank_0: a tensor of rank 0 has item
+#if defined(accessor_of_rank_0)
+GOOD(float f(const tenon::Tensor& t) { return t.accessor<float, 1>()[0]; })
+BAD(float f(const tenon::Tensor& t) { return *t.accessor<float, 0>().data(); })
+#endif
+
+// An impl is one tensor; handles are copied.
+// copy_tensor_impl: use of deleted function.*TensorImpl|call to deleted constructor.*TensorImpl
+#if defined(copy_tensor_impl)
+GOOD(void f(tenon::TensorImpl& impl) { tenon::Tensor copy(&impl); })
+BAD(void f(tenon::TensorImpl& impl) { tenon::TensorImpl copy(impl); })
+#endif
+
+// A TensorPtr has one owner; make_tensor_ptr(other) shares.
+// copy_tensor_ptr: use of deleted function.*unique_ptr|call to deleted constructor.*TensorPtr
+#if defined(copy_tensor_ptr)
+GOOD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::make_tensor_ptr(t); })
+BAD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return t; })
+#endif
+
+// A tensor has no elements of a type that has no dtype.
+// data_of_unknown_type: 'value' .*CppTypeToScalarType<Pixel
+#if defined(data_of_unknown_type)
+GOOD(void f(const tenon::Tensor& t) { t.data_ptr<float>(); })
+BAD(struct Pixel{}; void f(const tenon::Tensor& t) { t.data_ptr<Pixel>(); })
+#endif
+
+// A borrowing handle is made on purpose.
+// implicit_tensor_from_impl: conversion from 'tenon::.*TensorImpl.*to .*Tensor'
+#if defined(implicit_tensor_from_impl)
+GOOD(void f(tenon::TensorImpl* impl) { tenon::Tensor tensor(impl); })
+BAD(void f(tenon::TensorImpl* impl) { tenon::Tensor tensor = impl; })
+#endif
+
+// An element is a number.
+// item_as_text: 'value' .*CppTypeToScalarType<std::.*basic_string
+#if defined(item_as_text)
+GOOD(double f(const tenon::Tensor& t) { return t.item<double>(); })
+BAD(std::string f(const tenon::Tensor& t) { return t.item<std::string>(); })
+#endif
+
+// The elements of an accessor to const are const.
+// write_through_const_accessor: assignment of read-only|returns a const value
+#if defined(write_through_const_accessor)
+GOOD(void f(const tenon::Tensor& t) { t.accessor<float, 1>()[0] = 1; })
+BAD(void f(const tenon::Tensor& t) { t.accessor<const float, 1>()[0] = 1; })
+#endif

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: MIT
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/convert.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include "allocation/counting_malloc.h"
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using tests::Calls;
+using tests::dim_order;
+using tests::sizes;
+using tests::strides;
+using tests::values;
+using tests::Vector;
+using EEValue = executorch::runtime::EValue;
+using executorch::runtime::BoxedEvalueList;
+
+namespace {
+
+namespace theirs = executorch::aten;
+using ETensorPtr = executorch::extension::TensorPtr;
+using Floats = std::vector<float>;
+
+float memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+// A tensor of theirs over `memory` whose deleter is counted.
+ETensorPtr counted(Calls& calls, std::vector<int32_t> shape) {
+  return executorch::extension::for_blob(memory, std::move(shape))
+      .deleter([&calls](void* p) { calls.deleter()(p); })
+      .make_tensor_ptr();
+}
+
+// A 1-d tensor of theirs as a runtime has it: without an owner.
+class Raw {
+ public:
+  explicit Raw(theirs::ScalarType type, void* data = memory,
+               theirs::Device device = theirs::DeviceType::CPU)
+      : impl_(type, 1, sizes_, data, order_, strides_, theirs::TensorShapeDynamism::STATIC,
+              device.type(), device.index()) {}
+  theirs::Tensor tensor() { return theirs::Tensor(&impl_); }
+
+ private:
+  int32_t sizes_[1] = {4};
+  uint8_t order_[1] = {0};
+  int32_t strides_[1] = {1};
+  theirs::TensorImpl impl_;
+};
+
+// The heap allocations of f, whose result is dropped, or -1 where nothing counts them.
+template <class F>
+int64_t allocations_of(const F& f) {
+  if (!tests::heap_is_counted()) return -1;
+  tests::start_counting();
+  { [[maybe_unused]] const auto result = f(); }
+  tests::stop_counting();
+  CHECK(tests::live_blocks() == 0);
+  return tests::allocations();
+}
+
+// Calls f with the n-th allocation failing, for every n until it succeeds; returns how many failed.
+template <class F>
+int fail_each(const F& f) {
+  if (!tests::heap_is_counted()) return -1;
+  for (int n = 0;; ++n) {
+    tests::start_counting(n + 1);
+    const auto made = f();
+    const bool failed = tests::failures() != 0;
+    tests::stop_counting();
+    CHECK(made.ok() != failed);
+    if (!failed) return n;
+    CHECK(made.error() == Error::OutOfMemory);
+  }
+}
+
+namespace theirs = executorch::aten;
+using Floats = std::vector<float>;
+
+float four[4] = {1, 2, 3, 4};
+int32_t shape[1] = {4};
+uint8_t order[1] = {0};
+int32_t one[1] = {1};
+
+// A tensor of theirs over `four`, as a method has it.
+struct Planned {
+  theirs::TensorImpl impl{theirs::ScalarType::Float, 1, shape, four, order, one};
+  theirs::Tensor tensor{&impl};
+};
+
+// An owner whose end is counted.
+std::shared_ptr<int> counter(Calls& calls) {
+  return std::shared_ptr<int>(new int(0), [&calls](int* p) {
+    calls.deleter()(p);
+    delete p;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("to_executorch: the TensorPtr has the tensor's memory, sizes, dim order and dtype") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const ETensorPtr e = to_executorch(t);
+  CHECK(e->const_data_ptr() == t->const_data_ptr());
+  CHECK(tests::list(e->sizes()) == Vector{2, 3});
+  CHECK(tests::list(e->strides()) == Vector{3, 1});
+  CHECK(tests::list(e->dim_order()) == Vector{0, 1});
+  CHECK(e->scalar_type() == theirs::ScalarType::Int);
+  CHECK(e->numel() == 6);
+  CHECK(e->nbytes() == 24);
+  CHECK(e->shape_dynamism() == theirs::TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(e->device() == theirs::Device(theirs::DeviceType::CPU));
+  CHECK(e.use_count() == 1);
+}
+
+TEST_CASE("to_executorch: writes show on both sides") {
+  const TensorPtr t = zeros({4});
+  const ETensorPtr e = to_executorch(t);
+  e->mutable_data_ptr<float>()[1] = 5;
+  t->mutable_data_ptr<float>()[2] = 6;
+  CHECK(values<float>(t) == Floats{0, 5, 6, 0});
+  CHECK(e->const_data_ptr<float>()[2] == 6);
+}
+
+TEST_CASE("to_executorch: channels last, 0-d, empty and 16 dimensions") {
+  const ETensorPtr last =
+      to_executorch(for_blob(memory, {1, 2, 2, 2}).dim_order({0, 2, 3, 1}).make_tensor());
+  CHECK(tests::list(last->strides()) == Vector{8, 1, 4, 2});
+  CHECK(tests::list(last->dim_order()) == Vector{0, 2, 3, 1});
+  const ETensorPtr scalar = to_executorch(scalar_tensor(7));
+  CHECK(scalar->dim() == 0);
+  CHECK(scalar->numel() == 1);
+  CHECK(scalar->shape_dynamism() == theirs::TensorShapeDynamism::STATIC);
+  CHECK(scalar->const_data_ptr<float>()[0] == 7);
+  CHECK(to_executorch(empty({0, 3}))->numel() == 0);
+  CHECK(to_executorch(empty(Vector(16, 1)))->dim() == 16);
+}
+
+TEST_CASE("to_executorch: the memory lives until the last TensorPtr is dropped") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  ETensorPtr e = to_executorch(t);
+  ETensorPtr other = e;
+  t.reset();
+  e.reset();
+  CHECK(calls.count == 0);
+  CHECK(other->const_data_ptr<float>()[5] == 5);
+  other.reset();
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == memory);
+}
+
+TEST_CASE("to_executorch: dropping the TensorPtr first leaves the tensor whole") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  to_executorch(t).reset();
+  CHECK(calls.count == 0);
+  CHECK(t->use_count() == 1);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_executorch: of a view, keeps the memory that is viewed") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {2, 4}, ScalarType::Float, calls.deleter());
+  ETensorPtr e = to_executorch(select(t, 0, 1));
+  t.reset();
+  CHECK(calls.count == 0);
+  CHECK(e->const_data_ptr() == memory + 4);
+  CHECK(tests::list(e->sizes()) == Vector{4});
+  e.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_executorch: while the TensorPtr lives, the tensor cannot grow") {
+  TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  ETensorPtr e = to_executorch(t);
+  CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
+  CHECK(e->const_data_ptr() == t->const_data_ptr());
+  CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
+  CHECK(tests::list(e->sizes()) == Vector{4});
+  e.reset();
+  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
+}
+
+TEST_CASE(
+    "to_executorch: resizing there stays within the elements and leaves the tensor as it is") {
+  executorch::runtime::runtime_init();  // it logs what it refuses
+  for (const auto dynamism :
+       {TensorShapeDynamism::DYNAMIC_BOUND, TensorShapeDynamism::DYNAMIC_UNBOUND}) {
+    const TensorPtr t = zeros({2, 3}, ScalarType::Float, dynamism);
+    ETensorPtr e = to_executorch(t);
+    CHECK(executorch::extension::resize_tensor_ptr(e, {2, 2}) == executorch::runtime::Error::Ok);
+    CHECK(tests::list(e->sizes()) == Vector{2, 2});
+    CHECK(tests::list(e->strides()) == Vector{2, 1});
+    CHECK(executorch::extension::resize_tensor_ptr(e, {6, 1}) == executorch::runtime::Error::Ok);
+    CHECK(executorch::extension::resize_tensor_ptr(e, {7, 1}) != executorch::runtime::Error::Ok);
+    CHECK(sizes(t) == Vector{2, 3});
+    CHECK(strides(t) == Vector{3, 1});
+  }
+  const TensorPtr fixed = zeros({2}, ScalarType::Float, TensorShapeDynamism::STATIC);
+  ETensorPtr e = to_executorch(fixed);
+  CHECK(executorch::extension::resize_tensor_ptr(e, {1}) != executorch::runtime::Error::Ok);
+}
+
+TEST_CASE("to_executorch: memory behind a raw TensorImpl stays the caller's") {
+  const int64_t shape[] = {2, 2};
+  TensorImpl impl(ScalarType::Float, 2, shape, memory);
+  const ETensorPtr e = to_executorch(Tensor(&impl));
+  CHECK(e->const_data_ptr() == memory);
+  CHECK(e->numel() == 4);
+}
+
+TEST_CASE("to_executorch: what ExecuTorch cannot have is refused by the function's name") {
+  static const float constants[3] = {1, 2, 3};
+  CHECK_ERROR(Error::NotSupported, "to_executorch: the tensor is read-only",
+              to_executorch(for_blob(constants, {3}).make_tensor()));
+  CHECK_ERROR(Error::NotSupported, "to_executorch: strides {4, 1} of sizes {2, 3} are not dense",
+              to_executorch(for_blob(memory, {2, 3}).strides({4, 1}).make_tensor()));
+  CHECK_ERROR(Error::NotSupported, "17 dimensions", to_executorch(empty(Vector(17, 1))));
+  CHECK_ERROR(Error::InvalidState, "to_executorch: the tensor is undefined",
+              to_executorch(Tensor()));
+  CHECK_ERROR(Error::InvalidState, "placeholder", to_executorch(make_tensor_ptr({2}, nullptr)));
+  const auto made = try_to_executorch(TensorPtr());
+  CHECK(made.error() == Error::InvalidState);
+  CHECK(std::string(made.message()) == "try_to_executorch: the tensor is undefined");
+  CHECK((*try_to_executorch(zeros({2})))->numel() == 2);
+}
+
+TEST_CASE("to_executorch: a refused tensor is not borrowed") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {2, 3}, {4, 1}, ScalarType::Float, calls.deleter());
+  CHECK_FALSE(try_to_executorch(t).ok());
+  CHECK(t->use_count() == 1);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_executorch: takes one allocation, and when that fails nothing is kept") {
+  const TensorPtr t = zeros({2, 3});
+  const int64_t counted = allocations_of([&] { return to_executorch(t); });
+  if (counted < 0) return;  // sanitizers have their own heap
+  CHECK(counted == 1);
+  CHECK(counted < allocations_of([&] { return executorch::extension::from_blob(memory, {2, 3}); }));
+  CHECK(fail_each([&] { return try_to_executorch(t); }) == 1);
+  CHECK(t->use_count() == 1);
+}
+
+TEST_CASE("from_executorch: the tensor has the memory, sizes, strides, dim order and dtype") {
+  const ETensorPtr e =
+      executorch::extension::make_tensor_ptr({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f});
+  const Tensor t = from_executorch(e);
+  CHECK(t.const_data_ptr() == e->const_data_ptr());
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(strides(t) == Vector{3, 1});
+  CHECK(dim_order(t) == Vector{0, 1});
+  CHECK(t.scalar_type() == ScalarType::Float);
+  CHECK(t.device() == Device());
+  CHECK(t.ownership() == Ownership::Adopted);
+  CHECK_FALSE(t.is_readonly());
+  CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
+  t.mutable_data_ptr<float>()[0] = 10;
+  CHECK(e->const_data_ptr<float>()[0] == 10);
+}
+
+TEST_CASE("from_executorch: channels last, 0-d, empty and 16 dimensions") {
+  const Tensor last = from_executorch(
+      executorch::extension::make_tensor_ptr({1, 2, 2, 2}, memory, {0, 2, 3, 1}, {8, 1, 4, 2}));
+  CHECK(strides(last) == Vector{8, 1, 4, 2});
+  CHECK(dim_order(last) == Vector{0, 2, 3, 1});
+  CHECK(values<float>(last) == Floats{0, 2, 4, 6, 1, 3, 5, 7});
+  const Tensor scalar = from_executorch(executorch::extension::make_tensor_ptr(7.f));
+  CHECK(scalar.dim() == 0);
+  CHECK(scalar.shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(scalar.item<float>() == 7);
+  const Tensor empty = from_executorch(executorch::extension::empty({2, 0, 3}));
+  CHECK(sizes(empty) == Vector{2, 0, 3});
+  CHECK(strides(empty) == Vector{3, 3, 1});
+  const Tensor sixteen = from_executorch(executorch::extension::ones(std::vector<int32_t>(16, 1)));
+  CHECK(sizes(sixteen) == Vector(16, 1));
+  CHECK(values<float>(sixteen) == Floats{1});
+}
+
+TEST_CASE("from_executorch: dynamism is the source's, and resizes do not cross") {
+  const auto make = [](theirs::TensorShapeDynamism dynamism) {
+    return executorch::extension::for_blob(memory, {2, 3}).dynamism(dynamism).make_tensor_ptr();
+  };
+  CHECK(from_executorch(make(theirs::TensorShapeDynamism::STATIC)).shape_dynamism() ==
+        TensorShapeDynamism::STATIC);
+  CHECK(from_executorch(make(theirs::TensorShapeDynamism::DYNAMIC_UNBOUND)).shape_dynamism() ==
+        TensorShapeDynamism::DYNAMIC_UNBOUND);
+  ETensorPtr e = make(theirs::TensorShapeDynamism::DYNAMIC_BOUND);
+  Tensor t = from_executorch(e);
+  CHECK(executorch::extension::resize_tensor_ptr(e, {1, 2}) == executorch::runtime::Error::Ok);
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(values<float>(t) == Floats{0, 1, 2, 3, 4, 5});
+  CHECK(resize_tensor(t, {3}) == Error::Ok);
+  CHECK(tests::list(e->sizes()) == Vector{1, 2});
+  CHECK_RETURNS(Error::InvalidArgument, "6", resize_tensor(t, {7}));
+}
+
+TEST_CASE(
+    "from_executorch: every dtype of ExecuTorch's that tenon has, and by number those it lacks") {
+  int known = 0;
+  for (int number = 0; number < static_cast<int>(theirs::ScalarType::Undefined); ++number) {
+    const auto type = static_cast<theirs::ScalarType>(number);
+    const std::string name = executorch::runtime::toString(type);
+    INFO(name);
+    Raw raw(type);
+    const auto made = try_from_executorch(raw.tensor());
+    if (made.ok()) {
+      CHECK(toString(made->scalar_type()) == name);
+      CHECK(static_cast<ssize_t>(made->element_size()) == raw.tensor().element_size());
+      ++known;
+    } else {
+      CHECK(made.error() == Error::NotSupported);
+      CHECK(std::string(made.message()) ==
+            "try_from_executorch: tenon has no dtype for ExecuTorch's number " +
+                std::to_string(number));
+    }
+  }
+  CHECK(known == 20);
+}
+
+TEST_CASE("from_executorch: the TensorPtr lives until the tensor is gone") {
+  Calls calls;
+  ETensorPtr e = counted(calls, {2, 3});
+  Tensor t = from_executorch(e);
+  CHECK(e.use_count() == 2);
+  e.reset();
+  Tensor view = select(t, 0, 1);
+  t = Tensor();
+  CHECK(calls.count == 0);
+  CHECK(values<float>(view) == Floats{3, 4, 5});
+  view = Tensor();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_executorch: a DYNAMIC_UNBOUND tensor that grows has memory of its own") {
+  Calls calls;
+  ETensorPtr e = executorch::extension::for_blob(memory, {2})
+                     .dynamism(theirs::TensorShapeDynamism::DYNAMIC_UNBOUND)
+                     .deleter([&calls](void* p) { calls.deleter()(p); })
+                     .make_tensor_ptr();
+  Tensor t = from_executorch(std::move(e));
+  CHECK(resize_tensor(t, {100}) == Error::Ok);
+  CHECK(calls.count == 1);
+  CHECK(t.const_data_ptr() != memory);
+  CHECK(t.data<float>()[1] == 1);
+}
+
+TEST_CASE("from_executorch: dropping the tensor first leaves the TensorPtr whole") {
+  Calls calls;
+  ETensorPtr e = counted(calls, {2, 3});
+  static_cast<void>(from_executorch(e));
+  CHECK(calls.count == 0);
+  CHECK(e.use_count() == 1);
+  e.reset();
+  CHECK(calls.count == 1);
+  static_cast<void>(from_executorch(counted(calls, {1})));
+  CHECK(calls.count == 2);
+}
+
+TEST_CASE("from_executorch: a Tensor is borrowed") {
+  Calls calls;
+  ETensorPtr e = counted(calls, {2, 3});
+  Tensor t = from_executorch(*e);
+  CHECK(t.ownership() == Ownership::Borrowed);
+  CHECK(t.const_data_ptr() == memory);
+  CHECK(e.use_count() == 1);
+  e.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_executorch: an owner of any movable type is kept with the tensor") {
+  Calls calls;
+  Raw raw(theirs::ScalarType::Float);
+  const auto release = [&calls](int* p) {
+    calls.deleter()(p);
+    delete p;
+  };
+  std::unique_ptr<int, std::function<void(int*)>> owner(new int(0), release);
+  Tensor t = from_executorch(raw.tensor(), std::move(owner));
+  CHECK(t.ownership() == Ownership::Adopted);
+  Tensor other = t;
+  t = Tensor();
+  CHECK(calls.count == 0);
+  other = Tensor();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_executorch: of a refused tensor the owners are dropped") {
+  Calls calls;
+  const auto counter = [&calls] {
+    return std::shared_ptr<int>(new int(0), [&calls](int* p) {
+      calls.deleter()(p);
+      delete p;
+    });
+  };
+  Raw quantised(theirs::ScalarType::QInt8);
+  CHECK_FALSE(try_from_executorch(quantised.tensor(), counter()).ok());
+  CHECK(calls.count == 1);
+  Raw unbound(theirs::ScalarType::Float, nullptr);
+  CHECK_ERROR(Error::InvalidState, "from_executorch: ExecuTorch's tensor has no memory yet",
+              from_executorch(unbound.tensor(), counter()));
+  CHECK(calls.count == 2);
+  CHECK_ERROR(Error::InvalidState, "from_executorch: ExecuTorch's tensor is null",
+              from_executorch(ETensorPtr()));
+  CHECK_ERROR(Error::InvalidState, "ExecuTorch's tensor is null",
+              from_executorch(theirs::Tensor(nullptr), counter()));
+  CHECK(calls.count == 3);
+}
+
+#if defined(NDEBUG)  // else assertions of ExecuTorch's end the program
+TEST_CASE("from_executorch: a TensorImpl without strides or dim order has those that are implied") {
+  int32_t shape[] = {2, 3};
+  uint8_t order[] = {1, 0};
+  int32_t steps[] = {1, 2};
+  const auto taken = [&](uint8_t* dim_order, int32_t* strides) {
+    theirs::TensorImpl impl(theirs::ScalarType::Float, 2, shape, memory, dim_order, strides);
+    return from_executorch(theirs::Tensor(&impl));
+  };
+  CHECK(strides(taken(nullptr, nullptr)) == Vector{3, 1});
+  CHECK(strides(taken(order, nullptr)) == Vector{1, 2});
+  CHECK(dim_order(taken(nullptr, steps)) == Vector{1, 0});
+  CHECK(strides(taken(order, steps)) == Vector{1, 2});
+}
+#endif
+
+TEST_CASE("from_executorch: padded strides are kept, those beside the dim order refused") {
+  int32_t shape[] = {2, 3};
+  uint8_t order[] = {0, 1};
+  int32_t padded[] = {4, 1};
+  int32_t transposed[] = {1, 2};
+  theirs::TensorImpl rows(theirs::ScalarType::Float, 2, shape, memory, order, padded);
+  CHECK(values<float>(from_executorch(theirs::Tensor(&rows))) == Floats{0, 1, 2, 4, 5, 6});
+  theirs::TensorImpl wrong(theirs::ScalarType::Float, 2, shape, memory, order, transposed);
+  CHECK_ERROR(Error::InvalidArgument, "strides {1, 2} do not nest in the order of dim_order {0, 1}",
+              from_executorch(theirs::Tensor(&wrong)));
+}
+
+TEST_CASE("from_executorch: a tensor on CUDA stays there") {
+  const auto device = [](int8_t index) {
+    Raw raw(theirs::ScalarType::Float, memory, {theirs::DeviceType::CUDA, index});
+    return from_executorch(raw.tensor()).device();
+  };
+  CHECK(device(2) == Device("cuda:2"));
+  CHECK(device(-1) == Device("cuda:0"));
+  CHECK(to_executorch(for_blob(memory, {4}).device("cuda:1").make_tensor())->device_index() == 1);
+}
+
+TEST_CASE("from_executorch: takes one allocation, and when that fails the owners are dropped") {
+  const ETensorPtr e = executorch::extension::from_blob(memory, {2, 3});
+  const int64_t counted = allocations_of([&] { return from_executorch(e); });
+  if (counted < 0) return;  // sanitizers have their own heap
+  CHECK(counted == 1);
+  CHECK(counted < allocations_of([&] { return executorch::extension::make_tensor_ptr(e); }));
+  CHECK(fail_each([&] { return try_from_executorch(e); }) == 1);
+  CHECK(e.use_count() == 1);
+}
+
+TEST_CASE("from_executorch: there and back is the same memory, kept alive all the way") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {2, 3}, ScalarType::Float, calls.deleter());
+  Tensor back = from_executorch(to_executorch(t));
+  CHECK(back.const_data_ptr() == t->const_data_ptr());
+  t.reset();
+  CHECK(calls.count == 0);
+  CHECK(values<float>(back) == Floats{0, 1, 2, 3, 4, 5});
+  ETensorPtr e = to_executorch(back);
+  back = Tensor();
+  CHECK(e->const_data_ptr() == memory);
+  CHECK(calls.count == 0);
+  e.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_executorch: None, numbers and flags of an EValue") {
+  CHECK(from_executorch(EEValue()).isNone());
+  CHECK(from_executorch(EEValue(int64_t{-5})).toInt() == -5);
+  CHECK(from_executorch(EEValue(0.5)).toDouble() == 0.5);
+  CHECK(from_executorch(EEValue(true)).toBool());
+}
+
+TEST_CASE("from_executorch: the text of an EValue is copied") {
+  std::string text = "nchw";
+  theirs::ArrayRef<char> characters(text.data(), text.size());
+  const EValue value = from_executorch(EEValue(&characters));
+  text = "nhwc";
+  CHECK(value.toString() == "nchw");
+}
+
+TEST_CASE("from_executorch: lists of numbers and flags of an EValue are copied") {
+  double doubles[] = {0.5, 1.5};
+  bool bools[] = {true, false, true};
+  theirs::ArrayRef<double> double_list(doubles, 2);
+  theirs::ArrayRef<bool> bool_list(bools, 3);
+  const EValue a = from_executorch(EEValue(&double_list));
+  const EValue b = from_executorch(EEValue(&bool_list));
+  doubles[0] = 9;
+  bools[0] = false;
+  CHECK(std::vector<double>(a.toDoubleList().begin(), a.toDoubleList().end()) ==
+        std::vector<double>{0.5, 1.5});
+  CHECK(std::vector<bool>(b.toBoolList().begin(), b.toBoolList().end()) ==
+        std::vector<bool>{true, false, true});
+  EEValue elements[] = {EEValue(int64_t{7}), EEValue(int64_t{8})};
+  EEValue* pointers[] = {&elements[0], &elements[1]};
+  int64_t room[2] = {};
+  BoxedEvalueList<int64_t> ints(pointers, room, 2);
+  CHECK(tests::list(from_executorch(EEValue(&ints)).toIntList()) == Vector{7, 8});
+}
+
+TEST_CASE("from_executorch: the tensor of an EValue is borrowed") {
+  Planned planned;
+  const EValue value = from_executorch(EEValue(planned.tensor));
+  CHECK(value.toTensor().ownership() == Ownership::Borrowed);
+  CHECK(value.toTensor().const_data_ptr() == four);
+  CHECK(values<float>(value.toTensor()) == Floats{1, 2, 3, 4});
+}
+
+TEST_CASE("from_executorch: with an owner, each tensor of an EValue keeps it") {
+  Calls calls;
+  Planned planned;
+  EValue value = from_executorch(EEValue(planned.tensor), counter(calls));
+  Tensor t = value.toTensor();
+  value = EValue();
+  CHECK(calls.count == 0);
+  CHECK(t.ownership() == Ownership::Adopted);
+  t = Tensor();
+  CHECK(calls.count == 1);
+  CHECK(from_executorch(EEValue(int64_t{1}), counter(calls)).toInt() == 1);
+  CHECK(calls.count == 2);
+}
+
+TEST_CASE("from_executorch: lists of tensors, optional ones too") {
+  Calls calls;
+  Planned planned;
+  EEValue elements[] = {EEValue(planned.tensor), EEValue()};
+  EEValue* pointers[] = {&elements[0], &elements[0]};
+  std::vector<theirs::Tensor> room(2, theirs::Tensor(nullptr));
+  BoxedEvalueList<theirs::Tensor> tensors(pointers, room.data(), 2);
+  EValue list = from_executorch(EEValue(&tensors), counter(calls));
+  REQUIRE(list.toTensorList().size() == 2);
+  CHECK(list.toTensorList()[0].const_data_ptr() == four);
+  CHECK(values<float>(list.toTensorList()[1]) == Floats{1, 2, 3, 4});
+  CHECK(calls.count == 0);
+  list = EValue();
+  CHECK(calls.count == 1);
+
+  EEValue* mixed[] = {&elements[1], &elements[0]};
+  std::vector<std::optional<theirs::Tensor>> optional_room(2);
+  BoxedEvalueList<std::optional<theirs::Tensor>> optionals(mixed, optional_room.data(), 2);
+  const EValue some = from_executorch(EEValue(&optionals));
+  REQUIRE(some.toOptionalTensorList().size() == 2);
+  CHECK_FALSE(some.toOptionalTensorList()[0].defined());
+  CHECK(some.toOptionalTensorList()[1].const_data_ptr() == four);
+  CHECK(some.toOptionalTensorList()[1].ownership() == Ownership::Borrowed);
+}
+
+TEST_CASE("from_executorch: what an EValue cannot give is an error, and the owner is dropped") {
+  Calls calls;
+  Planned planned;
+  theirs::TensorImpl unbound(theirs::ScalarType::Float, 1, shape, nullptr);
+  CHECK_ERROR(Error::InvalidState, "from_executorch: ExecuTorch's tensor has no memory yet",
+              from_executorch(EEValue(theirs::Tensor(&unbound)), counter(calls)));
+  CHECK(calls.count == 1);
+
+  EEValue elements[] = {EEValue(planned.tensor), EEValue(theirs::Tensor(&unbound)), EEValue(0.5)};
+  std::vector<theirs::Tensor> room(2, theirs::Tensor(nullptr));
+  EEValue* second[] = {&elements[0], &elements[1]};
+  BoxedEvalueList<theirs::Tensor> one_bad(second, room.data(), 2);
+  const auto refused = try_from_executorch(EEValue(&one_bad), counter(calls));
+  CHECK(refused.error() == Error::InvalidState);
+  CHECK(std::string(refused.message()) ==
+        "try_from_executorch: element 1 of a ListTensor: ExecuTorch's tensor has no memory yet");
+  CHECK(calls.count == 2);
+
+  EEValue* other_type[] = {&elements[0], &elements[2]};
+  BoxedEvalueList<theirs::Tensor> mistyped(other_type, room.data(), 2);
+  const auto wrong = try_from_executorch(EEValue(&mistyped));
+  CHECK(wrong.error() == Error::InvalidType);
+  CHECK(std::string(wrong.message()) ==
+        "try_from_executorch: reading a ListTensor: ExecuTorch says InvalidType (0x13)");
+
+  EEValue scalars;
+  scalars.tag = executorch::runtime::Tag::ListScalar;
+  CHECK_ERROR(Error::NotSupported, "tag number 10", from_executorch(scalars));
+}
+
+TEST_CASE("from_executorch: when memory for a text or a list is out, that is the error") {
+  if (!tests::heap_is_counted()) return;  // sanitizers have their own heap
+  Planned planned;
+  double doubles[] = {0.5, 1.5};
+  theirs::ArrayRef<double> double_list(doubles, 2);
+  const EEValue list(&double_list);
+  tests::start_counting(1);
+  const auto made = try_from_executorch(list);
+  tests::stop_counting();
+  CHECK(made.error() == Error::OutOfMemory);
+  const EEValue tensor(planned.tensor);
+  tests::start_counting(1);
+  const auto borrowed = try_from_executorch(tensor);
+  tests::stop_counting();
+  CHECK(borrowed.error() == Error::OutOfMemory);
+}

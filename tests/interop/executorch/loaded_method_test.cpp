@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+#include "tenon/interop/executorch/loaded_method.h"
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocation/counting_malloc.h"
+#include "interop/models.h"
+#include "support/catch.h"
+#include "tenon/backend/tracking.h"
+#include "tenon/interop/executorch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using executorch::runtime::Tag;
+using tenon::detail::describe_value;
+using tenon::detail::find_kind;
+using tenon::detail::is_same_order;
+using tests::model_path;
+using tests::Vector;
+
+namespace {
+
+using Their = executorch::aten::TensorImpl;
+
+bool is_same(const Dims& sizes, std::initializer_list<uint8_t> a,
+             std::initializer_list<uint8_t> b) {
+  return is_same_order(sizes, ArrayRef<uint8_t>(a.begin(), a.size()),
+                       ArrayRef<uint8_t>(b.begin(), b.size()));
+}
+
+std::vector<float> floats(const Tensor& tensor) { return tests::values<float>(tensor); }
+std::vector<float> floats(Module& module, const char* method, size_t index = 0) {
+  return floats(module.get_output(method, index)->toTensor());
+}
+const void* data(Module& module, const char* method, size_t index = 0) {
+  return module.get_output(method, index)->toTensor().const_data_ptr();
+}
+
+using Floats = std::vector<float>;
+const Floats kSix = {1, 2, 3, 4, 5, 6};
+TensorPtr six() { return make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Float); }
+
+}  // namespace
+
+TEST_CASE("find_kind: each kind that an EValue has, and lists of tensors are refused") {
+  ValueKind kind = ValueKind::None;
+  const auto found = [&kind](Tag tag) {
+    REQUIRE(find_kind(tag, kind) == Error::Ok);
+    return kind;
+  };
+  CHECK(found(Tag::Tensor) == ValueKind::Tensor);
+  CHECK(found(Tag::None) == ValueKind::None);
+  CHECK(found(Tag::Int) == ValueKind::Int);
+  CHECK(found(Tag::Double) == ValueKind::Double);
+  CHECK(found(Tag::Bool) == ValueKind::Bool);
+  CHECK(found(Tag::String) == ValueKind::String);
+  CHECK(found(Tag::ListInt) == ValueKind::IntList);
+  CHECK(found(Tag::ListDouble) == ValueKind::DoubleList);
+  CHECK(found(Tag::ListBool) == ValueKind::BoolList);
+  for (const Tag tag : {Tag::ListTensor, Tag::ListOptionalTensor, Tag::ListScalar}) {
+    CHECK_RETURNS(Error::NotSupported, "list of tensors", find_kind(tag, kind));
+  }
+}
+
+TEST_CASE("describe_value: the sizes of a fixed shape, the largest of a dynamic one") {
+  int32_t sizes[] = {2, 3};
+  uint8_t order[] = {0, 1};
+  int32_t strides[] = {3, 1};
+  Their fixed(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides);
+  ValueSpec spec;
+  REQUIRE(describe_value(executorch::aten::Tensor(&fixed), spec) == Error::Ok);
+  CHECK((spec.kind == ValueKind::Tensor && spec.is_described));
+  CHECK(spec.tensor.type == ScalarType::Long);
+  CHECK(spec.tensor.sizes == Dims{2, 3});
+  CHECK(spec.tensor.max_sizes.empty());
+  Their dynamic(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides,
+                executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
+  REQUIRE(describe_value(executorch::aten::Tensor(&dynamic), spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, -1});
+  CHECK(spec.tensor.max_sizes == Dims{2, 3});
+}
+
+TEST_CASE("describe_value: a dtype that tenon lacks and another device's memory are refused") {
+  int32_t size = 4;
+  uint8_t order = 0;
+  int32_t stride = 1;
+  Their quantised(executorch::aten::ScalarType::QInt8, 1, &size, nullptr, &order, &stride);
+  ValueSpec spec;
+  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype for ExecuTorch's number 12",
+                describe_value(executorch::aten::Tensor(&quantised), spec));
+  Their elsewhere(executorch::aten::ScalarType::Float, 1, &size, nullptr, &order, &stride,
+                  executorch::aten::TensorShapeDynamism::STATIC,
+                  executorch::aten::DeviceType::CUDA);
+  CHECK_RETURNS(Error::NotSupported, "not the host's",
+                describe_value(executorch::aten::Tensor(&elsewhere), spec));
+}
+
+TEST_CASE("describe_value: what is no tensor by its kind") {
+  ValueSpec spec;
+  REQUIRE(describe_value(int64_t{5}, spec) == Error::Ok);
+  CHECK((spec.kind == ValueKind::Int && !spec.is_described));
+  REQUIRE(describe_value({}, spec) == Error::Ok);
+  CHECK(spec.kind == ValueKind::None);
+}
+
+TEST_CASE("is_same_order: dimensions of size 1 may stand anywhere") {
+  CHECK(is_same({2, 3}, {0, 1}, {0, 1}));
+  CHECK_FALSE(is_same({2, 3}, {0, 1}, {1, 0}));
+  CHECK(is_same({1, 3}, {0, 1}, {1, 0}));
+  CHECK(is_same({2, 1, 4, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK_FALSE(is_same({2, 3, 4, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK_FALSE(is_same({2, 3, 1, 5}, {0, 1, 2, 3}, {0, 2, 3, 1}));
+  CHECK(is_same({1, 1}, {0, 1}, {1, 0}));
+  CHECK(is_same({}, {}, {}));
+}
+
+TEST_CASE(
+    "ExecuTorch inputs: one that is not planned is the caller's memory, a planned one a copy") {
+  ExecuTorchModule unplanned(model_path("aliasing_unplanned.pte"));
+  ExecuTorchModule planned(model_path("aliasing.pte"));
+  TensorPtr x = six();
+  REQUIRE(unplanned.run("add_in_place", *x) == Error::Ok);
+  CHECK(floats(*x) == Floats{2, 3, 4, 5, 6, 7});
+  REQUIRE(planned.run("add_in_place", *x) == Error::Ok);
+  CHECK(floats(*x) == Floats{2, 3, 4, 5, 6, 7});
+  CHECK(floats(planned, "add_in_place") == Floats{3, 4, 5, 6, 7, 8});
+}
+
+TEST_CASE("ExecuTorch inputs: a read-only tensor passes") {
+  static const float memory[6] = {1, 2, 3, 4, 5, 6};
+  for (const char* const name : {"add.pte", "add_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    REQUIRE(module.run("forward", {from_blob(memory, {2, 3}), six()}) == Error::Ok);
+    CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
+  }
+}
+
+TEST_CASE("ExecuTorch inputs: those of a call are released after it, those that were set stay") {
+  int released = 0;
+  const auto tensor = [&released] {
+    return from_blob(new float[6]{}, {2, 3}, ScalarType::Float, [&released](void* p) {
+      delete[] static_cast<float*>(p);
+      ++released;
+    });
+  };
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  REQUIRE(module.run("forward", {tensor(), tensor()}) == Error::Ok);
+  CHECK(released == 2);
+  REQUIRE(module.set_input(tensor(), 1) == Error::Ok);
+  REQUIRE(module.run("forward", tensor()) == Error::Ok);
+  CHECK(released == 3);
+  REQUIRE(module.set_input(none, 1) == Error::Ok);
+  CHECK(released == 4);
+  CHECK_RETURNS(Error::InvalidState, "input 1 is not given", module.run("forward", tensor()));
+}
+
+TEST_CASE(
+    "ExecuTorch outputs: one that is not planned is written right into the tensor set for it") {
+  TrackingBackend memory(host_backend());
+  {
+    ExecuTorchModule module(model_path("add_unplanned.pte"), memory);
+    std::vector<float> room(16 * 3, -1.0f);
+    TensorPtr out = from_blob(room.data(), {16, 3});
+    REQUIRE(module.set_output(out) == Error::Ok);
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(data(module, "forward") == room.data());
+    CHECK(tests::sizes(out) == Vector{2, 3});
+    CHECK(floats(*out) == Floats{2, 4, 6, 8, 10, 12});
+    CHECK(room[6] == -1.0f);
+    REQUIRE(module.run("forward", {full({16, 3}, 1), full({16, 3}, 2)}) == Error::Ok);
+    CHECK(tests::sizes(out) == Vector{16, 3});
+    CHECK(room[47] == 3.0f);
+    // It had nothing else to write to: that is made only now.
+    const auto count = memory.total_count();
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(memory.total_count() == count);
+    REQUIRE(module.set_output(none) == Error::Ok);
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(memory.total_count() > count);
+  }
+  CHECK(memory.live_bytes() == 0);
+}
+
+TEST_CASE("ExecuTorch outputs: a set tensor without room for the largest shape gets a copy") {
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  float room[7] = {-1, -1, -1, -1, -1, -1, -1};
+  TensorPtr out = from_blob(room, {2, 3});
+  REQUIRE(module.set_output(out) == Error::Ok);
+  REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+  CHECK(Floats(room, room + 7) == Floats{2, 4, 6, 8, 10, 12, -1});
+  CHECK_RETURNS(Error::InvalidArgument, "output 0: resize_tensor: sizes {3, 3} hold 9",
+                module.run("forward", {full({3, 3}, 1), full({3, 3}, 1)}));
+  REQUIRE(module.run("forward", {full({1, 3}, 1), full({1, 3}, 1)}) == Error::Ok);
+  CHECK(tests::sizes(out) == Vector{1, 3});
+  CHECK(Floats(room, room + 7) == Floats{2, 2, 2, 8, 10, 12, -1});
+}
+
+TEST_CASE("ExecuTorch outputs: a set tensor of another layout or alignment gets a copy") {
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  std::vector<float> room(200, -1.0f);
+  SECTION("padded rows") {
+    TensorPtr out = from_blob(room.data(), {2, 3}, {5, 1});
+    REQUIRE(module.set_output(out) == Error::Ok);
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(Floats(room.begin(), room.begin() + 9) == Floats{2, 4, 6, -1, -1, 8, 10, 12, -1});
+  }
+  SECTION("column by column") {
+    TensorPtr out = from_blob(room.data(), {16, 3}, {1, 16});
+    REQUIRE(module.set_output(out) == Error::Ok);
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(floats(*out) == Floats{2, 4, 6, 8, 10, 12});
+    CHECK(Floats(room.begin(), room.begin() + 7) == Floats{2, 8, 4, 10, 6, 12, -1});
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: a set tensor that shares memory with an input gets what it should") {
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  std::vector<float> room(16 * 3 + 1);
+  for (size_t i = 0; i < room.size(); ++i) room[i] = static_cast<float>(i);
+  // The runtime would overwrite each element of x right before it reads it.
+  const TensorPtr x = from_blob(room.data(), {16, 3});
+  REQUIRE(module.set_output(from_blob(room.data() + 1, {16, 3})) == Error::Ok);
+  REQUIRE(module.run("forward", {*x, full({16, 3}, 100)}) == Error::Ok);
+  for (size_t i = 0; i < 48; ++i) CHECK(room[i + 1] == static_cast<float>(i) + 100.0f);
+}
+
+TEST_CASE(
+    "ExecuTorch outputs: a state that is set as input and output is the last one for others") {
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    for (const size_t unset : {size_t{0}, size_t{1}, size_t{2}}) {
+      INFO(name << ", but for output " << unset);
+      ExecuTorchModule module(model_path(name));
+      Floats memory(7, 0.0f);
+      Floats last(6, 9.0f);
+      // The next state lies one element above the one that is read.
+      const bool is_shifted = unset == 1;
+      REQUIRE(module.set_input(from_blob(memory.data(), {2, 3}), 1) == Error::Ok);
+      if (unset != 0) {
+        REQUIRE(module.set_output(from_blob(memory.data() + (is_shifted ? 1 : 0), {2, 3})) ==
+                Error::Ok);
+      }
+      if (unset != 1) REQUIRE(module.set_output(from_blob(last.data(), {2, 3}), 1) == Error::Ok);
+      for (int t = 0; t < 3; ++t) {
+        const Floats state(memory.begin(), memory.begin() + 6);
+        Floats next = state;
+        for (size_t i = 0; i < 6; ++i) next[i] += kSix[i];
+        REQUIRE(module.run("forward", six()) == Error::Ok);
+        CHECK(floats(module, "forward", 0) == next);
+        CHECK(floats(module, "forward", 1) == state);
+        if (unset == 2) CHECK(Floats(memory.begin(), memory.begin() + 6) == next);
+        if (unset != 1) CHECK(last == state);
+      }
+    }
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: an output and the input that it returns are exchanged") {
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    const TensorPtr x = six();
+    const TensorPtr state = full({2, 3}, 1);
+    REQUIRE(module.set_output(*state, 0) == Error::Ok);
+    REQUIRE(module.set_output(*x, 1) == Error::Ok);
+    REQUIRE(module.run("forward", {x, state}) == Error::Ok);
+    CHECK(floats(*x) == Floats(6, 1.0f));
+    CHECK(floats(*state) == Floats{2, 3, 4, 5, 6, 7});
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: one value that is two outputs goes to both tensors") {
+  for (const char* const name : {"aliasing.pte", "aliasing_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    float first[6] = {};
+    float second[6] = {};
+    REQUIRE(module.set_output("twice", from_blob(first, {2, 3}), 0) == Error::Ok);
+    REQUIRE(module.run("twice", six()) == Error::Ok);
+    const Floats expected = {2, 3, 4, 5, 6, 7};
+    CHECK(Floats(first, first + 6) == expected);
+    CHECK(floats(module, "twice", 1) == expected);
+    CHECK(data(module, "twice", 1) != first);
+    REQUIRE(module.set_output("twice", from_blob(second, {2, 3}), 1) == Error::Ok);
+    REQUIRE(module.run("twice", full({2, 3}, 1)) == Error::Ok);
+    CHECK(Floats(first, first + 6) == Floats(6, 2.0f));
+    CHECK(Floats(second, second + 6) == Floats(6, 2.0f));
+    REQUIRE(module.set_output("twice", from_blob(second, {2, 3}), 0) == Error::Ok);
+    REQUIRE(module.run("twice", six()) == Error::Ok);
+    CHECK(Floats(second, second + 6) == expected);
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: an input that is an output is copied, and may go before that") {
+  for (const char* const name : {"aliasing.pte", "aliasing_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    auto memory = std::make_unique<float[]>(6);
+    for (size_t i = 0; i < 6; ++i) memory[i] = kSix[i];
+    REQUIRE(module.run("same", from_blob(memory.get(), {2, 3})) == Error::Ok);
+    CHECK(data(module, "same") != memory.get());
+    memory.reset();
+    CHECK(floats(module, "same") == kSix);
+    float target[6] = {};
+    REQUIRE(module.set_output("same", from_blob(target, {2, 3})) == Error::Ok);
+    REQUIRE(module.run("same", six()) == Error::Ok);
+    CHECK(Floats(target, target + 6) == kSix);
+    // Its own output: nothing to be done.
+    REQUIRE(module.run("same", from_blob(target, {2, 3})) == Error::Ok);
+    CHECK(Floats(target, target + 6) == kSix);
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: a constant is copied, and stays what it is") {
+  for (const char* const name : {"aliasing.pte", "aliasing_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    const Floats expected = {0, 1, 2, 3, 4, 5};
+    Tensor out = module.execute("constant")->at(0).toTensor();
+    CHECK(floats(out) == expected);
+    REQUIRE(fill_(out, 9) == Error::Ok);
+    CHECK(floats(module.execute("constant")->at(0).toTensor()) == expected);
+    float target[6] = {};
+    REQUIRE(module.set_output("constant", from_blob(target, {2, 3})) == Error::Ok);
+    REQUIRE(module.run("constant") == Error::Ok);
+    CHECK(Floats(target, target + 6) == expected);
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: what a run gave is not overwritten by the next") {
+  for (const char* const name : {"add.pte", "add_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    const Tensor first = module.forward({six(), six()})->at(0).toTensor();
+    const Tensor second = module.forward({full({2, 3}, 1), six()})->at(0).toTensor();
+    CHECK(floats(first) == Floats{2, 4, 6, 8, 10, 12});
+    CHECK(floats(second) == Floats{2, 3, 4, 5, 6, 7});
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: memory that nobody has anymore is used again") {
+  for (const char* const name : {"add.pte", "add_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    const void* const first = data(module, "forward");
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(data(module, "forward") == first);
+    const EValue kept = *module.get_output();
+    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(data(module, "forward") != first);
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: the runtime forgets memory that was taken away or is gone") {
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  auto room = std::make_unique<float[]>(48);
+  REQUIRE(module.set_output(from_blob(room.get(), {16, 3})) == Error::Ok);
+  REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+  REQUIRE(module.set_output(none) == Error::Ok);
+  room.reset();
+  REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+  CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
+}
+
+TEST_CASE("ExecuTorch outputs: of a fixed shape go to a tensor of fixed shape") {
+  for (const char* const name : {"add.pte", "aliasing_unplanned.pte"}) {
+    ExecuTorchModule module(model_path(name));
+    const char* const method = std::strcmp(name, "add.pte") == 0 ? "forward" : "twice";
+    float room[6] = {};
+    const TensorPtr out = from_blob(room, {2, 3}, ScalarType::Float, TensorShapeDynamism::STATIC);
+    REQUIRE(module.set_output(method, out) == Error::Ok);
+    std::vector<EValue> inputs(method[0] == 'f' ? 2 : 1, EValue(full({2, 3}, 1)));
+    REQUIRE(module.run(method, inputs) == Error::Ok);
+    CHECK(Floats(room, room + 6) == Floats(6, 2.0f));
+  }
+}
+
+TEST_CASE("ExecuTorch outputs: a shape without elements") {
+  ExecuTorchModule module(model_path("layouts.pte"));
+  const auto out = module.execute("empty", empty({0, 3}));
+  REQUIRE(out.ok());
+  CHECK(tests::sizes(out->at(0).toTensor()) == Vector{0, 3});
+  ExecuTorchModule batch(model_path("add_unplanned.pte"));
+  const auto none_of = batch.forward({empty({0, 3}), empty({0, 3})});
+  REQUIRE(none_of.ok());
+  CHECK(tests::sizes(none_of->at(0).toTensor()) == Vector{0, 3});
+}
+
+TEST_CASE("ExecuTorch shapes: of rank 0") {
+  ExecuTorchModule module(model_path("layouts.pte"));
+  const auto out = module.execute("scalar", scalar_tensor(41));
+  REQUIRE(out.ok());
+  CHECK(out->at(0).toTensor().item<float>() == 42.0f);
+  float target = 0;
+  REQUIRE(module.set_output("scalar", from_blob(&target, {})) == Error::Ok);
+  REQUIRE(module.run("scalar", scalar_tensor(1)) == Error::Ok);
+  CHECK(target == 2.0f);
+}
+
+TEST_CASE("ExecuTorch shapes: of another dim order than row-major") {
+  ExecuTorchModule module(model_path("layouts.pte"));
+  TensorPtr image = empty({2, 3, 4, 5});
+  for (int64_t i = 0; i < 120; ++i) image->mutable_data_ptr<float>()[i] = static_cast<float>(i);
+  CHECK_RETURNS(Error::InvalidArgument,
+                "input 0: its dim order is {0, 1, 2, 3}, the program was exported for {0, 2, 3, 1}",
+                module.run("channels_last", *image));
+  TensorPtr channels_last = empty_strided({2, 3, 4, 5}, {60, 1, 15, 3});
+  REQUIRE(copy_(channels_last, image) == Error::Ok);
+  REQUIRE(module.run("channels_last", *channels_last) == Error::Ok);
+  const Tensor made = module.get_output("channels_last")->toTensor();
+  CHECK(tests::strides(made) == Vector{60, 1, 15, 3});
+  TensorPtr target = empty({2, 3, 4, 5});
+  REQUIRE(module.set_output("channels_last", target) == Error::Ok);
+  REQUIRE(module.run("channels_last", *channels_last) == Error::Ok);
+  CHECK(tests::strides(target) == Vector{60, 20, 5, 1});
+  for (int64_t i = 0; i < 120; ++i) {
+    CHECK(target->const_data_ptr<float>()[i] == 2.0f * static_cast<float>(i));
+  }
+  CHECK(floats(made) == floats(*target));
+}
+
+TEST_CASE("ExecuTorch shapes: strides that are not dense are refused") {
+  ExecuTorchModule module(model_path("add_unplanned.pte"));
+  const TensorPtr wide = full({2, 6}, 1);
+  CHECK_RETURNS(Error::NotSupported, "input 1: strides {6, 1} of sizes {2, 3} are not dense",
+                module.run("forward", {six(), narrow(wide, 1, 0, 3)}));
+}
+
+TEST_CASE("ExecuTorch dtypes: each goes in and out as it is") {
+  ExecuTorchModule module(model_path("types.pte"));
+  const std::pair<const char*, ScalarType> types[] = {
+      {"bool", ScalarType::Bool},     {"uint8", ScalarType::Byte},
+      {"int8", ScalarType::Char},     {"int16", ScalarType::Short},
+      {"int32", ScalarType::Int},     {"int64", ScalarType::Long},
+      {"float16", ScalarType::Half},  {"bfloat16", ScalarType::BFloat16},
+      {"float32", ScalarType::Float}, {"float64", ScalarType::Double}};
+  for (const auto& [method, type] : types) {
+    INFO(method);
+    const auto out = module.execute(method, full({2, 3}, 1, type));
+    REQUIRE(out.ok());
+    const Tensor& twice = out->at(0).toTensor();
+    REQUIRE(twice.scalar_type() == type);
+    const float expected = type == ScalarType::Bool ? 1.0f : 2.0f;
+    const Tensor as_float = to(twice, ScalarType::Float);
+    CHECK(floats(as_float) == Floats(6, expected));
+  }
+}
+
+TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs are set") {
+  if (!tests::heap_is_counted()) {
+    WARN("skipped: needs glibc without sanitizers");
+    return;
+  }
+  const auto count = [](Module& module) {
+    for (int i = 0; i < 3; ++i) REQUIRE(module.run() == Error::Ok);
+    tests::start_counting();
+    Error error = Error::Ok;
+    for (int i = 0; i < 10 && error == Error::Ok; ++i) error = module.run();
+    tests::stop_counting();
+    CHECK(error == Error::Ok);
+    return tests::allocations();
+  };
+  for (const char* const name : {"add.pte", "add_unplanned.pte"}) {
+    INFO(name);
+    ExecuTorchModule module(model_path(name));
+    REQUIRE(module.set_inputs({six(), six()}) == Error::Ok);
+    CHECK(count(module) == 0);  // into memory made once
+    REQUIRE(module.set_output(zeros({16, 3})) ==
+            (module.method_meta()->outputs[0].tensor.max_sizes.empty() ? Error::InvalidArgument
+                                                                       : Error::Ok));
+    REQUIRE(module.set_output(zeros({2, 3})) == Error::Ok);
+    CHECK(count(module) == 0);
+  }
+  for (const char* const name : {"state.pte", "state_unplanned.pte"}) {
+    INFO(name);
+    ExecuTorchModule module(model_path(name));
+    const TensorPtr state = six();
+    REQUIRE(module.set_inputs({six(), state}) == Error::Ok);
+    REQUIRE(module.set_output(state) == Error::Ok);
+    CHECK(count(module) == 0);  // what is copied aside, too
+  }
+}
+
+TEST_CASE("ExecuTorch memory: everything is in an arena that was given") {
+  alignas(64) static unsigned char buffer[1 << 16];
+  ArenaBackend arena(buffer, sizeof buffer);
+  {
+    ExecuTorchModule module(model_path("add.pte"), arena);
+    REQUIRE(module.set_inputs({six(), six()}) == Error::Ok);
+    REQUIRE(module.run() == Error::Ok);
+    const auto* const at = static_cast<const unsigned char*>(data(module, "forward"));
+    CHECK((at >= buffer && at < buffer + sizeof buffer));
+    const size_t used = arena.used();
+    for (int i = 0; i < 10; ++i) REQUIRE(module.run() == Error::Ok);
+    CHECK(arena.used() == used);
+  }
+  CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE("ExecuTorch memory: an arena that is too small is an error, of any size") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  size_t failures = 0;
+  for (size_t size = 256; size <= sizeof buffer; size += 128) {
+    ArenaBackend arena(buffer, size);
+    {
+      ExecuTorchModule module(model_path("add.pte"), arena);
+      const Error error = module.run("forward", {six(), six()});
+      if (error != Error::Ok) {
+        CHECK(error == Error::OutOfMemory);
+        ++failures;
+      } else {
+        CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
+      }
+    }
+    REQUIRE(arena.reset() == Error::Ok);
+  }
+  CHECK((failures > 0 && failures < 100));
+}
+
+TEST_CASE("ExecuTorch outputs: one of a branch is where it was set, whichever branch gives it") {
+  ExecuTorchModule module(model_path("branch.pte"));
+  const TensorPtr to = zeros({2, 3});
+  const void* const memory = to->const_data_ptr();
+  REQUIRE(module.set_output(to) == Error::Ok);
+  REQUIRE(module.run("forward", six()) == Error::Ok);
+  CHECK(floats(*to) == Floats{2, 3, 4, 5, 6, 7});
+  REQUIRE(module.run("forward", full({2, 3}, -1)) == Error::Ok);
+  CHECK(floats(*to) == Floats(6, -2));
+  REQUIRE(module.run("forward", six()) == Error::Ok);
+  CHECK(floats(*to) == Floats{2, 3, 4, 5, 6, 7});
+  CHECK(to->const_data_ptr() == memory);
+}
+
+TEST_CASE("ExecuTorch outputs: one of a branch is never memory that the next run writes to") {
+  ExecuTorchModule module(model_path("branch.pte"));
+  const Tensor first = module.forward(six())->at(0).toTensor();
+  const Tensor second = module.forward(full({2, 3}, -1))->at(0).toTensor();
+  REQUIRE(module.run("forward", full({2, 3}, 5)) == Error::Ok);
+  CHECK(floats(first) == Floats{2, 3, 4, 5, 6, 7});
+  CHECK(floats(second) == Floats(6, -2));
+}
+
+TEST_CASE(
+    "ExecuTorch method: an operator that is not linked is an error with the runtime's name for "
+    "it") {
+  ExecuTorchModule module(model_path("missing.pte"));
+  const auto refused = module.forward(six());
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK(refused.message() ==
+        std::string(
+            "forward: method forward cannot be loaded: ExecuTorch says OperatorMissing (0x14)"));
+}

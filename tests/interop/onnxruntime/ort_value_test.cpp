@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Needs ONNX Runtime, and is built with it by interop/onnxruntime/CMakeLists.txt.
+#include "tenon/interop/onnxruntime/ort_value.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using namespace tenon;
+
+using detail::OnnxHandle;
+using detail::OnnxValues;
+
+namespace {
+
+int released = 0;
+void ORT_API_CALL count_release(OrtSession*) { ++released; }
+
+const OrtApi& api() { return *detail::onnx_api(); }
+
+OnnxHandle<OrtMemoryInfo> host() {
+  OnnxHandle<OrtMemoryInfo> made;
+  REQUIRE(detail::make_onnx(api(), api().ReleaseMemoryInfo, made, [](OrtMemoryInfo** info) {
+            return api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, info);
+          }) == Error::Ok);
+  return made;
+}
+
+/// A value of the library's own.
+OnnxHandle<OrtValue> make_value(const Dims& sizes, ONNXTensorElementDataType type) {
+  OrtAllocator* allocator = nullptr;
+  REQUIRE(api().GetAllocatorWithDefaultOptions(&allocator) == nullptr);
+  OnnxHandle<OrtValue> made;
+  REQUIRE(detail::make_onnx(api(), api().ReleaseValue, made, [&](OrtValue** value) {
+            return api().CreateTensorAsOrtValue(allocator, sizes.data(), sizes.size(), type, value);
+          }) == Error::Ok);
+  return made;
+}
+
+int environments = 0;  // that are released
+std::shared_ptr<OrtEnv> environment() {
+  environments = 0;
+  return {reinterpret_cast<OrtEnv*>(&environments), [](OrtEnv*) { ++environments; }};
+}
+
+}  // namespace
+
+TEST_CASE("onnxruntime_error: the library has the functions of the header") {
+  const OrtApi* const api = detail::onnx_api();
+  REQUIRE(api != nullptr);
+  CHECK(api == detail::onnx_api());
+}
+
+TEST_CASE("onnxruntime_error: a status becomes an error with its text, once for each code") {
+  const OrtApi& api = *detail::onnx_api();
+  CHECK(detail::check_onnx(api, nullptr) == Error::Ok);
+  const auto check = [&](OrtErrorCode code, Error error) {
+    CHECK_RETURNS(error, "ONNX Runtime: it broke",
+                  detail::check_onnx(api, api.CreateStatus(code, "it broke")));
+  };
+  check(ORT_INVALID_ARGUMENT, Error::InvalidArgument);
+  check(ORT_NO_MODEL, Error::InvalidArgument);
+  check(ORT_INVALID_PROTOBUF, Error::InvalidArgument);
+  check(ORT_INVALID_GRAPH, Error::InvalidArgument);
+  check(ORT_NO_SUCHFILE, Error::NotFound);
+  check(ORT_MODEL_LOADED, Error::InvalidState);
+  check(ORT_NOT_IMPLEMENTED, Error::NotSupported);
+  check(ORT_RUNTIME_EXCEPTION, Error::NotSupported);
+  check(ORT_ENGINE_ERROR, Error::NotSupported);
+  check(ORT_EP_FAIL, Error::NotSupported);
+  check(ORT_FAIL, Error::NotSupported);
+}
+
+TEST_CASE("onnxruntime_error: what was made is released once, what was not made never") {
+  const OrtApi& api = *detail::onnx_api();
+  released = 0;
+  auto* const fake = reinterpret_cast<OrtSession*>(&released);
+  {
+    detail::OnnxHandle<OrtSession> made;
+    CHECK(detail::make_onnx(api, &count_release, made, [&](OrtSession** session) -> OrtStatus* {
+            *session = fake;
+            return nullptr;
+          }) == Error::Ok);
+    CHECK(made.get() == fake);
+    CHECK(released == 0);
+  }
+  CHECK(released == 1);
+  detail::OnnxHandle<OrtSession> failed;
+  CHECK_RETURNS(Error::NotSupported, "no luck",
+                detail::make_onnx(api, &count_release, failed, [&](OrtSession**) {
+                  return api.CreateStatus(ORT_FAIL, "no luck");
+                }));
+  CHECK(failed == nullptr);
+  CHECK(released == 1);
+}
+
+TEST_CASE("onnxruntime_value: dtypes are the same in both directions, and as large") {
+  for (const detail::OnnxDtype& dtype : detail::kOnnxDtypes) {
+    ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    ScalarType own = ScalarType::Undefined;
+    CHECK(detail::to_onnx(dtype.own, theirs) == Error::Ok);
+    CHECK(detail::from_onnx(theirs, own) == Error::Ok);
+    CHECK(own == dtype.own);
+    // The library refuses memory that is too short for the elements.
+    const OnnxHandle<OrtMemoryInfo> info = host();
+    OnnxValues values(api(), 1);
+    CHECK(values.lend(0, *info, zeros({3}, own)) == Error::Ok);
+  }
+  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  ScalarType own = ScalarType::Undefined;
+  CHECK_RETURNS(Error::NotSupported, "ONNX Runtime has no tensors of ComplexFloat",
+                detail::to_onnx(ScalarType::ComplexFloat, theirs));
+  CHECK_RETURNS(Error::NotSupported, "element type 8, texts",
+                detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, own));
+  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype for ONNX's element type 21",
+                detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, own));
+}
+
+TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
+  const OnnxHandle<OrtMemoryInfo> info = host();
+  OnnxValues values(api(), 2);
+  const TensorPtr tensor = ones({2, 3});
+  REQUIRE(values.lend(1, *info, tensor) == Error::Ok);
+  CHECK_FALSE(values.is_lent(0));
+  CHECK(values.is_lent(1));
+  void* data = nullptr;
+  REQUIRE(api().GetTensorMutableData(values.data()[1], &data) == nullptr);
+  CHECK(data == tensor->const_data_ptr());
+  REQUIRE(values.lend(0, *info, zeros({0, 3})) == Error::Ok);
+  CHECK(tensor->use_count() == 1);
+}
+
+TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
+  const OnnxHandle<OrtMemoryInfo> info = host();
+  OnnxValues values(api(), 1);
+  CHECK_RETURNS(Error::InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
+  CHECK_RETURNS(Error::InvalidState, "placeholder", values.lend(0, *info, from_blob(nullptr, {2})));
+  CHECK_RETURNS(Error::NotSupported, "contiguous() makes a copy",
+                values.lend(0, *info, transpose(zeros({2, 3}), 0, 1)));
+  CHECK_RETURNS(Error::NotSupported, "no tensors of ComplexDouble",
+                values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
+  float memory[2] = {};
+  CHECK_RETURNS(Error::NotSupported, "memory on cuda:0 cannot be read by the host",
+                values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
+  CHECK_FALSE(values.is_lent(0));
+}
+
+TEST_CASE("onnxruntime_value: a tensor adopts a value, and drops it before the environment") {
+  Tensor tensor;
+  {
+    OnnxHandle<OrtValue> value = make_value({2, 3}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32);
+    void* data = nullptr;
+    REQUIRE(api().GetTensorMutableData(value.get(), &data) == nullptr);
+    REQUIRE(detail::adopt_from_onnx(api(), std::move(value), environment(), tensor) == Error::Ok);
+    CHECK(tensor.const_data_ptr() == data);
+  }
+  CHECK(tensor.sizes() == Dims{2, 3});
+  CHECK(tensor.scalar_type() == ScalarType::Int);
+  CHECK(tensor.ownership() == Ownership::Adopted);
+  std::memset(tensor.mutable_data_ptr(), 0, tensor.nbytes());
+  CHECK(environments == 0);
+  const Tensor view = select(tensor, 0, 1);
+  tensor = Tensor();
+  CHECK(environments == 0);
+  CHECK(view.const_data_ptr<int32_t>()[2] == 0);
+}
+
+TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
+  Tensor tensor;
+  CHECK_RETURNS(
+      Error::NotSupported, "element type 8, texts",
+      detail::adopt_from_onnx(api(), make_value({1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING),
+                              environment(), tensor));
+  CHECK(environments == 1);
+  CHECK_RETURNS(Error::NotSupported, "it is no tensor",
+                detail::adopt_from_onnx(api(), {}, environment(), tensor));
+  CHECK(environments == 1);
+  CHECK_FALSE(tensor.defined());
+}
+
+TEST_CASE("onnxruntime_value: what is not taken goes with the list") {
+  OnnxValues values(api(), 2);
+  values.data()[0] = make_value({4}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT).release();
+  values.data()[1] = make_value({4}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT).release();
+  const OnnxHandle<OrtValue> taken = values.take(1);
+  CHECK(taken != nullptr);
+  CHECK(values.data()[1] == nullptr);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt.
+#include "tenon/interop/torchscript/ivalue.h"
+
+#undef CHECK  // c10's; Catch2's is meant
+
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/Functions.h>
+
+#include "support/catch.h"
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using tenon::detail::call_torchscript;
+using tenon::detail::describe_type;
+using tenon::detail::from_ivalue;
+using tenon::detail::to_ivalue;
+using tenon::detail::without_traceback;
+using tests::Calls;
+
+namespace {
+
+const char* const kTraceback =
+    "The following operation failed in the TorchScript interpreter.\n"
+    "Traceback of TorchScript (most recent call last):\n"
+    "  File \"code/m.py\", line 5, in forward\n"
+    "RuntimeError: not this one, it is a line of the script\n"
+    "    ~~~~~~~~~~ <--- HERE\n"
+    "RuntimeError: list index out of range\n";
+
+template <class F>
+Error call(F&& thrower) {
+  return call_torchscript(Error::InvalidArgument, [&] {
+    thrower();
+    return Error::Ok;
+  });
+}
+
+using Floats = std::vector<float>;
+
+c10::IValue there(const EValue& value) {
+  c10::IValue made;
+  REQUIRE(to_ivalue(value, made) == Error::Ok);
+  return made;
+}
+EValue here(const c10::IValue& value) {
+  EValue made;
+  REQUIRE(from_ivalue(value, made) == Error::Ok);
+  return made;
+}
+EValue and_back(const EValue& value) { return here(there(value)); }
+
+TensorPtr two() { return make_tensor_ptr({2}, {1.0f, 2.0f}); }
+
+ValueSpec described(const c10::TypePtr& type) {
+  ValueSpec spec(ValueKind::TensorList);
+  REQUIRE(describe_type(*type, spec) == Error::Ok);
+  return spec;
+}
+
+float memory[6] = {1, 2, 3, 4, 5, 6};
+
+}  // namespace
+
+TEST_CASE("without_traceback: the error stands behind the traceback") {
+  CHECK(without_traceback(kTraceback) == "list index out of range");
+}
+
+TEST_CASE("without_traceback: of a text without a traceback, the first line that is not blank") {
+  CHECK(without_traceback("one line") == "one line");
+  CHECK(without_traceback("\n  first\nsecond\n") == "first");
+  CHECK(without_traceback("said so:\nRuntimeError: something") == "said so:");
+  CHECK(without_traceback("").empty());
+  CHECK(without_traceback(" \n ").empty());
+  CHECK(without_traceback("The following operation failed in the TorchScript interpreter.") ==
+        "The following operation failed in the TorchScript interpreter.");
+}
+
+TEST_CASE("call_torchscript: what is returned is passed on") {
+  CHECK(call([] {}) == Error::Ok);
+  CHECK_RETURNS(Error::InUse, "said here", call_torchscript(Error::InvalidArgument, [] {
+                  return detail::fail(Error::InUse, {"said here"});
+                }));
+}
+
+TEST_CASE("call_torchscript: what is thrown becomes one line of text and an error of its kind") {
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: list index out of range",
+                call([] { throw std::runtime_error(kTraceback); }));
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: said",
+                call([] { throw torch::jit::JITException("said"); }));
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: raised",
+                call([] { throw torch::jit::JITException("with more", "a.B", "raised\nmore"); }));
+  CHECK(std::string(last_error_message()).find("more") == std::string::npos);
+  CHECK_RETURNS(Error::InvalidArgument, "libtorch: checked 5",
+                call([] { TORCH_CHECK(false, "checked ", 5); }));
+  CHECK_RETURNS(Error::NotSupported, "libtorch: no kernel",
+                call([] { TORCH_CHECK_NOT_IMPLEMENTED(false, "no kernel"); }));
+  CHECK_RETURNS(Error::OutOfMemory, "out of memory", call([] { throw std::bad_alloc(); }));
+  CHECK_RETURNS(Error::OutOfBounds, "tenon's own",
+                call([] { throw Exception(Error::OutOfBounds, "tenon's own"); }));
+}
+
+TEST_CASE("call_torchscript: memory that an operator lacks is known by its text") {
+  CHECK_RETURNS(Error::OutOfMemory, "you tried to allocate 8 bytes", call([] {
+                  throw std::runtime_error(
+                      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes");
+                }));
+  CHECK_RETURNS(Error::OutOfMemory, "CUDA out of memory",
+                call([] { throw std::runtime_error("CUDA out of memory. Tried to"); }));
+}
+
+TEST_CASE("to_ivalue: None, numbers, flags and texts") {
+  CHECK(there({}).isNone());
+  CHECK(there(5).toInt() == 5);
+  CHECK(there(0.5).toDouble() == 0.5);
+  REQUIRE(there(true).isBool());
+  CHECK(there(true).toBool());
+  CHECK(there("text").toStringRef() == "text");
+  CHECK(there("").toStringRef().empty());
+  CHECK(there(std::string("a\0b", 3)).toStringRef() == std::string("a\0b", 3));
+}
+
+TEST_CASE("to_ivalue: lists") {
+  CHECK(there(std::vector<int>{1, 2, 3}).toIntVector() == std::vector<int64_t>{1, 2, 3});
+  CHECK(there(std::vector<double>{0.5}).toDoubleVector() == std::vector<double>{0.5});
+  const c10::List<bool> flags = there(std::vector<bool>{true, false}).toBoolList();
+  REQUIRE(flags.size() == 2);
+  CHECK(flags.get(0));
+  CHECK_FALSE(flags.get(1));
+  CHECK(there(std::vector<int>{}).isIntList());
+  CHECK(there(std::vector<float>{}).isDoubleList());
+  CHECK(there(std::vector<bool>{}).isBoolList());
+  CHECK(there(std::vector<Tensor>{}).isTensorList());
+  CHECK(there(std::vector<std::optional<Tensor>>{}).type()->annotation_str() ==
+        "List[Optional[Tensor]]");
+}
+
+TEST_CASE("to_ivalue: a tensor is passed with its own memory, in a list too") {
+  const TensorPtr a = two();
+  const TensorPtr b = two();
+  CHECK(there(a).toTensor().data_ptr() == const_data_ptr(a));
+  const std::vector<at::Tensor> list = there(std::vector<Tensor>{*a, *b}).toTensorVector();
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].data_ptr() == const_data_ptr(a));
+  CHECK(list[1].data_ptr() == const_data_ptr(b));
+  const c10::IValue optional = there(std::vector<std::optional<Tensor>>{std::nullopt, *b});
+  REQUIRE(optional.toListRef().size() == 2);
+  CHECK(optional.toListRef()[0].isNone());
+  CHECK(optional.toListRef()[1].toTensor().data_ptr() == const_data_ptr(b));
+}
+
+TEST_CASE("to_ivalue: a tensor's memory is kept until the IValue is gone, and released once") {
+  Calls calls;
+  c10::IValue value = there(from_blob(memory, {6}, ScalarType::Float, calls.deleter()));
+  CHECK(calls.count == 0);
+  CHECK(value.toTensor().sum().item<float>() == 21);
+  value = c10::IValue();
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == memory);
+}
+
+TEST_CASE("to_ivalue: an undefined tensor is refused, and in a list its place is named") {
+  c10::IValue value;
+  CHECK_RETURNS(Error::InvalidState, "the source tensor is undefined",
+                to_ivalue(EValue(Tensor()), value));
+  CHECK_RETURNS(Error::InvalidState, "element 1: the source tensor is undefined",
+                to_ivalue(std::vector<Tensor>{*two(), Tensor()}, value));
+  CHECK(value.isNone());
+}
+
+TEST_CASE("from_ivalue: None, numbers, flags, texts and lists come back as they went") {
+  CHECK(and_back({}).isNone());
+  CHECK(and_back(-5).toInt() == -5);
+  CHECK(and_back(0.25).toDouble() == 0.25);
+  CHECK(and_back(true).toBool());
+  CHECK(and_back("text").toString() == "text");
+  CHECK(and_back(std::vector<int>{1, 2}).toIntList().vec() == std::vector<int64_t>{1, 2});
+  CHECK(and_back(std::vector<double>{0.5, 2}).toDoubleList().vec() == std::vector<double>{0.5, 2});
+  const EValue flags = and_back(std::vector<bool>{false, true});
+  REQUIRE(flags.toBoolList().size() == 2);
+  CHECK_FALSE(flags.toBoolList()[0]);
+  CHECK(flags.toBoolList()[1]);
+  CHECK(and_back(std::vector<int>{}).isIntList());
+  CHECK(and_back(std::vector<Tensor>{}).isTensorList());
+  CHECK(and_back(std::vector<std::optional<Tensor>>{}).isOptionalTensorList());
+}
+
+TEST_CASE("from_ivalue: tensors come back with their memory") {
+  const TensorPtr x = two();
+  CHECK(const_data_ptr(and_back(x).toTensor()) == const_data_ptr(x));
+  const EValue list = and_back(std::vector<Tensor>{*x, *x});
+  REQUIRE(list.toTensorList().size() == 2);
+  CHECK(const_data_ptr(list.toTensorList()[1]) == const_data_ptr(x));
+  const EValue optional = and_back(std::vector<std::optional<Tensor>>{*x, std::nullopt});
+  REQUIRE(optional.toOptionalTensorList().size() == 2);
+  CHECK(const_data_ptr(optional.toOptionalTensorList()[0]) == const_data_ptr(x));
+  CHECK_FALSE(optional.toOptionalTensorList()[1].defined());
+}
+
+TEST_CASE("from_ivalue: a tensor that requires grad is detached, over the same memory") {
+  at::Tensor parameter = at::ones({2});
+  parameter.set_requires_grad(true);
+  const Tensor made = here(parameter).toTensor();
+  CHECK(const_data_ptr(made) == parameter.data_ptr());
+  CHECK(tests::values<float>(made) == Floats{1, 1});
+#if TENON_ATEN_MODE
+  CHECK_FALSE(made.requires_grad());
+#endif
+}
+
+TEST_CASE("from_ivalue: a conjugation or negation that was put off is done") {
+  const at::Tensor value = at::complex(at::ones({1}), at::full({1}, 2.0f));
+  const Tensor conjugated = here(at::conj(value)).toTensor();
+  const float* const data = static_cast<const float*>(const_data_ptr(conjugated));
+  CHECK(data[0] == 1);
+  CHECK(data[1] == -2);
+  const Tensor negated = here(at::imag(at::conj(value))).toTensor();
+  CHECK(tests::values<float>(negated) == Floats{-2});
+}
+
+TEST_CASE("from_ivalue: what no EValue can be is refused by its type's name") {
+  EValue value;
+  CHECK_RETURNS(Error::NotSupported, "it is List[str], which an EValue cannot be",
+                from_ivalue(c10::List<std::string>(), value));
+  CHECK_RETURNS(Error::NotSupported, "it is Tuple[int, bool], which an EValue cannot be",
+                from_ivalue(c10::ivalue::Tuple::create(5, true), value));
+  CHECK(value.isNone());
+}
+
+TEST_CASE("describe_type: the kinds of values that there are") {
+  const c10::TypePtr tensor = c10::TensorType::get();
+  const std::vector<std::pair<c10::TypePtr, ValueKind>> rows{
+      {tensor, ValueKind::Tensor},
+      {c10::NoneType::get(), ValueKind::None},
+      {c10::IntType::get(), ValueKind::Int},
+      {c10::FloatType::get(), ValueKind::Double},
+      {c10::BoolType::get(), ValueKind::Bool},
+      {c10::StringType::get(), ValueKind::String},
+      {c10::ListType::create(tensor), ValueKind::TensorList},
+      {c10::ListType::create(c10::OptionalType::create(tensor)), ValueKind::OptionalTensorList},
+      {c10::ListType::create(c10::IntType::get()), ValueKind::IntList},
+      {c10::ListType::create(c10::FloatType::get()), ValueKind::DoubleList},
+      {c10::ListType::create(c10::BoolType::get()), ValueKind::BoolList},
+  };
+  for (const auto& [type, kind] : rows) {
+    INFO(type->annotation_str());
+    CHECK(described(type).kind == kind);
+    CHECK_FALSE(described(type).is_optional);
+    CHECK_FALSE(described(type).is_described);
+    if (kind == ValueKind::None) continue;
+    CHECK(described(c10::OptionalType::create(type)).kind == kind);
+    CHECK(described(c10::OptionalType::create(type)).is_optional);
+  }
+}
+
+TEST_CASE("describe_type: other types are refused by their names") {
+  ValueSpec spec;
+  CHECK_RETURNS(
+      Error::NotSupported, "it is Dict[str, Tensor], which an EValue cannot be",
+      describe_type(*c10::DictType::create(c10::StringType::get(), c10::TensorType::get()), spec));
+  CHECK_RETURNS(Error::NotSupported, "it is List[str], which",
+                describe_type(*c10::ListType::create(c10::StringType::get()), spec));
+  CHECK_RETURNS(
+      Error::NotSupported, "it is List[Optional[int]], which",
+      describe_type(*c10::ListType::create(c10::OptionalType::create(c10::IntType::get())), spec));
+}
+
+#if !TENON_ATEN_MODE
+
+TEST_CASE("to_ivalue: a read-only tensor passes, and what comes back of its memory is read-only") {
+  const float constant[4] = {1, 2, 3, 4};
+  const c10::IValue value = there(from_blob(constant, {4}));
+  CHECK(value.toTensor().data_ptr() == constant);
+  const Tensor view = here(value.toTensor().slice(0, 1, 3)).toTensor();
+  CHECK(view.is_readonly());
+  CHECK(view.const_data_ptr<float>() == constant + 1);
+  CHECK(tests::values<float>(view) == Floats{2, 3});
+  const Tensor sum = here(value.toTensor().add(1)).toTensor();
+  CHECK_FALSE(sum.is_readonly());
+  const Tensor writable = and_back(from_blob(memory, {6})).toTensor();
+  CHECK_FALSE(writable.is_readonly());
+}
+
+TEST_CASE("to_ivalue: a read-only tensor's memory is released once too") {
+  Calls calls;
+  const float* const constant = memory;
+  Tensor back = and_back(from_blob(constant, {6}, ScalarType::Float, calls.deleter())).toTensor();
+  CHECK(calls.count == 0);
+  CHECK(back.is_readonly());
+  back = Tensor();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_ivalue: negative strides are refused, and in a list the place is named") {
+  c10::IValue value;
+  const Tensor flipped = flip(*two(), {0});
+  CHECK_RETURNS(Error::NotSupported, "strides {-1} of sizes {2} are negative",
+                to_ivalue(flipped, value));
+  CHECK_RETURNS(Error::NotSupported, "element 1: strides {-1}",
+                to_ivalue(std::vector<Tensor>{*two(), flipped}, value));
+}
+
+TEST_CASE("from_ivalue: a dtype that tenon lacks is refused by its name") {
+  EValue value;
+  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype QInt8",
+                from_ivalue(at::_empty_affine_quantized({2}, at::kQInt8), value));
+}
+
+#if !__has_include(<c10/util/Float8_e4m3fnuz.h>)
+TEST_CASE("to_ivalue: a dtype that an older libtorch lacks is refused by its name") {
+  c10::IValue value;
+  CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype UInt16",
+                to_ivalue(zeros({2}, ScalarType::UInt16), value));
+  CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype Float8_e5m2",
+                to_ivalue(zeros({2}, ScalarType::Float8_e5m2), value));
+}
+#endif
+
+#endif

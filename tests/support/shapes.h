@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Shapes and pseudo-random numbers, for tests that compare with enumerated elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tests {
+
+using Vector = std::vector<int64_t>;
+
+/// The offsets of all elements, in row-major order of their indices.
+inline Vector element_offsets(const Vector& sizes, const Vector& strides, int64_t first = 0) {
+  Vector out = {first};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    Vector next;
+    for (int64_t at : out) {
+      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(at + i * strides[d]);
+    }
+    out = next;
+  }
+  return out;
+}
+
+/// A fixed sequence of pseudo-random numbers.
+struct Rng {
+  uint64_t state;
+  int64_t between(int64_t low, int64_t high) {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
+  }
+};
+
+}  // namespace tests
