@@ -119,6 +119,9 @@ struct BackendState {
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
   int32_t get() const noexcept { return one_thread ? count : users.get(); }
 
+  const BackendHooks& live_hooks() const noexcept {
+    return *__atomic_load_n(&hooks, __ATOMIC_ACQUIRE);
+  }
   /// The backend; null once it, or one that it wraps, is gone.
   Backend* find() const noexcept {
     const BackendState* at = this;
@@ -277,7 +280,7 @@ TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
 /// The library's way into a Backend.
 struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
-  /// Code that only a program with backends needs: see enlist().
+  /// Code that only a program with backends needs, see enlist().
   static const BackendHooks& hooks(const Backend& backend) noexcept {
     return *__atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE);
   }

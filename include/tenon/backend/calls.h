@@ -178,7 +178,7 @@ inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept 
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
-  void operator()(void* data) const noexcept { state->hooks->release(state, data, nbytes); }
+  void operator()(void* data) const noexcept { state->live_hooks().release(state, data, nbytes); }
 };
 
 /// Before each block lies where it came from, since whoever deletes a handle has nothing but its
@@ -225,7 +225,8 @@ TENON_COLD inline void* fail_metadata() noexcept {
 
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
-  if (TENON_UNLIKELY(origin != nullptr)) return origin->hooks->allocate_metadata(origin, nbytes);
+  if (TENON_UNLIKELY(origin != nullptr))
+    return origin->live_hooks().allocate_metadata(origin, nbytes);
   auto* const block = static_cast<char*>(std::malloc(kMetadataHeader + nbytes));
   if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
   std::memcpy(block, &origin, sizeof(void*));
@@ -237,7 +238,7 @@ inline void release_metadata(void* p) noexcept {
   char* const data = static_cast<char*>(p);
   BackendState* origin = nullptr;
   std::memcpy(&origin, data - kMetadataHeader, sizeof(void*));
-  if (TENON_UNLIKELY(origin != nullptr)) return origin->hooks->release_metadata(origin, data);
+  if (TENON_UNLIKELY(origin != nullptr)) return origin->live_hooks().release_metadata(origin, data);
   std::free(data - kMetadataHeader);
 }
 

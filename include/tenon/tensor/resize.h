@@ -38,7 +38,7 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   if (backend != nullptr) {
     if (tensor.is_template()) nbytes = 0;
     BackendState* const state = tensor.backend;
-    TENON_TRY(state->hooks->allocate(*backend, state, nbytes, memory.data));
+    TENON_TRY(state->live_hooks().allocate(*backend, state, nbytes, memory.data));
     memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
     return Error::Ok;
   }
