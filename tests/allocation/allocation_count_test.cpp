@@ -265,7 +265,7 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
 TEST_CASE(
     "allocations: an EValue of a tensor or a number takes 0, of a text "
     "or a list 2, a copy 0") {
-  const auto x = tenon::make_tensor_ptr({1.0f, 2.0f});
+  const auto x = make_tensor_ptr({1.0f, 2.0f});
   check_count("tensor", 0, [&] { return EValue(x); });
   check_count("number", 0, [] { return EValue(5); });
   check_count("text", 2,
@@ -323,9 +323,9 @@ TEST_CASE(
 TEST_CASE("allocations: runs of a FunctionModule in an arena take 0 with long names, too") {
   alignas(64) static unsigned char buffer[1 << 14];
   ArenaBackend arena(buffer, sizeof buffer);
-  const tenon::ValueSpec value(
+  const ValueSpec value(
       "a name of more than 47 characters, which takes a block",
-      tenon::TensorSpec{
+      TensorSpec{
           {1, 1}, ScalarType::Float, {"names of dimensions of more", "than 47 characters in all"}});
   FunctionModule module([](Span<const EValue> in) { return in[0]; }, value, value, arena);
   const auto x = zeros({1, 1});

@@ -16,9 +16,9 @@
 
 namespace tests {
 
-/// Addresses without access rights, a page on either side of each block included; the bytes are kept
-/// elsewhere, where only its own functions find them. They refuse what is not within one block.
-/// Blocks begin as 0xa5 in every byte.
+/// Addresses without access rights, a page on either side of each block included; the bytes are
+/// kept elsewhere, where only its own functions find them. They refuse what is not within one
+/// block. Blocks begin as 0xa5 in every byte.
 class FaultBackend final : public tenon::Backend {
  public:
   struct Counts {

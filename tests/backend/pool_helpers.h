@@ -13,9 +13,9 @@
 
 namespace tests {
 
-/// Gives memory of the heap, or, as an opaque device, addresses behind which there is none. Remembers
-/// what was given with how many bytes, counts what comes back otherwise as a fault, and refuses
-/// on request.
+/// Gives memory of the heap, or, as an opaque device, addresses behind which there is none.
+/// Remembers what was given with how many bytes, counts what comes back otherwise as a fault, and
+/// refuses on request.
 class Source : public tenon::Backend {
  public:
   explicit Source(bool is_device = false) : is_device_(is_device) {}

@@ -47,8 +47,8 @@ struct TrackedBackend {
   static void wait(uint64_t microseconds) { nanoseconds() += 1000 * microseconds; }
 };
 
-/// A file of the test's own in the current folder, removed in the end. Tests run side by side, each in
-/// a process.
+/// A file of the test's own in the current folder, removed in the end. Tests run side by side, each
+/// in a process.
 struct TemporaryFile {
   explicit TemporaryFile(const char* name) : path(std::to_string(::getpid()) + "-" + name) {}
   ~TemporaryFile() { std::remove(path.c_str()); }

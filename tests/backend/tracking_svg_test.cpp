@@ -10,6 +10,7 @@
 #include "tenon/core/error.h"
 
 using namespace tenon;
+using tenon::detail::TrackingLayout;
 using namespace tests;
 
 namespace {
@@ -28,7 +29,6 @@ struct Timeline : detail::TrackingTimeline {
     now = std::max({now, record.born + 1, record.died + 1});
   }
 };
-using Layout = detail::TrackingLayout;
 
 /// Whether every element that begins ends, in the right order, and no text has a bare < or &.
 bool is_well_formed(const std::string& xml) {
@@ -155,10 +155,11 @@ TEST_CASE("tracking layout: blocks that live together do not overlap, none is hi
   t.add(15, 400, 7);
   t.add(30, 60, 100);
   t.add(500, 600, 3);
-  const Layout layout(t);
+  const TrackingLayout layout(t);
   REQUIRE(layout.blocks.size() == 5);
   const size_t offsets[] = {0, 10, 110, 10, 10};
-  for (const Layout::Block& block : layout.blocks) CHECK(block.offset == offsets[block.index]);
+  for (const TrackingLayout::Block& block : layout.blocks)
+    CHECK(block.offset == offsets[block.index]);
   CHECK(layout.top == 117);
   CHECK(layout.peak.bytes == 117);
   CHECK(layout.peak.time == 1030);
@@ -169,12 +170,12 @@ TEST_CASE("tracking layout: the line has the most bytes of each column") {
   t.add(0, 5000, 10);
   t.add(2000, 2001, 4);
   t.add(2002, 0, 1);
-  const Layout layout(t);
+  const TrackingLayout layout(t);
   CHECK(layout.first == 1000);
   CHECK(layout.last == 6126);  // some room to the right
-  REQUIRE(layout.line.size() == Layout::kColumns + 1);
+  REQUIRE(layout.line.size() == TrackingLayout::kColumns + 1);
   double most = 0;
-  for (const Layout::Point& point : layout.line) {
+  for (const TrackingLayout::Point& point : layout.line) {
     most = std::max(most, point.bytes);
     if (point.time > 1000 && point.time < 3000) CHECK(point.bytes == 10);
     if (point.time > 3010 && point.time < 6000) CHECK(point.bytes == 11);
@@ -190,7 +191,7 @@ TEST_CASE("tracking layout: nothing is after the end of a timeline that became f
   t.add(10, 90, 20);
   t.dropped = 5;
   t.first_dropped = 1050;
-  const Layout layout(t);
+  const TrackingLayout layout(t);
   CHECK(layout.blocks[0].index == 1);
   CHECK_FALSE(layout.blocks[0].is_over);
   CHECK(layout.blocks[1].is_over);
@@ -200,10 +201,10 @@ TEST_CASE("tracking layout: nothing is after the end of a timeline that became f
 
 TEST_CASE("tracking layout: a single block lasts until now, and without any there is no line") {
   Timeline t;
-  CHECK(Layout(t).line.empty());
+  CHECK(TrackingLayout(t).line.empty());
   t.add(5, 0, 8);
   t.now = 1105;
-  const Layout layout(t);
+  const TrackingLayout layout(t);
   CHECK(layout.first == 1005);
   CHECK(layout.last == 1105);
   CHECK(layout.blocks[0].died == 1105);
@@ -212,8 +213,8 @@ TEST_CASE("tracking layout: a single block lasts until now, and without any ther
 TEST_CASE("tracking layout: of very many, the largest are left") {
   Timeline t;
   for (uint64_t i = 0; i < 6000; ++i) t.add(100 * i, 100 * i + 50, i % 6 == 0 ? 1000 : 1);
-  const Layout layout(t);
-  REQUIRE(layout.blocks.size() == Layout::kMaxBlocks);
-  for (const Layout::Block& block : layout.blocks) CHECK(block.index % 6 == 0);
+  const TrackingLayout layout(t);
+  REQUIRE(layout.blocks.size() == TrackingLayout::kMaxBlocks);
+  for (const TrackingLayout::Block& block : layout.blocks) CHECK(block.index % 6 == 0);
   CHECK(layout.peak.bytes == 1000);
 }

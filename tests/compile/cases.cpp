@@ -76,7 +76,7 @@ BAD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1, 2.5f});)
 #endif
 
 // randint's bounds are integers: 2.9 is a mistake, not 2.
-// randint_of_fractions: no match for call.*RandomBetween|no matching function.*RandomBetween
+// randint_of_fractions: no match for call.*Random|no matching function.*Random
 #if defined(randint_of_fractions)
 GOOD(auto tensor = tenon::randint(0, 2, {4});)
 BAD(auto tensor = tenon::randint(0, 2.9, {4});)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/kernels/convert.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -270,19 +271,24 @@ TEST_CASE("convert: the types of which every value is a float") {
 }
 
 TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bits") {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Row {
     double value;
     int64_t truncated;
     int64_t rounded;
   };
   constexpr int64_t k51 = int64_t{1} << 51;
-  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},    {0x1p51 + 0.5, k51, k51},
-                      {0x1p51 + 1.5, k51 + 1, k51 + 2},     {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
-                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51}, {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
-                      {0.49999999999999994, 0, 0},          {-3.5, -3, -4},
-                      {-0x1p63, INT64_MIN, INT64_MIN},      {0x1p63, INT64_MAX, INT64_MAX},
-                      {-kInfinity, INT64_MIN, INT64_MIN},   {std::nan(""), 0, 0}};
+  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},
+                      {0x1p51 + 0.5, k51, k51},
+                      {0x1p51 + 1.5, k51 + 1, k51 + 2},
+                      {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
+                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51},
+                      {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
+                      {0.49999999999999994, 0, 0},
+                      {-3.5, -3, -4},
+                      {-0x1p63, INT64_MIN, INT64_MIN},
+                      {0x1p63, INT64_MAX, INT64_MAX},
+                      {double{-kInfinity}, INT64_MIN, INT64_MIN},
+                      {std::nan(""), 0, 0}};
   for (const Row& row : rows) {
     INFO(row.value);
     int64_t out[2];
@@ -298,4 +304,20 @@ TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bit
   CHECK(out[1] == UINT64_MAX);
   CHECK(out[2] == 0);
   CHECK(out[3] == 0);
+}
+
+TEST_CASE("convert: a block is converted, in the mode asked for") {
+  const float in[] = {1.5f, -2.0f, 300.0f};
+  double wide[] = {0, 0, 0};
+  tenon::detail::cast_block(ScalarType::Double, wide, ScalarType::Float, in, 3);
+  CHECK(std::vector<double>(wide, wide + 3) == std::vector<double>{1.5, -2.0, 300.0});
+  uint8_t bytes[] = {9, 9, 9};
+  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 2, CastMode::Saturate);
+  CHECK(bytes[0] == 2);
+  CHECK(bytes[1] == 0);
+  CHECK(bytes[2] == 9);
+  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 1, CastMode::Truncate);
+  CHECK(bytes[0] == 1);
+  tenon::detail::cast_block(ScalarType::Byte, nullptr, ScalarType::Float, nullptr, 0,
+                            CastMode::Truncate);
 }

@@ -221,8 +221,8 @@ TEST_CASE("copy: a scalar is one element, and without elements nothing is touche
   double out[] = {0};
   copy_elements(view_of(out, {}, {}), view_of(in, {}, {}));
   CHECK(out[0] == 7.0);
-  const TensorView none{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
-  copy_elements(none, none);
+  const TensorView nothing{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
+  copy_elements(nothing, nothing);
   CHECK(out[0] == 7.0);
 }
 
@@ -316,4 +316,16 @@ TEST_CASE("copy: 64 dimensions are walked like few") {
   int out[8] = {};
   copy_elements(view_of(out, sizes, out_strides), view_of(in, sizes, in_strides));
   CHECK(std::vector<int>(out, out + 8) == std::vector<int>{0, 4, 2, 6, 1, 5, 3, 7});
+}
+
+TEST_CASE("copy: a block moves to where it overlaps itself, forwards and backwards") {
+  std::vector<int> forwards = {1, 2, 3, 4, 5, 6};
+  detail::move_block(forwards.data() + 1, forwards.data(), 4 * sizeof(int));
+  CHECK(forwards == std::vector<int>{1, 1, 2, 3, 4, 6});
+  std::vector<int> backwards = {1, 2, 3, 4, 5, 6};
+  detail::move_block(backwards.data() + 1, backwards.data() + 2, 4 * sizeof(int));
+  CHECK(backwards == std::vector<int>{1, 3, 4, 5, 6, 6});
+  std::vector<int> apart = {1, 2, 3, 4};
+  detail::move_block(apart.data(), apart.data() + 2, 2 * sizeof(int));
+  CHECK(apart == std::vector<int>{3, 4, 3, 4});
 }

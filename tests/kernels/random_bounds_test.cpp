@@ -125,8 +125,7 @@ TEST_CASE("random: uniform numbers lie within their bounds in every floating typ
     }
     check_within(type, -0.0, 1);
     check_within(type, -1e-9, 0.1);
-    const tenon::detail::Limits limits =
-        tenon::detail::limits_of(tenon::detail::part_type_of(type));
+    const auto limits = plan_of(tests::normal_request(0, 1), type).format;
     if (limits.largest < 1e30) check_within(type, limits.lowest, limits.largest);
     check_within(type, limits.lowest, 0);
     check_within(type, 0, limits.largest);
@@ -235,8 +234,7 @@ TEST_CASE("random: integers of floating types are the bounds' or lie between the
   for (ScalarType type : kFloatingTypes) {
     for (const Bounds& bounds : all_bounds) {
       const Request request = integers_request(bounds.low, bounds.high);
-      const tenon::detail::Limits limits =
-          tenon::detail::limits_of(tenon::detail::part_type_of(type));
+      const auto limits = plan_of(tests::normal_request(0, 1), type).format;
       if (static_cast<double>(bounds.high) > limits.largest) continue;
       INFO(toString(type) << ", " << bounds.low << ", " << bounds.high);
       const size_t step = tenon::isComplexType(type) ? 2 : 1;

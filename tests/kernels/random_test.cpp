@@ -4,6 +4,8 @@
 #include "tenon/kernels/random.h"
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -12,16 +14,22 @@
 #include "kernels/helpers.h"
 #include "kernels/random_reference.h"
 
-using namespace tenon;
-using tenon::detail::kRandomPiece;
-using tenon::detail::multiply_wide;
-using tenon::detail::random_elements;
-using tenon::detail::random_integer;
-using namespace tests;
+using namespace tenon::detail;
+using tenon::elementSize;
+using tests::Bytes;
+using tests::for_each_isa;
+using tests::integers_request;
+using tests::kAllTypes;
+using tests::kThorough;
+using tests::normal_request;
+using tests::plan_of;
+using tests::reference_bytes;
+using tests::Request;
+using tests::uniform_request;
 
 namespace {
 
-constexpr int64_t kMost = 1000;
+constexpr int64_t kMost = 1600;  // more than two long chunks
 constexpr uint64_t kSeed = 0x9d2c5680efc60000u;
 
 // Starts of runs: each place in a block and in a piece, the borders of the number's halves.
@@ -29,8 +37,8 @@ const uint64_t kStarts[] = {0,
                             1,
                             2,
                             3,
-                            kRandomPiece - 1,
-                            4 * kRandomPiece - 5,
+                            kShortChunk - 1,
+                            kRandomChunk - 5,
                             123456789,
                             (uint64_t{1} << 34) - 301,
                             uint64_t{0} - 402};
@@ -43,9 +51,8 @@ int count_wrong(const Request& request, ScalarType type, uint64_t seed, uint64_t
   int wrong = 0;
   for_each_isa([&] {
     size_t misalignment = 1;  // of the sizes of all elements but the shortest
-    for (int64_t count :
-         {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{7}, kRandomPiece - 1,
-          kRandomPiece, kRandomPiece + 1, kRandomPiece + 2, kMost}) {
+    for (int64_t count : {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{7},
+                          kShortChunk - 1, kShortChunk, kShortChunk + 1, kShortChunk + 2, kMost}) {
       const size_t nbytes = static_cast<size_t>(count) * size;
       Bytes memory(misalignment + nbytes + 64, 0xa5);
       random_elements(plan, seed, first, count, memory.data() + misalignment);
@@ -105,6 +112,86 @@ uint64_t digest_of(const Request& request, ScalarType type) {
     }
   }
   return digest;
+}
+
+template <class T>
+float decoded(uint32_t code) {
+  return T(static_cast<typename T::Bits>(code), T::from_bits());
+}
+
+// Rounds down by the kernel, in lengths that have all kinds of remainders; all but -0, which no sum
+// of the kernels' is.
+template <class T>
+int count_wrongly_rounded(float smallest) {
+  std::vector<float> in;
+  const std::vector<float>& all = tests::finite_values<T>();
+  const size_t stride = kThorough || sizeof(T) == 1 ? 1 : 29;
+  for (size_t i = 0; i < all.size(); i += stride) {
+    const float value = all[i];
+    for (float near : {std::nextafter(value, -FLT_MAX), value, std::nextafter(value, FLT_MAX),
+                       value * 1.01f, value + std::numeric_limits<T>::denorm_min() / 2}) {
+      const bool is_negative_zero = near == 0 && std::signbit(near);
+      if (std::fabs(near) <= std::numeric_limits<T>::max() && !is_negative_zero) in.push_back(near);
+    }
+  }
+  in.push_back(FLT_MIN / 2);
+  in.push_back(-FLT_MIN / 2);
+  in.push_back(FLT_TRUE_MIN);
+  in.push_back(-FLT_TRUE_MIN);
+  const NumberFormat format = number_format<T>();
+  int wrong = 0;
+  size_t n = 0;
+  for (size_t begin = 0; begin < in.size(); begin += n) {
+    n = std::min(in.size() - begin, size_t{1} + begin % 191);
+    std::vector<uint32_t> codes(n);
+    dispatch<EncodeKernel>(static_cast<const float*>(&in[begin]), static_cast<int64_t>(n), smallest,
+                           UINT32_MAX, &format, codes.data());
+    for (size_t i = 0; i < n; ++i) {
+      const float expected = tests::floor_to<T>(std::max(in[begin + i], smallest));
+      if (!(decoded<T>(codes[i]) == expected)) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+template <class T>
+void check_rounding() {
+  INFO(toString(tenon::CppTypeToScalarType<T>::value));
+  CHECK(count_wrongly_rounded<T>(std::numeric_limits<T>::lowest()) == 0);
+  CHECK(count_wrongly_rounded<T>(0.0f) == 0);
+  CHECK(count_wrongly_rounded<T>(1.0f) == 0);
+  CHECK(count_wrongly_rounded<T>(-std::numeric_limits<T>::denorm_min()) == 0);
+}
+
+// Rounded to nearest, any float has the code that a conversion gives it.
+template <class T>
+int count_wrongly_encoded() {
+  std::vector<float> in;
+  for (uint64_t i = 0; i < 20000; ++i) {
+    const float value = tenon::detail::float_from_bits(tests::random_word(3, i, 0));
+    if (std::fabs(value) <= FLT_MAX) in.push_back(value);
+  }
+  for (float value : tests::finite_values<T>()) {
+    for (float near : {value, std::nextafter(value, FLT_MAX), value * 1.03125f, -value}) {
+      if (std::fabs(near) <= FLT_MAX) in.push_back(near);
+    }
+  }
+  const NumberFormat format = number_format<T>();
+  std::vector<uint32_t> codes(in.size());
+  dispatch<EncodeKernel>(static_cast<const float*>(in.data()), static_cast<int64_t>(in.size()),
+                         -FLT_MAX, uint32_t{0}, &format, codes.data());
+  int wrong = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (static_cast<typename T::Bits>(codes[i]) != T(in[i]).x) ++wrong;
+  }
+  return wrong;
+}
+
+template <class T>
+void check_encoding() {
+  INFO(toString(tenon::CppTypeToScalarType<T>::value));
+  CHECK(count_wrongly_encoded<T>() == 0);
+  check_rounding<T>();
 }
 
 }  // namespace
@@ -202,10 +289,76 @@ TEST_CASE("random: elements made in pieces are those made at once") {
   }
 }
 
+TEST_CASE("random: uniform floats take 24 bits, doubles 53, and sums are limited") {
+  const uint32_t words[] = {0, UINT32_MAX, 0x1ff, 0x80000000u, UINT32_MAX - 256};
+  const uint32_t lower[] = {0, UINT32_MAX, 1u << 11, 0x7ff, 0};
+  for_each_isa([&] {
+    float floats[5];
+    const auto fill = [&](float offset, float limit) {
+      dispatch<UniformKernel>(&words[0], int64_t{5}, offset, 0x1p-24f, limit,
+                              static_cast<void*>(floats));
+      return std::vector<float>(floats, floats + 5);
+    };
+    CHECK(fill(0, 1 - 0x1p-24f) ==
+          std::vector<float>{0, 1 - 0x1p-24f, 0x1p-24f, 0.5f, 1 - 0x1p-23f});
+    // 1 + (1 - 2^-24) is rounded to 2.
+    CHECK(fill(1, 2 - 0x1p-23f) == std::vector<float>{1, 2 - 0x1p-23f, 1, 1.5f, 2 - 0x1p-23f});
+    double doubles[5];
+    dispatch<UniformDoubleKernel>(&words[0], &lower[0], int64_t{5}, 0.0, 1.0, 1 - 0x1p-53,
+                                  &doubles[0]);
+    CHECK(doubles[0] == 0);
+    CHECK(doubles[1] == 1 - 0x1p-53);
+    CHECK(doubles[2] == 0x1ffp-32 + 0x1p-53);
+    CHECK(doubles[3] == 0.5);
+    dispatch<UniformDoubleKernel>(&words[0], &lower[0], int64_t{5}, 1.0, 2.0, 3 - 0x1p-51,
+                                  &doubles[0]);
+    CHECK(doubles[1] == 3 - 0x1p-51);
+  });
+}
+
+TEST_CASE("random: floats become codes of shorter types, rounded down or to nearest") {
+  for_each_isa([] {
+    check_encoding<tenon::Half>();
+    check_encoding<tenon::BFloat16>();
+    check_encoding<tenon::Float8_e5m2>();
+    check_encoding<tenon::Float8_e4m3fn>();
+    check_encoding<tenon::Float8_e5m2fnuz>();
+    check_encoding<tenon::Float8_e4m3fnuz>();
+  });
+}
+
+// Without enumerating all words: the first and the last word that give an integer, and how many
+// there are between them.
+TEST_CASE("random: as many words are accepted for each integer as for any other") {
+  constexpr uint64_t kAll = uint64_t{1} << 32;
+  for (uint32_t range : {2u, 3u, 6u, 100u, 65537u, 3u << 18, (1u << 20) - 1, 1u << 20}) {
+    INFO("range " << range);
+    const auto excess = static_cast<uint32_t>(kAll % range);
+    const auto is_accepted = [&](uint64_t word, uint64_t integer) {
+      if (word >= kAll) return false;
+      const std::vector<uint32_t> words(19, static_cast<uint32_t>(word));  // a vector and a rest
+      uint32_t integers[19];
+      uint32_t least;
+      dispatch<IntegerKernel>(words.data(), int64_t{19}, uint32_t{1000}, range,
+                              reinterpret_cast<char*>(integers), &least);
+      return least >= excess && integers[0] == 1000 + integer && integers[18] == integers[0];
+    };
+    int wrong = 0;
+    for (uint64_t i = 0; i < 500; ++i) {
+      const uint64_t integer = i < range ? (i % 2 != 0 ? range - 1 - i / 2 : i / 2) : 0;
+      const uint64_t first = (integer * kAll + excess + range - 1) / range;
+      const uint64_t last = first + kAll / range - 1;
+      if (!is_accepted(first, integer) || !is_accepted(last, integer)) ++wrong;
+      if (is_accepted(first - 1, integer) || is_accepted(last + 1, integer)) ++wrong;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("random: another seed or offset gives other elements") {
   for (const Request& request :
        {uniform_request(0, 1), normal_request(0, 1), integers_request(0, 1 << 30)}) {
-    const bool are_integers = request.distribution == tests::Distribution::Integers;
+    const bool are_integers = request.distribution == Distribution::Integers;
     const auto plan = plan_of(request, are_integers ? ScalarType::Int : ScalarType::Float);
     std::vector<uint32_t> elements(400);
     random_elements(plan, 1, 0, 100, &elements[0]);

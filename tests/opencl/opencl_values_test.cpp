@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "opencl_helpers.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_plan.h"
 
 using namespace tests;
 using namespace tenon;

@@ -18,8 +18,8 @@
 
 namespace tests {
 
-/// A bounded device in host memory that pretends to be out of the host's reach. Its optional functions
-/// are those of the library on the host.
+/// A bounded device in host memory that pretends to be out of the host's reach. Its optional
+/// functions are those of the library on the host.
 class HonestBackend : public tenon::Backend {
  public:
   using Error = tenon::Error;

@@ -129,8 +129,8 @@ TEST_CASE("memory_cases: found: memory that is never released, though there is m
 }
 
 namespace {
-/// Hands out the blocks of a list, one after another, without a lock. It waits where the race is, since
-/// a test cannot wait for the race.
+/// Hands out the blocks of a list, one after another, without a lock. It waits where the race is,
+/// since a test cannot wait for the race.
 struct Unlocked final : HonestBackend {
   std::vector<unsigned char> memory = std::vector<unsigned char>(8192 * 1024 + 64);
   std::atomic<size_t> next{0};

@@ -12,17 +12,18 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep their
-/// data and their metadata there, and need no heap.
+/// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep
+/// their data and their metadata there, and need no heap.
 ///
-/// What was handed out last and is released first is free again at once, and so is what was released
-/// before it right below; everything is once nothing is in use anymore. Other blocks stay taken until
-/// then.
+/// What was handed out last and is released first is free again at once, and so is what was
+/// released before it right below; everything is once nothing is in use anymore. Other blocks stay
+/// taken until then.
 ///
 /// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
 /// arena: its first bytes hold what these need to know of the arena.
 /// Units: bytes. Blocks take multiples of detail::kDataAlignment.
-/// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there is.
+/// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
+/// is.
 /// Threads: not synchronised; the arena and all its tensors are used on one thread at a time.
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {

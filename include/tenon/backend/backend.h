@@ -145,8 +145,8 @@ struct MadeTensor {
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
 ///
-/// Addresses are of any kind, as long as adding bytes to one gives the address of what lies there: a
-/// view of a tensor is the address of its element 0. Only where device() is one whose memory the
+/// Addresses are of any kind, as long as adding bytes to one gives the address of what lies there:
+/// a view of a tensor is the address of its element 0. Only where device() is one whose memory the
 /// host reads and is_opaque() is false, tenon itself reads and writes it.
 ///
 /// The nine pure functions are all that is needed. The others are asked before tenon does the same
@@ -154,12 +154,12 @@ struct MadeTensor {
 /// what they do not do, having changed nothing.
 ///
 /// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
-/// alive, the failure handler is told; dropping them later is safe, but their memory is not released
-/// anymore.
-/// Errors: functions return an Error, and may leave a text with set_error(); what they throw becomes
-/// an error too.
-/// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped, several
-/// at once where the program does that.
+/// alive, the failure handler is told; dropping them later is safe, but their memory is not
+/// released anymore.
+/// Errors: functions return an Error, and may leave a text with set_error(); what they throw
+/// becomes an error too.
+/// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped,
+/// several at once where the program does that.
 /// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
 class TENON_EXPORT Backend {
  public:
@@ -192,7 +192,8 @@ class TENON_EXPORT Backend {
   // What follows is optional.
 
   /// Sets options. The default knows none.
-  /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is changed.
+  /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is
+  /// changed.
   virtual Error init(const BackendOptions& options) { return options.check_names({}); }
 
   /// Copies elements between views of the same sizes, at any strides, converting types as `mode`
@@ -367,8 +368,8 @@ inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
   return Error::NotSupported;
 }
 
-/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A class
-/// derived from it says where that memory comes from: name(), allocate() and deallocate().
+/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A
+/// class derived from it says where that memory comes from: name(), allocate() and deallocate().
 /// Threads: the copies are those of memcpy.
 class TENON_EXPORT HostMemoryBackend : public Backend {
  public:

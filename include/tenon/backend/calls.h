@@ -3,16 +3,10 @@
 // message says which backend it was. And metadata, which lies on the heap or in a backend's memory.
 #pragma once
 
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <new>
-#include <type_traits>
-#include <utility>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 
 #if TENON_HAS_EXCEPTIONS
@@ -70,8 +64,8 @@ struct BackendHooks {
                  FunctionRef<Error(void*)> make) noexcept;
 };
 
-/// Takes the thread's last text away for the length of a call, to see whether the call leaves one; puts
-/// it back when that went well.
+/// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
+/// puts it back when that went well.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(error_text().text[0]) { error_text().text[0] = '\0'; }
@@ -188,8 +182,8 @@ struct ReleaseToBackend {
 };
 
 /// Before each block lies where it came from, since whoever deletes a handle has nothing but its
-/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them a
-/// handle just fills malloc's smallest block.
+/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them
+/// a handle just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
 static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
 

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Copies between memories of which the host cannot reach one or both: as blocks where they lie alike,
-// else by a backend that can, else by way of the host.
+// Copies between memories of which the host cannot reach one or both: as blocks where they lie
+// alike, else by a backend that can, else by way of the host.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <utility>
-
-#include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/kernels/copy_plan.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

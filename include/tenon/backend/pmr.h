@@ -26,8 +26,8 @@ TENON_BEGIN_NAMESPACE
 /// Memory from any std::pmr::memory_resource.
 /// Ownership: borrows the resource, which outlives the tensors in its memory.
 /// Errors: InvalidArgument for a null resource. What the resource throws becomes OutOfMemory.
-/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones are for one
-/// at a time, which then is where tensors are dropped, too.
+/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones are for
+/// one at a time, which then is where tensors are dropped, too.
 /// Source: std::pmr::polymorphic_allocator.
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
@@ -39,9 +39,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "pmr"; }
 
-  // A resource has to be given back the alignment that it was asked for, which deallocate() does not
-  // know: so it is always the same. And the size is a multiple of it: from libstdc++'s pools an odd
-  // one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
+  // A resource has to be given back the alignment that it was asked for, which deallocate() does
+  // not know: so it is always the same. And the size is a multiple of it: from libstdc++'s pools an
+  // odd one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (TENON_UNLIKELY(alignment > detail::kDataAlignment)) {
       return refuse({"alignment ", alignment, " was asked for; a PmrBackend gives up to ",

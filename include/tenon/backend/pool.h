@@ -42,7 +42,8 @@ struct PoolStatistics {
   int64_t peak_bytes;     ///< the most that was taken from the backend at once, in use or kept
 };
 
-/// Keeps blocks that are released, and hands them out again when one of about that size is asked for.
+/// Keeps blocks that are released, and hands them out again when one of about that size is asked
+/// for.
 ///
 /// Sizes are rounded up to one of four in each doubling, which adds less than a quarter, and to 64
 /// bytes at least. When the backend has no memory, what is kept is given back and it is asked once
@@ -116,11 +117,12 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   // Tensors' metadata stays on the heap where it is there: malloc is as fast for small blocks, and
-  // those of a backend are counted besides. Where it is in the backend's memory it is pooled too: an
-  // arena gives back little as long as the pool keeps blocks of it.
+  // those of a backend are counted besides. Where it is in the backend's memory it is pooled too:
+  // an arena gives back little as long as the pool keeps blocks of it.
   Backend* metadata_backend() noexcept override { return metadata_; }
 
-  /// Options: "max_cached_bytes", a number from 0. What is released beyond it is given back at once.
+  /// Options: "max_cached_bytes", a number from 0. What is released beyond it is given back at
+  /// once.
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {
     TENON_TRY(options.check_names({"max_cached_bytes"}));

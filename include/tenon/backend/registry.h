@@ -2,7 +2,6 @@
 // Which backend: the one registered for a device, and the thread's default for creators.
 #pragma once
 
-#include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
@@ -39,8 +38,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and of
-/// blobs. Tensors that a backend made know it anyway.
+/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and
+/// of blobs. Tensors that a backend made know it anyway.
 ///
 /// There is one registry in a program, shared by its shared libraries. For the CPU there is always
 /// one; it cannot be replaced.

@@ -14,7 +14,8 @@
 TENON_BEGIN_NAMESPACE
 
 /// `count` runs of `nbytes` bytes each, from `src` on to `dst` on, over the dimensions around them.
-/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy them.
+/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy
+/// them.
 struct StridedCopy {
   /// Strides in bytes. Those of `dst` are positive and shrink from dimension to dimension; those of
   /// `src` are any: 0 where it repeats, negative where it lies the other way round.
@@ -43,16 +44,20 @@ inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) no
   StridedCopy copy;
   const detail::TensorView& to = detail::own_view(dst);
   CopyPlan plan;
-  if (!detail::start_plan(plan, to, detail::own_view(src))) return copy;
-  detail::coalesce(plan);
-  copy.rank = plan.rank;
-  copy.nbytes = elementSize(to.type);
+  detail::plan_elements(plan, to, detail::own_view(src), CastMode::Checked);
+  if (plan.nbytes == 0) return copy;
+  copy.nbytes = plan.unit;
   copy.dst = plan.dst;
   copy.src = plan.src;
   copy.count = 1;
-  for (size_t d = 0; d < plan.rank; ++d) {
-    copy.dims[d] = {plan.dims[d].size, plan.dims[d].dst_stride, plan.dims[d].src_stride};
-    copy.count *= plan.dims[d].size;
+  for (; copy.rank < plan.rank; ++copy.rank) {
+    const CopyPlan::Dim& dim = plan.dims[copy.rank];
+    size_t at = copy.rank;  // sorted again: a plan may put a plane's dimensions last
+    for (; at > 0 && copy.dims[at - 1].dst_stride < dim.dst_stride; --at) {
+      copy.dims[at] = copy.dims[at - 1];
+    }
+    copy.dims[at] = {dim.size, dim.dst_stride, dim.src_stride};
+    copy.count *= dim.size;
   }
   if (dst.type != src.type || copy.rank == 0) return copy;
   const StridedCopy::Dim& inner = copy.dims[copy.rank - 1];

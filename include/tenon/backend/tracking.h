@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TrackingBackend: counts what the tensors of another backend allocate, finds leaks, draws pictures.
+// TrackingBackend: counts what the tensors of another backend allocate, finds leaks, draws
+// pictures.
 #pragma once
 
 #include <algorithm>
@@ -122,8 +123,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (model.cpp:57)`.
   std::string leak_report() const;
 
-  /// Writes the timeline as Chrome trace events, for chrome://tracing and ui.perfetto.dev: each block
-  /// from its allocation to its deallocation, and the counter "live bytes".
+  /// Writes the timeline as Chrome trace events, for chrome://tracing and ui.perfetto.dev: each
+  /// block from its allocation to its deallocation, and the counter "live bytes".
   /// Errors: AccessFailed, naming the path. What was written until then stays.
   [[nodiscard]] Error write_chrome_trace(const std::string& path) const;
   /// Writes the timeline as a picture: blocks by their time and bytes in the colours of their tags,
@@ -168,8 +169,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
 /// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
 /// one counts; one of the same tag elsewhere counts under the same.
-/// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend, as
-/// literals do. Scopes end in the reverse order of their beginnings, on the same thread.
+/// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
+/// as literals do. Scopes end in the reverse order of their beginnings, on the same thread.
 class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
@@ -195,8 +196,8 @@ class TrackingScope {
   const TrackingScope* outer_;
 };
 
-/// Refuses all allocations from the backend on the calling thread for as long as it lives: they fail
-/// with OutOfMemory, and a text that says where the scope is.
+/// Refuses all allocations from the backend on the calling thread for as long as it lives: they
+/// fail with OutOfMemory, and a text that says where the scope is.
 ///
 /// It does not abort: the error reaches the caller as errors of memory do anyway, with the name of
 /// the function that asked.

@@ -50,8 +50,8 @@ struct TrackingLayout {
   }
 
  private:
-  /// Gives each the lowest place that is free as long as it lives. Those that take the most bytes for
-  /// the longest come first: they lie at the bottom, and of very many they alone are drawn.
+  /// Gives each the lowest place that is free as long as it lives. Those that take the most bytes
+  /// for the longest come first: they lie at the bottom, and of very many they alone are drawn.
   void stack_blocks(const TrackingTimeline& timeline) {
     for (size_t i = 0; i < timeline.records.size(); ++i) {
       const TrackingRecord& record = timeline.records[i];

@@ -48,8 +48,8 @@ class AtomicCount {
   int32_t count_ = 0;
 };
 
-/// Locks out other threads for a few instructions; needs no constructor and no destructor to run, so
-/// that it is safe before main() and after. For std::lock_guard and LockGuard.
+/// Locks out other threads for a few instructions; needs no constructor and no destructor to run,
+/// so that it is safe before main() and after. For std::lock_guard and LockGuard.
 class SpinLock {
  public:
 #if TENON_HAS_THREADS

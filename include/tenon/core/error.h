@@ -103,6 +103,11 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   return fail(error, {function, ": ", static_cast<const char*>(error_text().text)});
 }
 
+/// The same for an error that may be Ok.
+inline Error blame_if(const char* function, Error error) noexcept {
+  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+}
+
 /// Gives a message to the failure handler, or where there is none to stderr.
 TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) {

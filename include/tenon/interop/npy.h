@@ -134,8 +134,8 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
     const Place out{view_of(fields(image.copy)), nullptr};
     TENON_TRY(check_dims("sizes", out.view.sizes));
     TENON_TRY(check_dims("strides", out.view.strides));
-    if (is_on_host) copy_elements(out.view, place.view);
-    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked));
+    if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
+    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     image.data = out.view.data;
   }
   image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);

@@ -73,55 +73,47 @@ TENON_ALWAYS_INLINE void store_element(void* data, int64_t i, T value) noexcept 
   std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 
-template <class T>
-TENON_VECTORIZE void load_to_exact(const void* TENON_RESTRICT in, int64_t count,
-                                   void* TENON_RESTRICT exact) noexcept {
-  using Exact = ExactType<T>;
-  for (int64_t i = 0; i < count; ++i) {
-    store_element<Exact>(exact, i, static_cast<Exact>(load_element<T>(in, i)));
-  }
-}
-
 /// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
 TENON_LAZY_KERNEL void load_exact(ScalarType type, const void* in, int64_t count,
                                   void* exact) noexcept {
   visit(
-      type, [&](auto tag) { load_to_exact<typename decltype(tag)::type>(in, count, exact); },
+      type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        for (int64_t i = 0; i < count; ++i) {
+          store_element(exact, i, static_cast<ExactType<T>>(load_element<T>(in, i)));
+        }
+      },
       [] {});
-}
-
-template <class T, class Exact>
-TENON_VECTORIZE void store_from(void* TENON_RESTRICT out, int64_t count,
-                                const void* TENON_RESTRICT exact) noexcept {
-  for (int64_t i = 0; i < count; ++i) {
-    const auto value = load_element<Exact>(exact, i);
-    if constexpr (IsComplexLike<T>::value && !IsComplexLike<Exact>::value) {
-      store_element<T>(out, i, T(static_cast<typename T::value_type>(value)));
-    } else {
-      store_element<T>(out, i, static_cast<T>(value));
-    }
-  }
 }
 
 /// Stores `count` values of an exact type as elements of `type`, where canCast allows that. Integers
 /// out of range wrap, as in C++; to Bool, all but 0 is true.
 TENON_LAZY_KERNEL void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
                                    const void* exact) noexcept {
+  const auto store = [&](auto to, auto from) {
+    using T = typename decltype(to)::type;
+    using From = decltype(from);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = load_element<From>(exact, i);
+      if constexpr (IsComplexLike<T>::value && !IsComplexLike<From>::value) {
+        store_element(out, i, T(static_cast<typename T::value_type>(value)));
+      } else {
+        store_element(out, i, static_cast<T>(value));
+      }
+    }
+  };
   visit(
       type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        constexpr bool complex_target = IsComplexLike<T>::value;
-        if (exact_type == ScalarType::Long) {
-          store_from<T, int64_t>(out, count, exact);
-        } else if (exact_type == ScalarType::UInt64) {
-          store_from<T, uint64_t>(out, count, exact);
-        } else if constexpr (!std::is_integral_v<T>) {
-          if (exact_type == ScalarType::Double) {
-            store_from<T, double>(out, count, exact);
-          } else if constexpr (complex_target) {
-            store_from<T, complex<double>>(out, count, exact);
-          }
+      [&](auto to) {
+        using T = typename decltype(to)::type;
+        if (exact_type == ScalarType::Long) store(to, int64_t());
+        if (exact_type == ScalarType::UInt64) store(to, uint64_t());
+        if constexpr (!std::is_integral_v<T>) {
+          if (exact_type == ScalarType::Double) store(to, double());
+        }
+        if constexpr (IsComplexLike<T>::value) {
+          if (exact_type == ScalarType::ComplexDouble) store(to, complex<double>());
         }
       },
       [] {});

@@ -29,27 +29,32 @@ TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t
   copy_strided(dst, dst_stride, src, src_stride, count, unit);
 }
 
+/// Converts consecutive elements from the plan's source type to that of its destination.
+inline void cast_dense(const CopyPlan& plan, CastFunction cast, char* dst, const char* src,
+                       int64_t count) noexcept {
+  cast(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count, plan.mode);
+}
+
 /// Converts `count` elements at any strides, in pieces that stay in the cache.
 TENON_LAZY void cast_run(const CopyPlan& plan, CastFunction cast, char* dst, int64_t dst_stride,
                          const char* src, int64_t src_stride, int64_t count) noexcept {
   constexpr int64_t kChunk = 256;
   alignas(16) char taken[kChunk * 16];
   alignas(16) char made[kChunk * 16];
-  const size_t dst_size = elementSize(own_type(plan.dst_type));
-  const size_t src_size = elementSize(own_type(plan.src_type));
-  const bool dst_dense = dst_stride == static_cast<int64_t>(dst_size);
-  const bool src_dense = src_stride == static_cast<int64_t>(src_size);
-  if (dst_dense && src_dense) {
-    return cast(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count, plan.mode);
-  }
+  const auto dst_size = static_cast<int64_t>(plan.unit);
+  const int64_t src_size = source_unit(plan);
+  const bool dst_dense = dst_stride == dst_size;
+  const bool src_dense = src_stride == src_size;
+  if (dst_dense && src_dense) return cast_dense(plan, cast, dst, src, count);
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
     const char* from = src + i * src_stride;
     char* to = dst + i * dst_stride;
-    if (!src_dense) copy_run(taken, static_cast<int64_t>(src_size), from, src_stride, n, src_size);
-    cast(own_type(plan.dst_type), dst_dense ? to : made, own_type(plan.src_type),
-         src_dense ? from : taken, n, plan.mode);
-    if (!dst_dense) copy_run(to, dst_stride, made, static_cast<int64_t>(dst_size), n, dst_size);
+    if (!src_dense) {
+      copy_run(taken, src_size, from, src_stride, n, static_cast<size_t>(src_size));
+    }
+    cast_dense(plan, cast, dst_dense ? to : made, src_dense ? from : taken, n);
+    if (!dst_dense) copy_run(to, dst_stride, made, dst_size, n, plan.unit);
   }
 }
 
@@ -58,35 +63,31 @@ TENON_LAZY void cast_run(const CopyPlan& plan, CastFunction cast, char* dst, int
 TENON_LAZY void cast_plane(const CopyPlan& plan, CastFunction cast, const Plane& p) noexcept {
   constexpr int64_t kBytes = 8192;
   alignas(64) char block[kBytes];
-  const size_t dst_size = elementSize(own_type(plan.dst_type));
-  const size_t src_size = elementSize(own_type(plan.src_type));
-  const auto dst_step = static_cast<int64_t>(dst_size);
-  const auto src_step = static_cast<int64_t>(src_size);
+  const auto dst_size = static_cast<int64_t>(plan.unit);
+  const int64_t src_size = source_unit(plan);
   const bool cast_first = p.in_rows < p.out_rows;
-  const int64_t room = kBytes / (cast_first ? dst_step : src_step);
   // As square as may be: 16 on the shorter side, if it has as many.
   const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
   const int64_t narrow = shorter < 16 ? shorter : 16;
-  const int64_t wide = room / narrow;
+  const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -32;
   const int64_t rows = cast_first ? narrow : wide;     // of `in`
   const int64_t columns = cast_first ? wide : narrow;  // along them, rows of `out`
   for (int64_t j = 0; j < p.out_rows; j += columns) {
     const int64_t m = p.out_rows - j < columns ? p.out_rows - j : columns;
     for (int64_t i = 0; i < p.in_rows; i += rows) {
       const int64_t n = p.in_rows - i < rows ? p.in_rows - i : rows;
-      char* const dst = p.out + j * p.out_stride + i * dst_step;
-      const char* const src = p.in + i * p.in_stride + j * src_step;
+      char* const dst = p.out + j * p.out_stride + i * dst_size;
+      const char* const src = p.in + i * p.in_stride + j * src_size;
       if (cast_first) {
         for (int64_t k = 0; k < n; ++k) {
-          cast(own_type(plan.dst_type), block + k * m * dst_step, own_type(plan.src_type),
-               src + k * p.in_stride, m, plan.mode);
+          cast_dense(plan, cast, block + k * m * dst_size, src + k * p.in_stride, m);
         }
-        transpose_plane({dst, block, p.out_stride, m * dst_step, m, n}, dst_size);
+        transpose_plane({dst, block, p.out_stride, m * dst_size, m, n}, plan.unit);
       } else {
-        transpose_plane({block, src, n * src_step, p.in_stride, m, n}, src_size);
+        transpose_plane({block, src, n * src_size, p.in_stride, m, n},
+                        static_cast<size_t>(src_size));
         for (int64_t k = 0; k < m; ++k) {
-          cast(own_type(plan.dst_type), dst + k * p.out_stride, own_type(plan.src_type),
-               block + k * n * src_step, n, plan.mode);
+          cast_dense(plan, cast, dst + k * p.out_stride, block + k * n * src_size, n);
         }
       }
     }
@@ -104,11 +105,9 @@ TENON_LAZY void copy_innermost(const CopyPlan& plan, CastFunction cast, char* ds
         dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
     return is_cast ? cast_plane(plan, cast, plane) : transpose_plane(plane, plan.unit);
   }
-  const bool single = plan.rank == 0;
-  const auto unit = static_cast<int64_t>(plan.unit);
   const CopyPlan::Dim row =
-      single ? CopyPlan::Dim{1, unit, static_cast<int64_t>(elementSize(own_type(plan.src_type)))}
-             : plan.dims[plan.rank - 1];
+      plan.rank != 0 ? plan.dims[plan.rank - 1]
+                     : CopyPlan::Dim{1, static_cast<int64_t>(plan.unit), source_unit(plan)};
   if (is_cast) return cast_run(plan, cast, dst, row.dst_stride, src, row.src_stride, row.size);
   if (plan.kind == CopyKind::General) {
     return copy_run(dst, row.dst_stride, src, row.src_stride, row.size, plan.unit);
@@ -165,16 +164,14 @@ TENON_LAZY void run_pieces(const CopyPlan& plan, CastFunction cast) noexcept {
   });
 }
 
-/// Whether the plan is one row of one value, which fill_elements() shares among threads.
-inline bool is_fill(const CopyPlan& plan) noexcept {
-  return plan.rank == 1 && plan.dims[0].src_stride == 0 && plan.dst_type == plan.src_type &&
-         plan.dims[0].dst_stride == static_cast<int64_t>(plan.unit);
-}
-
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  if (is_parallel(plan.nbytes) && !is_fill(plan)) return run_pieces(plan, cast);
+  // One row of one value is shared among threads by fill_elements().
+  const bool is_fill = plan.rank == 1 && plan.dims[0].src_stride == 0 &&
+                       plan.dims[0].dst_stride == static_cast<int64_t>(plan.unit) &&
+                       plan.dst_type == plan.src_type;
+  if (is_parallel(plan.nbytes) && !is_fill) return run_pieces(plan, cast);
   run_piece(plan, cast);
 }
 

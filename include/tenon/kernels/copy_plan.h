@@ -77,8 +77,8 @@ namespace detail {
 
 /// The bytes that the source of a plan moves as one.
 inline int64_t source_unit(const CopyPlan& plan) noexcept {
-  return static_cast<int64_t>(plan.dst_type == plan.src_type ? plan.unit
-                                                             : elementSize(plan.src_type));
+  return static_cast<int64_t>(
+      plan.dst_type == plan.src_type ? plan.unit : elementSize(own_type(plan.src_type)));
 }
 
 /// Whether both sides are consecutive along a dimension.

@@ -9,7 +9,7 @@
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_plan.h"
 
 #if defined(TENON_INSTANTIATE_KERNELS)
 #define TENON_DETAIL_INSTANCE template
@@ -28,6 +28,12 @@ TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, co
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE void fill_uniform<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                              int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_normal<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                             int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_integers<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                               int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,
                                                  void*) noexcept;
 

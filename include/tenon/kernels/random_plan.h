@@ -1,176 +1,118 @@
 // SPDX-License-Identifier: MIT
-// RandomPlan: a distribution over the elements of a type, checked and reduced to constants.
+// Plans of random elements: a distribution's parameters, checked for a type.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/kernels/convert.h"
+#include "tenon/core/small_float.h"
+#include "tenon/kernels/random.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-enum class Distribution : uint8_t { Uniform, Normal, Integers };
-
-/// What of a float a shorter floating type keeps.
-struct Rounding {
-  uint32_t dropped = 0;  // the bits of the mantissa that it lacks; none: all is kept
-  float normal = 0;      // below this magnitude only multiples of `step` are kept
-  float step = 0;
-};
-
-struct RandomPlan {
-  Distribution distribution = Distribution::Uniform;
-  ScalarType type = ScalarType::Undefined;
-  /// Of a part of a complex element, else the element's.
-  ScalarType part_type = ScalarType::Undefined;
-  /// Whether values are computed in double, else in float: where float holds all of the type.
-  bool is_double = false;
-  /// What was asked for: the bounds, or the mean and the standard deviation.
-  double arguments[2] = {};
-  /// Uniform: offset + u * scale, at most `limit`; for types shorter than float then at least
-  /// `smallest` and rounded down.
-  /// Normal: the mean and the standard deviation.
-  double offset = 0;
-  double scale = 1;
-  double limit = 0;
-  double smallest = 0;
-  Rounding rounding;
-  /// Integers: `range` of them (0: 2^64) from `low` on; those that a floating type does not hold are
-  /// first limited to the ends that it does, and then rounded.
-  int64_t low = 0;
-  uint64_t range = 0;
-  int64_t first = 0;
-  int64_t last = 0;
-};
-
-/// The value next to a finite one, below it.
-inline double next_below(double value) noexcept {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  if (value == 0) return -std::numeric_limits<double>::denorm_min();
-  bits += value > 0 ? -1 : 1;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-inline float next_below(float value) noexcept {
-  if (value == 0) return -std::numeric_limits<float>::denorm_min();
-  const uint32_t bits = float_bits(value);
-  return float_from_bits(value > 0 ? bits - 1 : bits + 1);
-}
-template <class Format>
-SmallFloat<Format> next_below(SmallFloat<Format> value) noexcept {
-  const auto number = static_cast<float>(value);
-  if (number == 0) return -std::numeric_limits<SmallFloat<Format>>::denorm_min();
-  return SmallFloat<Format>(
-      static_cast<typename Format::Bits>(number > 0 ? value.x - 1 : value.x + 1),
-      SmallFloat<Format>::from_bits());
+template <class T>
+constexpr NumberFormat number_format() noexcept {
+  using Limits = std::numeric_limits<T>;
+  NumberFormat format;
+  format.digits = Limits::digits;
+  format.min_exponent = Limits::min_exponent;
+  if constexpr (IsSmallFloat<T>::value) {
+    format.sign = T::format::sign_bit;
+    format.overflow = T::format::overflow;
+    format.nan = T::format::nan;
+    format.signed_zero = T::format::specials != Specials::UnsignedZero;
+  }
+  return format;
 }
 
-/// The largest value of a floating type that is at most `value`, which is within its range.
-template <class T, class Real>
-T round_down(Real value) noexcept {
-  const auto nearest = static_cast<T>(value);
-  return static_cast<Real>(nearest) > value ? next_below(nearest) : nearest;
-}
-TENON_LAZY double round_down(ScalarType type, double value) noexcept {
-  double result = value;
-  visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (std::is_floating_point_v<T> || IsSmallFloat<T>::value) {
-          result = static_cast<double>(round_down<T>(value));
-        }
-      },
-      [] {});
-  return result;
-}
-/// The smallest value of it that is at least `value`.
-TENON_LAZY double round_up(ScalarType type, double value) noexcept {
-  return 0 - round_down(type, -value);  // 0, not -0
-}
-
-TENON_LAZY Rounding rounding_of(ScalarType type) noexcept {
-  Rounding rounding;
-  visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (IsSmallFloat<T>::value) {
-          using NumericLimits = std::numeric_limits<T>;
-          rounding.dropped = (1u << (24 - NumericLimits::digits)) - 1;
-          // With float's own exponents its subnormals lose the same bits as all others.
-          if (NumericLimits::min_exponent > std::numeric_limits<float>::min_exponent) {
-            rounding.normal = NumericLimits::min();
-            rounding.step = NumericLimits::denorm_min();
-          }
-        }
-      },
-      [] {});
-  return rounding;
-}
-
-/// The least and the largest finite value of a real type; of Bool, of its numbers.
-struct Limits {
-  double lowest;
-  double largest;
-};
-TENON_LAZY Limits limits_of(ScalarType type) noexcept {
-  Limits limits{0, 0};
-  visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (!IsComplexLike<T>::value) {
-          limits = {static_cast<double>(std::numeric_limits<T>::lowest()),
-                    static_cast<double>(std::numeric_limits<T>::max())};
-        }
-      },
-      [] {});
-  return limits;
-}
-
-TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type) noexcept {
+/// Errors: InvalidType.
+TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type,
+                            RandomFill fill) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
     return fail(Error::InvalidType, {"the type is ", type});
   }
+  plan.fill = fill;
   plan.distribution = distribution;
-  plan.type = type;
-  plan.part_type = part_type_of(type);
-  plan.is_double = !is_exact_in_float(plan.part_type);
+  plan.type = plan.part_type = type;
+  if (type == ScalarType::ComplexHalf) plan.part_type = ScalarType::Half;
+  if (type == ScalarType::ComplexFloat) plan.part_type = ScalarType::Float;
+  if (type == ScalarType::ComplexDouble) plan.part_type = ScalarType::Double;
+  visit(
+      plan.part_type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (!IsComplexLike<T>::value) {
+          plan.format = number_format<T>();
+          plan.format.lowest = static_cast<double>(std::numeric_limits<T>::lowest());
+          plan.format.largest = static_cast<double>(std::numeric_limits<T>::max());
+        }
+      },
+      [] {});
+  plan.is_double = plan.format.digits > 24;
   return Error::Ok;
+}
+
+/// Once plan.is_double is known.
+inline void choose_chunk(RandomPlan& plan, bool is_short) noexcept {
+  plan.chunk = is_short || plan.type != plan.part_type ? kShortChunk : kRandomChunk;
+}
+
+/// The largest value of a floating format that is at most `value`, which is within its range.
+inline double round_down(const NumberFormat& format, double value) noexcept {
+  if (format.digits >= 53) return value;
+  uint64_t bits = double_bits(value);
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
+  int kept = format.digits - 1;  // bits of the mantissa; fewer in subnormal numbers
+  if (exponent < format.min_exponent - 1) kept -= format.min_exponent - 1 - exponent;
+  if (kept < 0) {  // from 0 to the smallest subnormal number
+    const int step = format.min_exponent - format.digits + 1023;
+    return value < 0 ? -double_from_bits(static_cast<uint64_t>(step) << 52) : 0;
+  }
+  const uint64_t dropped = (uint64_t{1} << (52 - kept)) - 1;
+  if (value < 0) bits += dropped;
+  return double_from_bits(bits & ~dropped);
+}
+/// The smallest value of it that is at least `value`.
+inline double round_up(const NumberFormat& format, double value) noexcept {
+  return 0 - round_down(format, -value);  // 0, not -0
+}
+
+/// The double next to a finite one, below it.
+inline double next_below(double value) noexcept {
+  if (value == 0) return -std::numeric_limits<double>::denorm_min();
+  const uint64_t bits = double_bits(value);
+  return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
 /// Uniform in [low, high); truncated to integers, where the type is integral.
 TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Uniform, type));
+  TENON_TRY(start_plan(plan, Distribution::Uniform, type, &fill_uniform<>));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
   if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no numbers"});
   }
-  const Limits limits = limits_of(plan.part_type);
+  const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
   // What is truncated may come up to one beyond the ends; a Bool is any number's.
   const bool fits = is_integral ? type == ScalarType::Bool ||
-                                      ((low > limits.lowest - 1 || low >= limits.lowest) &&
-                                       high <= limits.largest + 1)
-                                : low >= limits.lowest && high <= limits.largest;
+                                      ((low > format.lowest - 1 || low >= format.lowest) &&
+                                       high <= format.largest + 1)
+                                : low >= format.lowest && high <= format.largest;
   if (TENON_UNLIKELY(!fits)) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") is beyond the range of ", type});
   }
   const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
+  const double largest = plan.is_double ? std::numeric_limits<double>::max()
+                                        : static_cast<double>(std::numeric_limits<float>::max());
   const double width = high - low;
-  const Limits computable = limits_of(computed);
-  if (TENON_UNLIKELY(low < computable.lowest || high > computable.largest ||
-                     !(width <= computable.largest))) {
+  if (TENON_UNLIKELY(low < -largest || high > largest || !(width <= largest))) {
     return fail(Error::InvalidArgument,
                 {"the width of [", low, ", ", high, ") is beyond the range of ", computed});
   }
@@ -178,13 +120,16 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   // type to values of the type, between which rounding stays.
   constexpr double kSmall = 1.9721522630525295e-31;  // 2^-102
   const bool is_small = !plan.is_double && width < kSmall;
-  const ScalarType held = is_small && !is_integral ? plan.part_type : computed;
+  constexpr NumberFormat kFloat = number_format<float>();
+  constexpr NumberFormat kDouble = number_format<double>();
+  const NumberFormat& held = is_small && !is_integral ? format : plan.is_double ? kDouble : kFloat;
   plan.is_double = plan.is_double || is_small;
   plan.offset = round_up(held, low);
   plan.scale = plan.is_double ? width : static_cast<double>(static_cast<float>(width));
   plan.limit = round_down(held, next_below(high));
-  if (!plan.is_double) plan.rounding = rounding_of(plan.part_type);
-  plan.smallest = is_integral ? plan.offset : round_up(plan.part_type, low);
+  plan.rounds_down = !plan.is_double;
+  plan.smallest = is_integral ? plan.offset : round_up(format, low);
+  choose_chunk(plan, plan.is_double);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no ", plan.part_type});
   }
@@ -194,11 +139,12 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
 /// Normal; both parts of a complex element have that mean and half the variance.
 TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
                              double stddev) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Normal, type));
+  TENON_TRY(start_plan(plan, Distribution::Normal, type, &fill_normal<>));
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
   const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
-  const double largest = limits_of(computed).largest;
+  const double largest = plan.is_double ? std::numeric_limits<double>::max()
+                                        : static_cast<double>(std::numeric_limits<float>::max());
   if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {
     return fail(Error::InvalidArgument, {"the mean ", mean, " is no finite ", computed});
   }
@@ -208,11 +154,12 @@ TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
   }
   plan.offset = mean;
   plan.scale = isComplexType(type) ? stddev * 0.70710678118654752 : stddev;
+  choose_chunk(plan, plan.is_double);
   return Error::Ok;
 }
 
-/// The integer nearest to `value` towards zero, or (`away`) away from it, whose leading `digits` bits
-/// are all that is not zero.
+/// The integer nearest to `value` towards zero, or (`away`) away from it, that has no bits set but
+/// its leading `digits`.
 inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
   uint64_t magnitude =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -225,62 +172,51 @@ inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
   return static_cast<int64_t>(value < 0 ? uint64_t{0} - magnitude : magnitude);
 }
 
-/// Each integer of [low, last] with the same probability; not all 2^64.
-TENON_LAZY Error plan_integers(RandomPlan& plan, ScalarType type, int64_t low,
-                               int64_t last) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Integers, type));
+/// Each integer of [low, last] with the same probability; not all 2^64. The plan is started.
+TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) noexcept {
+  const NumberFormat& format = plan.format;
+  const int digits = format.digits;
   plan.low = low;
   plan.range = static_cast<uint64_t>(last) - static_cast<uint64_t>(low) + 1;
   plan.first = low;
   plan.last = last;
-  bool fits = false;
-  visit(
-      plan.part_type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (std::is_integral_v<T>) {
-          fits = Scalar(low).template fits<T>() && Scalar(last).template fits<T>();
-        } else if constexpr (!IsComplexLike<T>::value) {
-          constexpr int kDigits = std::numeric_limits<T>::digits;
-          const Limits limits = limits_of(plan.part_type);
-          plan.first = round_integer(low, kDigits, low > 0);
-          plan.last = round_integer(last, kDigits, last < 0);
-          fits = static_cast<double>(low) >= limits.lowest &&
-                 static_cast<double>(last) <= limits.largest && plan.first <= plan.last;
-        }
-      },
-      [] {});
+  const bool is_integral = isIntegralType(plan.type, true);
+  bool fits;
+  if (is_integral) {
+    fits = (low >= 0 || (format.lowest < 0 && low >> digits >= -1)) &&
+           (digits >= 63 || last < int64_t{1} << digits);
+  } else {
+    plan.first = round_integer(low, digits, low > 0);
+    plan.last = round_integer(last, digits, last < 0);
+    fits = static_cast<double>(low) >= format.lowest &&
+           static_cast<double>(last) <= format.largest && plan.first <= plan.last;
+  }
   if (TENON_UNLIKELY(!fits)) {
     return fail(Error::InvalidArgument,
                 {low, " to ", last, " are not integers of ", plan.part_type});
   }
+  const bool is_word = is_integral && elementSize(plan.type) == 4;
+  choose_chunk(plan, !(is_word && plan.range <= kOneWordRange));
   return Error::Ok;
 }
+/// Each integer of [low, high).
 TENON_LAZY Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
                                      int64_t high) noexcept {
   if (TENON_UNLIKELY(low >= high)) {
     return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no integers"});
   }
-  return plan_integers(plan, type, low, high - 1);
+  TENON_TRY(start_plan(plan, Distribution::Integers, type, &fill_integers<>));
+  return finish_integers(plan, low, high - 1);
 }
 
 /// Each integer from 0 to the largest that the type and int64_t hold; for floating types, to the
 /// first beyond which some are not theirs.
 TENON_LAZY Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
-  int64_t last = 0;
-  visit(
-      part_type_of(type),
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (std::is_integral_v<T>) {
-          constexpr auto largest = static_cast<uint64_t>(std::numeric_limits<T>::max());
-          last = largest < uint64_t{INT64_MAX} ? static_cast<int64_t>(largest) : INT64_MAX;
-        } else if constexpr (!IsComplexLike<T>::value) {
-          last = int64_t{1} << std::numeric_limits<T>::digits;
-        }
-      },
-      [] {});
-  return plan_integers(plan, type, 0, last);
+  TENON_TRY(start_plan(plan, Distribution::Integers, type, &fill_integers<>));
+  const int digits = plan.format.digits;
+  int64_t last = INT64_MAX;
+  if (digits < 63) last = (int64_t{1} << digits) - (isIntegralType(type, true) ? 1 : 0);
+  return finish_integers(plan, 0, last);
 }
 
 }  // namespace detail

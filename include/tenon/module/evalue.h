@@ -383,24 +383,30 @@ class EValue {
       put(*pointer);
     }
   }
+  /// Calls `make`, which allocates.
+  template <class Make>
+  static void allocate(ValueKind kind, size_t count, const Make& make) {
+    if (TENON_UNLIKELY(detail::call_safely(make) != Error::Ok)) {
+      detail::raise(Error::OutOfMemory, {"EValue: out of memory for ", kind, " of ", count});
+    }
+  }
   void put_text(std::string_view text) {
-    const auto make = [&] {
+    allocate(ValueKind::String, text.size(), [&] {
       set<ValueKind::String>(std::make_shared<const std::string>(text));
       return Error::Ok;
-    };
-    detail::raise_if("EValue", detail::call_safely(make));
+    });
   }
   template <ValueKind K, class C>
   void put_list(const C& values) {
     using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
     using T = typename decltype(List::elements)::element_type;
+    const auto count = static_cast<size_t>(std::size(values));
     std::shared_ptr<List> list;
-    const auto make = [&] {
+    allocate(K, count, [&] {
       list = std::make_shared<List>();
-      list->elements.reset(new T[static_cast<size_t>(std::size(values))]);
+      list->elements.reset(new T[count]);
       return Error::Ok;
-    };
-    detail::raise_if("EValue", detail::call_safely(make));
+    });
     for (const auto& value : values) {
       list->elements[list->size] = element<T>(value, list->size);
       ++list->size;

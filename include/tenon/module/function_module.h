@@ -165,7 +165,7 @@ inline Error store_specs(const char* role, const ValueSpecs& specs, StoredArray<
 /// everything else the module keeps is there if that backend keeps metadata, and outputs are made
 /// there; the backend outlives the module. On the heap even then: names that a Text or a
 /// NameList does not hold inline, shapes of more than 6 dimensions, and the texts and lists of
-/// EValues. A made output is written again in the next run unless somebody still shares it then.
+/// EValues. The next run reuses a made output unless it is still shared.
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
 /// callable throws becomes one too.

@@ -389,7 +389,7 @@ inline Module::Run Module::start(const char* function, std::string_view name,
     method.has_run = run.error == Error::Ok;
     if (!method.has_run) method.outputs.clear();
   }
-  for (EValue& value : method.given) value = EValue();  // for that run only
+  for (EValue& value : method.given) value = EValue();  // they were for this run
   method.runs = false;
   run.error = blamed(function, run.error);
   return run;

@@ -99,7 +99,7 @@ inline Device device_of(const Backend* memory) noexcept {
   return memory != nullptr ? memory->device() : default_backend().device();
 }
 
-/// Whether there is a tensor that nobody else has, no view of it either.
+/// Whether there is a tensor, and no other handle or view shares it.
 inline bool is_unshared(const Tensor& tensor) noexcept {
   if (!tensor.defined() || tensor.use_count() != 1 || is_borrowed(resizable(tensor)) ||
       fields(TensorArg(tensor)).deallocated) {
@@ -110,7 +110,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Makes `kept` a tensor that nobody else has: the same one again where that will do.
+/// Makes `kept` an unshared tensor of that shape: the same one again where possible.
 TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
                        ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
   if (is_unshared(kept)) {

@@ -22,7 +22,7 @@ inline constexpr size_t kMaxValues = 4096;
 /// once: one that an earlier copy would overwrite is copied aside first.
 ///
 /// Ownership: shares tensors. What it makes itself is in the module's memory, and is used again in
-/// the next run unless somebody still has it.
+/// the next run unless it is still shared.
 class Outputs {
  public:
   /// Of a module with that memory; of the thread's default backend if it is null.

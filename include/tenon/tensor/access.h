@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a tensor is asked, as functions: for at::Tensor, which lacks these members or checks less, and
-// for code that is compiled in both modes.
+// What a tensor is asked, as functions: for at::Tensor, which lacks these members or checks less,
+// and for code that is compiled in both modes.
 //
-// Errors of all: InvalidState for an undefined tensor, and in ATen mode those of taking an at::Tensor
-// that has no strided memory, see docs/aten.md.
+// Errors of all: InvalidState for an undefined tensor, and in ATen mode those of taking an
+// at::Tensor that has no strided memory, see docs/aten.md.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/elements.h"
-#include "tenon/tensor/fields.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -89,8 +77,8 @@ template <class T>
 Span<T> data(const detail::ArgFor<T>& t) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
 }
-/// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until the
-/// tensor is resized or dropped.
+/// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until
+/// the tensor is resized or dropped.
 /// Errors: those of the pointers; InvalidState for a placeholder; InvalidArgument unless N is the
 /// rank.
 template <class T, size_t N>
@@ -105,14 +93,14 @@ T item(const detail::ConstTensorArg& t) {
   return detail::item_of<T>("item", detail::defined_fields("item", t));
 }
 
-/// Binds memory to a placeholder, or rebinds a borrowed tensor; nullptr makes it a placeholder. Views
-/// made before keep the memory they were made over.
+/// Binds memory to a placeholder, or rebinds a borrowed tensor; nullptr makes it a placeholder.
+/// Views made before keep the memory they were made over.
 /// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
 /// Errors: InvalidState for a tensor whose memory is not the caller's.
 [[nodiscard]] inline Error set_data(const TensorArg& t, void* data) noexcept {
   Error error = detail::check_defined(t, "the tensor");
   if (error == Error::Ok) error = detail::bind_memory(t, data);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("set_data", error) : error;
+  return detail::blame_if("set_data", error);
 }
 
 TENON_END_NAMESPACE

@@ -2,16 +2,7 @@
 // TensorAccessor: elements by index, a[i][j] or a(i, j); and accessor(), which makes one of a view.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE

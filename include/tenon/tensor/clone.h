@@ -2,17 +2,7 @@
 // clone_tensor_ptr: a copy that owns its memory.
 #pragma once
 
-#include <utility>
-
-#include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/result.h"
-#include "tenon/kernels/convert.h"
-#include "tenon/kernels/copy.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -62,8 +52,8 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported,
-                {"no backend is registered for the source tensor's memory, on ", from.device,
-                 "; with host_backend() the clone is on cpu"});
+                {"the source tensor is on ", from.device,
+                 ", for which no backend is registered; with host_backend() the clone is on cpu"});
   }
   TENON_TRY(find_backend_like(from, given, backend));
   const bool has_nothing = from.is_template() || !from.has_data();

@@ -3,27 +3,13 @@
 // eye.
 //
 // Each is a function object with a try_ twin that returns a Result. All own their memory, aligned
-// to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that make_layout() refuses, overlapping or
-// negative strides, a value that does not fit the type), InvalidType (Undefined; a floating value
-// for an integral type, a complex one for a real type), OutOfMemory.
+// to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
+// make_layout() refuses, overlapping or negative strides, a value that does not fit the type),
+// InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
+// OutOfMemory.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <utility>
-
-#include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/kernels/cast.h"
-#include "tenon/kernels/fill.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -115,173 +101,89 @@ TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char*
   return Error::Ok;
 }
 
-/// A Making of sizes, strides or nullptr, and options.
-template <class Given>
-Making making_of(const Dims& sizes, const Given& strides, const CreatorOptions& options) noexcept {
-  Making making = making_of(options, ScalarType::Float);
-  making.sizes = &sizes;
-  set_strides(making, &lay_out_owned<>, strides);
-  return making;
-}
+/// What the elements of a new tensor are; `bytes` has room for one.
+struct Uninitialized {
+  static Error set(Making&, unsigned char*) noexcept { return Error::Ok; }
+};
+template <int64_t kValue>
+struct Always {
+  template <class = void>
+  static Error set(Making& making, unsigned char* bytes) noexcept {
+    if constexpr (kValue != 0) return set_element(making, kValue, bytes);
+    set_zero(making);
+    return Error::Ok;
+  }
+};
+struct Given {
+  template <class = void>
+  static Error set(Making& making, unsigned char* bytes, const Scalar& value) noexcept {
+    return set_element(making, value, bytes);
+  }
+};
 
-template <class Out, class Given>
-Out create_full(const char* function, const Dims& sizes, const Given& strides, const Scalar& value,
-                const CreatorOptions& options) {
-  Making making = making_of(sizes, strides, options);
-  unsigned char element[16];
-  const Error error = set_element(making, value, element);
+template <class Out, class Elements, class... Value>
+Out create_of(const char* function, Making& making, const Value&... value) {
+  unsigned char bytes[16];
+  const Error error = Elements::set(making, bytes, value...);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
   return create_new<Out>(function, making);
-}
-template <class Out, class Given>
-Out create_zeros(const char* function, const Dims& sizes, const Given& strides,
-                 const CreatorOptions& options) {
-  Making making = making_of(sizes, strides, options);
-  set_zero(making);
-  return create_new<Out>(function, making);
-}
-template <class Out, class Given>
-Out create_empty(const char* function, const Dims& sizes, const Given& strides,
-                 const CreatorOptions& options) {
-  return create_new<Out>(function, making_of(sizes, strides, options));
 }
 
 }  // namespace detail
 
-// Each of these may end in options: a type, a dynamism, a backend. The type is Float unless given, of
-// _like the source's; the dynamism is DYNAMIC_BOUND; the backend is the thread's default, of _like
-// the source's.
+// Creators of given elements, which may be a value, in three forms. Each may end in options: a
+// type, a dynamism, a backend. The type is Float unless given, of _like the source's; the dynamism
+// is DYNAMIC_BOUND; the backend is the thread's default, of _like the source's.
 
-template <class Out>
-struct Empty {
+/// name(sizes, value)
+template <class Out, class Elements, class... Value>
+struct Creator {
   const char* function;
 
-  /// Uninitialised memory, not even touched.
-  /// Source: at::empty.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, Options&&... options) const {
-    return detail::create_empty<Out>(function, sizes, nullptr, CreatorOptions(options...));
+  Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
+    detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
+    making.sizes = &sizes;
+    return detail::create_of<Out, Elements>(function, making, value...);
   }
 };
 
-template <class Out>
-struct EmptyStrided {
+/// name_strided(sizes, strides, value): dense ones for `{}`. Gaps are allocated, and filled, too.
+template <class Out, class Elements, class... Value>
+struct StridedCreator {
   const char* function;
 
-  /// Uninitialised elements at the given strides, dense ones for `{}`. Gaps are allocated too.
-  /// Source: at::empty_strided, executorch::extension::empty_strided.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    return detail::create_empty<Out>(function, sizes, detail::Strides{nullptr, &strides},
-                                     CreatorOptions(options...));
-  }
-};
-
-template <class Out>
-struct EmptyLike {
-  const char* function;
-
-  /// Uninitialised, with the source's sizes, its dtype unless another is given, and its strides
-  /// when they are dense, else dense ones in its dim order.
-  /// Source: at::empty_like.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
-    return detail::create_like<Out>(function, source, CreatorOptions(options...),
-                                    [](detail::Making& making, auto& made) noexcept {
-                                      return detail::make_new(making, made.draft());
-                                    });
-  }
-};
-
-template <class Out>
-struct Full {
-  const char* function;
-
-  /// Every element is `value`, which must fit the type: Float unless given, whatever the value.
-  /// Source: executorch::extension::full; at::full, which takes the value's type and wraps what
-  /// does not fit.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Scalar& value, Options&&... options) const {
-    return detail::create_full<Out>(function, sizes, nullptr, value, CreatorOptions(options...));
-  }
-};
-
-template <class Out>
-struct FullStrided {
-  const char* function;
-
-  /// Every element is `value`, which must fit the type; gaps are filled too.
-  /// Source: executorch full_strided.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, const Scalar& value,
+  Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
-    return detail::create_full<Out>(function, sizes, detail::Strides{nullptr, &strides}, value,
-                                    CreatorOptions(options...));
+    detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
+    making.sizes = &sizes;
+    detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
+    return detail::create_of<Out, Elements>(function, making, value...);
   }
 };
 
-template <class Out>
-struct FullLike {
+/// name_like(source, value): the source's sizes, its dtype unless another is given, and its strides
+/// when they are dense, else dense ones in its dim order.
+template <class Out, class Elements, class... Value>
+struct LikeCreator {
   const char* function;
 
-  /// `value` in the shape, type and memory order of empty_like().
-  /// Source: at::full_like.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, const Scalar& value, Options&&... options) const {
-    unsigned char element[16];
+  Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
+    unsigned char bytes[16];
     return detail::create_like<Out>(function, source, CreatorOptions(options...),
                                     [&](detail::Making& making, auto& made) noexcept -> Error {
-                                      TENON_TRY(detail::set_element(making, value, element));
+                                      TENON_TRY(Elements::set(making, bytes, value...));
                                       return detail::make_new(making, made.draft());
                                     });
   }
 };
 
-/// zeros and ones, as full() makes them.
-/// Source: at::zeros, at::ones. zeros of a large tensor uses the system's zero pages, untouched.
+template <class Out>
+using Empty = Creator<Out, detail::Uninitialized>;
 template <class Out, int64_t kValue>
-struct Constant {
-  const char* function;
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, Options&&... options) const {
-    const CreatorOptions asked(options...);
-    if constexpr (kValue == 0) return detail::create_zeros<Out>(function, sizes, nullptr, asked);
-    return detail::create_full<Out>(function, sizes, nullptr, kValue, asked);
-  }
-};
-template <class Out, int64_t kValue>
-struct ConstantStrided {
-  const char* function;
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    const CreatorOptions asked(options...);
-    if constexpr (kValue == 0)
-      return detail::create_zeros<Out>(function, sizes, detail::Strides{nullptr, &strides}, asked);
-    return detail::create_full<Out>(function, sizes, detail::Strides{nullptr, &strides}, kValue,
-                                    asked);
-  }
-};
-template <class Out, int64_t kValue>
-struct ConstantLike {
-  const char* function;
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
-    return FullLike<Out>{function}(source, kValue, options...);
-  }
-};
-
-template <class Out>
-using Zeros = Constant<Out, 0>;
-template <class Out>
-using ZerosLike = ConstantLike<Out, 0>;
-template <class Out>
-using ZerosStrided = ConstantStrided<Out, 0>;
-template <class Out>
-using Ones = Constant<Out, 1>;
-template <class Out>
-using OnesLike = ConstantLike<Out, 1>;
-template <class Out>
-using OnesStrided = ConstantStrided<Out, 1>;
+using Constant = Creator<Out, detail::Always<kValue>>;
 
 template <class Out>
 struct ScalarTensor {
@@ -296,23 +198,35 @@ struct ScalarTensor {
   }
 };
 
-/// The creators, and their try_ twins, which return a Result.
-#define TENON_CREATOR(Creator, name)               \
-  inline constexpr Creator<TensorPtr> name{#name}; \
-  inline constexpr Creator<Result<TensorPtr>> try_##name { "try_" #name }
-TENON_CREATOR(Empty, empty);
-TENON_CREATOR(EmptyLike, empty_like);
-TENON_CREATOR(EmptyStrided, empty_strided);
-TENON_CREATOR(Full, full);
-TENON_CREATOR(FullLike, full_like);
-TENON_CREATOR(FullStrided, full_strided);
-TENON_CREATOR(Zeros, zeros);
-TENON_CREATOR(ZerosLike, zeros_like);
-TENON_CREATOR(ZerosStrided, zeros_strided);
-TENON_CREATOR(Ones, ones);
-TENON_CREATOR(OnesLike, ones_like);
-TENON_CREATOR(OnesStrided, ones_strided);
-TENON_CREATOR(ScalarTensor, scalar_tensor);
+// A creator and its try_ twin, which returns a Result.
+#define TENON_CREATOR(name, Form, ...)                       \
+  inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
+  inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
+
+/// Uninitialised memory, not even touched.
+/// Source: at::empty, at::empty_strided, at::empty_like.
+TENON_CREATOR(empty, Creator, detail::Uninitialized);
+TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
+TENON_CREATOR(empty_like, LikeCreator, detail::Uninitialized);
+
+/// Every element is `value`, which must fit the type: Float unless given, whatever the value.
+/// Source: executorch::extension::full; at::full, which takes the value's type and wraps what does
+/// not fit.
+TENON_CREATOR(full, Creator, detail::Given, Scalar);
+TENON_CREATOR(full_strided, StridedCreator, detail::Given, Scalar);
+TENON_CREATOR(full_like, LikeCreator, detail::Given, Scalar);
+
+/// full() of 0 and 1. Large zeros are the system's zero pages, untouched.
+/// Source: at::zeros, at::ones.
+TENON_CREATOR(zeros, Creator, detail::Always<0>);
+TENON_CREATOR(zeros_strided, StridedCreator, detail::Always<0>);
+TENON_CREATOR(zeros_like, LikeCreator, detail::Always<0>);
+TENON_CREATOR(ones, Creator, detail::Always<1>);
+TENON_CREATOR(ones_strided, StridedCreator, detail::Always<1>);
+TENON_CREATOR(ones_like, LikeCreator, detail::Always<1>);
 #undef TENON_CREATOR
+
+inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};
+inline constexpr ScalarTensor<Result<TensorPtr>> try_scalar_tensor{"try_scalar_tensor"};
 
 TENON_END_NAMESPACE

@@ -3,22 +3,9 @@
 // and TypeArg, the optional dtype beside them.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <initializer_list>
 #include <iterator>
-#include <memory>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE

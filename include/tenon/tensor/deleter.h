@@ -17,13 +17,8 @@
 //   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once
 
-#include <cstddef>
-#include <cstdlib>
 #include <new>
-#include <type_traits>
-#include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 

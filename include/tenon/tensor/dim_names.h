@@ -2,19 +2,7 @@
 // Templates: tensors with a type, a shape and names of their dimensions, and without data.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/result.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -56,8 +44,8 @@ struct MakeTemplate {
 
   /// A STATIC tensor of the Template device: what a model expects, without data. Each dimension may
   /// have a name, "" for none; without names none has.
-  /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as there
-  /// are dimensions, or none, are allowed, each but "" once), OutOfMemory.
+  /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as
+  /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
     detail::Made<Out> made;
@@ -68,8 +56,8 @@ struct MakeTemplate {
 inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};
 inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
 
-/// The names that a template was made with; none for any other tensor, and for views, whose dimensions
-/// may be others.
+/// The names that a template was made with; none for any other tensor, and for views, whose
+/// dimensions may be others.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
 TENON_LAZY std::vector<std::string> dim_names(detail::ConstTensorArg t) {

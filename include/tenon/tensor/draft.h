@@ -35,8 +35,8 @@ using Draft = TensorImplPtr;
 
 inline ImplFields& fields(const Draft& draft) noexcept { return ImplAccess::fields(*draft); }
 
-/// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many bytes
-/// for elements in the same block, at 64 bytes' alignment. `draft` is null before.
+/// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many
+/// bytes for elements in the same block, at 64 bytes' alignment. `draft` is null before.
 TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
                           size_t room = 0) noexcept {
   void* const block = allocate_metadata(ImplAccess::kNodeSize + room, metadata);

@@ -3,16 +3,6 @@
 // raises its errors under the name of the `function` that was called.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/fields.h"
 

@@ -197,10 +197,10 @@ TENON_LAZY std::string to_string(const Expression& expression) {
 /// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
 /// the call elsewhere, to_dot(t) draws it.
 ///
-/// Reading elements computes those that are read, on the host, each time: they are the ones that the
-/// CPU's creators make. Writing to a part of a tensor computes all of it first, once: from then on it
-/// is Data. Addresses have no memory behind them and are used once, so that a tensor that was never
-/// written to costs the same at any size.
+/// Reading elements computes those that are read, on the host, each time: they are the ones that
+/// the CPU's creators make. Writing to a part of a tensor computes all of it first, once: from then
+/// on it is Data. Addresses have no memory behind them and are used once, so that a tensor that was
+/// never written to costs the same at any size.
 /// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.

@@ -2,17 +2,10 @@
 // What every tensor has, in either mode, and what is computed from it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <new>
-#include <utility>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -41,8 +34,8 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
                                                           : "DYNAMIC_UNBOUND";
 }
 
-/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written costs
-/// more than computing it.
+/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written
+/// costs more than computing it.
 struct TensorFields {
   Layout layout;
   void* data = nullptr;

@@ -4,25 +4,11 @@
 // they succeed, so that the caller's copy of the duty to release is what remains after a failure.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <type_traits>
-#include <utility>
-
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
 #include "tenon/core/result.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -394,8 +380,8 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
 }
 
 /// make_new() in a backend's memory.
-TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout, size_t nbytes,
-                                            Draft& draft) noexcept {
+TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout,
+                                                size_t nbytes, Draft& draft) noexcept {
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
@@ -587,7 +573,8 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   return Error::Ok;
 }
 
-/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a backend's.
+/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a
+/// backend's.
 inline BackendState* metadata_like(const TensorArg& source) noexcept {
   return source.defined() ? metadata_of(fields(source).backend) : nullptr;
 }

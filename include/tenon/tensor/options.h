@@ -2,14 +2,8 @@
 // What may follow a creator's arguments.
 #pragma once
 
-#include <type_traits>
-
-#include "tenon/backend/backend.h"
 #include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/data.h"
-#include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -2,7 +2,6 @@
 // Where a tensor's elements are: in memory that the host reaches, or with a backend that does.
 #pragma once
 
-#include "tenon/backend/calls.h"
 #include "tenon/backend/registry.h"
 #include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
@@ -14,7 +13,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The backend that gave a tensor its memory; null where that is the host's heap, or not a backend's.
+/// The backend that gave a tensor its memory; null where that is the host's heap, or not a
+/// backend's.
 /// Errors: InvalidState when it is gone.
 inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
   backend = nullptr;
@@ -92,8 +92,8 @@ Error produce(Backend* asked, const Place& out, const char* operation, const Ask
   return BackendAccess::hooks(mover).produce(asked, out, operation, ask, make);
 }
 
-/// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all of
-/// it, gaps included, as one row.
+/// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all
+/// of it, gaps included, as one row.
 enum class Region : uint8_t { Elements, Row };
 
 /// For what a backend is not asked to do.

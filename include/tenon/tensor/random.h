@@ -14,7 +14,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/generator.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make.h"
@@ -60,124 +60,107 @@ class RandomOptions : public CreatorOptions {
 
 namespace detail {
 
-/// Random elements to strided memory, by way of pieces in row-major order.
+/// Random elements to strided memory, by way of chunks in row-major order.
 TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t first, int64_t numel,
                                const TensorView& dst) noexcept {
-  alignas(16) char piece[kRandomPiece * 16];
+  alignas(16) char chunk[kShortChunk * 16];
   const size_t size = elementSize(plan.type);
-  const size_t last = dst.sizes.size() - 1;
-  const int64_t row = dst.sizes[last];
   const auto step = static_cast<int64_t>(size);
+  const size_t last = dst.sizes.size() - 1;
   int64_t index[kMaxDims] = {};
-  auto* out = static_cast<char*>(dst.data);
+  int64_t offset = 0;  // in elements
   for (int64_t done = 0, n = 0; done < numel; done += n) {
     const uint64_t element = first + static_cast<uint64_t>(done);
-    n = count_in_piece(element, numel - done, kRandomPiece);
-    random_elements(plan, seed, element, n, piece);
-    for (int64_t i = 0; i < n;) {
-      const int64_t left = row - index[last];
-      const int64_t count = n - i < left ? n - i : left;
-      const int64_t stride = dst.strides[last] * step;
-      copy_run(out, stride, piece + i * step, step, count, size);
-      i += count;
+    const int64_t room = kShortChunk - static_cast<int64_t>(element % 4);
+    n = numel - done < room ? numel - done : room;
+    random_elements(plan, seed, element, n, chunk);
+    for (int64_t i = 0, count = 0; i < n; i += count) {
+      const int64_t left = dst.sizes[last] - index[last];
+      count = n - i < left ? n - i : left;
+      copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
+                   chunk + i * step, step, count, size);
       index[last] += count;
-      out += count * stride;
+      offset += count * dst.strides[last];
       for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
-        out -= index[d] * dst.strides[d] * step;
+        offset += dst.strides[d - 1] - index[d] * dst.strides[d];
         index[d] = 0;
         ++index[d - 1];
-        out += dst.strides[d - 1] * step;
       }
     }
   }
 }
 
-/// The same for memory that the host does not reach, or of which a backend is to be asked first. The
-/// generator advances unless that fails.
+/// To a tensor's host memory.
+TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start,
+                          const Layout& layout, const TensorView& dst) noexcept {
+  if (layout.is_contiguous()) {
+    random_elements(plan, start.seed, start.offset, layout.numel, dst.data);
+  } else {
+    random_strided(plan, start.seed, start.offset, layout.numel, dst);
+  }
+}
+
+/// For memory that the host does not reach, or of which a backend is to be asked first.
 TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tensor,
                                                        const RandomPlan& plan,
-                                                       Generator& generator) noexcept {
-  if (tensor.is_template()) return Error::Ok;
-  const int64_t numel = tensor.layout.numel;
+                                                       const Generator::State& start) noexcept {
   Place out;
   TENON_TRY(find_place(tensor, "the tensor", out));
-  const Generator::State start = generator.state();
-  TENON_TRY(produce(
-      asked_backend(tensor, out), out,
-      plan.distribution == Distribution::Normal ? "random_normal" : "random_uniform",
+  const double* const given = plan.arguments;
+  const bool is_normal = plan.distribution == Distribution::Normal;
+  return produce(
+      asked_backend(tensor, out), out, is_normal ? "random_normal" : "random_uniform",
       [&](Backend& backend, const auto& view) {
-        return plan.distribution == Distribution::Uniform
-                   ? backend.random_uniform(view, plan.arguments[0], plan.arguments[1], start)
-               : plan.distribution == Distribution::Normal
-                   ? backend.random_normal(view, plan.arguments[0], plan.arguments[1], start)
+        return is_normal ? backend.random_normal(view, given[0], given[1], start)
+               : plan.distribution == Distribution::Uniform
+                   ? backend.random_uniform(view, given[0], given[1], start)
                    : Error::NotSupported;
       },
       [&](const TensorView& view) noexcept {
-        if (out.backend != nullptr || tensor.layout.is_contiguous()) {
-          random_elements(plan, start.seed, start.offset, numel, view.data);
+        if (out.backend != nullptr) {  // a dense buffer
+          random_elements(plan, start.seed, start.offset, tensor.layout.numel, view.data);
         } else {
-          random_strided(plan, start.seed, start.offset, numel, view);
+          random_to(plan, start, tensor.layout, view);
         }
         return Error::Ok;
-      }));
-  static_cast<void>(generator.advance(static_cast<uint64_t>(numel)));
-  return Error::Ok;
+      });
 }
 
-/// Fills a tensor as a plan for its type says.
+/// Fills a tensor as a plan for its type says. The generator advances unless that fails.
 TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
                                     Generator& generator) noexcept {
-  const int64_t numel = tensor.layout.numel;
-  if (numel == 0) return Error::Ok;
+  const Layout& layout = tensor.layout;
+  if (layout.numel == 0 || tensor.is_template()) return Error::Ok;
+  const Generator::State start = generator.state();
   if (TENON_UNLIKELY(tensor.backend != nullptr || !tensor.is_host_accessible())) {
-    return fill_random_in_backend(tensor, plan, generator);
-  }
-  const TensorView view = view_of(tensor);
-  TENON_TRY(check_dims("sizes", view.sizes));
-  TENON_TRY(check_dims("strides", view.strides));
-  const uint64_t first = generator.advance(static_cast<uint64_t>(numel));
-  if (tensor.layout.is_contiguous()) {
-    random_elements(plan, generator.seed(), first, numel, view.data);
+    TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
-    random_strided(plan, generator.seed(), first, numel, view);
+    const TensorView view = view_of(tensor);
+    TENON_TRY(check_dims("sizes", view.sizes));
+    TENON_TRY(check_dims("strides", view.strides));
+    random_to(plan, start, layout, view);
   }
+  static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));
   return Error::Ok;
 }
 
-/// Distributions: how to plan them (which only files that do compile), and the type of their elements
-/// unless one is given.
-struct StandardUniform {
+/// Distributions: how to plan them, which only files that use them compile, and the type of their
+/// elements unless one is given.
+struct UniformKind {
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type) noexcept {
-    return plan_uniform(plan, type, 0, 1);
-  }
-};
-struct StandardNormal {
-  static constexpr ScalarType kType = ScalarType::Float;
-  template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type) noexcept {
-    return plan_normal(plan, type, 0, 1);
-  }
-};
-struct UniformBetween {
-  using Argument = double;
-  static constexpr ScalarType kType = ScalarType::Float;
-  template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
+  static Error plan(RandomPlan& plan, ScalarType type, double low = 0, double high = 1) noexcept {
     return plan_uniform(plan, type, low, high);
   }
 };
-struct NormalAround {
-  using Argument = double;
+struct NormalKind {
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, double mean, double stddev) noexcept {
-    return plan_normal(plan, type, mean, stddev);
+  static Error plan(RandomPlan& plan, ScalarType type, double mean = 0, double sd = 1) noexcept {
+    return plan_normal(plan, type, mean, sd);
   }
 };
-struct IntegersBetween {
-  using Argument = AnyInteger;
+struct IntegersKind {
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
@@ -186,41 +169,31 @@ struct IntegersBetween {
     }
     return plan_integers_below(plan, type, low, high);
   }
-};
-
-struct AllIntegers {
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type) noexcept {
     return plan_all_integers(plan, type);
   }
 };
 
+/// A new tensor: like `source`, unless that is null, else of these sizes and strides.
 template <class Kind, class Out, class... Arguments>
-Out make_random(const char* function, const Dims& sizes, const Dims& strides,
-                const RandomOptions& options, Arguments... arguments) {
-  return create<Out>(
-      function, options, Kind::kType, [&](const auto& making, auto& made) noexcept -> Error {
-        RandomPlan plan;
-        TENON_TRY(Kind::plan(plan, making.type, arguments...));
-        // Gaps hold no elements: on the host's heap they are zeros.
-        const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-        TENON_TRY(make_owned(sizes, {}, strides, making, contents, made.draft()));
-        TENON_TRY(made.commit());  // before the generator advances
-        return fill_random(made.draft(), plan, options.generator());
-      });
-}
-
-template <class Kind, class Out, class... Arguments>
-Out make_random_like(const char* function, const TensorArg& source, const RandomOptions& options,
-                     Arguments... arguments) {
-  return create_like<Out>(
-      function, source, options, [&](const auto& making, auto& made) noexcept -> Error {
-        RandomPlan plan;
-        TENON_TRY(Kind::plan(plan, making.type, arguments...));
-        TENON_TRY(make_like(fields(source), making, Contents::Uninitialized, made.draft()));
-        TENON_TRY(made.commit());  // before the generator advances
-        return fill_random(made.draft(), plan, options.generator());
-      });
+Out make_random(const char* function, const TensorArg* source, const Dims& sizes,
+                const Dims& strides, const RandomOptions& options, Arguments... arguments) {
+  const auto make = [&](const auto& making, auto& made) noexcept -> Error {
+    RandomPlan plan;
+    TENON_TRY(Kind::plan(plan, making.type, arguments...));
+    if (source != nullptr) {
+      TENON_TRY(make_like(fields(*source), making, Contents::Uninitialized, made.draft()));
+    } else {
+      // Gaps hold no elements: on the host's heap they are zeros.
+      const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
+      TENON_TRY(make_owned(sizes, {}, strides, making, contents, made.draft()));
+    }
+    TENON_TRY(made.commit());  // before the generator advances
+    return fill_random(made.draft(), plan, options.generator());
+  };
+  if (source != nullptr) return create_like<Out>(function, *source, options, make);
+  return create<Out>(function, options, Kind::kType, make);
 }
 
 template <class Kind, class... Arguments>
@@ -236,101 +209,87 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 }  // namespace detail
 
-template <class Out, class Kind>
+/// The function objects below: Out is TensorPtr or, of the try_ twins, Result<TensorPtr>; Arguments
+/// are those of the distribution.
+template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
-
   template <class... Options>
-  Out operator()(const Dims& sizes, Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, sizes, {}, RandomOptions(options...));
+  Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
+    return detail::make_random<Kind, Out>(function, nullptr, sizes, {}, RandomOptions(options...),
+                                          arguments...);
   }
 };
-
-template <class Out, class Kind>
+template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
-
   template <class... Options>
-  Out operator()(const Dims& sizes, const Dims& strides, Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, sizes, strides, RandomOptions(options...));
+  Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
+                 Options&&... options) const {
+    return detail::make_random<Kind, Out>(function, nullptr, sizes, strides,
+                                          RandomOptions(options...), arguments...);
   }
 };
-
-template <class Out, class Kind>
+template <class Out, class Kind, class... Arguments>
 struct RandomLike {
   const char* function;
-
   template <class... Options>
-  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
-    return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...));
-  }
-};
-
-template <class Out, class Kind>
-struct RandomBetween {
-  using Argument = typename Kind::Argument;
-  const char* function;
-
-  template <class... Options>
-  Out operator()(Argument a, Argument b, const Dims& sizes, Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, sizes, {}, RandomOptions(options...), a, b);
-  }
-};
-
-template <class Out, class Kind>
-struct RandomBetweenStrided {
-  using Argument = typename Kind::Argument;
-  const char* function;
-
-  template <class... Options>
-  Out operator()(Argument a, Argument b, const Dims& sizes, const Dims& strides,
+  Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, sizes, strides, RandomOptions(options...), a,
-                                          b);
+    const TensorArg& like = source;
+    return detail::make_random<Kind, Out>(function, &like, {}, {}, RandomOptions(options...),
+                                          arguments...);
   }
 };
 
-template <class Out, class Kind>
-struct RandomBetweenLike {
-  using Argument = typename Kind::Argument;
-  const char* function;
+namespace detail {
 
-  template <class... Options>
-  Out operator()(detail::ConstTensorArg source, Argument a, Argument b,
-                 Options&&... options) const {
-    return detail::make_random_like<Kind, Out>(function, source, RandomOptions(options...), a, b);
-  }
+template <class Out>
+struct Randoms {
+  template <template <class, class, class...> class Form>
+  using Rand = Form<Out, UniformKind>;
+  template <template <class, class, class...> class Form>
+  using Randn = Form<Out, NormalKind>;
+  template <template <class, class, class...> class Form>
+  using Randint = Form<Out, IntegersKind, AnyInteger, AnyInteger>;
+  template <template <class, class, class...> class Form>
+  using Uniform = Form<Out, UniformKind, double, double>;
+  template <template <class, class, class...> class Form>
+  using Normal = Form<Out, NormalKind, double, double>;
 };
+using Makes = Randoms<TensorPtr>;
+using Tries = Randoms<Result<TensorPtr>>;
 
-// Each of these may end in options: a type, a dynamism, a generator, a temporary one too, a backend.
+}  // namespace detail
+
+// Each of these may end in options: a type, a dynamism, a generator (also a temporary), a backend.
 // Without them the type is Float, of randint Int, of _like the source's; the dynamism is
-// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like the
-// source's. Backends give the same numbers.
+// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
+// the source's. Backends give the same numbers.
 
-/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1), in every
-/// floating type.
+/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
-/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate, Bool is
-/// true unless the value is 0. The parts of complex elements are independent.
+/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
+/// is true unless the value is 0. The parts of complex elements are independent.
 /// Errors of all: as empty()'s and empty_like()'s.
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
 template <class... Options>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
-  return Random<TensorPtr, detail::StandardUniform>{"rand"}(sizes, options...);
+  return detail::Makes::Rand<Random>{"rand"}(sizes, options...);
 }
-inline constexpr RandomLike<TensorPtr, detail::StandardUniform> rand_like{"rand_like"};
-inline constexpr RandomStrided<TensorPtr, detail::StandardUniform> rand_strided{"rand_strided"};
+inline constexpr detail::Makes::Rand<RandomLike> rand_like{"rand_like"};
+inline constexpr detail::Makes::Rand<RandomStrided> rand_strided{"rand_strided"};
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
 /// Rounded to nearest; integral types truncate, their nearest end in place of what is out of range.
 /// A complex element's variance is 1 too, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
-inline constexpr Random<TensorPtr, detail::StandardNormal> randn{"randn"};
-inline constexpr RandomLike<TensorPtr, detail::StandardNormal> randn_like{"randn_like"};
-inline constexpr RandomStrided<TensorPtr, detail::StandardNormal> randn_strided{"randn_strided"};
+inline constexpr detail::Makes::Randn<Random> randn{"randn"};
+inline constexpr detail::Makes::Randn<RandomLike> randn_like{"randn_like"};
+inline constexpr detail::Makes::Randn<RandomStrided> randn_strided{"randn_strided"};
 
 /// randint(low, high, sizes, …), randint_like(source, low, high, …), randint_strided(low, high,
 /// sizes, strides, …): each integer of [low, high) with exactly the same probability.
@@ -341,10 +300,9 @@ inline constexpr RandomStrided<TensorPtr, detail::StandardNormal> randn_strided{
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
-inline constexpr RandomBetween<TensorPtr, detail::IntegersBetween> randint{"randint"};
-inline constexpr RandomBetweenLike<TensorPtr, detail::IntegersBetween> randint_like{"randint_like"};
-inline constexpr RandomBetweenStrided<TensorPtr, detail::IntegersBetween> randint_strided{
-    "randint_strided"};
+inline constexpr detail::Makes::Randint<Random> randint{"randint"};
+inline constexpr detail::Makes::Randint<RandomLike> randint_like{"randint_like"};
+inline constexpr detail::Makes::Randint<RandomStrided> randint_strided{"randint_strided"};
 
 /// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
 /// uniform in [low, high), of which the width too must be finite.
@@ -353,10 +311,9 @@ inline constexpr RandomBetweenStrided<TensorPtr, detail::IntegersBetween> randin
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.
-inline constexpr RandomBetween<TensorPtr, detail::UniformBetween> uniform{"uniform"};
-inline constexpr RandomBetweenLike<TensorPtr, detail::UniformBetween> uniform_like{"uniform_like"};
-inline constexpr RandomBetweenStrided<TensorPtr, detail::UniformBetween> uniform_strided{
-    "uniform_strided"};
+inline constexpr detail::Makes::Uniform<Random> uniform{"uniform"};
+inline constexpr detail::Makes::Uniform<RandomLike> uniform_like{"uniform_like"};
+inline constexpr detail::Makes::Uniform<RandomStrided> uniform_strided{"uniform_strided"};
 
 /// normal(mean, stddev, sizes, …), normal_like(source, mean, stddev, …),
 /// normal_strided: mean + stddev * randn.
@@ -364,38 +321,25 @@ inline constexpr RandomBetweenStrided<TensorPtr, detail::UniformBetween> uniform
 /// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
 /// is not finite in the type (of floating types up to Float: in Float).
 /// Source: at::normal, Nx.Random.normal.
-inline constexpr RandomBetween<TensorPtr, detail::NormalAround> normal{"normal"};
-inline constexpr RandomBetweenLike<TensorPtr, detail::NormalAround> normal_like{"normal_like"};
-inline constexpr RandomBetweenStrided<TensorPtr, detail::NormalAround> normal_strided{
-    "normal_strided"};
+inline constexpr detail::Makes::Normal<Random> normal{"normal"};
+inline constexpr detail::Makes::Normal<RandomLike> normal_like{"normal_like"};
+inline constexpr detail::Makes::Normal<RandomStrided> normal_strided{"normal_strided"};
 
-inline constexpr Random<Result<TensorPtr>, detail::StandardUniform> try_rand{"try_rand"};
-inline constexpr RandomLike<Result<TensorPtr>, detail::StandardUniform> try_rand_like{
-    "try_rand_like"};
-inline constexpr RandomStrided<Result<TensorPtr>, detail::StandardUniform> try_rand_strided{
-    "try_rand_strided"};
-inline constexpr Random<Result<TensorPtr>, detail::StandardNormal> try_randn{"try_randn"};
-inline constexpr RandomLike<Result<TensorPtr>, detail::StandardNormal> try_randn_like{
-    "try_randn_like"};
-inline constexpr RandomStrided<Result<TensorPtr>, detail::StandardNormal> try_randn_strided{
-    "try_randn_strided"};
-inline constexpr RandomBetween<Result<TensorPtr>, detail::IntegersBetween> try_randint{
-    "try_randint"};
-inline constexpr RandomBetweenLike<Result<TensorPtr>, detail::IntegersBetween> try_randint_like{
-    "try_randint_like"};
-inline constexpr RandomBetweenStrided<Result<TensorPtr>, detail::IntegersBetween>
-    try_randint_strided{"try_randint_strided"};
-inline constexpr RandomBetween<Result<TensorPtr>, detail::UniformBetween> try_uniform{
-    "try_uniform"};
-inline constexpr RandomBetweenLike<Result<TensorPtr>, detail::UniformBetween> try_uniform_like{
-    "try_uniform_like"};
-inline constexpr RandomBetweenStrided<Result<TensorPtr>, detail::UniformBetween>
-    try_uniform_strided{"try_uniform_strided"};
-inline constexpr RandomBetween<Result<TensorPtr>, detail::NormalAround> try_normal{"try_normal"};
-inline constexpr RandomBetweenLike<Result<TensorPtr>, detail::NormalAround> try_normal_like{
-    "try_normal_like"};
-inline constexpr RandomBetweenStrided<Result<TensorPtr>, detail::NormalAround> try_normal_strided{
-    "try_normal_strided"};
+inline constexpr detail::Tries::Rand<Random> try_rand{"try_rand"};
+inline constexpr detail::Tries::Rand<RandomLike> try_rand_like{"try_rand_like"};
+inline constexpr detail::Tries::Rand<RandomStrided> try_rand_strided{"try_rand_strided"};
+inline constexpr detail::Tries::Randn<Random> try_randn{"try_randn"};
+inline constexpr detail::Tries::Randn<RandomLike> try_randn_like{"try_randn_like"};
+inline constexpr detail::Tries::Randn<RandomStrided> try_randn_strided{"try_randn_strided"};
+inline constexpr detail::Tries::Randint<Random> try_randint{"try_randint"};
+inline constexpr detail::Tries::Randint<RandomLike> try_randint_like{"try_randint_like"};
+inline constexpr detail::Tries::Randint<RandomStrided> try_randint_strided{"try_randint_strided"};
+inline constexpr detail::Tries::Uniform<Random> try_uniform{"try_uniform"};
+inline constexpr detail::Tries::Uniform<RandomLike> try_uniform_like{"try_uniform_like"};
+inline constexpr detail::Tries::Uniform<RandomStrided> try_uniform_strided{"try_uniform_strided"};
+inline constexpr detail::Tries::Normal<Random> try_normal{"try_normal"};
+inline constexpr detail::Tries::Normal<RandomLike> try_normal_like{"try_normal_like"};
+inline constexpr detail::Tries::Normal<RandomStrided> try_normal_strided{"try_normal_strided"};
 
 /// Fills a tensor with what uniform() makes. At any strides, the same numbers.
 ///
@@ -408,8 +352,8 @@ inline constexpr RandomBetweenStrided<Result<TensorPtr>, detail::NormalAround> t
 template <class = void>
 [[nodiscard]] Error uniform_(TensorArg tensor, double low = 0, double high = 1,
                              Generator& generator = default_generator()) noexcept {
-  return detail::fill_tensor_randomly<detail::UniformBetween>("uniform_", tensor, generator, low,
-                                                              high);
+  return detail::fill_tensor_randomly<detail::UniformKind>("uniform_", tensor, generator, low,
+                                                           high);
 }
 
 /// Fills a tensor with what normal() makes.
@@ -417,8 +361,8 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error normal_(TensorArg tensor, double mean = 0, double stddev = 1,
                             Generator& generator = default_generator()) noexcept {
-  return detail::fill_tensor_randomly<detail::NormalAround>("normal_", tensor, generator, mean,
-                                                            stddev);
+  return detail::fill_tensor_randomly<detail::NormalKind>("normal_", tensor, generator, mean,
+                                                          stddev);
 }
 
 /// Fills a tensor with what randint() makes.
@@ -426,8 +370,8 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error random_(TensorArg tensor, detail::AnyInteger low, detail::AnyInteger high,
                             Generator& generator = default_generator()) noexcept {
-  return detail::fill_tensor_randomly<detail::IntegersBetween>("random_", tensor, generator, low,
-                                                               high);
+  return detail::fill_tensor_randomly<detail::IntegersKind>("random_", tensor, generator, low,
+                                                            high);
 }
 
 /// Fills a tensor with integers from 0 to the largest that the dtype and int64_t hold; for floating
@@ -435,7 +379,7 @@ template <class = void>
 /// Errors: as uniform_()'s. Source: at::Tensor::random_().
 template <class = void>
 [[nodiscard]] Error random_(TensorArg tensor, Generator& generator = default_generator()) noexcept {
-  return detail::fill_tensor_randomly<detail::AllIntegers>("random_", tensor, generator);
+  return detail::fill_tensor_randomly<detail::IntegersKind>("random_", tensor, generator);
 }
 
 TENON_END_NAMESPACE

@@ -2,18 +2,8 @@
 // Changing a tensor's shape in place: everything that can fail comes first, aside.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
 #include "tenon/tensor/draft.h"
 #include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -169,9 +159,9 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 
 /// Changes the tensor's shape in place.
 ///
-/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows comes
-/// from the backend that it was from; adopted memory that grows is released through its deleter and
-/// becomes owned.
+/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows
+/// comes from the backend that it was from; adopted memory that grows is released through its
+/// deleter and becomes owned.
 /// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory
 /// order, gaps of a strided tensor counted; new ones are indeterminate. The dim order stays with
 /// the rank, otherwise it becomes row-major; strides become dense, but for equal sizes, which
@@ -186,13 +176,11 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 template <class = void>
 [[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
-  const Error error = detail::resize(tensor, sizes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor", error) : error;
+  return detail::blame_if("resize_tensor", detail::resize(tensor, sizes));
 }
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
-  const Error error = detail::resize(tensor, sizes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("resize_tensor_ptr", error) : error;
+  return detail::blame_if("resize_tensor_ptr", detail::resize(tensor, sizes));
 }
 
 /// Makes room for `nbytes` bytes of elements at once, so that later resizes within them move no
@@ -202,13 +190,11 @@ template <class = void>
 /// less room.
 template <class = void>
 [[nodiscard]] Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
-  const Error error = detail::reserve(tensor, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor", error) : error;
+  return detail::blame_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
 template <class = void>
 [[nodiscard]] Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
-  const Error error = detail::reserve(tensor, nbytes);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("reserve_tensor_ptr", error) : error;
+  return detail::blame_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
 }
 
 TENON_END_NAMESPACE

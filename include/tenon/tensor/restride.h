@@ -2,13 +2,6 @@
 // The same elements in other sizes: whether strides can say it, and which.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 
 TENON_BEGIN_NAMESPACE

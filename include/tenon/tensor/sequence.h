@@ -4,23 +4,7 @@
 // As in creators.h: function objects with try_ twins, memory of their own, the same errors.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/float_bits.h"
-#include "tenon/core/optional.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/kernels/cast.h"
-#include "tenon/kernels/fill.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -86,7 +86,8 @@ class Tensor {
 
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
   /// read it.
-  /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all pointers.
+  /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all
+  /// pointers.
   const void* const_data_ptr() const {
     return detail::raw_data("const_data_ptr", get("const_data_ptr").fields_);
   }
@@ -150,8 +151,8 @@ class Tensor {
     return defined() && other.defined() && owner() == other.owner();
   }
 
-  // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted memory
-  // on every C library and without exceptions, or from a backend that keeps metadata.
+  // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted
+  // memory on every C library and without exceptions, or from a backend that keeps metadata.
   static void* operator new(size_t size, const std::nothrow_t&) noexcept {
     return detail::allocate_metadata(size, nullptr);
   }

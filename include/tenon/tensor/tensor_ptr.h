@@ -7,27 +7,15 @@
 // would find std::empty.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
 /// Options, which may follow the other arguments: a type, by default the data's, a dynamism, by
-/// default DYNAMIC_BOUND (rank 0 is always STATIC), and the backend whose memory it is to be in, or of
-/// a pointer is. An empty
+/// default DYNAMIC_BOUND (rank 0 is always STATIC), and the backend whose memory it is to be in, or
+/// of a pointer is. An empty
 /// dim_order or empty strides stand for row-major, or what the other implies. Errors, all of them
 /// reported under the called function's name, as an Exception or in the Result: InvalidArgument (a
 /// shape that make_layout() refuses; data of another length than the shape needs; null data for a

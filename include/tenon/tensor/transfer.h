@@ -2,15 +2,7 @@
 // Tensors and backends: copying to one, moving to one, letting memory go.
 #pragma once
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/place.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -86,8 +78,8 @@ struct BackendCopy {
   const char* function;
 
   /// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
-  /// strides are kept. The source stays as it is. Between two backends the bytes go by way of the host
-  /// unless one of them knows the other.
+  /// strides are kept. The source stays as it is. Between two backends the bytes go by way of the
+  /// host unless one of them knows the other.
   /// Ownership: owns its memory.
   /// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
   /// gone), NotSupported (a template, which has nothing to copy; memory of a device for which no
@@ -119,8 +111,8 @@ struct BackendTransfer {
                                           "cannot move along; backend_copy() copies"});
     }
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr, false,
-                              [&]() noexcept { return detail::drop_memory(t); });
+    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr,
+                              false, [&]() noexcept { return detail::drop_memory(t); });
   }
 };
 
@@ -129,13 +121,13 @@ inline constexpr BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"}
 inline constexpr BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
 inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_backend_transfer"};
 
-/// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to its
-/// elements is an error that names it.
+/// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
+/// its elements is an error that names it.
 ///
 /// Memory that others still borrow (views, Blobs, exports; of a view: what it is a view of) stays,
-/// and so does the tensor: InUse. A deleter runs; memory lent by raw pointer is let go of. Up to 1 KiB
-/// on the host's heap or in a backend that keeps metadata, such as an arena, lies in one block with the
-/// metadata, and is released with that.
+/// and so does the tensor: InUse. A deleter runs; memory lent by raw pointer is let go of. Up to 1
+/// KiB on the host's heap or in a backend that keeps metadata, such as an arena, lies in one block
+/// with the metadata, and is released with that.
 /// Errors: InvalidState for an undefined tensor.
 /// Threads: the caller locks out all who use the tensor.
 /// Source: Nx.backend_deallocate.
@@ -151,7 +143,7 @@ Deallocation backend_deallocate(TensorArg t) {
 template <class = void>
 [[nodiscard]] Error synchronize(Backend& backend) noexcept {
   const Error error = detail::ask(backend, "synchronize", [&] { return backend.synchronize(); });
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("synchronize", error) : error;
+  return detail::blame_if("synchronize", error);
 }
 
 TENON_END_NAMESPACE

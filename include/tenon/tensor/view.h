@@ -11,23 +11,11 @@
 // A negative dimension counts from the end. The dim order is the source's, renumbered, where it
 // still nests the strides, else the one that the strides imply.
 // Each has a try_ form, which returns a Result.
-// Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does not
-// have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
+// Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
+// not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/view_shape.h"
 
 TENON_BEGIN_NAMESPACE

@@ -2,15 +2,6 @@
 // ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/restride.h"
 #include "tenon/tensor/tensor_impl.h"
@@ -41,8 +32,8 @@ inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
 /// A view's shape in the making: the source's at first, which each member function edits as the
 /// function of the same name in view.h does. After an error it is half edited and of no use.
 ///
-/// The source's extent has been checked, so nothing overflows that leads from one of its elements to
-/// another. A stride that leads to no element may have any value, and does get one when it
+/// The source's extent has been checked, so nothing overflows that leads from one of its elements
+/// to another. A stride that leads to no element may have any value, and does get one when it
 /// overflows; the offset of a view without elements is 0.
 class ViewShape {
  public:

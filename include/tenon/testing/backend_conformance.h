@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The conformance suite for backends: what every Backend has to do, as cases that any test framework
-// can run. docs/backends.md has an example.
+// The conformance suite for backends: what every Backend has to do, as cases that any test
+// framework can run. docs/backends.md has an example.
 //
 //     MyBackend backend;
 //     const tenon::testing::Report report = tenon::testing::check_backend(backend);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: what a backend makes is what the host makes, random numbers to the bit. Each of
-// its functions writes to any strides, or returns NotSupported and has changed nothing.
+// Conformance cases: what a backend makes is what the host makes, random numbers to the bit. Each
+// of its functions writes to any strides, or returns NotSupported and has changed nothing.
 #pragma once
 
 #include <cstddef>

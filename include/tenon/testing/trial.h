@@ -138,8 +138,7 @@ inline std::string describe(const TensorView& view) {
 inline std::string describe_element(ScalarType type, const unsigned char* element) {
   std::string text = text_of({detail::load_scalar(detail::own_type(type), element), " (bytes"});
   for (size_t i = 0; i < elementSize(type); ++i) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += {' ', kDigits[element[i] / 16], kDigits[element[i] % 16]};
+    text += {' ', "0123456789abcdef"[element[i] / 16], "0123456789abcdef"[element[i] % 16]};
   }
   return text + ')';
 }
@@ -217,26 +216,14 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
   return false;
 }
 
-inline constexpr ScalarType kAllTypes[] = {ScalarType::Byte,
-                                           ScalarType::Char,
-                                           ScalarType::Short,
-                                           ScalarType::Int,
-                                           ScalarType::Long,
-                                           ScalarType::Half,
-                                           ScalarType::Float,
-                                           ScalarType::Double,
-                                           ScalarType::ComplexHalf,
-                                           ScalarType::ComplexFloat,
-                                           ScalarType::ComplexDouble,
-                                           ScalarType::Bool,
-                                           ScalarType::BFloat16,
-                                           ScalarType::Float8_e5m2,
-                                           ScalarType::Float8_e4m3fn,
-                                           ScalarType::Float8_e5m2fnuz,
-                                           ScalarType::Float8_e4m3fnuz,
-                                           ScalarType::UInt16,
-                                           ScalarType::UInt32,
-                                           ScalarType::UInt64};
+// clang-format off
+inline constexpr ScalarType kAllTypes[] = {
+    ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long,
+    ScalarType::Half, ScalarType::Float, ScalarType::Double, ScalarType::ComplexHalf,
+    ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::Bool, ScalarType::BFloat16,
+    ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz,
+    ScalarType::Float8_e4m3fnuz, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64};
+// clang-format on
 
 /// One of each size of an element.
 inline constexpr ScalarType kTypeOfEachSize[] = {ScalarType::Byte, ScalarType::BFloat16,

@@ -62,7 +62,7 @@ struct OnnxRelease {
 template <class T>
 using OnnxHandle = std::unique_ptr<T, OnnxRelease<T>>;
 
-/// Puts what `create(&object)` makes into `made`, which is to be released by `release`.
+/// Puts what `create(&object)` makes into `made`, which `release` releases.
 template <class T, class Create>
 Error make_onnx(const OrtApi& api, void(ORT_API_CALL* release)(T*), OnnxHandle<T>& made,
                 const Create& create) noexcept {
