@@ -191,15 +191,24 @@ struct PythonImport {
     return true;
   }
 
-  /// Asks in one way after another until one gives a tensor. The last reason why one does not is
-  /// the one to give, but for __array_interface__'s.
   Result<TensorPtr> run() const noexcept {
     const PythonState::KnownType known = known_type(state, Py_TYPE(object));
     if (known.is_torch) {
       const Error error = check_torch(state, object);
       if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
     }
-    Result<TensorPtr> made(nullptr);
+    if (known.api != nullptr || PyObject_CheckBuffer(object) == 0) {
+      return ask(known.api, Result<TensorPtr>(nullptr), false);
+    }
+    Result<TensorPtr> made = import_buffer(state, object, args);
+    if (TENON_UNLIKELY(!made.ok())) return ask(nullptr, std::move(made), true);
+    return made;
+  }
+
+  /// Asks in one way after another until one gives a tensor. The last reason why one does not is
+  /// the one to give, but for __array_interface__'s. `made` is the buffer's, if that was asked.
+  TENON_NOINLINE Result<TensorPtr> ask(const DLPackExchangeAPI* api, Result<TensorPtr> made,
+                                       bool asked_buffer) const noexcept {
     Result<TensorPtr> reason(nullptr);
     TakenPythonError reason_of_python;
     // Whether no other way is to be tried.
@@ -213,9 +222,9 @@ struct PythonImport {
       reason_of_python = TakenPythonError::take();
       return false;
     };
-    if (known.api != nullptr && by_exchange_api(*known.api, made) && is_final()) return made;
-    if (PyObject_CheckBuffer(object) != 0) {
-      made = import_buffer(state, object, args);
+    if (api != nullptr && by_exchange_api(*api, made) && is_final()) return made;
+    if (asked_buffer || PyObject_CheckBuffer(object) != 0) {
+      if (!asked_buffer) made = import_buffer(state, object, args);
       if (is_final()) return made;
     }
     if (by_dlpack(made) && is_final()) return made;
