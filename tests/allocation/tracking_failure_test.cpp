@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TrackingBackend without memory for what it writes down: blocks are counted, and their records missed.
+// TrackingBackend without memory for what it writes down: blocks are counted, and their records
+// missed.
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/backend/tracking.h"

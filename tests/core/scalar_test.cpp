@@ -35,8 +35,8 @@ void check_limits_of_small_integer() {
   CHECK_FALSE(Scalar(static_cast<double>(low) - 0.5).fits<T>());
 }
 
-// With everything inlined, the compiler converts the constant itself, and g++ then saturates: what is
-// beyond the range would look like the largest integer.
+// With everything inlined, the compiler converts the constant itself, and g++ then saturates: what
+// is beyond the range would look like the largest integer.
 [[gnu::flatten]] bool two63_fits_int64() { return Scalar(9223372036854775808.0).fits<int64_t>(); }
 [[gnu::flatten]] bool two64_fits_uint64() {
   return Scalar(18446744073709551616.0).fits<uint64_t>();

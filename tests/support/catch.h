@@ -80,7 +80,8 @@ inline bool contains(const std::string& text, const std::string& part) {
     CHECK(::tests::contains(::tenon::last_error_message(), words)); \
   } while (false)
 
-/// RAISES(InvalidState, "words", f()): f throws Error::InvalidState with these words in its message.
+/// RAISES(InvalidState, "words", f()): f throws Error::InvalidState with these words in its
+/// message.
 #define RAISES(error, words, ...) CHECK_ERROR(::tenon::Error::error, words, __VA_ARGS__)
 /// RETURNS(InvalidState, "words", f()): the same for a function that returns its Error.
 #define RETURNS(error, words, ...) CHECK_RETURNS(::tenon::Error::error, words, __VA_ARGS__)

@@ -111,8 +111,8 @@ TEST_CASE("data: containers of uint8_t are bytes, lists are not") {
 
 namespace {
 
-// A container from before there were moves, whose copies may throw or not. The elements of a dead one
-// are -1.
+// A container from before there were moves, whose copies may throw or not. The elements of a dead
+// one are -1.
 template <bool kThrows>
 class CopyOnly {
  public:

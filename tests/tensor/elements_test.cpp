@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the members of Tensor and the functions of access.h share is tested through those; here, whose
-// name an error has.
+// What the members of Tensor and the functions of access.h share is tested through those; here,
+// whose name an error has.
 #include "tenon/tensor/elements.h"
 
 #include "support/catch.h"

@@ -48,8 +48,8 @@ std::vector<T> values(const tenon::TensorPtr& t) {
   return values<T>(*t);
 }
 
-/// A pointer to const, which makes a read-only tensor. ATen mode has none, and refuses it when it is
-/// compiled: there it is none, and the tests are not run.
+/// A pointer to const, which makes a read-only tensor. ATen mode has none, and refuses it when it
+/// is compiled: there it is none, and the tests are not run.
 template <class T>
 auto read_only(const T* data) {
 #if TENON_ATEN_MODE

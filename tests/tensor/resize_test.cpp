@@ -67,7 +67,8 @@ TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
       right = right && sizes(t) == shape && const_data_ptr(t) == before.data;
       ++counts[0];
     } else {
-      // At least double, so that many small growths cost few reallocations; and no more than needed.
+      // At least double, so that many small growths cost few reallocations; and no more than
+      // needed.
       const int64_t new_room = std::max(numel, 2 * room);
       const void* const data = const_data_ptr(t);
       right = right && sizes(t) == shape && resize_tensor_ptr(t, {new_room}) == Error::Ok &&

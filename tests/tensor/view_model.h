@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A tensor as the list of its elements' addresses, and what each view does to that: knows nothing of
-// strides.
+// A tensor as the list of its elements' addresses, and what each view does to that: knows nothing
+// of strides.
 #pragma once
 
 #include <cstddef>
