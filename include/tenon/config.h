@@ -40,20 +40,31 @@
 
 // The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
 // version; before 1.0 the minor one too), library modes, and code built with and without
-// exceptions, whose functions differ.
+// exceptions or error texts, whose functions differ.
 #if TENON_HAS_EXCEPTIONS
 #define TENON_EXCEPTIONS_NAME
 #else
 #define TENON_EXCEPTIONS_NAME _noexcept
 #endif
-#define TENON_DETAIL_JOIN_(a, b, c, d) v##a##b##c##d
-#define TENON_DETAIL_JOIN(a, b, c, d) TENON_DETAIL_JOIN_(a, b, c, d)
+// Error texts: TENON_ERROR_TEXT=0 leaves them out of small programs. Error values stay, and
+// last_error_message() is the error's name.
+#if !defined(TENON_ERROR_TEXT)
+#define TENON_ERROR_TEXT 1
+#endif
+#if TENON_ERROR_TEXT
+#define TENON_TEXT_NAME
+#else
+#define TENON_TEXT_NAME _notext
+#endif
+#define TENON_DETAIL_JOIN_(a, b, c, d, e) v##a##b##c##d##e
+#define TENON_DETAIL_JOIN(a, b, c, d, e) TENON_DETAIL_JOIN_(a, b, c, d, e)
 #if TENON_VERSION_MAJOR == 0
 #define TENON_ABI_NAMESPACE \
-  TENON_DETAIL_JOIN(0_, TENON_VERSION_MINOR, TENON_MODE_NAME, TENON_EXCEPTIONS_NAME)
+  TENON_DETAIL_JOIN(0_, TENON_VERSION_MINOR, TENON_MODE_NAME, TENON_EXCEPTIONS_NAME, \
+                    TENON_TEXT_NAME)
 #else
 #define TENON_ABI_NAMESPACE \
-  TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, , TENON_MODE_NAME, TENON_EXCEPTIONS_NAME)
+  TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, , TENON_MODE_NAME, TENON_EXCEPTIONS_NAME, TENON_TEXT_NAME)
 #endif
 #define TENON_BEGIN_NAMESPACE \
   namespace tenon {           \

@@ -7,8 +7,8 @@
 #include "support/catch.h"
 
 using namespace tenon;
-using tenon::detail::blame;
-using tenon::detail::fail;
+using detail::blame;
+using detail::fail;
 
 TEST_CASE("error: every code has its name, and Ok is zero") {
   CHECK(static_cast<int>(Error::Ok) == 0);
@@ -27,38 +27,38 @@ TEST_CASE("error: every code has its name, and Ok is zero") {
 }
 
 TEST_CASE("error: fail() returns its code and leaves its parts as the last message") {
-  CHECK(fail(Error::OutOfBounds, {"index ", 7, " of ", 3.5, '!'}) == Error::OutOfBounds);
+  CHECK(fail(Error::OutOfBounds, "index ", 7, " of ", 3.5, '!') == Error::OutOfBounds);
   CHECK(std::string(last_error_message()) == "index 7 of 3.5!");
-  CHECK(fail(Error::NotFound, {"other"}) == Error::NotFound);
+  CHECK(fail(Error::NotFound, "other") == Error::NotFound);
   CHECK(std::string(last_error_message()) == "other");
 }
 
 TEST_CASE("error: the last message may be a part of the next one") {
-  CHECK(fail(Error::NotFound, {"no file"}) == Error::NotFound);
-  CHECK(fail(Error::NotFound, {"load: ", last_error_message(), ", ", last_error_message()}) ==
+  CHECK(fail(Error::NotFound, "no file") == Error::NotFound);
+  CHECK(fail(Error::NotFound, "load: ", last_error_message(), ", ", last_error_message()) ==
         Error::NotFound);
   CHECK(std::string(last_error_message()) == "load: no file, no file");
 }
 
 TEST_CASE("error: blame() puts the function's name in front of the message") {
-  CHECK(blame("zeros", fail(Error::InvalidArgument, {"size -1"})) == Error::InvalidArgument);
+  CHECK(blame("zeros", fail(Error::InvalidArgument, "size -1")) == Error::InvalidArgument);
   CHECK(std::string(last_error_message()) == "zeros: size -1");
 }
 
 TEST_CASE("error: a message beyond the capacity of 512 is cut at 511 characters") {
   const std::string text(600, 'x');
-  CHECK(fail(Error::Internal, {text.c_str()}) == Error::Internal);
+  CHECK(fail(Error::Internal, text.c_str()) == Error::Internal);
   CHECK(std::string(last_error_message()) == std::string(511, 'x'));
   CHECK(blame("f", Error::Internal) == Error::Internal);
   CHECK(std::string(last_error_message()) == "f: " + std::string(508, 'x'));
 }
 
 TEST_CASE("error: each thread has its own last message, empty before its first error") {
-  CHECK(fail(Error::Internal, {"of the main thread"}) == Error::Internal);
+  CHECK(fail(Error::Internal, "of the main thread") == Error::Internal);
   std::string before, after;
   std::thread([&] {
     before = last_error_message();
-    static_cast<void>(fail(Error::Internal, {"of the other thread"}));
+    static_cast<void>(fail(Error::Internal, "of the other thread"));
     after = last_error_message();
   }).join();
   CHECK(before == "");
@@ -80,7 +80,7 @@ TEST_CASE("error: an Exception is a runtime_error with its code and its own copy
 
 TEST_CASE("error: raise() throws its parts, which also are the last message") {
   const auto caught = tests::caught([]() -> int {
-    detail::raise(Error::NotSupported, {"rank ", 65});
+    detail::raise(Error::NotSupported, "rank ", 65);
   });
   CHECK(caught.error == Error::NotSupported);
   CHECK(caught.message == "rank 65");
@@ -88,7 +88,7 @@ TEST_CASE("error: raise() throws its parts, which also are the last message") {
 }
 
 TEST_CASE("error: raise_message() may be given the thread's own message") {
-  static_cast<void>(fail(Error::InvalidType, {"own message"}));
+  static_cast<void>(fail(Error::InvalidType, "own message"));
   const auto caught = tests::caught(
       []() -> int { detail::raise_message(Error::InvalidType, last_error_message()); });
   CHECK(caught.error == Error::InvalidType);

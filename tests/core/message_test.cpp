@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/message.h"
 
+#include <cstdarg>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+
 #include "support/catch.h"
 
 using namespace tenon;
-using tenon::detail::append;
-using tenon::detail::Message;
-using tenon::detail::Part;
+using detail::append;
+using detail::Message;
 
 namespace {
 
-// What append() writes for a value, and what the same value writes as a Part; "DIFFERENT" if they
+std::string cut_text(size_t capacity, uint64_t kinds, ...) {
+  std::string buffer(capacity, '#');
+  Message message(&buffer[0], capacity);
+  va_list parts;
+  va_start(parts, kinds);
+  detail::append_parts(message, kinds, parts);
+  va_end(parts);
+  return buffer.c_str();
+}
+
+// The text of several parts, cut to a capacity.
+template <class... T>
+std::string text_within(size_t capacity, const T&... parts) {
+  return cut_text(capacity, detail::part_kinds<T...>(), detail::part(parts)...);
+}
+
+// What append() writes for a value, and what the same value writes as a part; "DIFFERENT" if they
 // disagree.
 template <class T>
 std::string text_of(const T& value) {
   char direct[256];
   Message message(direct, sizeof direct);
   append(message, value);
-
-  char through_part[256];
-  Message other(through_part, sizeof through_part);
-  Part(value).append_to(other);
-  return std::strcmp(direct, through_part) == 0 ? direct : "DIFFERENT";
-}
-
-// The text of several parts, cut to a capacity.
-std::string text_of_parts(std::initializer_list<Part> parts, size_t capacity = 256) {
-  std::string buffer(capacity, '#');
-  Message message(&buffer[0], capacity);
-  for (const Part& part : parts) part.append_to(message);
-  return buffer.c_str();
+  return direct == text_within(256, value) ? direct : "DIFFERENT";
 }
 
 }  // namespace
@@ -111,17 +120,17 @@ TEST_CASE("message: lists are written in braces") {
 
 TEST_CASE("message: parts of different types follow each other without separators") {
   const size_t n = 3;
-  CHECK(text_of_parts({"size ", -1, " of dimension ", n, ": ", 0.5, ' ', true}) ==
+  CHECK(text_within(256, "size ", -1, " of dimension ", n, ": ", 0.5, ' ', true) ==
         "size -1 of dimension 3: 0.5 true");
-  CHECK(text_of_parts({}) == "");
+  CHECK(text_within(256) == "");
 }
 
 TEST_CASE("message: what does not fit is cut, and the text always ends with a zero") {
-  CHECK(text_of_parts({"abcdef"}, 7) == "abcdef");
-  CHECK(text_of_parts({"abcdef"}, 6) == "abcde");
-  CHECK(text_of_parts({"abcdef"}, 1) == "");
-  CHECK(text_of_parts({"abc", 12345}, 6) == "abc12");
-  CHECK(text_of_parts({"abc", "def", "ghi"}, 5) == "abcd");
+  CHECK(text_within(7, "abcdef") == "abcdef");
+  CHECK(text_within(6, "abcdef") == "abcde");
+  CHECK(text_within(1, "abcdef") == "");
+  CHECK(text_within(6, "abc", 12345) == "abc12");
+  CHECK(text_within(5, "abc", "def", "ghi") == "abcd");
 
   // Nothing is written beyond the capacity, whatever comes after it is full.
   char buffer[] = "........";

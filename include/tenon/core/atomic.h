@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What threads share: a count and a short lock. By the compilers' builtins, which spare including
-// <atomic>, a twentieth of the compile time of the whole library; without threads, plain variables.
+// What threads share: a count and a short lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "tenon/config.h"
@@ -14,64 +14,58 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether the calling thread is known to be the only one of the process, where a plain step is as
-/// good as an atomic one and some 5 ns faster. std::shared_ptr counts in the same way.
+/// Whether the calling thread is known to be the only one of the process. A plain step is as good as
+/// an atomic one then, and some 5 ns faster; std::shared_ptr counts in the same way.
 inline bool is_single_threaded() noexcept {
 #if TENON_HAS_SINGLE_THREADED
   return ::__libc_single_threaded != 0;
 #else
-  return false;
+  return !TENON_HAS_THREADS;
 #endif
 }
 
-/// Counts those who come and go, on any thread. What they did is over for who reads that they left.
+/// Reference count. The last decrement synchronises with all earlier ones.
 class AtomicCount {
  public:
-#if TENON_HAS_THREADS
   void add() noexcept {
-    is_single_threaded() ? static_cast<void>(++count_)
-                         : static_cast<void>(__atomic_fetch_add(&count_, 1, __ATOMIC_RELAXED));
+    if (is_single_threaded()) return count_.store(read() + 1, std::memory_order_relaxed);
+    count_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// The count that is left.
+  /// Returns the count that is left.
   int32_t remove() noexcept {
-    return is_single_threaded() ? --count_ : __atomic_sub_fetch(&count_, 1, __ATOMIC_ACQ_REL);
+    if (!is_single_threaded()) return count_.fetch_sub(1, std::memory_order_acq_rel) - 1;
+    count_.store(read() - 1, std::memory_order_relaxed);
+    return read();
   }
-  int32_t get() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE); }
-#else
-  void add() noexcept { ++count_; }
-  int32_t remove() noexcept { return --count_; }
-  int32_t get() const noexcept { return count_; }
-#endif
+  int32_t get() const noexcept { return count_.load(std::memory_order_acquire); }
   bool any() const noexcept { return get() != 0; }
 
  private:
-  int32_t count_ = 0;
+  int32_t read() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+  std::atomic<int32_t> count_{0};
 };
 
-/// Locks out other threads for a few instructions; needs no constructor and no destructor to run,
-/// so that it is safe before main() and after. For std::lock_guard and LockGuard.
+/// Locks out other threads for a few instructions. Not std::mutex: <mutex> takes a fifth of the
+/// include's compile time, and a registry must work before main() and after.
 class SpinLock {
  public:
 #if TENON_HAS_THREADS
   void lock() noexcept {
-    while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) {
-      while (__atomic_load_n(&taken_, __ATOMIC_RELAXED)) {
-      }
+    while (taken_.exchange(true, std::memory_order_acquire)) {
     }
   }
-  void unlock() noexcept { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
 #else
   void lock() noexcept {}
   void unlock() noexcept {}
 #endif
-
- private:
-#if TENON_HAS_THREADS
-  bool taken_ = false;
-#endif
 };
 
-/// Holds a lock for as long as it lives.
+/// std::lock_guard, which <mutex> has.
 template <class Lock>
 class LockGuard {
  public:

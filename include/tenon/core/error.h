@@ -72,40 +72,22 @@ using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
 
-inline constexpr size_t kMessageCapacity = 512;
+inline constexpr size_t kMessageCapacity = TENON_ERROR_TEXT ? 512 : 1;
 
-struct ErrorText {
-  char text[kMessageCapacity];
+struct LastError {
+  char text[kMessageCapacity];  // "" without TENON_ERROR_TEXT
+  Error error;
 };
 
-/// The calling thread's message buffer. Zero-initialised, so it needs no guard and no constructor.
-TENON_EXPORT inline ErrorText& error_text() noexcept {
-  static TENON_THREAD_LOCAL ErrorText text;
-  return text;
+/// The calling thread's last error. Zero-initialised, so it needs no guard and no constructor.
+TENON_EXPORT inline LastError& last_error() noexcept {
+  static TENON_THREAD_LOCAL LastError last;
+  return last;
 }
 
 TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
   static FailureHandler handler = nullptr;
   return handler;
-}
-
-/// Writes the calling thread's message and returns `error`. A part may be that message itself.
-TENON_COLD inline Error fail(Error error, std::initializer_list<Part> parts) noexcept {
-  char text[kMessageCapacity];
-  Message message(text, kMessageCapacity);
-  for (const Part& part : parts) part.append_to(message);
-  std::memcpy(error_text().text, text, kMessageCapacity);
-  return error;
-}
-
-/// Puts "function: " in front of the message that fail() left. Returns `error`.
-TENON_COLD inline Error blame(const char* function, Error error) noexcept {
-  return fail(error, {function, ": ", static_cast<const char*>(error_text().text)});
-}
-
-/// The same for an error that may be Ok.
-inline Error blame_if(const char* function, Error error) noexcept {
-  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
 }
 
 /// Gives a message to the failure handler, or where there is none to stderr.
@@ -118,16 +100,74 @@ TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
   }
 }
 
-/// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
-TENON_COLD inline void report(Error error, std::initializer_list<Part> parts) noexcept {
-  char text[kMessageCapacity];
+#if TENON_ERROR_TEXT
+// The parts of a message are C variadic arguments: they travel in registers. A list of parts on the
+// stack, as text and function pointers, took three times the code at each of some 350 places.
+
+TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
+  char text[kMessageCapacity];  // aside: a part may be the last message
   Message message(text, kMessageCapacity);
-  for (const Part& part : parts) part.append_to(message);
-  hand_over(error, text);
+  va_list parts;
+  va_start(parts, kinds);
+  append_parts(message, kinds, parts);
+  va_end(parts);
+  std::memcpy(last_error().text, text, kMessageCapacity);
+  last_error().error = error;
+  return error;
 }
 
-/// Throws Exception, or calls the failure handler and aborts. The message is copied first, so it
-/// may be the thread's own buffer.
+TENON_COLD inline void report_parts(Error error, uint64_t kinds, ...) noexcept {
+  char text[kMessageCapacity];
+  Message message(text, kMessageCapacity);
+  va_list parts;
+  va_start(parts, kinds);
+  append_parts(message, kinds, parts);
+  va_end(parts);
+  hand_over(error, text);
+}
+#else
+TENON_COLD inline Error fail_without_text(Error error) noexcept {
+  last_error().error = error;
+  return error;
+}
+#endif
+
+/// Writes the calling thread's message, the parts one after another, and returns `error`.
+template <class... Parts>
+TENON_ALWAYS_INLINE Error fail(Error error, const Parts&... parts) noexcept {
+#if TENON_ERROR_TEXT
+  return fail_parts(error, part_kinds<Parts...>(), part(parts)...);
+#else
+  return (static_cast<void>(parts), ..., fail_without_text(error));
+#endif
+}
+
+/// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
+template <class... Parts>
+TENON_ALWAYS_INLINE void report(Error error, const Parts&... parts) noexcept {
+#if TENON_ERROR_TEXT
+  report_parts(error, part_kinds<Parts...>(), part(parts)...);
+#else
+  (static_cast<void>(parts), ..., hand_over(error, toString(error)));
+#endif
+}
+
+/// Puts "function: " in front of the message that fail() left. Returns `error`.
+TENON_COLD inline Error blame(const char* function, Error error) noexcept {
+#if TENON_ERROR_TEXT
+  return fail(error, function, ": ", last_error().text);
+#else
+  static_cast<void>(function);
+  return error;
+#endif
+}
+
+/// The same for an error that may be Ok.
+inline Error blame_if(const char* function, Error error) noexcept {
+  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+}
+
+/// Throws Exception, or calls the failure handler and aborts. The message may be the thread's own.
 [[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
 #if TENON_HAS_EXCEPTIONS
   throw Exception(error, message);
@@ -137,24 +177,37 @@ TENON_COLD inline void report(Error error, std::initializer_list<Part> parts) no
 #endif
 }
 
-[[noreturn]] TENON_COLD inline void raise(Error error, std::initializer_list<Part> parts) {
-  static_cast<void>(fail(error, parts));
-  raise_message(error, error_text().text);
+}  // namespace detail
+
+/// The full text of the calling thread's latest error: what a function that returned an Error other
+/// than Ok would have thrown. Valid until the thread's next error; "" before the first. With
+/// TENON_ERROR_TEXT=0 it is the error's name.
+inline const char* last_error_message() noexcept {
+#if TENON_ERROR_TEXT
+  return detail::last_error().text;
+#else
+  const Error error = detail::last_error().error;
+  return error == Error::Ok ? "" : toString(error);
+#endif
+}
+
+namespace detail {
+
+template <class... Parts>
+[[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
+  static_cast<void>(fail(error, parts...));
+  raise_message(error, last_error_message());
 }
 
 /// Raises the error of an inner function, other than Ok, under the name of the one that was called.
 inline void raise_if(const char* function, Error error) {
   if (TENON_UNLIKELY(error != Error::Ok)) {
     error = blame(function, error);
-    raise_message(error, error_text().text);
+    raise_message(error, last_error_message());
   }
 }
 
 }  // namespace detail
-
-/// The full text of the calling thread's latest error: what a function that returned an Error other
-/// than Ok would have thrown. Valid until the thread's next error; "" before the first.
-inline const char* last_error_message() noexcept { return detail::error_text().text; }
 
 /// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
 /// the message to stderr.
@@ -170,7 +223,7 @@ TENON_END_NAMESPACE
 /// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
 /// the condition is false. One statement; the failing side is a cold call.
 #define TENON_CHECK(condition, error, ...)                                     \
-  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, {__VA_ARGS__}) \
+  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) \
                                 : static_cast<void>(0))
 
 /// The same in debug builds and wherever TENON_CHECKED is defined; elsewhere nothing is evaluated.

@@ -2,9 +2,9 @@
 // Builds error texts in a fixed buffer: no allocation, no locale, no stdio.
 #pragma once
 
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -116,27 +116,66 @@ void append(Message& out, Span<T> values) noexcept {
   out.put('}');
 }
 
-/// One piece of a message: any value that append() takes. It refers to the value, and a list of
-/// parts is one type whatever the values are, so that no code is generated per error.
-class Part {
- public:
-  template <class T>
-  Part(const T& value) noexcept
-      : value_(&value), append_([](Message& out, const void* v) noexcept {
-          append(out, *static_cast<const T*>(v));
-        }) {}
-  Part(const char* const& text) noexcept
-      : value_(text), append_([](Message& out, const void* v) noexcept {
-          out.put(static_cast<const char*>(v));
-        }) {}
-  template <size_t N>
-  Part(const char (&text)[N]) noexcept : Part(static_cast<const char*>(text)) {}
-  void append_to(Message& out) const noexcept { append_(out, value_); }
+/// How a message reads an argument.
+enum class PartKind : uint8_t { End, Text, Char, Signed, Unsigned, Other };
 
- private:
-  const void* value_;
-  void (*append_)(Message& out, const void* value) noexcept;
+/// A value of any other type that append() takes, by reference.
+struct OtherPart {
+  const void* value;
+  void (*append_to)(Message& out, const void* value) noexcept;
 };
+
+template <class T>
+constexpr PartKind part_kind() noexcept {
+  if (std::is_convertible_v<T, const char*>) return PartKind::Text;
+  if (std::is_same_v<T, char>) return PartKind::Char;
+  if (std::is_same_v<T, bool> || !std::is_integral_v<T>) return PartKind::Other;
+  return std::is_signed_v<T> ? PartKind::Signed : PartKind::Unsigned;
+}
+
+template <class T>
+TENON_ALWAYS_INLINE auto part(const T& value) noexcept {
+  constexpr PartKind kKind = part_kind<T>();
+  if constexpr (kKind == PartKind::Text) {
+    return static_cast<const char*>(value);
+  } else if constexpr (kKind == PartKind::Char) {
+    return static_cast<int>(value);
+  } else if constexpr (kKind == PartKind::Signed) {
+    return static_cast<int64_t>(value);
+  } else if constexpr (kKind == PartKind::Unsigned) {
+    return static_cast<uint64_t>(value);
+  } else {
+    return OtherPart{&value, [](Message& out, const void* v) noexcept {
+                       append(out, *static_cast<const T*>(v));
+                     }};
+  }
+}
+
+/// The kinds of up to 21 parts, three bits each, the first lowest.
+template <class... T>
+constexpr uint64_t part_kinds() noexcept {
+  static_assert(sizeof...(T) <= 21);
+  uint64_t kinds = 0;
+  unsigned shift = 0;
+  ((kinds |= static_cast<uint64_t>(part_kind<T>()) << shift, shift += 3), ...);
+  return kinds;
+}
+
+inline void append_parts(Message& out, uint64_t kinds, va_list parts) noexcept {
+  for (; kinds != 0; kinds >>= 3) {
+    switch (static_cast<PartKind>(kinds & 7)) {
+      case PartKind::End: return;
+      case PartKind::Text: out.put(va_arg(parts, const char*)); break;
+      case PartKind::Char: out.put(static_cast<char>(va_arg(parts, int))); break;
+      case PartKind::Signed: append(out, va_arg(parts, int64_t)); break;
+      case PartKind::Unsigned: out.put_unsigned(va_arg(parts, uint64_t)); break;
+      case PartKind::Other: {
+        const OtherPart other = va_arg(parts, OtherPart);
+        other.append_to(out, other.value);
+      }
+    }
+  }
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Weighs what one use of tenon adds to a program: text, and compile time.
+
+usage: weigh.py COMPILER INCLUDE_FOLDER
+
+One program for each row: text at -Os, the same without error texts, text at -O2, and the compiler's
+processor time at -O2 in includes of tenon.h (the least of three runs each). An empty program's text
+is part of each figure. Exits with 1 when a figure is above its limit, with 77 (skipped) when the
+compiler is not GCC 12 for x86-64, whose figures the limits are.
+"""
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-ffunction-sections", "-fdata-sections",
+         "-DNDEBUG"]
+
+# name: (main's body, text -Os, text -Os without error texts, text -O2, includes)
+PROGRAMS = {
+    "stack TensorImpl": ("TensorImpl impl(ScalarType::Float, 2, sizes, floats); Tensor t(&impl); "
+                         "sink = t.numel();", 7000, 4000, 7800, 1.5),
+    "from_blob": ("auto t = from_blob(floats, {2, 3}); sink = t->numel();", 9600, 7700, 11400, 1.7),
+    "+ resize": ("auto t = from_blob(floats, {2, 3}); sink = int(resize_tensor_ptr(t, {3, 2}));",
+                 14000, 10200, 15500, 2),
+    "zeros": ("auto t = zeros({2, 3}); sink = t->numel();", 12500, 9800, 15600, 2),
+    "list of four": ("auto t = make_tensor_ptr({2, 2}, {1.f, 2.f, 3.f, 4.f}); sink = t->numel();",
+                     12500, 9800, 15800, 2),
+    "clone": ("auto t = from_blob(floats, {2, 3}); auto c = clone_tensor_ptr(t); sink = c->numel();",
+              22000, 19000, 38000, 3.2),
+    "copy_": ("auto t = from_blob(floats, {2, 3}); auto c = from_blob(integers, {2, 3}); "
+              "sink = int(copy_(t, c));", 40000, None, 80000, 5),
+    "rand": ("auto t = rand({2, 2}); sink = t->numel();", 24000, None, 40000, 4),
+}
+
+SOURCE = """#include <tenon/tenon.h>
+using namespace tenon;
+volatile int64_t sink;
+static float floats[6];
+static int32_t integers[6];
+static const int64_t sizes[] = {2, 3};
+int main() {
+  static_cast<void>(floats), static_cast<void>(integers), static_cast<void>(sizes);
+  %s
+}
+"""
+
+
+def compile_seconds(command):
+    """The processor seconds that a command takes, its children included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def text_size(program):
+    output = subprocess.run(["size", program], check=True, capture_output=True, text=True).stdout
+    return int(output.splitlines()[1].split()[0])
+
+
+def is_the_compiler(compiler):
+    """Whether it is the one that the limits are for."""
+    macros = subprocess.run([compiler, "-dM", "-E", "-x", "c++", os.devnull], check=True,
+                            capture_output=True, text=True).stdout
+    return ("__clang__" not in macros and "#define __GNUC__ 12\n" in macros
+            and "#define __x86_64__ 1\n" in macros)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    compiler, include = sys.argv[1:]
+    if not is_the_compiler(compiler):
+        print("skipped: the limits are for GCC 12 on x86-64")
+        return 77
+    flags = [compiler, *FLAGS, "-I" + include]
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = str(pathlib.Path(folder, "a.cpp")), str(pathlib.Path(folder, "a"))
+
+        def text(*options):
+            subprocess.run([*flags, *options, "-Wl,--gc-sections", source, "-o", program],
+                           check=True)
+            return text_size(program)
+
+        def seconds():
+            return min(compile_seconds([*flags, "-O2", "-c", source, "-o", program])
+                       for _ in range(3))
+
+        pathlib.Path(source).write_text(SOURCE % "", encoding="utf-8")
+        include_seconds = seconds()
+        print(f"include alone: {include_seconds:.2f} s\n"
+              "| program | text -Os | without error texts | text -O2 | includes |\n"
+              "|---|---|---|---|---|")
+        for name, (body, *limits) in PROGRAMS.items():
+            pathlib.Path(source).write_text(SOURCE % body, encoding="utf-8")
+            figures = [text("-Os"), text("-Os", "-DTENON_ERROR_TEXT=0"), text("-O2"),
+                       round(seconds() / include_seconds, 1)]
+            cells = []
+            for figure, limit in zip(figures, limits):
+                over = limit is not None and figure > limit
+                faults += over
+                cells.append(f"{figure:,}" + (f" (limit {limit:,})" if over else ""))
+            print(f"| {name} |", " | ".join(cells), "|", flush=True)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
