@@ -59,7 +59,7 @@
 #define TENON_DETAIL_JOIN_(a, b, c, d, e) v##a##b##c##d##e
 #define TENON_DETAIL_JOIN(a, b, c, d, e) TENON_DETAIL_JOIN_(a, b, c, d, e)
 #if TENON_VERSION_MAJOR == 0
-#define TENON_ABI_NAMESPACE \
+#define TENON_ABI_NAMESPACE                                                          \
   TENON_DETAIL_JOIN(0_, TENON_VERSION_MINOR, TENON_MODE_NAME, TENON_EXCEPTIONS_NAME, \
                     TENON_TEXT_NAME)
 #else

@@ -11,9 +11,8 @@ using tenon::detail::call_libtorch;
 
 TEST_CASE("call_libtorch: what the function returns is returned, its message untouched") {
   CHECK(call_libtorch([] { return Error::Ok; }) == Error::Ok);
-  RETURNS(InvalidType, "of the function", call_libtorch([] {
-            return tenon::detail::fail(Error::InvalidType, {"of the function"});
-          }));
+  RETURNS(InvalidType, "of the function",
+          call_libtorch([] { return tenon::detail::fail(Error::InvalidType, "of the function"); }));
 }
 
 TEST_CASE("call_libtorch: an error of c10's is NotSupported with its words, without a backtrace") {

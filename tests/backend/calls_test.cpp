@@ -32,20 +32,20 @@ TEST_CASE("ask: what a backend does well is Ok") {
 }
 
 TEST_CASE("ask: an error is passed on, with the backend, the operation and its text") {
-  CHECK(asked([] { return detail::fail(Error::AccessFailed, {"the queue is lost"}); }) ==
+  CHECK(asked([] { return detail::fail(Error::AccessFailed, "the queue is lost"); }) ==
         Error::AccessFailed);
   CHECK(last() == "backend gpu failed in copy_within: the queue is lost");
 }
 
 TEST_CASE("ask: an error without a text is not given the text of an earlier one") {
-  static_cast<void>(detail::fail(Error::Internal, {"something earlier"}));
+  static_cast<void>(detail::fail(Error::Internal, "something earlier"));
   CHECK(asked([] { return Error::OutOfMemory; }) == Error::OutOfMemory);
   CHECK(last() == "backend gpu failed in copy_within");
 }
 
 TEST_CASE("ask: a long text is cut, not lost") {
   const std::string text(2000, 'x');
-  CHECK(asked([&] { return detail::fail(Error::Internal, {text.c_str()}); }) == Error::Internal);
+  CHECK(asked([&] { return detail::fail(Error::Internal, text.c_str()); }) == Error::Internal);
   CHECK(tests::contains(last(), "backend gpu failed in copy_within: xxx"));
   CHECK(last().size() == detail::kMessageCapacity - 1);
 }
@@ -101,7 +101,7 @@ TEST_CASE("ask_optional: every other outcome is the outcome") {
 }
 
 TEST_CASE("ask: what went well leaves the thread's last error as it was") {
-  static_cast<void>(detail::fail(Error::Internal, {"something earlier"}));
+  static_cast<void>(detail::fail(Error::Internal, "something earlier"));
   CHECK(asked([] { return Error::Ok; }) == Error::Ok);
   CHECK(last() == "something earlier");
 }

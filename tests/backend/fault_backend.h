@@ -140,8 +140,8 @@ class FaultBackend final : public tenon::Backend {
     return block.bytes + offset;
   }
   static tenon::Error refuse(size_t nbytes) noexcept {
-    return tenon::detail::fail(tenon::Error::OutOfBounds,
-                               {nbytes, " bytes are not within one block of the device's memory"});
+    return tenon::detail::fail(tenon::Error::OutOfBounds, nbytes,
+                               " bytes are not within one block of the device's memory");
   }
 
   const size_t limit_;

@@ -79,9 +79,8 @@ TEST_CASE("error: an Exception is a runtime_error with its code and its own copy
 }
 
 TEST_CASE("error: raise() throws its parts, which also are the last message") {
-  const auto caught = tests::caught([]() -> int {
-    detail::raise(Error::NotSupported, "rank ", 65);
-  });
+  const auto caught =
+      tests::caught([]() -> int { detail::raise(Error::NotSupported, "rank ", 65); });
   CHECK(caught.error == Error::NotSupported);
   CHECK(caught.message == "rank 65");
   CHECK(std::string(last_error_message()) == "rank 65");

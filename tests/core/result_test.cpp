@@ -20,7 +20,7 @@ struct Counted {
 int Counted::alive = 0;
 
 Result<int> half_of(int n) {
-  if (n % 2 != 0) return fail(Error::InvalidArgument, {"half_of: ", n, " is odd"});
+  if (n % 2 != 0) return fail(Error::InvalidArgument, "half_of: ", n, " is odd");
   return n / 2;
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("result: without a value it has the error and its message") {
 
 TEST_CASE("result: the message stays when the thread's last one has changed") {
   const Result<int> result = half_of(7);
-  static_cast<void>(fail(Error::Internal, {"a later error"}));
+  static_cast<void>(fail(Error::Internal, "a later error"));
   CHECK(std::string(result.message()) == "half_of: 7 is odd");
   RAISES(InvalidArgument, "half_of: 7 is odd", result.value());
 }
@@ -55,7 +55,7 @@ TEST_CASE("result: reading the value of a failed result raises its error, in eve
   struct Point {
     int x;
   };
-  const auto failed = [] { return Result<Point>(fail(Error::NotFound, {"no such point"})); };
+  const auto failed = [] { return Result<Point>(fail(Error::NotFound, "no such point")); };
   Result<Point> result = failed();
   const Result<Point> constant = failed();
   const std::string text = "no such point";
@@ -98,7 +98,7 @@ TEST_CASE("result: moving one moves its value or its error") {
   const Result<std::string> target = std::move(source);
   CHECK(target.value() == "value");
 
-  Result<std::string> failure = fail(Error::InUse, {"in use"});
+  Result<std::string> failure = fail(Error::InUse, "in use");
   const Result<std::string> moved = std::move(failure);
   CHECK(moved.error() == Error::InUse);
   CHECK(std::string(moved.message()) == "in use");
@@ -109,7 +109,7 @@ TEST_CASE("result: moving one moves its value or its error") {
 
 TEST_CASE("result: assignment works between values and errors in every combination") {
   const auto value = [](int v) { return Result<Counted>(Counted(v)); };
-  const auto error = [] { return Result<Counted>(fail(Error::NotFound, {"none"})); };
+  const auto error = [] { return Result<Counted>(fail(Error::NotFound, "none")); };
   {
     Result<Counted> result = value(1);
     CHECK(Counted::alive == 1);

@@ -47,7 +47,7 @@ TEST_CASE("file: an error shows the end of a long path, and the reason after it"
   const std::string path = std::string(1000, 'x') + "/the_name.npy";
   const std::string shown = "..." + path.substr(path.size() - 200) + ": full";
   CHECK_RETURNS(Error::AccessFailed, shown,
-                FilePath(path).blame(detail::fail(Error::AccessFailed, {"full"})));
+                FilePath(path).blame(detail::fail(Error::AccessFailed, "full")));
   CHECK(std::string(last_error_message()) == shown);
 }
 

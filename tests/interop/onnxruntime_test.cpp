@@ -440,10 +440,9 @@ TEST_CASE("OnnxModule: bytes that are no model are an error") {
 
 TEST_CASE("OnnxModule: inputs and outputs that are no tensors of tenon's are refused by name") {
   OnnxModule strings(model("strings"));
-  CHECK_RETURNS(
-      Error::NotSupported,
-      "load_method: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
-      strings.load_method());
+  CHECK_RETURNS(Error::NotSupported,
+                "load_method: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
+                strings.load_method());
   OnnxModule sequence(model("sequence"));
   CHECK_RETURNS(Error::NotSupported,
                 "load_method: output 0 (images): it is a sequence, OnnxModule takes tensors only",

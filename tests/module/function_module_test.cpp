@@ -170,7 +170,7 @@ TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
   FunctionModule result([](Span<const EValue>) { return try_zeros({-1}); });
   CHECK(result.forward().error() == Error::InvalidArgument);
   FunctionModule error([](Span<const EValue>, Span<EValue>) {
-    return detail::fail(Error::AccessFailed, {"no sensor"});
+    return detail::fail(Error::AccessFailed, "no sensor");
   });
   CHECK_RETURNS(Error::AccessFailed, "run: no sensor", error.run());
 }

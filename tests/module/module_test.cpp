@@ -30,7 +30,7 @@ class Doubler : public Module {
  protected:
   Error load() override {
     ++loads;
-    if (is_missing) return detail::fail(Error::NotFound, {"no such file"});
+    if (is_missing) return detail::fail(Error::NotFound, "no such file");
     return Error::Ok;
   }
   size_t count_methods() const noexcept override { return 2; }
@@ -69,7 +69,7 @@ class Doubler : public Module {
     if (which == 0) throw std::runtime_error("it broke");
     if (which == 1) static_cast<void>(zeros({-1}));
     if (which == 2) throw 5;
-    return detail::fail(Error::AccessFailed, {"which is ", which});
+    return detail::fail(Error::AccessFailed, "which is ", which);
   }
 };
 

@@ -10,7 +10,7 @@ float last_element(const tenon::TensorPtr& tensor);
 tenon::Error refuse_to_resize(tenon::TensorPtr& tensor);
 tenon::FailureHandler exchange_handler(tenon::FailureHandler handler);
 const void* address_of_make();
-const void* address_of_error_text();
+const void* address_of_last_error();
 const void* address_of_failure_handler();
 
 static void handler_of_a(tenon::Error, const char*) noexcept {}
@@ -40,6 +40,6 @@ int main() {
   exchange_handler(&handler_of_a);
   ODR_CHECK(tenon::set_failure_handler(nullptr) == &handler_of_a);
   ODR_CHECK(address_of_make() == &tenon::make_tensor_ptr);
-  ODR_CHECK(address_of_error_text() == &tenon::detail::error_text());
+  ODR_CHECK(address_of_last_error() == &tenon::detail::last_error());
   ODR_CHECK(address_of_failure_handler() == &tenon::detail::failure_handler());
 }

@@ -23,6 +23,6 @@ tenon::FailureHandler exchange_handler(tenon::FailureHandler handler) {
 
 const void* address_of_make() { return &tenon::make_tensor_ptr; }
 
-const void* address_of_error_text() { return &tenon::detail::error_text(); }
+const void* address_of_last_error() { return &tenon::detail::last_error(); }
 
 const void* address_of_failure_handler() { return &tenon::detail::failure_handler(); }

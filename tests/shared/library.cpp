@@ -2,8 +2,8 @@
 // Either library: LIBRARY is its name.
 #include "library.h"
 
-#include <tenon/tensor/expr.h>
 #include <tenon/tenon.h>
+#include <tenon/tensor/expr.h>
 
 #include <cstdlib>
 #include <cstring>

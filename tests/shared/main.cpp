@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
-#include <tenon/tensor/expr.h>
 #include <tenon/tenon.h>
+#include <tenon/tensor/expr.h>
 
 #include "../odr/check.h"
 #include "library.h"

@@ -171,9 +171,8 @@ struct Gone {
   TensorPtr host = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC);
   TensorPtr device = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC, backend);
   /// What errors call them.
-  std::pair<TensorPtr*, const char*> both[2] = {
-      {&host, ", of sizes {2, 3}, was deallocated"},
-      {&device, ", of sizes {2, 3}, was deallocated"}};
+  std::pair<TensorPtr*, const char*> both[2] = {{&host, ", of sizes {2, 3}, was deallocated"},
+                                                {&device, ", of sizes {2, 3}, was deallocated"}};
 };
 
 }  // namespace

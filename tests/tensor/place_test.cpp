@@ -5,10 +5,10 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;

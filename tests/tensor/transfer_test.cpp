@@ -48,8 +48,7 @@ TEST_CASE("backend_of: an undefined and a deallocated tensor have none") {
   MinimalBackend backend;
   const TensorPtr t = empty({2}, backend);
   backend_deallocate(t);
-  RAISES(InvalidState, "backend_of: the tensor, of sizes {2}, was deallocated",
-         backend_of(t));
+  RAISES(InvalidState, "backend_of: the tensor, of sizes {2}, was deallocated", backend_of(t));
 }
 
 TEST_CASE("backend_copy: there and back, the source stays") {
@@ -234,8 +233,7 @@ TEST_CASE("backend_transfer: undefined, deallocated tensors and placeholders are
          backend_transfer(TensorPtr(), backend));
   const TensorPtr t = zeros({2}, backend);
   backend_deallocate(t);
-  RAISES(InvalidState,
-         "backend_transfer: the source tensor, of sizes {2}, was deallocated",
+  RAISES(InvalidState, "backend_transfer: the source tensor, of sizes {2}, was deallocated",
          backend_transfer(t, backend));
   RAISES(InvalidState, "backend_transfer: the source tensor is a placeholder",
          backend_transfer(make_tensor_ptr({2}, nullptr), backend));

@@ -53,7 +53,7 @@ TEST_CASE("Report: of each case the first ten failures are kept") {
 
 TEST_CASE("Trial: a check that holds reports nothing") {
   Fixture f;
-  CHECK(f.trial.check(true, {"no"}));
+  CHECK(f.trial.check(true, "no"));
   CHECK(f.trial.check_ok("what", Error::Ok));
   CHECK(f.trial.check_made("what", try_ones({2})) != nullptr);
   CHECK(f.report.ok());
@@ -61,7 +61,7 @@ TEST_CASE("Trial: a check that holds reports nothing") {
 
 TEST_CASE("Trial: a check that fails says what was expected and found") {
   Fixture f;
-  CHECK_FALSE(f.trial.check(false, {"size: expected ", 3, ", found ", Dims{2}}));
+  CHECK_FALSE(f.trial.check(false, "size: expected ", 3, ", found ", Dims{2}));
   CHECK_FALSE(f.trial.check_ok("fill_", fill_(Tensor(), 1)));
   CHECK(f.trial.check_made("ones", try_ones({-1})) == nullptr);
   const auto& failures = f.report.failures();

@@ -26,10 +26,10 @@ inline constexpr auto kC10Maia = static_cast<c10::DeviceType>(8);
 TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
   try {
     const std::string name = c10::DeviceTypeName(type, true);
-    return fail(Error::NotSupported, {"tenon has no device for libtorch's \"", name.c_str(), '"'});
+    return fail(Error::NotSupported, "tenon has no device for libtorch's \"", name.c_str(), '"');
   } catch (const std::exception&) {  // a number that libtorch itself does not know
-    return fail(Error::NotSupported,
-                {"tenon has no device for libtorch's device type ", static_cast<int>(type)});
+    return fail(Error::NotSupported, "tenon has no device for libtorch's device type ",
+                static_cast<int>(type));
   }
 }
 
@@ -58,15 +58,15 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
     case DeviceType::WebGPU:
     case DeviceType::Hexagon:
     case DeviceType::Trn:
-    case DeviceType::Expr: return fail(Error::NotSupported, {"libtorch has no device for ", from});
+    case DeviceType::Expr: return fail(Error::NotSupported, "libtorch has no device for ", from);
   }
   if (TENON_UNLIKELY(type == c10::DeviceType::CPU)) {  // a number out of nowhere
-    return fail(Error::NotSupported, {"libtorch has no device for ", from});
+    return fail(Error::NotSupported, "libtorch has no device for ", from);
   }
   constexpr int32_t most = std::numeric_limits<c10::DeviceIndex>::max();
   if (TENON_UNLIKELY(from.index() > most)) {
-    return fail(Error::NotSupported,
-                {"libtorch has no device for ", from, "; its indices end at ", most});
+    return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",
+                most);
   }
   to = c10::Device(type, static_cast<c10::DeviceIndex>(from.index()));
   return Error::Ok;
@@ -79,7 +79,7 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));
   if (TENON_UNLIKELY(to.type() == c10::DeviceType::OPENCL ||
                      to.type() == c10::DeviceType::Vulkan)) {
-    return fail(Error::NotSupported, {"libtorch has no strided tensors on ", from});
+    return fail(Error::NotSupported, "libtorch has no strided tensors on ", from);
   }
   return Error::Ok;
 }

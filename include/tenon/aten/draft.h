@@ -78,21 +78,21 @@ class Draft {
     if (TENON_UNLIKELY(fields_.readonly)) {
       return fail(
           Error::NotSupported,
-          {"ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what is "
-           "read-only, a const_cast lends it to be written"});
+          "ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what is "
+          "read-only, a const_cast lends it to be written");
     }
     Layout& layout = fields_.layout;
     for (size_t d = 0; d < layout.strides.size(); ++d) {
       int64_t& stride = layout.strides[d];
       if (TENON_UNLIKELY(stride < 0 && layout.sizes[d] > 1 && layout.numel != 0)) {
-        return fail(Error::NotSupported, {"strides ", layout.strides, " for sizes ", layout.sizes,
-                                          ": ATen has no negative ones"});
+        return fail(Error::NotSupported, "strides ", layout.strides, " for sizes ", layout.sizes,
+                    ": ATen has no negative ones");
       }
       stride = magnitude(stride);  // of size 1, or without elements: it means nothing
     }
     if (TENON_UNLIKELY(static_cast<int>(fields_.type) >=
                        static_cast<int>(c10::ScalarType::NumOptions))) {
-      return fail(Error::NotSupported, {"this libtorch has no dtype ", fields_.type});
+      return fail(Error::NotSupported, "this libtorch has no dtype ", fields_.type);
     }
     return Error::Ok;
   }
@@ -116,7 +116,7 @@ class Draft {
     Deleter* deleter = nullptr;
     if (fields_.deleter) {
       deleter = new (std::nothrow) Deleter(std::move(fields_.deleter));
-      if (deleter == nullptr) return fail(Error::OutOfMemory, {"out of memory for the deleter"});
+      if (deleter == nullptr) return fail(Error::OutOfMemory, "out of memory for the deleter");
     }
     // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
     const bool resizable =
@@ -135,9 +135,8 @@ class Draft {
     const int64_t bytes = static_cast<const char*>(fields_.data) - start;
     const auto size = static_cast<int64_t>(elementSize(fields_.type));
     if (TENON_UNLIKELY(bytes % size != 0)) {
-      return fail(Error::NotSupported,
-                  {"elements of ", size, " bytes, ", bytes,
-                   " bytes into the storage: ATen counts such offsets in elements"});
+      return fail(Error::NotSupported, "elements of ", size, " bytes, ", bytes,
+                  " bytes into the storage: ATen counts such offsets in elements");
     }
     offset = bytes / size;
     return Error::Ok;
@@ -239,7 +238,7 @@ class Slot {
     if constexpr (std::is_same_v<T, TensorPtr>) {
       if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
       if (TENON_UNLIKELY(handle_ == nullptr)) {
-        return fail(Error::OutOfMemory, {"out of memory for a tensor's handle"});
+        return fail(Error::OutOfMemory, "out of memory for a tensor's handle");
       }
     }
     return Error::Ok;
@@ -293,7 +292,7 @@ struct Replacement {
   Error prepare() noexcept {
     kept.reset(new (std::nothrow) Deleter(std::move(release)));
     if (kept != nullptr) return Error::Ok;
-    return fail(Error::OutOfMemory, {"out of memory for the deleter"});
+    return fail(Error::OutOfMemory, "out of memory for the deleter");
   }
 };
 /// Takes it; the old memory is released, last, since its deleter may use the tensor. Cannot fail.

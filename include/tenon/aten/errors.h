@@ -21,11 +21,11 @@ Error call_libtorch(F&& f) noexcept {
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    return fail(Error::OutOfMemory, {"out of memory in libtorch"});
+    return fail(Error::OutOfMemory, "out of memory in libtorch");
   } catch (const c10::Error& e) {
-    return fail(Error::NotSupported, {"libtorch: ", e.what_without_backtrace()});
+    return fail(Error::NotSupported, "libtorch: ", e.what_without_backtrace());
   } catch (const std::exception& e) {
-    return fail(Error::NotSupported, {"libtorch: ", e.what()});
+    return fail(Error::NotSupported, "libtorch: ", e.what());
   }
 }
 

@@ -77,8 +77,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   /// Errors: InUse while some of its memory is; nothing is changed.
   Error reset() noexcept {
     if (TENON_UNLIKELY(live_ != 0)) {
-      return detail::fail(Error::InUse, {"reset: ", live_, live_ == 1 ? " block" : " blocks",
-                                         " of the arena's memory, ", used(), " bytes, are in use"});
+      return detail::fail(Error::InUse, "reset: ", live_, live_ == 1 ? " block" : " blocks",
+                          " of the arena's memory, ", used(), " bytes, are in use");
     }
     return Error::Ok;
   }
@@ -123,13 +123,13 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   }
 
   TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {
-    static_cast<void>(
-        first_ == nullptr
-            ? detail::fail(Error::OutOfMemory, {"the buffer is too small for the arena's own ",
-                                                sizeof(detail::BackendState), " bytes"})
-            : detail::fail(Error::OutOfMemory,
-                           {capacity() - used(), " of ", capacity(), " bytes are free, ", nbytes,
-                            " are needed, at a multiple of ", alignment}));
+    static_cast<void>(first_ == nullptr
+                          ? detail::fail(Error::OutOfMemory,
+                                         "the buffer is too small for the arena's own ",
+                                         sizeof(detail::BackendState), " bytes")
+                          : detail::fail(Error::OutOfMemory, capacity() - used(), " of ",
+                                         capacity(), " bytes are free, ", nbytes,
+                                         " are needed, at a multiple of ", alignment));
     return nullptr;
   }
 

@@ -2,6 +2,7 @@
 // Backend: where memory comes from and how bytes move. docs/backends.md: how to write one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -64,11 +65,11 @@ class BackendOptions {
     const bool is_whole =
         option->text == nullptr && option->value.isIntegral(false) && option->value.fits<int64_t>();
     if (TENON_UNLIKELY(!is_whole || option->value.to<int64_t>() < least)) {
-      const bool is_text = option->text != nullptr;
-      return detail::fail(Error::InvalidArgument,
-                          {"option \"", name, "\" is ", is_text ? "\"" : "",
-                           is_text ? detail::Part(option->text) : detail::Part(option->value),
-                           is_text ? "\"" : "", "; expected a whole number from ", least});
+      const auto refuse = [&](const char* quote, const auto& value) noexcept {
+        return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", quote, value,
+                            quote, "; expected a whole number from ", least);
+      };
+      return option->text != nullptr ? refuse("\"", option->text) : refuse("", option->value);
     }
     number = option->value.to<int64_t>();
     return Error::Ok;
@@ -80,9 +81,8 @@ class BackendOptions {
       bool known = false;
       for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
       if (TENON_UNLIKELY(!known)) {
-        return detail::fail(Error::InvalidArgument,
-                            {"there is no option \"", option.name, '"',
-                             names.size() == 0 ? "; this backend has none" : ""});
+        return detail::fail(Error::InvalidArgument, "there is no option \"", option.name, '"',
+                            names.size() == 0 ? "; this backend has none" : "");
       }
     }
     return Error::Ok;
@@ -106,7 +106,7 @@ struct BackendState {
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
-  bool is_known = false;
+  std::atomic<bool> is_known{false};
   bool opaque = false;
   SpinLock lock;  // for who asks
   Device device;
@@ -250,7 +250,7 @@ class TENON_EXPORT Backend {
 
   /// Leaves the text for an error: `return set_error(Error::AccessFailed, "the queue is lost");`
   static Error set_error(Error error, const char* text) noexcept {
-    return detail::fail(error, {text});
+    return detail::fail(error, text);
   }
 
  private:
@@ -334,15 +334,14 @@ inline Backend::~Backend() {
   if (state_ == nullptr) return;
   state_->backend = nullptr;
   if (const int64_t left = live_blocks()) {
-    detail::report(Error::InUse,
-                   {"backend ", static_cast<const char*>(state_->name), " was destroyed while ",
-                    left, left == 1 ? " block of its memory is" : " blocks of its memory are",
-                    " in use; what is left stays allocated"});
+    detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
+                   " was destroyed while ", left,
+                   left == 1 ? " block of its memory is" : " blocks of its memory are",
+                   " in use; what is left stays allocated");
   }
   if (state_->wrappers.any()) {
-    detail::report(Error::InUse,
-                   {"backend ", static_cast<const char*>(state_->name),
-                    " was destroyed before one that wraps it; what that one has stays allocated"});
+    detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
+                   " was destroyed before one that wraps it; what that one has stays allocated");
   }
   if (detail::BackendState* const inner = std::exchange(state_->inner, nullptr)) {
     inner->wrappers.remove();

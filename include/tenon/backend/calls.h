@@ -68,9 +68,9 @@ struct BackendHooks {
 /// puts it back when that went well.
 class ErrorTextGuard {
  public:
-  ErrorTextGuard() noexcept : first_(error_text().text[0]) { error_text().text[0] = '\0'; }
+  ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
   void put_back() const noexcept {
-    char& first = error_text().text[0];
+    char& first = last_error().text[0];
     if (first == '\0') first = first_;
   }
 
@@ -81,9 +81,9 @@ class ErrorTextGuard {
 /// Puts the backend and what it was to do in front of the text that it left, if any.
 TENON_COLD inline Error blame_backend(Backend& backend, const char* operation,
                                       Error error) noexcept {
-  const char* const text = error_text().text;
-  return fail(error, {"backend ", backend.name(), " failed in ", operation,
-                      *text == '\0' ? "" : ": ", text});
+  const char* const text = last_error().text;
+  return fail(error, "backend ", backend.name(), " failed in ", operation,
+              *text == '\0' ? "" : ": ", text);
 }
 
 /// Calls a function, of which whatever it throws becomes an error.
@@ -93,13 +93,13 @@ Error call_safely(const Call& call) noexcept {
   try {
     return call();
   } catch (const Exception& e) {
-    return fail(e.error(), {e.what()});
+    return fail(e.error(), e.what());
   } catch (const std::bad_alloc&) {
-    return fail(Error::OutOfMemory, {"std::bad_alloc"});
+    return fail(Error::OutOfMemory, "std::bad_alloc");
   } catch (const std::exception& e) {
-    return fail(Error::Internal, {e.what()});
+    return fail(Error::Internal, e.what());
   } catch (...) {
-    return fail(Error::Internal, {"it threw something that is no std::exception"});
+    return fail(Error::Internal, "it threw something that is no std::exception");
   }
 #else
   return call();
@@ -151,16 +151,16 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
   data = nullptr;
   if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
     const char* const name = state->name;
-    return fail(Error::InvalidState, {"backend ", *name == '\0' ? "that wraps another" : name,
-                                      " has no memory, its own backend was destroyed"});
+    return fail(Error::InvalidState, "backend ", *name == '\0' ? "that wraps another" : name,
+                " has no memory, its own backend was destroyed");
   }
   const ErrorTextGuard guard;
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {
     if (data != nullptr) backend.deallocate(std::exchange(data, nullptr), nbytes);
-    const char* const text = error_text().text;
-    return fail(Error::OutOfMemory, {"backend ", backend.name(), " has no memory for ", nbytes,
-                                     " bytes", *text == '\0' ? "" : ": ", text});
+    const char* const text = last_error().text;
+    return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
+                " bytes", *text == '\0' ? "" : ": ", text);
   }
   guard.put_back();
   state->add();
@@ -198,10 +198,9 @@ inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcep
   const ErrorTextGuard text;
   void* block = origin->backend->allocate(total, kMetadataHeader);
   if (TENON_UNLIKELY(block == nullptr)) {
-    const char* const why = error_text().text;
-    static_cast<void>(
-        fail(Error::OutOfMemory, {"backend ", origin->backend->name(),
-                                  " has no memory for a tensor", *why == '\0' ? "" : ": ", why}));
+    const char* const why = last_error().text;
+    static_cast<void>(fail(Error::OutOfMemory, "backend ", origin->backend->name(),
+                           " has no memory for a tensor", *why == '\0' ? "" : ": ", why));
     return nullptr;
   }
   text.put_back();
@@ -219,7 +218,7 @@ inline void release_metadata_to(BackendState* origin, char* p) noexcept {
 }
 
 TENON_COLD inline void* fail_metadata() noexcept {
-  static_cast<void>(fail(Error::OutOfMemory, {"out of memory for a tensor"}));
+  static_cast<void>(fail(Error::OutOfMemory, "out of memory for a tensor"));
   return nullptr;
 }
 
@@ -260,7 +259,7 @@ inline constexpr BackendHooks kMemoryHooks{&known_state,
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (!BackendAccess::has_hooks(backend)) BackendAccess::set_hooks(backend, &kMemoryHooks);
-  if (state == nullptr || __atomic_load_n(&state->is_known, __ATOMIC_ACQUIRE) ||
+  if (state == nullptr || state->is_known.load(std::memory_order_acquire) ||
       state->find() == nullptr) {
     return state;
   }
@@ -279,7 +278,7 @@ inline BackendState* known_state(Backend& backend) noexcept {
   state->metadata = metadata;
   Message name(state->name, sizeof state->name);
   name.put(text);
-  __atomic_store_n(&state->is_known, true, __ATOMIC_RELEASE);
+  state->is_known.store(true, std::memory_order_release);
   return state;
 }
 

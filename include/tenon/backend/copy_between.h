@@ -27,7 +27,7 @@ class HostBuffer {
   Error allocate(size_t nbytes) noexcept {
     memory_ = detail::allocate(nbytes);
     if (TENON_UNLIKELY(memory_.base == nullptr)) {
-      return fail(Error::OutOfMemory, {"out of memory for a temporary of ", nbytes, " bytes"});
+      return fail(Error::OutOfMemory, "out of memory for a temporary of ", nbytes, " bytes");
     }
     return Error::Ok;
   }

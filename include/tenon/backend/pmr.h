@@ -44,17 +44,17 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   // odd one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (TENON_UNLIKELY(alignment > detail::kDataAlignment)) {
-      return refuse({"alignment ", alignment, " was asked for; a PmrBackend gives up to ",
-                     detail::kDataAlignment});
+      return refuse("alignment ", alignment, " was asked for; a PmrBackend gives up to ",
+                    detail::kDataAlignment);
     }
-    if (TENON_UNLIKELY(nbytes > kLargest)) return refuse({"no object is that large"});
+    if (TENON_UNLIKELY(nbytes > kLargest)) return refuse("no object is that large");
 #if TENON_HAS_EXCEPTIONS
     try {
       return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
     } catch (const std::exception& e) {
-      return refuse({"the memory resource threw ", e.what()});
+      return refuse("the memory resource threw ", e.what());
     } catch (...) {
-      return refuse({"the memory resource threw something that is no std::exception"});
+      return refuse("the memory resource threw something that is no std::exception");
     }
 #else
     return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
@@ -72,8 +72,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
     return (nbytes + detail::kDataAlignment - 1) / detail::kDataAlignment * detail::kDataAlignment;
   }
 
-  TENON_COLD static void* refuse(std::initializer_list<detail::Part> parts) noexcept {
-    static_cast<void>(detail::fail(Error::OutOfMemory, parts));
+  template <class... Parts>
+  static void* refuse(const Parts&... parts) noexcept {
+    static_cast<void>(detail::fail(Error::OutOfMemory, parts...));
     return nullptr;
   }
 

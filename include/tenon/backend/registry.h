@@ -2,8 +2,8 @@
 // Which backend: the one registered for a device, and the thread's default for creators.
 #pragma once
 
-#include "tenon/backend/cpu.h"
 #include "tenon/backend/copy_between.h"
+#include "tenon/backend/cpu.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"

@@ -229,8 +229,8 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
   TENON_TRY(options.read("max_events", 0, max_events));
   TENON_TRY(options.read("stack_depth", 0, depth));
   if (depth > kMaxDepth) {
-    return detail::fail(Error::InvalidArgument, {"option \"stack_depth\" is ", depth,
-                                                 "; expected a whole number up to ", kMaxDepth});
+    return detail::fail(Error::InvalidArgument, "option \"stack_depth\" is ", depth,
+                        "; expected a whole number up to ", kMaxDepth);
   }
   if (depth > 0 && !TENON_HAS_BACKTRACE) {
     return set_error(Error::NotSupported, "option \"stack_depth\" needs <execinfo.h>");
@@ -256,8 +256,8 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   if (TENON_UNLIKELY(guard != nullptr)) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     const char* const file = detail::file_name(guard->file_);
-    static_cast<void>(detail::fail(
-        Error::OutOfMemory, {"no allocation is allowed here (", file, ":", guard->line_, ")"}));
+    static_cast<void>(detail::fail(Error::OutOfMemory, "no allocation is allowed here (", file, ":",
+                                   guard->line_, ")"));
     return nullptr;
   }
   void* const p = inner().allocate(nbytes, alignment);

@@ -126,7 +126,7 @@ Error write_report(const char* function, const std::string& path, const Write& w
   const char* const reason = code == 0 ? "" : std::strerror(code);
   errno = errno_before;
   if (code == 0) return Error::Ok;
-  return fail(Error::AccessFailed, {function, ": cannot ", operation, path.c_str(), ": ", reason});
+  return fail(Error::AccessFailed, function, ": cannot ", operation, path.c_str(), ": ", reason);
 }
 
 // Numbers are written without printf, whose decimal point is the locale's.

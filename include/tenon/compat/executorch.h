@@ -97,15 +97,13 @@ runtime::Result<TensorAccessor<T, static_cast<size_t>(N)>> make_tensor_accessor(
   using tenon::detail::blame;
   using tenon::detail::fail;
   if (tensor.dim() != N) {
-    return blame("make_tensor_accessor",
-                 fail(runtime::Error::InvalidArgument,
-                      {"expected ", N, " dimensions, the tensor has ", tensor.dim()}));
+    return blame("make_tensor_accessor", fail(runtime::Error::InvalidArgument, "expected ", N,
+                                              " dimensions, the tensor has ", tensor.dim()));
   }
   if (tensor.element_size() != sizeof(T)) {
     return blame("make_tensor_accessor",
-                 fail(runtime::Error::InvalidArgument,
-                      {"elements of ", sizeof(T), " bytes do not match the tensor's ",
-                       tensor.scalar_type()}));
+                 fail(runtime::Error::InvalidArgument, "elements of ", sizeof(T),
+                      " bytes do not match the tensor's ", tensor.scalar_type()));
   }
   return tensor.accessor<T, static_cast<size_t>(N)>();
 }

@@ -148,9 +148,9 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
   }
   tenon::detail::Made<aten::Tensor> made;
   if (options.deleters > 1) {
-    return share(made.finish(
-        function, tenon::detail::fail(runtime::Error::InvalidArgument,
-                                      {options.deleters, " deleters; memory is released once"})));
+    return share(
+        made.finish(function, tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
+                                                  " deleters; memory is released once")));
   }
   return share(made.finish(
       function, tenon::detail::make_from_pointer(options.data.data(), sizes, dim_order, strides,
@@ -301,9 +301,8 @@ inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarTy
   if (tensor != nullptr && tensor->defined() && sizes.error() == runtime::Error::Ok) {
     if (tensor->sizes() == sizes) return runtime::Error::Ok;
     if (tensor->sizes().size() != sizes.size()) {
-      return blame("resize_tensor_ptr",
-                   fail(runtime::Error::NotSupported,
-                        {"sizes ", sizes, " are not of ", tensor->dim(), " dimensions"}));
+      return blame("resize_tensor_ptr", fail(runtime::Error::NotSupported, "sizes ", sizes,
+                                             " are not of ", tensor->dim(), " dimensions"));
     }
   }
   aten::Tensor none;

@@ -117,9 +117,8 @@ class Device {
       *this = Device(type, index);
       return;
     }
-    detail::raise(Error::InvalidArgument,
-                  {"Device: \"", text,
-                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\""});
+    detail::raise(Error::InvalidArgument, "Device: \"", text,
+                  "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
   }
   Device(const std::string& text) : Device(text.c_str()) {}
   /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or

@@ -222,9 +222,8 @@ TENON_END_NAMESPACE
 
 /// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
 /// the condition is false. One statement; the failing side is a cold call.
-#define TENON_CHECK(condition, error, ...)                                     \
-  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) \
-                                : static_cast<void>(0))
+#define TENON_CHECK(condition, error, ...) \
+  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
 
 /// The same in debug builds and wherever TENON_CHECKED is defined; elsewhere nothing is evaluated.
 #if TENON_IS_CHECKED

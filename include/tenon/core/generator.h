@@ -64,9 +64,8 @@ class Generator {
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
     if (TENON_UNLIKELY(state.version != kVersion)) {
-      return detail::fail(Error::NotSupported,
-                          {"Generator::set_state: version ", state.version,
-                           " of the random numbers; this library makes version ", kVersion});
+      return detail::fail(Error::NotSupported, "Generator::set_state: version ", state.version,
+                          " of the random numbers; this library makes version ", kVersion);
     }
     seed_ = state.seed;
     offset_ = state.offset;

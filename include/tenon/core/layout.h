@@ -41,13 +41,13 @@ inline int64_t magnitude(int64_t stride) noexcept {
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
   if (TENON_UNLIKELY(dims.error() == Error::InvalidArgument)) {
-    return fail(Error::InvalidArgument, {what, " has more than ", kMaxDims, " entries"});
+    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
   }
   if (TENON_UNLIKELY(dims.error() == Error::OutOfBounds)) {
-    return fail(Error::InvalidArgument, {what, " has an unsigned value above int64_t's largest"});
+    return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
   }
   if (TENON_UNLIKELY(dims.error() != Error::Ok)) {
-    return fail(dims.error(), {"out of memory for ", what});
+    return fail(dims.error(), "out of memory for ", what);
   }
   return Error::Ok;
 }
@@ -79,16 +79,16 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
   int64_t product = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] < 0) {
-      return fail(Error::InvalidArgument,
-                  {"size ", sizes[d], " of dimension ", d, " is negative in sizes ", sizes});
+      return fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
+                  " is negative in sizes ", sizes);
     }
     if (sizes[d] != 0 && !multiply(product, sizes[d], product)) {
-      return fail(Error::InvalidArgument,
-                  {"the element count of sizes ", sizes, " overflows 64 bits"});
+      return fail(Error::InvalidArgument, "the element count of sizes ", sizes,
+                  " overflows 64 bits");
     }
   }
-  return fail(Error::InvalidArgument,
-              {product, " elements of ", element_size, " bytes overflow the address space"});
+  return fail(Error::InvalidArgument, product, " elements of ", element_size,
+              " bytes overflow the address space");
 }
 
 }  // namespace detail
@@ -111,8 +111,8 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
   int64_t product = 0;
   if (TENON_UNLIKELY(!detail::multiply(count, static_cast<int64_t>(element_size), product) ||
                      product > PTRDIFF_MAX || product < -PTRDIFF_MAX)) {
-    return detail::fail(Error::InvalidArgument, {count, " elements of ", element_size,
-                                                 " bytes overflow the address space"});
+    return detail::fail(Error::InvalidArgument, count, " elements of ", element_size,
+                        " bytes overflow the address space");
   }
   nbytes = static_cast<size_t>(product);
   return Error::Ok;
@@ -135,8 +135,8 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   }
   // max + 1, the number of elements up to the highest one, has to fit as well.
   if (TENON_UNLIKELY(!fits || reached.max == INT64_MAX)) {
-    return detail::fail(Error::InvalidArgument,
-                        {"strides ", strides, " with sizes ", sizes, " overflow 64 bits"});
+    return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
+                        " overflow 64 bits");
   }
   extent = reached;
   return Error::Ok;
@@ -281,7 +281,7 @@ struct Layout {
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::check_dims("strides", strides));
     if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
-      return detail::fail(Error::OutOfMemory, {"out of memory for a shape"});
+      return detail::fail(Error::OutOfMemory, "out of memory for a shape");
     }
     TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
     return compute_nbytes(reach(), element_size, nbytes);
@@ -300,7 +300,7 @@ inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* orde
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
     TENON_TRY(check_dims("sizes", layout.sizes));
-    return fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+    return fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
   }
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();
@@ -342,16 +342,16 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
   TENON_TRY(check_dims("sizes", sizes));
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"strides ", strides, " and sizes ", sizes, " differ in length"});
+    return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
+                " differ in length");
   }
   if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"dim_order ", dim_order, " and sizes ", sizes, " differ in length"});
+    return fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
+                " differ in length");
   }
   DimOrder order;
   if (TENON_UNLIKELY(!order.resize_for_overwrite(rank))) {
-    return fail(Error::OutOfMemory, {"out of memory for a shape of ", rank, " dimensions"});
+    return fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
   }
   if (dim_order.empty()) {
     dim_order_from_strides(sizes, strides, order);
@@ -362,8 +362,8 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
           d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
     }
     if (TENON_UNLIKELY(!is_permutation(order))) {
-      return fail(Error::InvalidArgument,
-                  {"dim_order ", dim_order, " is not a permutation of the ", rank, " dimensions"});
+      return fail(Error::InvalidArgument, "dim_order ", dim_order, " is not a permutation of the ",
+                  rank, " dimensions");
     }
   }
   TENON_TRY(make_dense_layout(sizes, &order, element_size, layout));
@@ -371,9 +371,8 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
 
   for (size_t i = 0; i < rank; ++i) layout.strides[i] = strides[i];
   if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, order))) {
-    return fail(Error::InvalidArgument,
-                {"strides ", strides, " do not nest in the order of dim_order ", dim_order,
-                 " for sizes ", sizes});
+    return fail(Error::InvalidArgument, "strides ", strides,
+                " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
   }
   layout.row_major = false;
   size_t nbytes = 0;

@@ -20,15 +20,15 @@ TENON_LAZY Error find_exchange(const Blob& blob, const TensorFields& tensor,
   if (TENON_UNLIKELY(view.sizes != sizes)) {
     int64_t numel = 0;
     TENON_TRY(compute_numel(view.sizes, elementSize(view.type), numel));
-    return fail(Error::InvalidArgument,
-                {"the blob's sizes ", view.sizes, " hold ", numel, " elements, the tensor's ",
-                 sizes, " hold ", tensor.layout.numel, "; they have to be equal"});
+    return fail(Error::InvalidArgument, "the blob's sizes ", view.sizes, " hold ", numel,
+                " elements, the tensor's ", sizes, " hold ", tensor.layout.numel,
+                "; they have to be equal");
   }
   if (!blob.device.is_host_accessible()) {
     TENON_TRY(find_mover(blob.device, "the blob", place.backend));
   }
   if (TENON_UNLIKELY(blob.data == nullptr && tensor.layout.numel != 0)) {
-    return fail(Error::InvalidArgument, {"the blob's data is null"});
+    return fail(Error::InvalidArgument, "the blob's data is null");
   }
   return Error::Ok;
 }
@@ -39,11 +39,11 @@ TENON_LAZY Error find_exchange(const void* data, size_t nbytes, const TensorArg&
   const TensorFields& from = fields(tensor);
   const size_t needed = from.nbytes();
   if (TENON_UNLIKELY(nbytes != needed)) {
-    return fail(Error::InvalidArgument, {nbytes, " bytes were given, sizes ", from.layout.sizes,
-                                         " of ", from.type, " need ", needed});
+    return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", from.layout.sizes,
+                " of ", from.type, " need ", needed);
   }
   if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
-    return fail(Error::InvalidArgument, {"the data pointer is null"});
+    return fail(Error::InvalidArgument, "the data pointer is null");
   }
   Layout layout;
   TENON_TRY(make_dense_layout(from.layout.sizes, nullptr, elementSize(from.type), layout));
@@ -66,13 +66,13 @@ TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbyt
 TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob& job) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", job.src));
   TENON_TRY(find_exchange(blob, fields(tensor), job.dst));
-  if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, {"the blob is read-only"});
+  if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
   const TensorView& out = job.dst.view;
   TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(out.type), layout));
   if (TENON_UNLIKELY(layout.may_overlap())) {
-    return fail(Error::InvalidArgument, {"the blob has strides ", out.strides, " for sizes ",
-                                         out.sizes, ", at which elements may share memory"});
+    return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
+                out.sizes, ", at which elements may share memory");
   }
   return Error::Ok;
 }

@@ -57,7 +57,7 @@ TENON_LAZY Error plan_binary(const TensorArg& tensor, int64_t limit, Place& from
                              int64_t& count) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   if (TENON_UNLIKELY(limit < 0)) {
-    return fail(Error::InvalidArgument, {"the limit of ", limit, " elements is negative"});
+    return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
   }
   TENON_TRY(find_place(fields(tensor), "the tensor", from));
   const int64_t numel = fields(tensor).layout.numel;
@@ -106,11 +106,11 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const size_t nbytes = static_cast<size_t>(numel) * elementSize(type);
   if (TENON_UNLIKELY(count != nbytes)) {
-    return fail(Error::InvalidArgument,
-                {count, " bytes were given, sizes ", sizes, " of ", type, " need ", nbytes});
+    return fail(Error::InvalidArgument, count, " bytes were given, sizes ", sizes, " of ", type,
+                " need ", nbytes);
   }
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
-    return fail(Error::InvalidArgument, {"the pointer to ", count, " bytes is null"});
+    return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;

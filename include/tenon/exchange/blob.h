@@ -50,9 +50,9 @@ inline Error check_element_size(const Blob& blob) noexcept {
   TENON_TRY(check_type(type));
   const size_t expected = elementSize(type);
   if (TENON_UNLIKELY(blob.element_size != 0 && blob.element_size != expected)) {
-    return fail(Error::InvalidArgument,
-                {"the blob's element_size is ", blob.element_size, ", but an element of ", type,
-                 " has ", expected, expected == 1 ? " byte" : " bytes"});
+    return fail(Error::InvalidArgument, "the blob's element_size is ", blob.element_size,
+                ", but an element of ", type, " has ", expected,
+                expected == 1 ? " byte" : " bytes");
   }
   return Error::Ok;
 }
@@ -74,8 +74,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   if (TENON_UNLIKELY(from.opaque && from.device.is_host_accessible())) {
-    return fail(Error::NotSupported, {"the source tensor is in memory on ", from.device,
-                                      " that only its backend reaches, which a Blob cannot say"});
+    return fail(Error::NotSupported, "the source tensor is in memory on ", from.device,
+                " that only its backend reaches, which a Blob cannot say");
   }
   blob.data = from.data;
   blob.sizes = from.layout.sizes;
@@ -172,7 +172,7 @@ TensorAccessor<T, N> accessor(const Blob& blob) {
     error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   }
   if (TENON_UNLIKELY(error == Error::Ok && blob.readonly && !std::is_const_v<T>)) {
-    error = detail::fail(Error::InvalidState, {"the blob is read-only"});
+    error = detail::fail(Error::InvalidState, "the blob is read-only");
   }
   detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());

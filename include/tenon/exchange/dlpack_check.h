@@ -103,7 +103,7 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
     out = {row.code, row.bits, 1};
     return Error::Ok;
   }
-  return fail(Error::NotSupported, {"DLPack has no element type ", type});
+  return fail(Error::NotSupported, "DLPack has no element type ", type);
 }
 
 /// Whether DLPack has the device type; Expr and Template are tenon's own.
@@ -155,67 +155,65 @@ struct DLPackShape {
   bool row_major = true;
 };
 
-/// Calls `found(error, {text…})` for each violation, until it returns false.
+/// Calls `found(error, text…)` for each violation, until it returns false.
 template <class Found>
 void find_violations(const DLPackContents& from, DLPackShape& shape, const Found& found) {
   const DLTensor& t = from.tensor;
   if (from.version.major != kDLPackVersion.major) {
-    static_cast<void>(found(Error::NotSupported,
-                            {"the struct is of DLPack ", from.version.major, ".",
-                             from.version.minor, ", expected version ", kDLPackVersion.major}));
+    static_cast<void>(found(Error::NotSupported, "the struct is of DLPack ", from.version.major,
+                            ".", from.version.minor, ", expected version ", kDLPackVersion.major));
     return;
   }
   const ScalarType type = shape.type = type_from_dlpack(t.dtype);
   if (type == ScalarType::Undefined &&
-      !found(Error::NotSupported, {"there is no element type for DLPack's code ", int{t.dtype.code},
-                                   " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
-                                   t.dtype.lanes == 1 ? " lane" : " lanes"})) {
+      !found(Error::NotSupported, "there is no element type for DLPack's code ", int{t.dtype.code},
+             " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
+             t.dtype.lanes == 1 ? " lane" : " lanes")) {
     return;
   }
   const bool known_device = is_dlpack_device(t.device.device_type);
   if (!known_device &&
-      !found(Error::NotSupported, {"tenon knows no device type ", t.device.device_type})) {
+      !found(Error::NotSupported, "tenon knows no device type ", t.device.device_type)) {
     return;
   }
   if (known_device && t.device.device_id < 0) {
     const Device device(static_cast<DeviceType>(t.device.device_type));
     if (!device.is_host_accessible() &&
-        !found(Error::InvalidArgument, {"the device index is ", t.device.device_id})) {
+        !found(Error::InvalidArgument, "the device index is ", t.device.device_id)) {
       return;
     }
   }
   if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxDims) {
     static_cast<void>(
-        found(Error::InvalidArgument, {"ndim is ", t.ndim, ", expected 0 to ", kMaxDims}));
+        found(Error::InvalidArgument, "ndim is ", t.ndim, ", expected 0 to ", kMaxDims));
     return;
   }
   if (t.ndim > 0 && t.shape == nullptr) {
-    static_cast<void>(found(Error::InvalidArgument, {"the shape is null, ndim is ", t.ndim}));
+    static_cast<void>(found(Error::InvalidArgument, "the shape is null, ndim is ", t.ndim));
     return;
   }
   if (TENON_UNLIKELY(t.byte_offset > PTRDIFF_MAX ||
                      t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) &&
-      !found(Error::InvalidArgument,
-             {"the byte offset ", t.byte_offset, " leads out of the address space"})) {
+      !found(Error::InvalidArgument, "the byte offset ", t.byte_offset,
+             " leads out of the address space")) {
     return;
   }
   const size_t element_size = type == ScalarType::Undefined ? 1 : elementSize(type);
   const Error error = check_dlpack_shape(from, element_size, shape.row_major);
-  if (TENON_UNLIKELY(error != Error::Ok) && !found(error, {error_text().text})) return;
+  if (TENON_UNLIKELY(error != Error::Ok) && !found(error, last_error().text)) return;
   if (TENON_UNLIKELY(t.data == nullptr)) {
     for (const int64_t size : from.sizes()) {
       if (size <= 0) return;
     }
-    static_cast<void>(
-        found(Error::InvalidArgument, {"the data is null, sizes are ", from.sizes()}));
+    static_cast<void>(found(Error::InvalidArgument, "the data is null, sizes are ", from.sizes()));
   }
 }
 
 /// The first violation, as an error.
 TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& shape) noexcept {
   Error first = Error::Ok;
-  find_violations(from, shape, [&first](Error error, std::initializer_list<Part> text) noexcept {
-    first = fail(error, text);
+  find_violations(from, shape, [&first](Error error, const auto&... text) noexcept {
+    first = fail(error, text...);
     return false;
   });
   return first;
@@ -236,8 +234,8 @@ std::vector<DLPackViolation> check_dlpack(const Managed* managed) {
   std::vector<DLPackViolation> all;
   detail::DLPackShape shape;
   detail::find_violations(detail::read_dlpack(*managed), shape,
-                          [&](Error error, std::initializer_list<detail::Part> text) {
-                            static_cast<void>(detail::fail(error, text));
+                          [&](Error error, const auto&... text) {
+                            static_cast<void>(detail::fail(error, text...));
                             all.push_back({error, last_error_message()});
                             return true;
                           });

@@ -46,13 +46,13 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
   if (TENON_UNLIKELY(from.is_template())) return fail_template(from, "the tensor");
   const DeviceType device = from.device.type();
   if (TENON_UNLIKELY(!is_dlpack_device(static_cast<int32_t>(device)))) {
-    return fail(Error::NotSupported, {"DLPack has no device ", from.device});
+    return fail(Error::NotSupported, "DLPack has no device ", from.device);
   }
   if (TENON_UNLIKELY(
           from.backend != nullptr &&
           (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible())))) {
-    return fail(Error::NotSupported, {"the tensor is in memory on ", from.device,
-                                      " that only its backend reaches, which DLPack cannot say"});
+    return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
+                " that only its backend reaches, which DLPack cannot say");
   }
   return check_has_data(from);
 }
@@ -72,8 +72,8 @@ Error fill_export(const TensorFields& from, DLDataType type, const void* origin,
   t.byte_offset = 0;
   if (TENON_UNLIKELY(has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr)) {
     if (from.data < origin) {
-      return fail(Error::NotSupported, {"element 0 lies before what the handle on ", device,
-                                        " stands for, which DLPack cannot say"});
+      return fail(Error::NotSupported, "element 0 lies before what the handle on ", device,
+                  " stands for, which DLPack cannot say");
     }
     t.data = const_cast<void*>(origin);
     t.byte_offset = static_cast<uint64_t>(static_cast<const char*>(from.data) -
@@ -102,7 +102,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   void* const block =
       allocate_metadata(Export::nbytes(from.layout.sizes.size()), metadata_like(source));
   if (TENON_UNLIKELY(block == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for the export"});
+    return fail(Error::OutOfMemory, "out of memory for the export");
   }
   Export& made = *::new (block) Export;
   made.managed.manager_ctx = &made;
@@ -145,10 +145,10 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
   Managed* made = nullptr;
   Error error = check_defined(t, "the tensor");
   if (error == Error::Ok && readonly == LegacyReadOnly::Refuse && fields(t).readonly) {
-    error = fail(
-        Error::NotSupported,
-        {"the tensor is read-only, which DLPack cannot say before version 1: ask for version 1 "
-         "or for a copy"});
+    error =
+        fail(Error::NotSupported,
+             "the tensor is read-only, which DLPack cannot say before version 1: ask for version 1 "
+             "or for a copy");
   }
   if (error == Error::Ok) error = make_export(t, 0, made);
   return finish_value<Out>(function, error, made);

@@ -70,28 +70,26 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
     const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
     if (offset % size != 0 || offset / size + extent.min < 0) {
-      return fail(
-          Error::NotSupported,
-          {"byte offset ", offset, " of memory on ", device, ", expected a multiple of the ", size,
-           " bytes of an element, and no element before the handle's memory"});
+      return fail(Error::NotSupported, "byte offset ", offset, " of memory on ", device,
+                  ", expected a multiple of the ", size,
+                  " bytes of an element, and no element before the handle's memory");
     }
     if (offset > PTRDIFF_MAX - (extent.max + 1) * size) {
-      return fail(Error::InvalidArgument, {"sizes ", from.sizes(), " at byte offset ", offset,
-                                           " lead out of the address space"});
+      return fail(Error::InvalidArgument, "sizes ", from.sizes(), " at byte offset ", offset,
+                  " lead out of the address space");
     }
   }
   const bool moves = asked.value_or(device) != device;
   plan.aligned = is_aligned(from, plan.shape.type);
   plan.must_copy = copy.value_or(false) || moves || !plan.aligned;
   if (TENON_UNLIKELY(plan.must_copy && !copy.value_or(true))) {
-    return moves ? fail(Error::NotSupported, {"the data is on ", device, ", was asked for on ",
-                                              asked.value_or(device), ", and copy is false"})
-                 : fail(Error::NotSupported, {"the data is not aligned for its elements, of ",
-                                              plan.shape.type, ", and copy is false"});
+    return moves ? fail(Error::NotSupported, "the data is on ", device, ", was asked for on ",
+                        asked.value_or(device), ", and copy is false")
+                 : fail(Error::NotSupported, "the data is not aligned for its elements, of ",
+                        plan.shape.type, ", and copy is false");
   }
   if (TENON_UNLIKELY(!plan.aligned && !device.is_host_accessible())) {
-    return fail(Error::NotSupported,
-                {"the data, on ", device, ", is not aligned for its elements"});
+    return fail(Error::NotSupported, "the data, on ", device, ", is not aligned for its elements");
   }
   if (!plan.must_copy) return Error::Ok;
   if (!device.is_host_accessible()) {
@@ -232,7 +230,7 @@ struct FromDLPack {
     static_assert(detail::is_same_layout_v<Managed>, "this is another struct than DLPack's");
     if (managed == nullptr) {
       return detail::Made<Out>().finish(
-          function, detail::fail(Error::InvalidArgument, {"the pointer is null"}));
+          function, detail::fail(Error::InvalidArgument, "the pointer is null"));
     }
     Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});
     return detail::import_dlpack<Out>(function, detail::read_dlpack(*managed), copy, device,

@@ -39,7 +39,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
 inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
                             Tensor& tensor) noexcept {
   if (TENON_UNLIKELY(!source.defined())) {
-    return fail(Error::InvalidState, {"the at::Tensor is undefined"});
+    return fail(Error::InvalidState, "the at::Tensor is undefined");
   }
   tensor = source;
   return Error::Ok;
@@ -50,7 +50,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
 /// The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
 inline Error to_c10(ScalarType from, c10::ScalarType& to) noexcept {
   if (TENON_UNLIKELY(static_cast<int>(from) >= static_cast<int>(c10::ScalarType::Undefined))) {
-    return fail(Error::NotSupported, {"this libtorch has no dtype ", from});
+    return fail(Error::NotSupported, "this libtorch has no dtype ", from);
   }
   to = static_cast<c10::ScalarType>(from);
   return Error::Ok;
@@ -59,7 +59,7 @@ inline Error to_c10(ScalarType from, c10::ScalarType& to) noexcept {
 inline Error from_c10(c10::ScalarType from, ScalarType& to) noexcept {
   to = static_cast<ScalarType>(from);
   if (TENON_UNLIKELY(from >= c10::ScalarType::Undefined || !isValidType(to))) {
-    return fail(Error::NotSupported, {"tenon has no dtype ", c10::toString(from)});
+    return fail(Error::NotSupported, "tenon has no dtype ", c10::toString(from));
   }
   return Error::Ok;
 }
@@ -70,13 +70,12 @@ inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device
   Extent extent;
   TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
   if (TENON_UNLIKELY(extent.min < 0)) {
-    return fail(Error::NotSupported,
-                {"strides ", blob.strides, " of sizes ", blob.sizes,
-                 " are negative, which ATen's cannot be; contiguous() makes a copy"});
+    return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
+                " are negative, which ATen's cannot be; contiguous() makes a copy");
   }
   const bool placeholder = blob.data == nullptr && extent.max >= 0;
   if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
+    return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   TENON_TRY(to_c10(blob.dtype, type));
   TENON_TRY(to_c10_strided(blob.device, device));
@@ -153,7 +152,7 @@ void* writable_data(const T& tensor, long) {
 /// What an at::Tensor must be to be nothing but memory with a shape.
 inline Error check_from_aten(const at::Tensor& source) {
   const auto refuse = [](const char* what, const char* advice) {
-    return fail(Error::NotSupported, {"the at::Tensor ", what, advice});
+    return fail(Error::NotSupported, "the at::Tensor ", what, advice);
   };
   if (TENON_UNLIKELY(source.is_nested() || source.layout() != c10::kStrided)) {
     return refuse("is sparse, nested or of another layout that is not strided",
@@ -186,11 +185,10 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
   if (TENON_UNLIKELY(!add(source.storage_offset(), extent.max + 1, count) ||
                      compute_nbytes(count, source.itemsize(), needed) != Error::Ok ||
                      needed > available || data == nullptr)) {
-    return fail(Error::InvalidState,
-                {"sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",
-                 ArrayRef<int64_t>(source.strides()), " at offset ", source.storage_offset(),
-                 " reach beyond the at::Tensor's storage, which has ",
-                 data == nullptr ? size_t{0} : available, " bytes"});
+    return fail(Error::InvalidState, "sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",
+                ArrayRef<int64_t>(source.strides()), " at offset ", source.storage_offset(),
+                " reach beyond the at::Tensor's storage, which has ",
+                data == nullptr ? size_t{0} : available, " bytes");
   }
   return Error::Ok;
 }
@@ -198,7 +196,7 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
 inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynamism,
                             Tensor& tensor) noexcept {
   if (TENON_UNLIKELY(!source.defined())) {
-    return fail(Error::InvalidState, {"the at::Tensor is undefined"});
+    return fail(Error::InvalidState, "the at::Tensor is undefined");
   }
   return call_libtorch([&] {
     TENON_TRY(check_from_aten(source));
@@ -254,8 +252,8 @@ struct ToAten {
 #if !TENON_ATEN_MODE
     if (error == Error::Ok && detail::fields(tensor).readonly) {
       error = detail::fail(Error::NotSupported,
-                           {"the tensor is read-only, and ATen has no read-only tensors; "
-                            "clone_tensor_ptr() makes a writable copy"});
+                           "the tensor is read-only, and ATen has no read-only tensors; "
+                           "clone_tensor_ptr() makes a writable copy");
     }
 #endif
     return detail::finish_value<Out>(function, error, std::move(made));

@@ -75,7 +75,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   Error prepare(size_t method, MethodMeta& meta) override {
     auto made = detail::make_stored<detail::ExecutorchMethod>(methods_.where(), 0, memory_);
     if (TENON_UNLIKELY(made == nullptr)) {
-      return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
+      return detail::fail(Error::OutOfMemory, "out of memory for a method");
     }
     TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
@@ -100,8 +100,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
 
   Error open() {
     if (TENON_UNLIKELY(!memory_.device().is_host_accessible() || memory_.is_opaque())) {
-      return detail::fail(Error::NotSupported,
-                          {"backend ", memory_.name(), " has no memory that the host reads"});
+      return detail::fail(Error::NotSupported, "backend ", memory_.name(),
+                          " has no memory that the host reads");
     }
     ::executorch::runtime::runtime_init();
     ::executorch::runtime::DataLoader* loader = nullptr;
@@ -144,11 +144,11 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     TENON_TRY(detail::check_has_data(bytes));
     if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous())) {
       return detail::fail(Error::InvalidArgument,
-                          {"the program's bytes are not contiguous in memory that the host reads"});
+                          "the program's bytes are not contiguous in memory that the host reads");
     }
     if (TENON_UNLIKELY(reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
-      return detail::fail(Error::InvalidArgument, {"the program's bytes are not at a multiple of ",
-                                                   kAlignment, "; clone_tensor_ptr() aligns them"});
+      return detail::fail(Error::InvalidArgument, "the program's bytes are not at a multiple of ",
+                          kAlignment, "; clone_tensor_ptr() aligns them");
     }
     loader = &buffer_.emplace(bytes.data, bytes.nbytes());
     return Error::Ok;

@@ -43,7 +43,7 @@ class FilePath {
 
   const char* c_str() const noexcept { return path_; }
   Error check() const noexcept {
-    return path_ != nullptr ? Error::Ok : fail(Error::InvalidArgument, {"the path is null"});
+    return path_ != nullptr ? Error::Ok : fail(Error::InvalidArgument, "the path is null");
   }
   /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
   Error blame(Error error) const noexcept {
@@ -61,8 +61,8 @@ class FilePath {
 
 /// Fails with the system's text for `code`, an errno.
 inline Error file_error(const char* what, int code) noexcept {
-  return fail(code == ENOMEM ? Error::OutOfMemory : Error::AccessFailed,
-              {what, ": ", static_cast<const char*>(std::strerror(code))});
+  return fail(code == ENOMEM ? Error::OutOfMemory : Error::AccessFailed, what, ": ",
+              static_cast<const char*>(std::strerror(code)));
 }
 
 /// A file open for reading.
@@ -104,7 +104,7 @@ class InputFile {
       return Error::Ok;
     }
     if (errno != 0) return file_error("cannot read", errno);
-    return fail(Error::AccessFailed, {"the file became shorter while it was read"});
+    return fail(Error::AccessFailed, "the file became shorter while it was read");
   }
 
   /// Maps the first `length` > 0 bytes privately: writes stay in this process, the file may be
@@ -123,7 +123,7 @@ class InputFile {
   }
 
  private:
-  static Error fail_no_file() noexcept { return fail(Error::AccessFailed, {"not a regular file"}); }
+  static Error fail_no_file() noexcept { return fail(Error::AccessFailed, "not a regular file"); }
 
   std::FILE* file_ = nullptr;
   uint64_t size_ = 0;

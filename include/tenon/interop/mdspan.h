@@ -75,14 +75,12 @@ TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexce
       continue;
     }
     if (TENON_UNLIKELY(strides[d] <= 0)) {
-      return fail(Error::NotSupported,
-                  {"stride ", strides[d], " of dimension ", d, " in strides ", layout.strides,
-                   "; an mdspan's layout_stride allows only positive ones"});
+      return fail(Error::NotSupported, "stride ", strides[d], " of dimension ", d, " in strides ",
+                  layout.strides, "; an mdspan's layout_stride allows only positive ones");
     }
     if (TENON_UNLIKELY(strides[d] < least)) {
-      return fail(Error::NotSupported,
-                  {"strides ", layout.strides, " of sizes ", layout.sizes,
-                   " interleave or overlap; those of an mdspan's layout_stride must nest"});
+      return fail(Error::NotSupported, "strides ", layout.strides, " of sizes ", layout.sizes,
+                  " interleave or overlap; those of an mdspan's layout_stride must nest");
     }
     if (!multiply(strides[d], layout.sizes[d], least)) least = INT64_MAX;
   }
@@ -96,9 +94,8 @@ TENON_LAZY Error check_index_type(const Dims& sizes, const Dims& strides, int64_
   for (int64_t size : sizes) fits = fits && static_cast<uint64_t>(size) <= most;
   for (int64_t stride : strides) fits = fits && static_cast<uint64_t>(stride) <= most;
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", sizes, " with strides ", strides,
-                 " do not fit the mdspan's index_type, which ends at ", most});
+    return fail(Error::InvalidArgument, "sizes ", sizes, " with strides ", strides,
+                " do not fit the mdspan's index_type, which ends at ", most);
   }
   return Error::Ok;
 }
@@ -114,14 +111,14 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   TENON_TRY(
       check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), M::rank()));
   if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
-    return fail(Error::InvalidState, {"the tensor is read-only; its mdspan has const elements"});
+    return fail(Error::InvalidState, "the tensor is read-only; its mdspan has const elements");
   }
   const Dims& sizes = from.layout.sizes;
   for (size_t d = 0; d < M::rank(); ++d) {
     const size_t extent = Extents::static_extent(d);
     if (TENON_UNLIKELY(extent != SIZE_MAX && extent != static_cast<size_t>(sizes[d]))) {
-      return fail(Error::InvalidArgument, {"size ", sizes[d], " of dimension ", d,
-                                           " is not the mdspan's static extent ", extent});
+      return fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
+                  " is not the mdspan's static extent ", extent);
     }
   }
   if constexpr (TakesStrides<typename M::mapping_type>::value) {
@@ -153,10 +150,9 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
     for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
       const auto expected = static_cast<int64_t>(mapping.stride(d));
       if (TENON_UNLIKELY(layout.sizes[d] != 1 && layout.strides[d] != expected)) {
-        return fail(
-            Error::NotSupported,
-            {"stride ", layout.strides[d], " of dimension ", d, " in strides ", layout.strides,
-             " of sizes ", layout.sizes, " is not that of the mdspan's layout, ", expected});
+        return fail(Error::NotSupported, "stride ", layout.strides[d], " of dimension ", d,
+                    " in strides ", layout.strides, " of sizes ", layout.sizes,
+                    " is not that of the mdspan's layout, ", expected);
       }
     }
   }

@@ -63,7 +63,7 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
 
   auto* const characters = static_cast<char*>(std::malloc(text.size + 1));
   const Deleter freer(characters, &std::free);
-  if (characters == nullptr) return fail(Error::OutOfMemory, {"out of memory for the header"});
+  if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
   NpyHeader header;
   TENON_TRY(source.read(text.begin, characters, text.size));
   TENON_TRY(NpyParser({characters, text.size}).parse(header));
@@ -72,9 +72,9 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
   TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
   const size_t nbytes = static_cast<size_t>(numel) * elementSize(header.type);
   if (nbytes > source.size - text.end()) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", header.sizes, " of ", header.type, " need ", nbytes,
-                 " bytes of data, but only ", source.size - text.end(), " follow the header"});
+    return fail(Error::InvalidArgument, "sizes ", header.sizes, " of ", header.type, " need ",
+                nbytes, " bytes of data, but only ", source.size - text.end(),
+                " follow the header");
   }
   Dims order;  // in which the elements are dense
   for (size_t d = header.sizes.size(); header.fortran_order && d-- > 0;) {
@@ -116,7 +116,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   for (const NpyType& known : kNpyTypes) {
     if (known.type == from.type) type = &known;
   }
-  if (type == nullptr) return fail(Error::NotSupported, {"NumPy has no dtype ", from.type});
+  if (type == nullptr) return fail(Error::NotSupported, "NumPy has no dtype ", from.type);
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
   const size_t rank = layout.sizes.size();
@@ -191,8 +191,8 @@ struct FromNpy {
   Out operator()(const void* bytes, size_t nbytes) const {
     detail::Made<Out> made;
     if (bytes == nullptr && nbytes != 0) {
-      return made.finish(function, detail::fail(Error::InvalidArgument,
-                                                {"the pointer to ", nbytes, " bytes is null"}));
+      return made.finish(function, detail::fail(Error::InvalidArgument, "the pointer to ", nbytes,
+                                                " bytes is null"));
     }
     const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes};
     return made.finish(function, detail::read_npy(source, NpyMemory::Copy, made.draft()));

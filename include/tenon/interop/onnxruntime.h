@@ -30,8 +30,7 @@ inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   TENON_TRY(check_onnx(api, api.GetOnnxTypeFromTypeInfo(&info, &kind)));
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported,
-                {"it is ", onnx_kind(kind), ", OnnxModule takes tensors only"});
+    return fail(Error::NotSupported, "it is ", onnx_kind(kind), ", OnnxModule takes tensors only");
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
   TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
@@ -123,10 +122,9 @@ class TENON_EXPORT OnnxModule final : public Module {
   Error load() override {
     api_ = detail::onnx_api();
     if (TENON_UNLIKELY(api_ == nullptr)) {
-      return detail::fail(
-          Error::NotSupported,
-          {"ONNX Runtime ", OrtGetApiBase()->GetVersionString(), " is older than version ",
-           ORT_API_VERSION, " of its C API, whose header this program was built with"});
+      return detail::fail(Error::NotSupported, "ONNX Runtime ", OrtGetApiBase()->GetVersionString(),
+                          " is older than version ", ORT_API_VERSION,
+                          " of its C API, whose header this program was built with");
     }
     // There is one in the process, which counts how often it was made.
     detail::OnnxHandle<OrtEnv> environment;
@@ -234,7 +232,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (const EValue& input : inputs) {
       if (!detail::overlap(input, output)) continue;
       Result<TensorPtr> copy = try_clone_tensor_ptr(output);
-      if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), {copy.message()});
+      if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), copy.message());
       output = **copy;
       break;
     }

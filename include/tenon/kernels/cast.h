@@ -139,19 +139,19 @@ TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
 /// keeping.
 TENON_LAZY Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
-    return fail(Error::InvalidType, {type, " is not an element type"});
+    return fail(Error::InvalidType, type, " is not an element type");
   }
   const bool lossy_kind = (value.isComplex() && !isComplexType(type)) ||
                           (value.isFloatingPoint() && isIntegralType(type, true));
   if (TENON_UNLIKELY(lossy_kind)) {
-    return fail(Error::InvalidType, {"the ", value.isComplex() ? "complex" : "floating", " value ",
-                                     value, " cannot be cast to ", type});
+    return fail(Error::InvalidType, "the ", value.isComplex() ? "complex" : "floating", " value ",
+                value, " cannot be cast to ", type);
   }
   alignas(16) unsigned char exact[16] = {};
   value.store_exact(exact);
   store_exact(type, element, 1, exact_type(value.type()), exact);
   if (TENON_UNLIKELY(!load_scalar(type, element).keeps(value))) {
-    return fail(Error::InvalidArgument, {"the value ", value, " does not fit ", type});
+    return fail(Error::InvalidArgument, "the value ", value, " does not fit ", type);
   }
   return Error::Ok;
 }

@@ -35,7 +35,7 @@ constexpr NumberFormat number_format() noexcept {
 TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type,
                             RandomFill fill) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
-    return fail(Error::InvalidType, {"the type is ", type});
+    return fail(Error::InvalidType, "the type is ", type);
   }
   plan.fill = fill;
   plan.distribution = distribution;
@@ -96,7 +96,7 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   plan.arguments[0] = low;
   plan.arguments[1] = high;
   if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
-    return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no numbers"});
+    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no numbers");
   }
   const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
@@ -106,15 +106,15 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
                                        high <= format.largest + 1)
                                 : low >= format.lowest && high <= format.largest;
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument, {"[", low, ", ", high, ") is beyond the range of ", type});
+    return fail(Error::InvalidArgument, "[", low, ", ", high, ") is beyond the range of ", type);
   }
   const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
   const double largest = plan.is_double ? std::numeric_limits<double>::max()
                                         : static_cast<double>(std::numeric_limits<float>::max());
   const double width = high - low;
   if (TENON_UNLIKELY(low < -largest || high > largest || !(width <= largest))) {
-    return fail(Error::InvalidArgument,
-                {"the width of [", low, ", ", high, ") is beyond the range of ", computed});
+    return fail(Error::InvalidArgument, "the width of [", low, ", ", high,
+                ") is beyond the range of ", computed);
   }
   // Float does not hold the 2^24-th part of a very small width. Then double, from values of the
   // type to values of the type, between which rounding stays.
@@ -131,7 +131,7 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
   choose_chunk(plan, plan.is_double);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
-    return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no ", plan.part_type});
+    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no ", plan.part_type);
   }
   return Error::Ok;
 }
@@ -146,11 +146,11 @@ TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
   const double largest = plan.is_double ? std::numeric_limits<double>::max()
                                         : static_cast<double>(std::numeric_limits<float>::max());
   if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {
-    return fail(Error::InvalidArgument, {"the mean ", mean, " is no finite ", computed});
+    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ", computed);
   }
   if (TENON_UNLIKELY(!(stddev >= 0 && stddev <= largest))) {
-    return fail(Error::InvalidArgument,
-                {"the standard deviation ", stddev, " is no finite ", computed, " of at least 0"});
+    return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
+                computed, " of at least 0");
   }
   plan.offset = mean;
   plan.scale = isComplexType(type) ? stddev * 0.70710678118654752 : stddev;
@@ -192,8 +192,7 @@ TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) no
            static_cast<double>(last) <= format.largest && plan.first <= plan.last;
   }
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument,
-                {low, " to ", last, " are not integers of ", plan.part_type});
+    return fail(Error::InvalidArgument, low, " to ", last, " are not integers of ", plan.part_type);
   }
   const bool is_word = is_integral && elementSize(plan.type) == 4;
   choose_chunk(plan, !(is_word && plan.range <= kOneWordRange));
@@ -203,7 +202,7 @@ TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) no
 TENON_LAZY Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
                                      int64_t high) noexcept {
   if (TENON_UNLIKELY(low >= high)) {
-    return fail(Error::InvalidArgument, {"[", low, ", ", high, ") holds no integers"});
+    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no integers");
   }
   TENON_TRY(start_plan(plan, Distribution::Integers, type, &fill_integers<>));
   return finish_integers(plan, low, high - 1);

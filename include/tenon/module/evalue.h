@@ -312,7 +312,7 @@ class EValue {
 
  private:
   TENON_COLD Error fail_kind() const noexcept {
-    return detail::fail(Error::InvalidType, {"the EValue is ", *this});
+    return detail::fail(Error::InvalidType, "the EValue is ", *this);
   }
   template <ValueKind K>
   const detail::ValueOf<K>& stored() const noexcept {
@@ -387,7 +387,7 @@ class EValue {
   template <class Make>
   static void allocate(ValueKind kind, size_t count, const Make& make) {
     if (TENON_UNLIKELY(detail::call_safely(make) != Error::Ok)) {
-      detail::raise(Error::OutOfMemory, {"EValue: out of memory for ", kind, " of ", count});
+      detail::raise(Error::OutOfMemory, "EValue: out of memory for ", kind, " of ", count);
     }
   }
   void put_text(std::string_view text) {
@@ -434,7 +434,7 @@ class EValue {
     }
   }
   [[noreturn]] TENON_COLD static void refuse_null(const char* what) {
-    detail::raise(Error::InvalidState, {"EValue: the ", what, " is null"});
+    detail::raise(Error::InvalidState, "EValue: the ", what, " is null");
   }
 
   TENON_COLD void describe(detail::Message& out) const noexcept {

@@ -58,9 +58,8 @@ template <class = void>
 Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
   if (!function.knows_outputs) TENON_TRY(outputs.resize(values.size()));
   if (TENON_UNLIKELY(values.size() != outputs.size())) {
-    return fail(Error::InvalidState,
-                {function.name, " gave ", values.size(),
-                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size()});
+    return fail(Error::InvalidState, function.name, " gave ", values.size(),
+                values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size());
   }
   TENON_TRY(check_outputs(function, values));
   for (size_t i = 0; i < values.size(); ++i) TENON_TRY(outputs.put(i, std::move(values[i])));
@@ -72,7 +71,7 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
   if constexpr (std::is_same_v<Type, std::vector<EValue>>) {
     return take(function, result, outputs);
   } else if constexpr (IsAnyResult<Type>::value) {
-    if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), {result.message()});
+    if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), result.message());
     return take_result(function, std::move(*result), outputs);
   } else {
     EValue value(std::forward<T>(result));  // throws what the conversion does
@@ -237,12 +236,12 @@ class TENON_EXPORT FunctionModule final : public Module {
   Error adopt(detail::Stored<detail::Function> function, const ValueSpecs& inputs,
               const ValueSpecs& outputs) noexcept {
     if (TENON_UNLIKELY(function == nullptr || function->name.error() != Error::Ok)) {
-      return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
+      return detail::fail(Error::OutOfMemory, "out of memory for a method");
     }
     for (const auto& other : functions_) {
       if (TENON_UNLIKELY(other->name == function->name)) {
-        return detail::fail(Error::InvalidArgument,
-                            {"there is a method \"", function->name, "\" already"});
+        return detail::fail(Error::InvalidArgument, "there is a method \"", function->name,
+                            "\" already");
       }
     }
     TENON_TRY(detail::store_specs("input", inputs, function->inputs, function->knows_inputs));

@@ -25,24 +25,24 @@ struct Method {
 
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
     if (TENON_UNLIKELY(known && index >= count)) {
-      return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: ", meta.name, " has ",
-                                       count, ' ', role, count == 1 ? "" : "s"});
+      return fail(Error::OutOfBounds, role, ' ', index, " is out of range: ", meta.name, " has ",
+                  count, ' ', role, count == 1 ? "" : "s");
     }
     if (TENON_UNLIKELY(index >= kMaxValues)) {
-      return fail(Error::OutOfBounds, {role, ' ', index, " is out of range: how many ", role, "s ",
-                                       meta.name, " has is not known, at most ", kMaxValues});
+      return fail(Error::OutOfBounds, role, ' ', index, " is out of range: how many ", role, "s ",
+                  meta.name, " has is not known, at most ", kMaxValues);
     }
     return Error::Ok;
   }
   Error check_idle() const noexcept {
-    return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, {meta.name, " is running"}) : Error::Ok;
+    return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
   }
   Error check_input(const EValue& value, size_t index) const noexcept {
     if (!meta.knows_inputs) return Error::Ok;
     const ValueSpec& spec = meta.inputs[index];
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
-      return fail(Error::InvalidState,
-                  {"input ", index, InParentheses{spec.name()}, " is not given"});
+      return fail(Error::InvalidState, "input ", index, InParentheses{spec.name()},
+                  " is not given");
     }
     return blame_unless_ok("input", index, spec.name(), check_value(spec, value));
   }
@@ -66,7 +66,7 @@ struct Method {
     TENON_TRY(check_defined(*tensor, "the tensor"));
     TENON_TRY(check_has_data(fields(*tensor)));
     if (TENON_UNLIKELY(fields(*tensor).readonly)) {
-      return fail(Error::InvalidState, {"the tensor is read-only"});
+      return fail(Error::InvalidState, "the tensor is read-only");
     }
     if (meta.knows_outputs) {
       const ValueSpec& spec = meta.outputs[index];
@@ -79,15 +79,13 @@ struct Method {
   Error describe(const ValueSpecs& specs) noexcept {
     TENON_TRY(check_idle());  // what it was given has to stay
     if (TENON_UNLIKELY(meta.knows_inputs && specs.size() != meta.inputs.size())) {
-      return fail(Error::InvalidArgument,
-                  {specs.size(), " specs are given, ", meta.name, " has ", meta.inputs.size(),
-                   meta.inputs.size() == 1 ? " input" : " inputs"});
+      return fail(Error::InvalidArgument, specs.size(), " specs are given, ", meta.name, " has ",
+                  meta.inputs.size(), meta.inputs.size() == 1 ? " input" : " inputs");
     }
     for (size_t i = specs.size(); i < inputs.size(); ++i) {
       if (TENON_UNLIKELY(!inputs[i].isNone())) {
-        return fail(Error::InvalidArgument,
-                    {"input ", i, " was set, but ", specs.size(),
-                     specs.size() == 1 ? " spec is" : " specs are", " given"});
+        return fail(Error::InvalidArgument, "input ", i, " was set, but ", specs.size(),
+                    specs.size() == 1 ? " spec is" : " specs are", " given");
       }
     }
     StoredArray<ValueSpec> made(described.where());
@@ -108,8 +106,8 @@ struct Method {
   /// them. `passed` is valid until `given` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
     if (TENON_UNLIKELY(meta.knows_inputs && values.size() > meta.inputs.size())) {
-      return fail(Error::InvalidArgument,
-                  {values.size(), " inputs are given, ", meta.name, " has ", meta.inputs.size()});
+      return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
+                  meta.inputs.size());
     }
     size_t count = meta.knows_inputs ? meta.inputs.size() : values.size();
     bool complete = values.size() == count;
@@ -270,7 +268,7 @@ class TENON_EXPORT Module {
   explicit Module(Backend* memory = nullptr) noexcept
       : memory_(memory), methods_(detail::storage_of(memory)) {}
 
-  // What a runtime implements. Errors are reported by detail::fail(Error::X, {text}), and what is
+  // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
   // thrown becomes one.
 
   /// Opens the model. Called before all others, until it succeeds.
@@ -318,7 +316,7 @@ class TENON_EXPORT Module {
     run.error = change(function, name, [&](Method& method) {
       run.method = &method;
       if (method.has_run) return Error::Ok;
-      return detail::fail(Error::InvalidState, {method.meta.name, " has not run yet, or failed"});
+      return detail::fail(Error::InvalidState, method.meta.name, " has not run yet, or failed");
     });
     return run;
   }
@@ -345,16 +343,15 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   size_t index = 0;
   while (index < count && name_of(index) != name) ++index;
   if (TENON_UNLIKELY(index == count)) {
-    return detail::fail(Error::NotFound,
-                        {"there is no method \"", detail::TextPart{name}, "\"; the module has ",
-                         count, count == 1 ? " method" : " methods",
-                         count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0)});
+    return detail::fail(Error::NotFound, "there is no method \"", detail::TextPart{name},
+                        "\"; the module has ", count, count == 1 ? " method" : " methods",
+                        count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0));
   }
   TENON_TRY(methods_.reserve(count));
   while (methods_.size() < count) {
     auto method = detail::make_stored<Method>(methods_.where(), 0, memory_, methods_.size());
     if (TENON_UNLIKELY(method == nullptr)) {
-      return detail::fail(Error::OutOfMemory, {"out of memory for a method"});
+      return detail::fail(Error::OutOfMemory, "out of memory for a method");
     }
     TENON_TRY(methods_.push_back(std::move(method)));
   }

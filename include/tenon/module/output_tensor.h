@@ -73,15 +73,15 @@ inline bool is_delivered(const Tensor& from, const Tensor& to) noexcept {
 /// Whether an output can be copied to the tensor that was set for it.
 inline Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   if (TENON_UNLIKELY(!from.isTensor())) {
-    return fail(Error::InvalidType, {"it is ", from, ", and a tensor was set for it"});
+    return fail(Error::InvalidType, "it is ", from, ", and a tensor was set for it");
   }
   const TensorArg source(from.toTensor());
   const TensorArg target(to);
   TENON_TRY(check_defined(source, "the output"));
   TENON_TRY(check_defined(target, "the tensor that was set for it"));
   if (TENON_UNLIKELY(fields(source).type != fields(target).type)) {
-    return fail(Error::InvalidType, {"it is ", fields(source).type,
-                                     ", the tensor that was set for it is ", fields(target).type});
+    return fail(Error::InvalidType, "it is ", fields(source).type,
+                ", the tensor that was set for it is ", fields(target).type);
   }
   return Error::Ok;
 }
@@ -133,7 +133,7 @@ TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, co
         return make_owned(sizes, Dims(dim_order), {}, making, Contents::Uninitialized,
                           draft.draft());
       });
-  if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), {made.message()});
+  if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
   kept = std::move(*made);
   return Error::Ok;
 }

@@ -37,12 +37,12 @@ class Outputs {
   /// Errors: OutOfMemory; InvalidArgument for more than 4096, or for less than were set.
   Error resize(size_t count) noexcept {
     if (TENON_UNLIKELY(count > detail::kMaxValues)) {
-      return detail::fail(Error::InvalidArgument, {count, " outputs are too many"});
+      return detail::fail(Error::InvalidArgument, count, " outputs are too many");
     }
     for (size_t i = count; i < set_.size(); ++i) {
       if (TENON_UNLIKELY(is_set(i))) {
-        return detail::fail(Error::InvalidArgument,
-                            {"output ", i, " was set, but there are only ", count});
+        return detail::fail(Error::InvalidArgument, "output ", i, " was set, but there are only ",
+                            count);
       }
     }
     return values_.resize(count);
@@ -65,7 +65,7 @@ class Outputs {
   /// another dtype), and with those of resize_tensor() and copy_() for that copy.
   Error put(size_t i, EValue value) noexcept {
     if (TENON_UNLIKELY(i >= values_.size())) {
-      return detail::fail(Error::OutOfBounds, {"output ", i, " of ", values_.size()});
+      return detail::fail(Error::OutOfBounds, "output ", i, " of ", values_.size());
     }
     values_[i] = std::move(value);
     return Error::Ok;

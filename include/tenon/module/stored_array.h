@@ -69,8 +69,8 @@ class StoredArray {
                             ? nullptr
                             : allocate_metadata(count * sizeof(T), where_);
     if (TENON_UNLIKELY(place == nullptr)) {
-      return fail(Error::OutOfMemory,
-                  {"out of memory for ", count * sizeof(T), " bytes that a module keeps"});
+      return fail(Error::OutOfMemory, "out of memory for ", count * sizeof(T),
+                  " bytes that a module keeps");
     }
     T* const to = static_cast<T*>(place);
     for (size_t i = 0; i < size_; ++i) {

@@ -177,35 +177,35 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's sizes", spec.sizes));
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
   for (const Error error : {spec.names.error(), spec.name.error()}) {
-    if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, {"out of memory for a spec"});
+    if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, "out of memory for a spec");
   }
   const AnySizes sizes{spec.sizes};
   const size_t rank = spec.sizes.size();
   if (TENON_UNLIKELY(!spec.names.empty() && spec.names.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"the spec has ", spec.names.size(), " names for sizes ", sizes});
+    return fail(Error::InvalidArgument, "the spec has ", spec.names.size(), " names for sizes ",
+                sizes);
   }
   if (TENON_UNLIKELY(!spec.max_sizes.empty() && spec.max_sizes.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"the spec has max_sizes ", AnySizes{spec.max_sizes}, " for sizes ", sizes});
+    return fail(Error::InvalidArgument, "the spec has max_sizes ", AnySizes{spec.max_sizes},
+                " for sizes ", sizes);
   }
   DensePass known;
   for (size_t d = 0; d < rank; ++d) {
     const int64_t size = spec.sizes[d];
     const int64_t most = spec.max_sizes.empty() ? -1 : spec.max_sizes[d];
     if (TENON_UNLIKELY(size < -1 || most < -1)) {
-      return fail(Error::InvalidArgument, {"the spec has ", size < -1 ? "size " : "max_size ",
-                                           size < -1 ? size : most, " for dimension ", d});
+      return fail(Error::InvalidArgument, "the spec has ", size < -1 ? "size " : "max_size ",
+                  size < -1 ? size : most, " for dimension ", d);
     }
     if (TENON_UNLIKELY(most >= 0 && size > most)) {
-      return fail(Error::InvalidArgument,
-                  {"the spec's ", SizeOf{spec, d, size}, ", its max_sizes say at most ", most});
+      return fail(Error::InvalidArgument, "the spec's ", SizeOf{spec, d, size},
+                  ", its max_sizes say at most ", most);
     }
     if (size >= 0) known.take(size);
   }
   if (TENON_UNLIKELY(!known.valid(elementSize(own_type(spec.type))))) {
-    return fail(Error::InvalidArgument, {"the spec's sizes ", sizes, " of ", own_type(spec.type),
-                                         " overflow the address space"});
+    return fail(Error::InvalidArgument, "the spec's sizes ", sizes, " of ", own_type(spec.type),
+                " overflow the address space");
   }
   return Error::Ok;
 }
@@ -227,27 +227,24 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
   const TensorFields& found = fields(tensor);
   if (TENON_UNLIKELY(spec.type != tenon::ScalarType::Undefined &&
                      found.type != own_type(spec.type))) {
-    return fail(Error::InvalidType, {"it is ", found.type, ", expected ", own_type(spec.type)});
+    return fail(Error::InvalidType, "it is ", found.type, ", expected ", own_type(spec.type));
   }
   const Dims& sizes = found.layout.sizes;
   if (TENON_UNLIKELY(sizes.size() != spec.sizes.size())) {
-    return fail(Error::InvalidArgument,
-                {"it has ", sizes.size(), sizes.size() == 1 ? " dimension, " : " dimensions, ",
-                 sizes, ", expected ", spec.sizes.size(), ", ", AnySizes{spec.sizes}});
+    return fail(Error::InvalidArgument, "it has ", sizes.size(),
+                sizes.size() == 1 ? " dimension, " : " dimensions, ", sizes, ", expected ",
+                spec.sizes.size(), ", ", AnySizes{spec.sizes});
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (TENON_UNLIKELY(!allows(spec, d, sizes[d]))) {
-      return fail(Error::InvalidArgument,
-                  {SizeOf{spec, d, sizes[d]},
-                   spec.sizes[d] < 0 ? ", expected at most " : ", expected ", limit_of(spec, d)});
+      return fail(Error::InvalidArgument, SizeOf{spec, d, sizes[d]},
+                  spec.sizes[d] < 0 ? ", expected at most " : ", expected ", limit_of(spec, d));
     }
   }
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
   if (TENON_UNLIKELY(!here)) {
-    return fail(
-        Error::InvalidArgument,
-        {"it is on ", found.device, ", expected ", spec.device,
-         found.device == spec.device ? " memory that the host reads without a backend" : ""});
+    return fail(Error::InvalidArgument, "it is on ", found.device, ", expected ", spec.device,
+                found.device == spec.device ? " memory that the host reads without a backend" : "");
   }
   return Error::Ok;
 }
@@ -255,7 +252,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
 TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
   if (spec.is_optional && value.isNone()) return Error::Ok;
   if (TENON_UNLIKELY(value.kind() != spec.kind)) {
-    return fail(Error::InvalidType, {"it is ", value, ", expected ", spec.kind});
+    return fail(Error::InvalidType, "it is ", value, ", expected ", spec.kind);
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
   const TensorArg tensor(value.toTensor());
@@ -266,8 +263,8 @@ TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcep
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
-  return fail(error, {role, ' ', index, InParentheses{name}, ": ",
-                      static_cast<const char*>(error_text().text)});
+  return fail(error, role, ' ', index, InParentheses{name}, ": ",
+              static_cast<const char*>(last_error().text));
 }
 inline Error blame_unless_ok(const char* role, size_t index, const char* name,
                              Error error) noexcept {
@@ -282,8 +279,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   TensorSpec& to = spec.tensor;
   TENON_TRY(check_spec(to));
   if (TENON_UNLIKELY(spec.kind != own.kind)) {
-    return fail(Error::InvalidType,
-                {"the spec is for ", spec.kind, ", the module takes ", own.kind});
+    return fail(Error::InvalidType, "the spec is for ", spec.kind, ", the module takes ", own.kind);
   }
   if (to.name.empty()) to.name = known.name;
   spec.is_optional = own.is_optional;
@@ -297,24 +293,23 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   }
   if (to.type == tenon::ScalarType::Undefined) to.type = known.type;
   if (TENON_UNLIKELY(known.type != tenon::ScalarType::Undefined && to.type != known.type)) {
-    return fail(Error::InvalidType, {"the spec is for ", own_type(to.type), ", the module takes ",
-                                     own_type(known.type)});
+    return fail(Error::InvalidType, "the spec is for ", own_type(to.type), ", the module takes ",
+                own_type(known.type));
   }
   if (TENON_UNLIKELY(to.device != known.device)) {
-    return fail(Error::InvalidArgument,
-                {"the spec is for ", to.device, ", the module takes ", known.device});
+    return fail(Error::InvalidArgument, "the spec is for ", to.device, ", the module takes ",
+                known.device);
   }
   if (to.names.empty()) to.names = known.names;
   if (TENON_UNLIKELY(to.sizes.size() != known.sizes.size())) {
-    return fail(Error::InvalidArgument, {"the spec has sizes ", AnySizes{to.sizes},
-                                         ", the module's are ", AnySizes{known.sizes}});
+    return fail(Error::InvalidArgument, "the spec has sizes ", AnySizes{to.sizes},
+                ", the module's are ", AnySizes{known.sizes});
   }
   for (size_t d = 0; d < to.sizes.size(); ++d) {
     const int64_t limit = limit_of(known, d);
     if (TENON_UNLIKELY(to.sizes[d] >= 0 && !allows(known, d, to.sizes[d]))) {
-      return fail(Error::InvalidArgument,
-                  {"the spec's ", SizeOf{to, d, to.sizes[d]}, ", the module's is ",
-                   known.sizes[d] < 0 ? "at most " : "", limit});
+      return fail(Error::InvalidArgument, "the spec's ", SizeOf{to, d, to.sizes[d]},
+                  ", the module's is ", known.sizes[d] < 0 ? "at most " : "", limit);
     }
     if (to.sizes[d] >= 0) continue;
     to.sizes[d] = known.sizes[d];

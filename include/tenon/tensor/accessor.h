@@ -88,9 +88,8 @@ inline Error check_aligned(const void* data, ScalarType type) noexcept {
   const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
   if (TENON_UNLIKELY(beyond != 0)) {
-    return fail(Error::InvalidArgument,
-                {"the data lies ", beyond, " bytes after a multiple of ", alignment,
-                 ", at which elements of ", type, " have to lie"});
+    return fail(Error::InvalidArgument, "the data lies ", beyond, " bytes after a multiple of ",
+                alignment, ", at which elements of ", type, " have to lie");
   }
   return Error::Ok;
 }
@@ -102,24 +101,24 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
   TENON_TRY(check_dims("sizes", view.sizes));
   TENON_TRY(check_dims("strides", view.strides));
   if (TENON_UNLIKELY(view.sizes.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"asked for ", rank, " dimensions, the ", what, " has ", view.sizes.size()});
+    return fail(Error::InvalidArgument, "asked for ", rank, " dimensions, the ", what, " has ",
+                view.sizes.size());
   }
   if (TENON_UNLIKELY(view.strides.size() != rank)) {
-    return fail(Error::InvalidArgument,
-                {"strides ", view.strides, " and sizes ", view.sizes, " differ in length"});
+    return fail(Error::InvalidArgument, "strides ", view.strides, " and sizes ", view.sizes,
+                " differ in length");
   }
   if (TENON_UNLIKELY(asked != view.type)) {
-    return fail(Error::InvalidType,
-                {"asked for ", asked, ", but the ", what, "'s dtype is ", view.type});
+    return fail(Error::InvalidType, "asked for ", asked, ", but the ", what, "'s dtype is ",
+                view.type);
   }
   if (TENON_UNLIKELY(!view.device.is_host_accessible())) {
-    return fail(Error::NotSupported, {"memory on ", view.device, " cannot be read by the host"});
+    return fail(Error::NotSupported, "memory on ", view.device, " cannot be read by the host");
   }
   bool empty = false;
   for (int64_t size : view.sizes) empty |= size == 0;
   if (TENON_UNLIKELY(view.data == nullptr && !empty)) {
-    return fail(Error::InvalidState, {"the ", what, " of sizes ", view.sizes, " has no data"});
+    return fail(Error::InvalidState, "the ", what, " of sizes ", view.sizes, " has no data");
   }
   return empty ? Error::Ok : check_aligned(view.data, asked);
 }

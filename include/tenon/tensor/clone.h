@@ -33,7 +33,7 @@ TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, 
 
 /// Copies the elements of `from` to a new tensor like it, of which one is a backend's.
 TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const TensorFields& from,
-                                              CastMode mode, CastFunction cast) noexcept {
+                                                  CastMode mode, CastFunction cast) noexcept {
   if (to.is_template()) return Error::Ok;
   Place source;
   TENON_TRY(find_place(from, "the source tensor", source));
@@ -51,9 +51,8 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
                                                bool same_device, Backend*& backend) noexcept {
   if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
-    return fail(Error::NotSupported,
-                {"the source tensor is on ", from.device,
-                 ", for which no backend is registered; with host_backend() the clone is on cpu"});
+    return fail(Error::NotSupported, "the source tensor is on ", from.device,
+                ", for which no backend is registered; with host_backend() the clone is on cpu");
   }
   TENON_TRY(find_backend_like(from, given, backend));
   const bool has_nothing = from.is_template() || !from.has_data();

@@ -35,11 +35,11 @@ TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
                                   Place& place) noexcept {
   TENON_TRY(check_defined(tensor, role));
   const TensorFields& to = fields(tensor);
-  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, {role, " is read-only"});
+  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, role, " is read-only");
   TENON_TRY(find_place(to, role, place));
   if (TENON_UNLIKELY(to.layout.may_overlap())) {
-    return fail(Error::InvalidArgument, {role, " has strides ", to.layout.strides, " for sizes ",
-                                         to.layout.sizes, ", at which elements may share memory"});
+    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides, " for sizes ",
+                to.layout.sizes, ", at which elements may share memory");
   }
   return Error::Ok;
 }
@@ -58,8 +58,8 @@ TENON_LAZY Error check_broadcast(const Dims& from, const Dims& to) noexcept {
     fits = from[d] == 1 || from[d] == to[d + to.size() - from.size()];
   }
   if (fits) return Error::Ok;
-  return fail(Error::InvalidArgument, {"sizes ", from, " of the source do not broadcast to sizes ",
-                                       to, " of the destination"});
+  return fail(Error::InvalidArgument, "sizes ", from, " of the source do not broadcast to sizes ",
+              to, " of the destination");
 }
 
 /// Two memories between which elements are to be copied.
@@ -122,8 +122,8 @@ TENON_LAZY Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
   const bool on_host = job.dst.backend == nullptr && job.src.backend == nullptr;
   if (plan.kind == CopyKind::Staged) {
     if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
-      return fail(Error::NotSupported, {"the tensors overlap, which needs a temporary of ",
-                                        plan.temporary_nbytes, " bytes"});
+      return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+                  plan.temporary_nbytes, " bytes");
     }
     if (on_host) return run_staged(plan, cast);
   }

@@ -11,7 +11,7 @@ namespace detail {
 
 inline Error check_writable(const TensorFields& tensor) noexcept {
   if (TENON_UNLIKELY(tensor.readonly)) {
-    return fail(Error::InvalidState, {"the tensor is read-only"});
+    return fail(Error::InvalidState, "the tensor is read-only");
   }
   return Error::Ok;
 }

@@ -281,7 +281,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
   }
   Error eye(const TensorView& out) override {
     if (TENON_UNLIKELY(out.sizes.size() != 2)) {
-      return detail::fail(Error::InvalidArgument, {"sizes ", out.sizes, " are not a matrix's"});
+      return detail::fail(Error::InvalidArgument, "sizes ", out.sizes, " are not a matrix's");
     }
     return record(out, Expression{ExpressionKind::Eye});
   }
@@ -289,8 +289,8 @@ class TENON_EXPORT ExprBackend final : public Backend {
     const auto rank = static_cast<int64_t>(out.sizes.size());
     const int64_t given = axis.value_or(0);
     if (TENON_UNLIKELY(axis.has_value() && (given < -rank || given >= rank))) {
-      return detail::fail(Error::OutOfBounds,
-                          {"axis ", given, " is out of range for ", rank, " dimensions"});
+      return detail::fail(Error::OutOfBounds, "axis ", given, " is out of range for ", rank,
+                          " dimensions");
     }
     Expression node{ExpressionKind::Iota};
     if (axis.has_value()) node.axis = given < 0 ? given + rank : given;
@@ -390,8 +390,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
         return Error::Ok;
       }
     }
-    return detail::fail(Error::InvalidArgument,
-                        {nbytes, " bytes are not in this backend's memory"});
+    return detail::fail(Error::InvalidArgument, nbytes, " bytes are not in this backend's memory");
   }
   static Error read(const Range& range, unsigned char* out) {
     const Expression& node = *range.block->node;
@@ -412,8 +411,8 @@ class TENON_EXPORT ExprBackend final : public Backend {
     if (block.own != nullptr) return Error::Ok;
     const detail::Allocation memory = detail::allocate(block.nbytes);
     if (TENON_UNLIKELY(memory.data == nullptr)) {
-      return detail::fail(Error::OutOfMemory,
-                          {"out of memory for ", block.nbytes, " bytes of an expression"});
+      return detail::fail(Error::OutOfMemory, "out of memory for ", block.nbytes,
+                          " bytes of an expression");
     }
     const std::shared_ptr<void> data(memory.data, [base = memory.base](void*) { std::free(base); });
     auto* const bytes = static_cast<unsigned char*>(memory.data);
@@ -465,9 +464,9 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
   TENON_TRY(find_place(fields(tensor), "the tensor", place));
   Backend* const backend = place.backend;
   if (TENON_UNLIKELY(backend == nullptr || BackendAccess::kind(*backend) != BackendKind::Expr)) {
-    return fail(Error::NotSupported, {"the tensor is in memory of backend ",
-                                      backend == nullptr ? "cpu" : backend->name(),
-                                      ", which keeps no expressions; an ExprBackend does"});
+    return fail(Error::NotSupported, "the tensor is in memory of backend ",
+                backend == nullptr ? "cpu" : backend->name(),
+                ", which keeps no expressions; an ExprBackend does");
   }
   return ask(*backend, "expression", [&] {
     return static_cast<ExprBackend*>(backend)->find(public_view(place.view), true, found);
@@ -517,7 +516,7 @@ TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& 
   const Error error = find_expression(tensor, found);
   if (error != Error::Ok) return blame(function, error);
   Result<TensorPtr> made = repeat(*found, tensor, backend);
-  return made.ok() ? std::move(made) : fail(made.error(), {function, ": ", made.message()});
+  return made.ok() ? std::move(made) : fail(made.error(), function, ": ", made.message());
 }
 
 }  // namespace detail

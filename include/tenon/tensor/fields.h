@@ -75,49 +75,49 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
 /// `role` is what the function calls the tensor: "the source tensor".
 inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(tensor.deallocated)) {
-    return fail(Error::InvalidState,
-                {role, ", of sizes ", tensor.layout.sizes, ", was deallocated"});
+    return fail(Error::InvalidState, role, ", of sizes ", tensor.layout.sizes, ", was deallocated");
   }
   return Error::Ok;
 }
 
 TENON_COLD inline Error fail_template(const TensorFields& tensor, const char* role) noexcept {
-  return fail(Error::NotSupported, {role, " is a template, ", tensor.type, ' ', tensor.layout.sizes,
-                                    ", which has no data"});
+  return fail(Error::NotSupported, role, " is a template, ", tensor.type, ' ', tensor.layout.sizes,
+              ", which has no data");
 }
 
 /// Says why the host cannot read the memory.
 TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   if (tensor.is_template()) return fail_template(tensor, "the tensor");
-  return fail(Error::NotSupported, {"memory on ", tensor.device, " cannot be read by the host"});
+  return fail(Error::NotSupported, "memory on ", tensor.device, " cannot be read by the host");
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.is_template())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.has_data())) {
-    return fail(Error::InvalidState, {"the tensor is a placeholder without data"});
+    return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   return Error::Ok;
 }
 
 inline Error check_type(ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
-    return fail(Error::InvalidType, {type, " is not an element type"});
+    return fail(Error::InvalidType, type, " is not an element type");
   }
   return Error::Ok;
 }
 
 TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
-  return fail(Error::OutOfMemory, {"out of memory for ", nbytes, " bytes of data"});
+  return fail(Error::OutOfMemory, "out of memory for ", nbytes, " bytes of data");
 }
 
 /// Whether the memory may be exchanged for other memory of the caller's.
 inline Error check_can_bind(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.ownership != Ownership::Borrowed)) {
-    return fail(Error::InvalidState, {"the tensor's memory is not borrowed from the caller, so it "
-                                      "cannot be replaced"});
+    return fail(Error::InvalidState,
+                "the tensor's memory is not borrowed from the caller, so it "
+                "cannot be replaced");
   }
   return Error::Ok;
 }
@@ -125,8 +125,8 @@ inline Error check_can_bind(const TensorFields& tensor) noexcept {
 /// Checks that elements of `asked` may be reached from the host through a pointer.
 inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
   if (TENON_UNLIKELY(asked != tensor.type)) {
-    return fail(Error::InvalidType,
-                {"asked for ", asked, ", but the tensor's dtype is ", tensor.type});
+    return fail(Error::InvalidType, "asked for ", asked, ", but the tensor's dtype is ",
+                tensor.type);
   }
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;

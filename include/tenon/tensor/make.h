@@ -77,10 +77,9 @@ TENON_LAZY Error lay_out_strided(const Making& making, size_t element_size,
 TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout& layout) noexcept {
   TENON_TRY(make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout));
   if (TENON_UNLIKELY(!layout.row_major && (layout.extent.min < 0 || layout.may_overlap()))) {
-    return fail(Error::InvalidArgument,
-                {"strides ", layout.strides, " for sizes ", layout.sizes,
-                 layout.extent.min < 0 ? " are negative" : " may overlap",
-                 "; a tensor that owns its memory needs distinct elements at positive strides"});
+    return fail(Error::InvalidArgument, "strides ", layout.strides, " for sizes ", layout.sizes,
+                layout.extent.min < 0 ? " are negative" : " may overlap",
+                "; a tensor that owns its memory needs distinct elements at positive strides");
   }
   return Error::Ok;
 }
@@ -122,8 +121,8 @@ inline Error check_cast(ScalarType from, ScalarType to,
                         CastMode mode = CastMode::Checked) noexcept {
   TENON_TRY(check_type(to));
   if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
-    return fail(Error::InvalidType, {"values of ", from, " cannot be cast to ", to,
-                                     " but by CastMode::Truncate or Saturate, see to()"});
+    return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
+                " but by CastMode::Truncate or Saturate, see to()");
   }
   return Error::Ok;
 }
@@ -230,8 +229,8 @@ Out create(const char* function, const CreatorOptions& options, ScalarType other
 TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
   TENON_TRY(check_type(type));
   if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
-    return fail(Error::InvalidType, {"the data pointer is to ", data.type(), ", the type given is ",
-                                     type, "; pass a void* to reinterpret the bytes"});
+    return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
+                type, "; pass a void* to reinterpret the bytes");
   }
   return Error::Ok;
 }
@@ -240,16 +239,16 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
 TENON_LAZY Error make_over(const Making& making, const Memory& memory, Draft& draft) noexcept {
   const DataPtr& data = memory.data;
   if (TENON_UNLIKELY(memory.deleter.error() != Error::Ok)) {
-    return fail(memory.deleter.error(), {"out of memory for the deleter"});
+    return fail(memory.deleter.error(), "out of memory for the deleter");
   }
   TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
   TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
                      memory.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidArgument,
-                {"the data pointer is null, but sizes ", made.layout.sizes, " hold ",
-                 made.layout.numel, " elements; the literal nullptr would make a placeholder"});
+    return fail(Error::InvalidArgument, "the data pointer is null, but sizes ", made.layout.sizes,
+                " hold ", made.layout.numel,
+                " elements; the literal nullptr would make a placeholder");
   }
   made.data = data.get();
   made.type = making.type;
@@ -305,7 +304,7 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   set_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
-    return fail(made.deleter.error(), {"out of memory for the deleter"});
+    return fail(made.deleter.error(), "out of memory for the deleter");
   }
   return Error::Ok;
 }
@@ -350,16 +349,16 @@ TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t
   if (TENON_UNLIKELY(values.count() != needed)) {
     // As many as elements: values were meant.
     const bool meant = bytes && values.count() == reach;
-    return fail(Error::InvalidArgument,
-                {values.count(), bytes ? " bytes" : " values", " were given, sizes ", layout.sizes,
-                 making.strides == nullptr || making.strides->empty() ? "" : " with these strides",
-                 " need ", needed,
-                 meant ? "; with sizes and a type, uint8_t is memory of that type: to convert "
-                         "values, make the tensor without a type, and call to()"
-                       : ""});
+    return fail(Error::InvalidArgument, values.count(), bytes ? " bytes" : " values",
+                " were given, sizes ", layout.sizes,
+                making.strides == nullptr || making.strides->empty() ? "" : " with these strides",
+                " need ", needed,
+                meant ? "; with sizes and a type, uint8_t is memory of that type: to convert "
+                        "values, make the tensor without a type, and call to()"
+                      : "");
   }
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {
-    return fail(values.error(), {"out of memory to keep ", values.count(), " values"});
+    return fail(values.error(), "out of memory to keep ", values.count(), " values");
   }
   return Error::Ok;
 }
@@ -556,10 +555,9 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
                      !add(start, extent.min * size, begin) ||
                      !add(start, (extent.max + 1) * size, end) || begin < old.min * old_size ||
                      end > (old.max + 1) * old_size)) {
-    return fail(Error::OutOfBounds,
-                {"a view of sizes ", made.layout.sizes, ", strides ", made.layout.strides,
-                 " at offset ", storage_offset, " reaches beyond the source's elements at offsets ",
-                 old.min, " to ", old.max});
+    return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes, ", strides ",
+                made.layout.strides, " at offset ", storage_offset,
+                " reaches beyond the source's elements at offsets ", old.min, " to ", old.max);
   }
   if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
   made.type = type;

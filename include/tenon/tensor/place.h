@@ -2,8 +2,8 @@
 // Where a tensor's elements are: in memory that the host reaches, or with a backend that does.
 #pragma once
 
-#include "tenon/backend/registry.h"
 #include "tenon/backend/copy_between.h"
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
@@ -21,10 +21,10 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
   if (tensor.backend == nullptr) return Error::Ok;
   backend = tensor.backend->find();
   if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail(Error::InvalidState,
-                {role, " is in memory of backend ", static_cast<const char*>(tensor.backend->name),
-                 tensor.backend->backend == nullptr ? ", which was destroyed"
-                                                    : ", whose own backend was destroyed"});
+    return fail(Error::InvalidState, role, " is in memory of backend ",
+                static_cast<const char*>(tensor.backend->name),
+                tensor.backend->backend == nullptr ? ", which was destroyed"
+                                                   : ", whose own backend was destroyed");
   }
   return Error::Ok;
 }
@@ -33,9 +33,8 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
 inline Error find_registered(Device device, const char* role, Backend*& backend) noexcept {
   backend = find_backend(device);
   if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail(Error::NotSupported,
-                {role, " is on ", device,
-                 ", which the host cannot reach; no backend is registered for it"});
+    return fail(Error::NotSupported, role, " is on ", device,
+                ", which the host cannot reach; no backend is registered for it");
   }
   return Error::Ok;
 }
@@ -62,7 +61,7 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
     TENON_TRY(find_mover(tensor.device, role, place.backend));
   }
   if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
-    return fail(Error::InvalidState, {role, " is a placeholder without data"});
+    return fail(Error::InvalidState, role, " is a placeholder without data");
   }
   place.view = view_of(tensor);
   TENON_TRY(check_dims("sizes", place.view.sizes));

@@ -165,7 +165,7 @@ struct IntegersKind {
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
     if (TENON_UNLIKELY(!low.fits || !high.fits)) {
-      return fail(Error::InvalidArgument, {"an unsigned bound is above int64_t's largest"});
+      return fail(Error::InvalidArgument, "an unsigned bound is above int64_t's largest");
     }
     return plan_integers_below(plan, type, low, high);
   }

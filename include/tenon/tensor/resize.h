@@ -12,23 +12,21 @@ namespace detail {
 inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
                      tensor.ownership == Ownership::View)) {
-    return fail(Error::NotSupported,
-                {"room for ", count, " elements needs more memory, but ",
-                 tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
-                 " with room for ", tensor.capacity, " cannot grow"});
+    return fail(Error::NotSupported, "room for ", count, " elements needs more memory, but ",
+                tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
+                " with room for ", tensor.capacity, " cannot grow");
   }
   if (TENON_UNLIKELY(tensor.layout.extent.min < 0)) {
-    return fail(Error::NotSupported, {"strides ", tensor.layout.strides,
-                                      " reach below element 0, where new memory has no room"});
+    return fail(Error::NotSupported, "strides ", tensor.layout.strides,
+                " reach below element 0, where new memory has no room");
   }
   if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.device.is_cpu())) {
     return fail(Error::NotSupported,
-                {"memory that is neither the host's nor given by a backend cannot grow"});
+                "memory that is neither the host's nor given by a backend cannot grow");
   }
   if (TENON_UNLIKELY(is_borrowed(tensor))) {
-    return fail(Error::InUse,
-                {"room for ", count,
-                 " elements needs other memory, but a view or blob of the tensor is alive"});
+    return fail(Error::InUse, "room for ", count,
+                " elements needs other memory, but a view or blob of the tensor is alive");
   }
   return Error::Ok;
 }
@@ -80,7 +78,7 @@ TENON_LAZY TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_
     if (TENON_UNLIKELY(now.data != data || now.capacity != room || now.deallocated ||
                        now.layout.reach() != reach)) {
       return fail(Error::InvalidState,
-                  {"the tensor was resized or deallocated while its backend made it grow"});
+                  "the tensor was resized or deallocated while its backend made it grow");
     }
     return check_can_grow(tensor, needed);
   };
@@ -106,7 +104,7 @@ TENON_LAZY TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& t
                                               const Dims& sizes) noexcept {
   const Dims& old = tensor.layout.sizes;
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
-    return fail(Error::NotSupported, {"sizes ", old, " of this tensor are STATIC"});
+    return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC");
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
   if (sizes.error() == Error::Ok && sizes == old) return Error::Ok;
@@ -118,9 +116,8 @@ TENON_LAZY TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& t
   const int64_t capacity = tensor.capacity;
   if (numel <= capacity) return replace_layout(tensor, std::move(layout));
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
-    return fail(Error::InvalidArgument,
-                {"sizes ", sizes, " hold ", numel,
-                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity});
+    return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
+                " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
   // At least double, unless that is more than there can be.
   const int64_t reach = tensor.layout.reach();
@@ -143,11 +140,11 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   const size_t room = static_cast<size_t>(tensor.capacity) * element_size;
   if (nbytes <= room) return Error::Ok;
   if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
-    return fail(Error::InvalidArgument, {nbytes, " bytes overflow the address space"});
+    return fail(Error::InvalidArgument, nbytes, " bytes overflow the address space");
   }
   if (TENON_UNLIKELY(tensor.dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND)) {
-    return fail(Error::NotSupported, {nbytes, " bytes are beyond the ", room, " of this ",
-                                      toString(tensor.dynamism), " tensor, which cannot grow"});
+    return fail(Error::NotSupported, nbytes, " bytes are beyond the ", room, " of this ",
+                toString(tensor.dynamism), " tensor, which cannot grow");
   }
   const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
   const int64_t reach = tensor.layout.reach();

@@ -15,8 +15,8 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] != -1) continue;
     if (TENON_UNLIKELY(inferred != kNone)) {
-      return fail(Error::InvalidArgument,
-                  {"sizes ", sizes, " have more than one dimension to be inferred"});
+      return fail(Error::InvalidArgument, "sizes ", sizes,
+                  " have more than one dimension to be inferred");
     }
     inferred = d;
   }
@@ -25,16 +25,16 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
   TENON_TRY(compute_numel(sizes, element_size, count));
   if (inferred == kNone) {
     if (TENON_UNLIKELY(count != numel)) {
-      return fail(Error::InvalidArgument,
-                  {"sizes ", sizes, " hold ", count, " elements, the tensor has ", numel});
+      return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
+                  " elements, the tensor has ", numel);
     }
     return Error::Ok;
   }
   if (TENON_UNLIKELY(count == 0 || numel % count != 0)) {
     sizes[inferred] = -1;
-    return fail(Error::InvalidArgument,
-                {count == 0 && numel == 0 ? "any size" : "no size", " for the -1 in sizes ", sizes,
-                 " makes them hold the ", numel, " elements of the tensor"});
+    return fail(Error::InvalidArgument, count == 0 && numel == 0 ? "any size" : "no size",
+                " for the -1 in sizes ", sizes, " makes them hold the ", numel,
+                " elements of the tensor");
   }
   sizes[inferred] = numel / count;
   return Error::Ok;
@@ -70,9 +70,8 @@ inline Error restride(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, const 
   for (size_t d = wanted.size(); d-- > 0;) {
     if (room == 1 && wanted[d] != 1) next_run();
     if (TENON_UNLIKELY(room % wanted[d] != 0)) {
-      return fail(Error::NotSupported,
-                  {"sizes ", wanted, " of a tensor of sizes ", sizes, " and strides ", strides,
-                   " need a copy; contiguous() makes one"});
+      return fail(Error::NotSupported, "sizes ", wanted, " of a tensor of sizes ", sizes,
+                  " and strides ", strides, " need a copy; contiguous() makes one");
     }
     out[d] = stride;
     room /= wanted[d];

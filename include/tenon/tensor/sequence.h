@@ -13,8 +13,7 @@ namespace detail {
 /// How many of start, start + step, … lie before `end`.
 inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& count) noexcept {
   if (TENON_UNLIKELY(step == 0 || (step > 0 ? end < start : end > start))) {
-    return fail(Error::InvalidArgument,
-                {"step ", step, " does not lead from ", start, " to ", end});
+    return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
   // Unsigned differences hold any two int64 values.
   const uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
@@ -23,7 +22,7 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
       step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
   const uint64_t steps = distance / stride + (distance % stride != 0 ? 1 : 0);
   if (TENON_UNLIKELY(steps > static_cast<uint64_t>(INT64_MAX))) {
-    return fail(Error::InvalidArgument, {"the element count overflows 64 bits"});
+    return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
   count = static_cast<int64_t>(steps);
   return Error::Ok;
@@ -31,12 +30,11 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
 inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
   const bool finite = is_finite(start) && is_finite(end) && is_finite(step);
   if (TENON_UNLIKELY(!finite || step == 0 || (step > 0 ? end < start : end > start))) {
-    return fail(Error::InvalidArgument,
-                {"step ", step, " does not lead from ", start, " to ", end});
+    return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
   const double steps = (end - start) / step;
   if (TENON_UNLIKELY(!(steps < 9.2e18))) {
-    return fail(Error::InvalidArgument, {"the element count overflows 64 bits"});
+    return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
   count = static_cast<int64_t>(steps);
   if (static_cast<double>(count) < steps) ++count;
@@ -96,13 +94,13 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
                              const Making& making, Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (TENON_UNLIKELY(argument->isComplex())) {
-      return fail(Error::InvalidType, {"the complex value ", *argument, " has no order"});
+      return fail(Error::InvalidType, "the complex value ", *argument, " has no order");
     }
   }
   if (is_integral_range(start, end, step)) {
     for (const Scalar* argument : {&start, &end, &step}) {
       if (TENON_UNLIKELY(!argument->fits<int64_t>())) {
-        return fail(Error::InvalidArgument, {"the value ", *argument, " does not fit Long"});
+        return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
     return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
@@ -139,8 +137,8 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
-    return fail(Error::OutOfBounds,
-                {"axis ", axis.value_or(0), " is out of range for ", rank, " dimensions"});
+    return fail(Error::OutOfBounds, "axis ", axis.value_or(0), " is out of range for ", rank,
+                " dimensions");
   }
   int64_t length = numel;  // values before they start over
   int64_t inner = 1;       // elements with one value

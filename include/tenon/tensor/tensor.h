@@ -158,7 +158,7 @@ class Tensor {
   }
   static void* operator new(size_t size) {
     void* p = detail::allocate_metadata(size, nullptr);
-    if (p == nullptr) detail::raise(Error::OutOfMemory, {"Tensor: out of memory for a handle"});
+    if (p == nullptr) detail::raise(Error::OutOfMemory, "Tensor: out of memory for a handle");
     return p;
   }
   static void* operator new(size_t size, detail::BackendState* metadata) noexcept {

@@ -113,7 +113,7 @@ struct MakeTensor {
   Out operator()(P impl) const {
     detail::Made<Out> made;
     if (TENON_UNLIKELY(impl == nullptr)) {
-      return made.finish(function, detail::fail(Error::InvalidState, {"the impl is null"}));
+      return made.finish(function, detail::fail(Error::InvalidState, "the impl is null"));
     }
     detail::share_impl(std::move(impl), made.draft());
     return made.finish(function, Error::Ok);

@@ -116,13 +116,12 @@ class TensorPtrMaker {
   Out make(const char* function) {
     detail::Made<Out> made;
     if (TENON_UNLIKELY(deleters_ > 1)) {
-      return made.finish(function,
-                         detail::fail(Error::InvalidArgument, {"deleter() was called ", deleters_,
-                                                               " times; memory is released once"}));
+      return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
+                                                deleters_, " times; memory is released once"));
     }
     if (TENON_UNLIKELY(error_ != Error::Ok || release_.error() != Error::Ok)) {
       return made.finish(
-          function, detail::fail(Error::OutOfMemory, {"out of memory for the deleter or owner"}));
+          function, detail::fail(Error::OutOfMemory, "out of memory for the deleter or owner"));
     }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,

@@ -34,7 +34,7 @@ TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noe
   }
   backend = find_backend(t.device);
   if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail(Error::NotFound, {"no backend is registered for ", t.device});
+    return fail(Error::NotFound, "no backend is registered for ", t.device);
   }
   return Error::Ok;
 }
@@ -107,8 +107,9 @@ struct BackendTransfer {
       return made.finish(function, error);
     }
     if (error == Error::Ok && detail::is_shared_memory(t)) {
-      error = detail::fail(Error::InUse, {"views or exports of the source tensor are alive, which "
-                                          "cannot move along; backend_copy() copies"});
+      error = detail::fail(Error::InUse,
+                           "views or exports of the source tensor are alive, which "
+                           "cannot move along; backend_copy() copies");
     }
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
     return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, nullptr,

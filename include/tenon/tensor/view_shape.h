@@ -13,8 +13,8 @@ namespace detail {
 inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* owner = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
   if (TENON_UNLIKELY(dim < -n || dim >= n)) {
-    return fail(Error::OutOfBounds,
-                {"dimension ", dim, " is out of range for a ", owner, " of ", rank, " dimensions"});
+    return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", owner, " of ",
+                rank, " dimensions");
   }
   d = static_cast<size_t>(dim < 0 ? dim + n : dim);
   return Error::Ok;
@@ -60,7 +60,7 @@ class ViewShape {
     TENON_TRY(check_dims("sizes", sizes));
     TENON_TRY(check_dims("strides", strides));
     if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
-      return fail(dim_order.error(), {"out of memory for dim_order"});
+      return fail(dim_order.error(), "out of memory for dim_order");
     }
     return Error::Ok;
   }
@@ -70,8 +70,8 @@ class ViewShape {
     TENON_TRY(wrap_dim(dim, rank(), d));
     const int64_t size = sizes[d];
     if (TENON_UNLIKELY(index < -size || index >= size)) {
-      return fail(Error::OutOfBounds,
-                  {"index ", index, " is out of range for dimension ", dim, " of size ", size});
+      return fail(Error::OutOfBounds, "index ", index, " is out of range for dimension ", dim,
+                  " of size ", size);
     }
     advance(d, index < 0 ? index + size : index);
     remove_dim(d);
@@ -82,8 +82,8 @@ class ViewShape {
     size_t d = 0;
     TENON_TRY(wrap_dim(dim, rank(), d));
     if (TENON_UNLIKELY(step < 1)) {
-      return fail(Error::InvalidArgument,
-                  {"step ", step, " is not positive; flip() reverses a dimension"});
+      return fail(Error::InvalidArgument, "step ", step,
+                  " is not positive; flip() reverses a dimension");
     }
     const auto clamp = [size = sizes[d]](int64_t i) {
       if (i < 0) i += size;
@@ -102,13 +102,13 @@ class ViewShape {
     size_t d = 0;
     TENON_TRY(wrap_dim(dim, rank(), d));
     if (TENON_UNLIKELY(length < 0)) {
-      return fail(Error::InvalidArgument, {"length ", length, " is negative"});
+      return fail(Error::InvalidArgument, "length ", length, " is negative");
     }
     const int64_t size = sizes[d];
     const int64_t first = start < 0 ? start + size : start;
     if (TENON_UNLIKELY(first < 0 || first > size || length > size - first)) {
-      return fail(Error::OutOfBounds, {length, " elements from ", start,
-                                       " are out of range for dimension ", dim, " of size ", size});
+      return fail(Error::OutOfBounds, length, " elements from ", start,
+                  " are out of range for dimension ", dim, " of size ", size);
     }
     take(d, first, length);
     return Error::Ok;
@@ -131,8 +131,8 @@ class ViewShape {
   Error permute(const Dims& dims) noexcept {
     TENON_TRY(check_dims("dims", dims));
     if (TENON_UNLIKELY(dims.size() != rank())) {
-      return fail(Error::InvalidArgument,
-                  {"dims ", dims, " are not the ", rank(), " dimensions of the tensor"});
+      return fail(Error::InvalidArgument, "dims ", dims, " are not the ", rank(),
+                  " dimensions of the tensor");
     }
     Dims new_sizes;
     Dims new_strides;
@@ -173,21 +173,21 @@ class ViewShape {
   Error expand(const Dims& wanted) noexcept {
     TENON_TRY(check_dims("sizes", wanted));
     if (TENON_UNLIKELY(wanted.size() < rank())) {
-      return fail(Error::InvalidArgument,
-                  {"sizes ", wanted, " have fewer dimensions than the ", rank(), " of the tensor"});
+      return fail(Error::InvalidArgument, "sizes ", wanted, " have fewer dimensions than the ",
+                  rank(), " of the tensor");
     }
     const size_t added = wanted.size() - rank();
     for (size_t i = 0; i < added; ++i) TENON_TRY(insert_dim(0));
     for (size_t d = 0; d < wanted.size(); ++d) {
       if (wanted[d] == sizes[d] || (wanted[d] == -1 && d >= added)) continue;
       if (TENON_UNLIKELY(wanted[d] < 0)) {
-        return fail(Error::InvalidArgument,
-                    {"size ", wanted[d], " of dimension ", d, " is negative in sizes ", wanted,
-                     d < added && wanted[d] == -1 ? ", and there is no old size to keep" : ""});
+        return fail(Error::InvalidArgument, "size ", wanted[d], " of dimension ", d,
+                    " is negative in sizes ", wanted,
+                    d < added && wanted[d] == -1 ? ", and there is no old size to keep" : "");
       }
       if (TENON_UNLIKELY(sizes[d] != 1)) {
-        return fail(Error::InvalidArgument, {"dimension ", d, " of size ", sizes[d],
-                                             " cannot become ", wanted[d], "; only size 1 can"});
+        return fail(Error::InvalidArgument, "dimension ", d, " of size ", sizes[d],
+                    " cannot become ", wanted[d], "; only size 1 can");
       }
       sizes[d] = wanted[d];
       strides[d] = 0;
@@ -228,8 +228,8 @@ class ViewShape {
     TENON_TRY(wrap_dim_or_scalar(start_dim, rank(), first));
     TENON_TRY(wrap_dim_or_scalar(end_dim, rank(), last));
     if (TENON_UNLIKELY(first > last)) {
-      return fail(Error::InvalidArgument, {"start_dim ", start_dim, " comes after end_dim ",
-                                           end_dim, " in a tensor of ", rank(), " dimensions"});
+      return fail(Error::InvalidArgument, "start_dim ", start_dim, " comes after end_dim ", end_dim,
+                  " in a tensor of ", rank(), " dimensions");
     }
     if (rank() == 0) return insert_dim(0);
     Dims flat;
@@ -249,8 +249,8 @@ class ViewShape {
     TENON_TRY(check_dims("strides", new_strides));
     // Here rather than in make_layout(), for which strides may be left out.
     if (TENON_UNLIKELY(new_sizes.size() != new_strides.size())) {
-      return fail(Error::InvalidArgument,
-                  {"strides ", new_strides, " and sizes ", new_sizes, " differ in length"});
+      return fail(Error::InvalidArgument, "strides ", new_strides, " and sizes ", new_sizes,
+                  " differ in length");
     }
     sizes = new_sizes;
     strides = new_strides;
@@ -261,7 +261,7 @@ class ViewShape {
 
   Error view_as_type(ScalarType new_type) noexcept {
     if (TENON_UNLIKELY(!isValidType(new_type))) {
-      return fail(Error::InvalidType, {new_type, " is not an element type"});
+      return fail(Error::InvalidType, new_type, " is not an element type");
     }
     const auto old_size = static_cast<int64_t>(elementSize(type));
     const auto new_size = static_cast<int64_t>(elementSize(new_type));
@@ -331,7 +331,7 @@ class ViewShape {
   Error wrap_once(const Dims& dims, size_t i, uint64_t& seen, size_t& d) const noexcept {
     TENON_TRY(wrap_dim_or_scalar(dims[i], rank(), d));
     if (TENON_UNLIKELY((seen >> d & 1) != 0)) {
-      return fail(Error::InvalidArgument, {"dimension ", dims[i], " is twice in dims ", dims});
+      return fail(Error::InvalidArgument, "dimension ", dims[i], " is twice in dims ", dims);
     }
     seen |= uint64_t{1} << d;
     return Error::Ok;
@@ -340,21 +340,20 @@ class ViewShape {
   /// Counts in elements of another size.
   Error rescale(int64_t old_size, int64_t new_size) noexcept {
     if (TENON_UNLIKELY(rank() == 0)) {
-      return fail(Error::InvalidArgument, {"an element of ", old_size, " bytes does not become ",
-                                           new_size, " bytes; a tensor of rank 0 has just one"});
+      return fail(Error::InvalidArgument, "an element of ", old_size, " bytes does not become ",
+                  new_size, " bytes; a tensor of rank 0 has just one");
     }
     const size_t last = rank() - 1;
     // A stride that no step is taken with is free.
     const auto matters = [&](size_t d) { return numel_ != 0 && sizes[d] != 1; };
     if (TENON_UNLIKELY(matters(last) && strides[last] != 1)) {
-      return fail(Error::InvalidArgument,
-                  {"elements of ", old_size, " bytes do not become ", new_size,
-                   " bytes: the last dimension has stride ", strides[last], ", expected 1"});
+      return fail(Error::InvalidArgument, "elements of ", old_size, " bytes do not become ",
+                  new_size, " bytes: the last dimension has stride ", strides[last],
+                  ", expected 1");
     }
     if (TENON_UNLIKELY(sizes[last] * old_size % new_size != 0)) {
-      return fail(Error::InvalidArgument,
-                  {"the last dimension, ", sizes[last], " elements of ", old_size,
-                   " bytes, is no multiple of ", new_size, " bytes"});
+      return fail(Error::InvalidArgument, "the last dimension, ", sizes[last], " elements of ",
+                  old_size, " bytes, is no multiple of ", new_size, " bytes");
     }
     for (size_t d = 0; d < last; ++d) {
       if (new_size < old_size) {
@@ -362,9 +361,9 @@ class ViewShape {
         continue;
       }
       if (TENON_UNLIKELY(matters(d) && strides[d] % (new_size / old_size) != 0)) {
-        return fail(Error::InvalidArgument,
-                    {"stride ", strides[d], " of dimension ", d, ", in elements of ", old_size,
-                     " bytes, is no multiple of ", new_size, " bytes"});
+        return fail(Error::InvalidArgument, "stride ", strides[d], " of dimension ", d,
+                    ", in elements of ", old_size, " bytes, is no multiple of ", new_size,
+                    " bytes");
       }
       strides[d] /= new_size / old_size;
     }

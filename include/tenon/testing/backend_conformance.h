@@ -96,8 +96,8 @@ inline void run_case(const BackendCase& test, Backend& backend, const BackendTra
   test.run(trial);
 #endif
   if (report.count() != 0) return;  // what a failed case left is no fault of its own
-  trial.check(backend.live_blocks() == blocks,
-              {"live_blocks(): expected ", blocks, " as before, found ", backend.live_blocks()});
+  trial.check(backend.live_blocks() == blocks, "live_blocks(): expected ", blocks,
+              " as before, found ", backend.live_blocks());
 }
 inline Report run_case(const BackendCase& test, Backend& backend,
                        const BackendTraits& traits = BackendTraits()) {

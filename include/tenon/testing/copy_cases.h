@@ -67,7 +67,7 @@ inline Dims sizes_of(const Tensor& t) { return as_view(t).sizes; }
 inline void views_are_copied(Trial& trial) {
   for (const NamedView& view : kViews) {
     for (ScalarType type : kTypeOfEachSize) {
-      const std::string what = text_of({toString(type), ' ', base_sizes(), ", ", view.name});
+      const std::string what = text_of(toString(type), ' ', base_sizes(), ", ", view.name);
       const Twin base = random_twin(trial, base_sizes(), type, 1);
       if (!base) return;
       const Twin rows = random_twin(trial, sizes_of(view.of(*base.here)), type, 2);
@@ -94,8 +94,8 @@ inline void any_strides_are_copied(Trial& trial) {
     const ScalarType type = kTypeOfEachSize[dice.between(0, 4)];
     const bool converts = dice.between(0, 3) == 0;
     const ScalarType other = converts ? ScalarType::Double : type;
-    const std::string what = text_of({"copy_ number ", i, " of seed ", trial.traits().seed, ", ",
-                                      toString(other), " to ", toString(type), ' ', sizes});
+    const std::string what = text_of("copy_ number ", i, " of seed ", trial.traits().seed, ", ",
+                                     toString(other), " to ", toString(type), ' ', sizes);
     check_copy(trial, what,
                Side{random_twin(trial, to.base_sizes(), type, 1),
                     [&](const Tensor& t) { return to.of(t); }},
@@ -135,8 +135,8 @@ inline void types_are_converted(Trial& trial) {
       const Twin target = random_twin(trial, sizes_of(*source.here), to);
       for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
         if (mode == CastMode::Checked && !canCast(from, to)) continue;
-        const std::string what = text_of(
-            {"copy_ of ", toString(from), " to ", toString(to), ", mode ", static_cast<int>(mode)});
+        const std::string what = text_of("copy_ of ", toString(from), " to ", toString(to),
+                                         ", mode ", static_cast<int>(mode));
         if (!check_copy(trial, what, Side{target, kAll}, Side{source, kAll}, mode, Nans::Any))
           break;
       }

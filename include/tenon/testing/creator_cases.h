@@ -10,8 +10,8 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/config.h"
-#include "tenon/core/small_float.h"
 #include "tenon/core/generator.h"
+#include "tenon/core/small_float.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
@@ -28,9 +28,8 @@ void check_creator(Trial& trial, const std::string& what, const Make& make) {
   const TensorPtr here = trial.check_made(what + ", on the host", make(host_backend()));
   const TensorPtr there = trial.check_made(what, make(trial.backend()));
   if (here == nullptr || there == nullptr) return;
-  trial.check(device(there) == trial.backend().device(),
-              {what.c_str(), ": expected a tensor on ", trial.backend().device(), ", found it on ",
-               device(there)});
+  trial.check(device(there) == trial.backend().device(), what.c_str(), ": expected a tensor on ",
+              trial.backend().device(), ", found it on ", device(there));
   trial.check_same(what, there, here);
 }
 
@@ -39,7 +38,7 @@ inline void full_has_the_value(Trial& trial) {
     for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{1}, Dims{67}, Dims{3, 1, 5, 2}}) {
       for (int64_t value : {0, 1, 3}) {
         if (type == ScalarType::Bool && value > 1) continue;
-        check_creator(trial, text_of({"full ", toString(type), ' ', sizes, ", ", value}),
+        check_creator(trial, text_of("full ", toString(type), ' ', sizes, ", ", value),
                       [&](Backend& backend) { return try_full(sizes, value, type, backend); });
       }
     }
@@ -57,7 +56,7 @@ inline void eye_has_a_diagonal(Trial& trial) {
                                       {1, 4}, {4, 1}, {0, 3}, {3, 0}};
   for (const auto& sizes : kMatrices) {
     for (ScalarType type : kAllTypes) {
-      check_creator(trial, text_of({"eye(", sizes[0], ", ", sizes[1], ") ", toString(type)}),
+      check_creator(trial, text_of("eye(", sizes[0], ", ", sizes[1], ") ", toString(type)),
                     [&](Backend& backend) { return try_eye(sizes[0], sizes[1], type, backend); });
     }
   }
@@ -67,7 +66,7 @@ inline void iota_counts(Trial& trial) {
   const auto check = [&](const Dims& sizes, ScalarType type) {
     for (int64_t axis = -1; axis < static_cast<int64_t>(sizes.size()); ++axis) {
       const OptionalIndex along = axis < 0 ? OptionalIndex(none) : OptionalIndex(axis);
-      check_creator(trial, text_of({"iota ", sizes, ' ', toString(type), " along ", axis}),
+      check_creator(trial, text_of("iota ", sizes, ' ', toString(type), " along ", axis),
                     [&](Backend& backend) { return try_iota(sizes, along, type, backend); });
     }
   };
@@ -91,7 +90,7 @@ void check_random(Trial& trial, const char* what, const Make& make) {
       for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{41}, Dims{7, 143}}) {
         if (offset != 0 && sizes.size() != 1) continue;
         check_creator(trial,
-                      text_of({what, ' ', toString(type), ' ', sizes, " from offset ", offset}),
+                      text_of(what, ' ', toString(type), ' ', sizes, " from offset ", offset),
                       [&](Backend& backend) {
                         return make(sizes, Generator(77 + offset, offset), type, backend);
                       });
@@ -131,7 +130,7 @@ void check_optional(Trial& trial, const std::string& what, ScalarType type, cons
   const TensorView out = as_view(view.of(*base.there));
   if (numel_of(out) == 0) return;  // tenon does not ask then
   const std::string where =
-      text_of({what.c_str(), " on ", describe(out).c_str(), " (", view.name, ')'});
+      text_of(what.c_str(), " on ", describe(out).c_str(), " (", view.name, ')');
   const Error error = detail::ask_unblamed([&] { return ask(trial.base(), out); });
   if (error == Error::NotSupported) {
     trial.check_same(where + " is NotSupported, after that", base.there, base.here);
@@ -182,7 +181,7 @@ inline void iota_is_written(Trial& trial) {
   for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
     for (int64_t axis = -1; axis < 2; ++axis) {
       check_optional(
-          trial, text_of({"iota along ", axis}), type, view,
+          trial, text_of("iota along ", axis), type, view,
           [&](Backend& backend, const TensorView& out) {
             const bool has_axis = axis >= 0 && axis < static_cast<int64_t>(out.sizes.size());
             return backend.iota(out, has_axis ? OptionalIndex(axis) : OptionalIndex(none));
@@ -219,9 +218,9 @@ inline void binary_is_written_and_read(Trial& trial) {
           detail::ask_unblamed([&] { return trial.base().to_binary(in, count, found.data()); });
       if (error == Error::NotSupported) return;
       const std::string what =
-          text_of({"to_binary of ", count, " of ", describe(in).c_str(), " (", view.name, ')'});
+          text_of("to_binary of ", count, " of ", describe(in).c_str(), " (", view.name, ')');
       if (!trial.check_ok(what, error)) return;
-      trial.check(found == expected, {what.c_str(), ": expected the bytes of the host's"});
+      trial.check(found == expected, what.c_str(), ": expected the bytes of the host's");
     }
   });
 }
@@ -231,7 +230,7 @@ inline void random_numbers_are_written(Trial& trial) {
     for (uint64_t offset : {uint64_t{5}, (uint64_t{1} << 40) + 3}) {
       const Generator::State start{42, offset, Generator::kVersion};
       check_optional(
-          trial, text_of({"random_uniform from offset ", offset}), type, view,
+          trial, text_of("random_uniform from offset ", offset), type, view,
           [&](Backend& backend, const TensorView& out) {
             return backend.random_uniform(out, 1, 50, start);
           },
@@ -239,7 +238,7 @@ inline void random_numbers_are_written(Trial& trial) {
             return try_uniform(1, 50, sizes, type, Generator(42, offset), host_backend());
           });
       check_optional(
-          trial, text_of({"random_normal from offset ", offset}), type, view,
+          trial, text_of("random_normal from offset ", offset), type, view,
           [&](Backend& backend, const TensorView& out) {
             return backend.random_normal(out, 30, 4, start);
           },

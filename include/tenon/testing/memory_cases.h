@@ -62,7 +62,7 @@ inline std::vector<unsigned char> random_bytes(size_t count, uint64_t seed) {
 }
 
 inline bool write_bytes(Trial& trial, void* to, const std::vector<unsigned char>& bytes) {
-  return trial.check_ok(text_of({"copy_from_host of ", bytes.size(), " bytes"}),
+  return trial.check_ok(text_of("copy_from_host of ", bytes.size(), " bytes"),
                         detail::upload(trial.backend(), to, bytes.data(), bytes.size()));
 }
 
@@ -79,9 +79,9 @@ inline bool check_bytes(Trial& trial, const std::string& what, const void* from,
     const bool is_outside = i < kMargin || i >= kMargin + count;
     const int wanted = is_outside ? 0x5a : expected[i - kMargin];
     if (found[i] == wanted) continue;
-    if (is_outside) return trial.check(false, {what.c_str(), ": wrote the host's memory beyond"});
-    return trial.check(false, {what.c_str(), ": byte ", i - kMargin, " of ", count, ": expected ",
-                               wanted, ", found ", int{found[i]}});
+    if (is_outside) return trial.check(false, what.c_str(), ": wrote the host's memory beyond");
+    return trial.check(false, what.c_str(), ": byte ", i - kMargin, " of ", count, ": expected ",
+                       wanted, ", found ", int{found[i]});
   }
   return true;
 }
@@ -92,14 +92,13 @@ inline void names_stay(Trial& trial) {
   const Device device = backend.device();
   const bool is_opaque = backend.is_opaque();
   const TrialBlock block(backend, 100);
-  trial.check(!name.empty() && name == backend.name(),
-              {"name(): expected \"", name.c_str(), "\" again, found \"", backend.name(), '"'});
-  trial.check(
-      device == backend.device() && is_opaque == backend.is_opaque(),
-      {"device(): expected ", device, " and the same is_opaque() again, found ", backend.device()});
+  trial.check(!name.empty() && name == backend.name(), "name(): expected \"", name.c_str(),
+              "\" again, found \"", backend.name(), '"');
+  trial.check(device == backend.device() && is_opaque == backend.is_opaque(), "device(): expected ",
+              device, " and the same is_opaque() again, found ", backend.device());
   Backend& base = backend.base();
   trial.check(&base.base() == &base && base.device() == backend.device(),
-              {"base(): expected a backend of the same device that wraps none"});
+              "base(): expected a backend of the same device that wraps none");
 }
 
 /// An alignment is kept or refused; that of tensors is kept. All blocks stay until the end: the
@@ -111,13 +110,13 @@ inline void alignments_are_kept(Trial& trial) {
       blocks.emplace_back(trial.backend(), nbytes, alignment);
       const TrialBlock& block = blocks.back();
       if (block.data() == nullptr) {
-        trial.check(alignment > detail::kDataAlignment,
-                    {"allocate(", nbytes, ", ", alignment, "): expected memory, found none"});
+        trial.check(alignment > detail::kDataAlignment, "allocate(", nbytes, ", ", alignment,
+                    "): expected memory, found none");
         continue;
       }
-      trial.check(block.begin() % alignment == 0,
-                  {"allocate(", nbytes, ", ", alignment, "): expected a multiple of ", alignment,
-                   ", found an address that is ", block.begin() % alignment, " beyond one"});
+      trial.check(block.begin() % alignment == 0, "allocate(", nbytes, ", ", alignment,
+                  "): expected a multiple of ", alignment, ", found an address that is ",
+                  block.begin() % alignment, " beyond one");
     }
   }
 }
@@ -134,14 +133,14 @@ inline void blocks_are_apart(Trial& trial) {
     const bool is_small = dice.between(0, 3) != 0;
     const auto nbytes = static_cast<size_t>(dice.between(1, is_small ? 300 : 9000));
     TrialBlock made(trial.backend(), nbytes);
-    if (!trial.check(made.data() != nullptr, {"allocate(", nbytes, ", 64): found no memory"})) {
+    if (!trial.check(made.data() != nullptr, "allocate(", nbytes, ", 64): found no memory")) {
       return;
     }
     for (const Written& other : blocks) {
-      trial.check(
-          made.end() <= other.block.begin() || other.block.end() <= made.begin(),
-          {"allocate(", nbytes, ", 64): expected memory of its own, found it within a block of ",
-           other.block.size(), " bytes that is in use"});
+      trial.check(made.end() <= other.block.begin() || other.block.end() <= made.begin(),
+                  "allocate(", nbytes,
+                  ", 64): expected memory of its own, found it within a block of ",
+                  other.block.size(), " bytes that is in use");
     }
     blocks.push_back({std::move(made), random_bytes(nbytes, i)});
     if (!write_bytes(trial, blocks.back().block.data(), blocks.back().bytes)) return;
@@ -159,8 +158,8 @@ inline void blocks_are_apart(Trial& trial) {
 inline void too_much_is_refused(Trial& trial) {
   for (size_t nbytes : {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX - 4096, size_t{PTRDIFF_MAX}}) {
     const TrialBlock block(trial.backend(), nbytes);
-    trial.check(block.data() == nullptr,
-                {"allocate(", nbytes, ", 64): expected nullptr, found memory"});
+    trial.check(block.data() == nullptr, "allocate(", nbytes,
+                ", 64): expected nullptr, found memory");
   }
 }
 
@@ -173,16 +172,15 @@ inline void memory_comes_back(Trial& trial) {
   for (size_t i = 0; i < 32 || (!again && i * nbytes < size_t{1} << 30); ++i) {
     const TrialBlock block(trial.backend(), nbytes);
     const TrialBlock another(trial.backend(), nbytes);
-    if (!trial.check(block.data() != nullptr && another.data() != nullptr,
-                     {"allocate(", nbytes, ", 64): found no memory, after ", i,
-                      " times two blocks that were released"})) {
+    if (!trial.check(block.data() != nullptr && another.data() != nullptr, "allocate(", nbytes,
+                     ", 64): found no memory, after ", i, " times two blocks that were released")) {
       return;
     }
     again = !seen.insert(block.begin()).second || !seen.insert(another.begin()).second || again;
   }
-  trial.check(again, {"deallocate(): expected memory that was released to be given again, found ",
-                      seen.size(), " blocks at addresses of their own; if those are made up, set ",
-                      "BackendTraits::reuses_addresses to false"});
+  trial.check(again, "deallocate(): expected memory that was released to be given again, found ",
+              seen.size(), " blocks at addresses of their own; if those are made up, set ",
+              "BackendTraits::reuses_addresses to false");
 }
 
 /// Two threads that allocate, write, read and release at once do not get each other's memory.
@@ -215,7 +213,7 @@ inline void threads_are_apart(Trial& trial) {
           uint64_t found = mark += 2;
           if (error != Error::Ok) break;
           error = block.data() == nullptr
-                      ? detail::fail(Error::OutOfMemory, {"allocate() found no memory"})
+                      ? detail::fail(Error::OutOfMemory, "allocate() found no memory")
                   : reads ? detail::download(backend, &found, block.data(), sizeof found)
                           : detail::upload(backend, block.data(), &mark, sizeof mark);
           same = same && found == mark;
@@ -240,7 +238,7 @@ inline void threads_are_apart(Trial& trial) {
 
 inline void bytes_go_there_and_back(Trial& trial) {
   const TrialBlock block(trial.backend(), 5000);
-  if (!trial.check(block.data() != nullptr, {"allocate(5000, 64): found no memory"})) return;
+  if (!trial.check(block.data() != nullptr, "allocate(5000, 64): found no memory")) return;
   std::vector<unsigned char> expected = random_bytes(5000, 1);
   if (!write_bytes(trial, block.data(), expected)) return;
   Dice dice{trial.traits().seed};
@@ -253,9 +251,9 @@ inline void bytes_go_there_and_back(Trial& trial) {
     std::memset(part.data(), 0, count);  // the host's memory is the caller's again
     const auto start = static_cast<size_t>(dice.between(0, 50));
     std::memcpy(part.data(), &expected[start], count);
-    if (!check_bytes(trial, text_of({"copy_from_host of ", count, " bytes at ", offset}),
+    if (!check_bytes(trial, text_of("copy_from_host of ", count, " bytes at ", offset),
                      block.data(), expected) ||
-        !check_bytes(trial, text_of({"copy_to_host of ", count, " bytes at ", start}),
+        !check_bytes(trial, text_of("copy_to_host of ", count, " bytes at ", start),
                      block.data() + start, part)) {
       return;
     }
@@ -282,7 +280,7 @@ inline void bytes_move_within(Trial& trial) {
     const auto src = static_cast<size_t>(dice.between(0, 999));
     const auto count = static_cast<size_t>(dice.between(1, i < 20 ? 20 : 3000));
     std::memcpy(&expected[dst], &source[src], count);
-    const std::string what = text_of({"copy_within of ", count, " bytes from ", src, " to ", dst});
+    const std::string what = text_of("copy_within of ", count, " bytes from ", src, " to ", dst);
     if (!copy(dst, src, count, from) || !check_bytes(trial, what, to.data(), expected)) return;
   }
   std::memcpy(&expected[0], &expected[2001], 1999);
@@ -302,7 +300,7 @@ inline void unknown_options_are_refused(Trial& trial) {
   };
   const Error found = init({{"no backend has an option of this name", 1}});
   trial.check(found == Error::InvalidArgument,
-              {"init() with an unknown option: expected InvalidArgument, found ", toString(found)});
+              "init() with an unknown option: expected InvalidArgument, found ", toString(found));
   trial.check_ok("init({})", init({}));
 }
 

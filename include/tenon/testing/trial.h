@@ -43,10 +43,12 @@ struct BackendTraits {
 };
 
 /// The message that the parts make, up to 511 characters.
-inline std::string text_of(std::initializer_list<detail::Part> parts) {
-  char text[detail::kMessageCapacity];
+template <class... Parts>
+std::string text_of(const Parts&... parts) {
+  using detail::append;
+  char text[512];
   detail::Message message(text, sizeof text);
-  for (const detail::Part& part : parts) part.append_to(message);
+  (append(message, parts), ...);
   return text;
 }
 
@@ -100,8 +102,9 @@ class Trial {
 
   void fail(const std::string& text) { report_.fail(text); }
   /// Each says whether it is as it should be, and reports it if not.
-  bool check(bool as_expected, std::initializer_list<detail::Part> otherwise) {
-    if (!as_expected) report_.fail(text_of(otherwise));
+  template <class... Parts>
+  bool check(bool as_expected, const Parts&... otherwise) {
+    if (!as_expected) report_.fail(text_of(otherwise...));
     return as_expected;
   }
   bool check_ok(const std::string& what, Error error) {
@@ -131,12 +134,12 @@ class Trial {
 
 /// "Float {2, 3}, strides {3, 1}"
 inline std::string describe(const TensorView& view) {
-  return text_of({toString(view.type), ' ', view.sizes, ", strides ", view.strides});
+  return text_of(toString(view.type), ' ', view.sizes, ", strides ", view.strides);
 }
 
 /// An element's value and its bytes.
 inline std::string describe_element(ScalarType type, const unsigned char* element) {
-  std::string text = text_of({detail::load_scalar(detail::own_type(type), element), " (bytes"});
+  std::string text = text_of(detail::load_scalar(detail::own_type(type), element), " (bytes");
   for (size_t i = 0; i < elementSize(type); ++i) {
     text += {' ', "0123456789abcdef"[element[i] / 16], "0123456789abcdef"[element[i] % 16]};
   }
@@ -210,7 +213,7 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
   }
   const size_t at = static_cast<size_t>(first) * size;
   report_.fail(what + ": " + describe(view) +
-               text_of({", ", different, " of ", numel, " elements differ; the first is ", index}) +
+               text_of(", ", different, " of ", numel, " elements differ; the first is ", index) +
                ", expected " + describe_element(view.type, &b[at]) + ", found " +
                describe_element(view.type, &a[at]));
   return false;

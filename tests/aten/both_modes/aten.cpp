@@ -27,7 +27,7 @@ static void types_and_functions_are_apart() {
   ODR_CHECK(std::strcmp(plain_name_of_exception(), typeid(tenon::Exception).name()) != 0);
   ODR_CHECK(plain_address(0) != reinterpret_cast<const void*>(&tenon::detail::raise_message));
   ODR_CHECK(plain_address(1) != &tenon::make_tensor_ptr);
-  ODR_CHECK(plain_address(2) != &tenon::detail::error_text());
+  ODR_CHECK(plain_address(2) != &tenon::detail::last_error());
   ODR_CHECK(plain_address(3) != &tenon::detail::failure_handler());
   ODR_CHECK(plain_address(4) != &tenon::default_generator());
 }

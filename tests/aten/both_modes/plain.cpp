@@ -70,7 +70,7 @@ const void* plain_address(int which) {
   switch (which) {
     case 0: return reinterpret_cast<const void*>(&tenon::detail::raise_message);
     case 1: return &tenon::make_tensor_ptr;
-    case 2: return &tenon::detail::error_text();
+    case 2: return &tenon::detail::last_error();
     case 3: return &tenon::detail::failure_handler();
     default: return &tenon::default_generator();
   }

@@ -10,10 +10,10 @@
 
 #include "support/catch.h"
 #include "tenon/backend/template.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 

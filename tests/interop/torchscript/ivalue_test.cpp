@@ -92,7 +92,7 @@ TEST_CASE("without_traceback: of a text without a traceback, the first line that
 TEST_CASE("call_torchscript: what is returned is passed on") {
   CHECK(call([] {}) == Error::Ok);
   CHECK_RETURNS(Error::InUse, "said here", call_torchscript(Error::InvalidArgument, [] {
-                  return detail::fail(Error::InUse, {"said here"});
+                  return detail::fail(Error::InUse, "said here");
                 }));
 }
 

@@ -50,12 +50,12 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   TENON_TRY(make_executorch_layout(source, layout));
   if (TENON_UNLIKELY(fields(source).readonly)) {
     return fail(Error::NotSupported,
-                {"the tensor is read-only, and ExecuTorch has no read-only tensors; "
-                 "clone_tensor_ptr() makes a writable copy"});
+                "the tensor is read-only, and ExecuTorch has no read-only tensors; "
+                "clone_tensor_ptr() makes a writable copy");
   }
   void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata_like(source));
   if (TENON_UNLIKELY(block == nullptr)) {
-    return fail(Error::OutOfMemory, {"out of memory for ExecuTorch's tensor"});
+    return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
   auto made =
       std::allocate_shared<ExecutorchExport>(NodeAllocator<ExecutorchExport>(block), layout);
@@ -87,14 +87,14 @@ template <class Release>
 Error make_from_executorch(const TheirTensor* source, Release release,
                            Tensor& tensor) noexcept(std::is_nothrow_move_constructible_v<Release>) {
   if (TENON_UNLIKELY(source == nullptr || source->unsafeGetTensorImpl() == nullptr)) {
-    return fail(Error::InvalidState, {"ExecuTorch's tensor is null"});
+    return fail(Error::InvalidState, "ExecuTorch's tensor is null");
   }
   void* const data = source->mutable_data_ptr();
   Deleter deleter(data, std::move(release));
   ScalarType type = ScalarType::Undefined;
   TENON_TRY(own_dtype(source->scalar_type(), type));
   if (TENON_UNLIKELY(data == nullptr && source->numel() != 0)) {
-    return fail(Error::InvalidState, {"ExecuTorch's tensor has no memory yet"});
+    return fail(Error::InvalidState, "ExecuTorch's tensor has no memory yet");
   }
   const int32_t index = source->device().index();
   const Device device =
@@ -136,8 +136,8 @@ class ExecutorchReader {
           return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), value);
         case Tag::ListScalar: break;  // which its runtime cannot make
       }
-      return fail(Error::NotSupported, {"tenon has no EValue for ExecuTorch's of tag number ",
-                                        static_cast<uint32_t>(from.tag)});
+      return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
+                  static_cast<uint32_t>(from.tag));
     });
   }
 
@@ -168,7 +168,7 @@ class ExecutorchReader {
     for (size_t i = 0; i < got->size(); ++i) {
       const Error error = read_tensor((*got)[i], tensors[i]);
       if (TENON_UNLIKELY(error != Error::Ok)) {
-        return fail(error, {"element ", i, " of a ", kind, ": ", last_error_message()});
+        return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
       }
     }
     const ArrayRef<Tensor> read(tensors.data(), tensors.size());

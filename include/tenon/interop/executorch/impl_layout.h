@@ -75,7 +75,7 @@ inline void append(Message& out, ::executorch::runtime::Error error) noexcept {
 template <class... Parts>
 Error check_executorch(::executorch::runtime::Error error, const Parts&... what) noexcept {
   if (error == ::executorch::runtime::Error::Ok) return Error::Ok;
-  return fail(own_error(error), {what..., ": ExecuTorch says ", error});
+  return fail(own_error(error), what..., ": ExecuTorch says ", error);
 }
 
 // Both have the same numbers.
@@ -90,8 +90,8 @@ static_assert(static_cast<int>(TensorShapeDynamism::DYNAMIC_UNBOUND) ==
 inline Error own_dtype(::executorch::aten::ScalarType from, ScalarType& to) noexcept {
   to = static_cast<ScalarType>(from);
   if (isValidType(to)) return Error::Ok;
-  return fail(Error::NotSupported,
-              {"tenon has no dtype for ExecuTorch's number ", static_cast<int>(from)});
+  return fail(Error::NotSupported, "tenon has no dtype for ExecuTorch's number ",
+              static_cast<int>(from));
 }
 
 /// What a TensorImpl of ExecuTorch's is made of, and the lists that it refers to. Allocates
@@ -135,11 +135,11 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   TENON_TRY(check_has_data(from));
   const bool is_host = from.is_host_accessible();
   if (TENON_UNLIKELY(!is_host && from.device.is_host_accessible())) {
-    return fail(Error::NotSupported,
-                {"the tensor is in memory on ", from.device, " that only its backend reaches"});
+    return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
+                " that only its backend reaches");
   }
   if (TENON_UNLIKELY(!is_host && (!from.device.is_cuda() || from.device.index() > INT8_MAX))) {
-    return fail(Error::NotSupported, {"ExecuTorch has no device ", from.device});
+    return fail(Error::NotSupported, "ExecuTorch has no device ", from.device);
   }
   layout.device_type = is_host ? Theirs::CPU : Theirs::CUDA;
   layout.device_index =
@@ -147,8 +147,8 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   const Layout& shape = from.layout;
   const size_t rank = shape.sizes.size();
   if (TENON_UNLIKELY(rank > ExecutorchLayout::kMaxRank)) {
-    return fail(Error::NotSupported, {"the tensor has ", rank, " dimensions, ExecuTorch's at most ",
-                                      ExecutorchLayout::kMaxRank});
+    return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
+                ExecutorchLayout::kMaxRank);
   }
   constexpr int64_t kMost = std::numeric_limits<ExecutorchLayout::Size>::max();
   int64_t stride = 1;
@@ -158,9 +158,8 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     const int64_t size = shape.sizes[d];
     fits = fits && size <= kMost && stride <= kMost;
     if (TENON_UNLIKELY(shape.strides[d] != stride && size != 1 && shape.numel != 0)) {
-      return fail(Error::NotSupported,
-                  {"strides ", shape.strides, " of sizes ", shape.sizes,
-                   " are not dense, which ExecuTorch's have to be; contiguous() makes a copy"});
+      return fail(Error::NotSupported, "strides ", shape.strides, " of sizes ", shape.sizes,
+                  " are not dense, which ExecuTorch's have to be; contiguous() makes a copy");
     }
     layout.sizes[d] = static_cast<ExecutorchLayout::Size>(size);
     layout.strides[d] = static_cast<ExecutorchLayout::Size>(stride);
@@ -168,8 +167,8 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     if (size != 0) stride *= size;  // fits, as a tensor's shape does
   }
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::NotSupported,
-                {"sizes ", shape.sizes, " or their strides are beyond ExecuTorch's 32 bits"});
+    return fail(Error::NotSupported, "sizes ", shape.sizes,
+                " or their strides are beyond ExecuTorch's 32 bits");
   }
   layout.rank = static_cast<uint8_t>(rank);
   layout.type = static_cast<::executorch::aten::ScalarType>(from.type);

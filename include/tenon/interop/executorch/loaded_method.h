@@ -35,8 +35,8 @@ inline Error find_kind(::executorch::runtime::Tag tag, ValueKind& kind) noexcept
     case Tag::ListOptionalTensor:
     case Tag::ListScalar: break;
   }
-  return fail(Error::NotSupported,
-              {"a list of tensors, tag number ", static_cast<uint32_t>(tag), ", is not supported"});
+  return fail(Error::NotSupported, "a list of tensors, tag number ", static_cast<uint32_t>(tag),
+              ", is not supported");
 }
 
 /// Describes an input or output as it is before anything was run.
@@ -52,7 +52,7 @@ inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
   const ::executorch::aten::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
   TENON_TRY(own_dtype(tensor.scalar_type(), spec.tensor.type));
   if (TENON_UNLIKELY(tensor.device_type() != ::executorch::aten::DeviceType::CPU)) {
-    return fail(Error::NotSupported, {"its memory is not the host's"});
+    return fail(Error::NotSupported, "its memory is not the host's");
   }
   spec.is_described = true;
   spec.tensor.sizes = Dims(tensor.sizes());
@@ -191,8 +191,7 @@ class ExecutorchMethod {
         ::executorch::aten::ArrayRef<char> characters(text.data(), text.size());
         return set_constant(i, value, &characters);
       }
-      default:
-        return fail(Error::NotSupported, {"it is ", value, ", which ExecuTorch cannot take"});
+      default: return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
     }
   }
   /// The runtime takes no other than the value that was there at export.
@@ -200,8 +199,8 @@ class ExecutorchMethod {
     if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
     EValue expected;
     TENON_TRY(copy_value(input_of(*method_, i), input_specs_[i].kind, expected));
-    return fail(Error::InvalidArgument,
-                {"it is ", value, ", expected ", expected, ", as when the program was exported"});
+    return fail(Error::InvalidArgument, "it is ", value, ", expected ", expected,
+                ", as when the program was exported");
   }
   Error set_tensor(size_t i, const Tensor& tensor) noexcept {
     const Layout& shape = fields(TensorArg(tensor)).layout;
@@ -209,9 +208,9 @@ class ExecutorchMethod {
     TENON_TRY(make_executorch_layout(tensor, layout));
     const ArrayRef<DimOrderType> wanted = inputs_[i].dim_order;
     if (TENON_UNLIKELY(shape.numel != 0 && !is_same_order(shape.sizes, wanted, shape.dim_order))) {
-      return fail(Error::InvalidArgument,
-                  {"its dim order is ", Dims(shape.dim_order), ", the program was exported for ",
-                   Dims(wanted), "; copy_() into a tensor of that order rearranges it"});
+      return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order),
+                  ", the program was exported for ", Dims(wanted),
+                  "; copy_() into a tensor of that order rearranges it");
     }
     TheirImpl impl = layout.make_impl();
     return check_executorch(method_->set_input(TheirValue(TheirTensor(&impl)), i), "sizes ",
@@ -258,7 +257,7 @@ class ExecutorchMethod {
     ValueKind kind = ValueKind::None;
     TENON_TRY(find_kind(from.tag, kind));
     if (TENON_UNLIKELY(kind != expected)) {
-      return fail(Error::Internal, {"the runtime made it ", kind, ", not ", expected});
+      return fail(Error::Internal, "the runtime made it ", kind, ", not ", expected);
     }
     return ExecutorchReader(nullptr).read(from, to);
   }

@@ -107,11 +107,11 @@ class ExecutorchStorage {
       TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
       TENON_TRY(check_executorch(device.error(), "planned memory ", i));
       if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
-        return fail(Error::NotSupported, {"planned memory ", i, " is not to be the host's"});
+        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
       }
       constexpr Constant<Result<Tensor>, 0> make{"zeros"};
       Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
-      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), {made.message()});
+      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
       TENON_TRY(spans_.push_back(
           {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
       TENON_TRY(planned_.push_back(std::move(*made)));

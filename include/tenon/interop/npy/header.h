@@ -75,29 +75,28 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
                                 NpyRange& text) noexcept {
   constexpr unsigned char kMagic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
   if (count >= 4 && std::memcmp(bytes, "PK\3\4", 4) == 0) {
-    return fail(Error::NotSupported, {"a zip archive, as .npz files are; expected a .npy file"});
+    return fail(Error::NotSupported, "a zip archive, as .npz files are; expected a .npy file");
   }
   if (count != 0 && std::memcmp(bytes, kMagic, count < 6 ? count : 6) != 0) {
-    return fail(Error::InvalidArgument,
-                {"not a .npy file: the first bytes are not \"\\x93NUMPY\""});
+    return fail(Error::InvalidArgument, "not a .npy file: the first bytes are not \"\\x93NUMPY\"");
   }
   if (count >= 8 && (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)) {
-    return fail(Error::NotSupported,
-                {"format version ", bytes[6], ".", bytes[7], "; expected 1.0, 2.0 or 3.0"});
+    return fail(Error::NotSupported, "format version ", bytes[6], ".", bytes[7],
+                "; expected 1.0, 2.0 or 3.0");
   }
   text.begin = count >= 8 && bytes[6] > 1 ? 12 : 10;
   if (count < text.begin) {
-    return fail(Error::InvalidArgument, {"the header is cut off after ", total, " bytes"});
+    return fail(Error::InvalidArgument, "the header is cut off after ", total, " bytes");
   }
   text.size = 0;
   for (size_t i = text.begin; i-- > 8;) text.size = text.size << 8 | bytes[i];
   if (text.size > total - text.begin) {
-    return fail(Error::InvalidArgument, {"the header's length is ", text.size, ", but only ",
-                                         total - text.begin, " bytes follow"});
+    return fail(Error::InvalidArgument, "the header's length is ", text.size, ", but only ",
+                total - text.begin, " bytes follow");
   }
   if (text.size > kNpyMaxText) {
-    return fail(Error::NotSupported,
-                {"a header of ", text.size, " bytes; expected at most ", kNpyMaxText});
+    return fail(Error::NotSupported, "a header of ", text.size, " bytes; expected at most ",
+                kNpyMaxText);
   }
   return Error::Ok;
 }
@@ -117,7 +116,7 @@ class NpyParser {
     if (!rest_.empty()) return expected("nothing but spaces after the dict");
     for (size_t key = 0; key < 3; ++key) {
       if (seen_[key]) continue;
-      return fail(Error::InvalidArgument, {"the header lacks the key '", kKeys[key], "'"});
+      return fail(Error::InvalidArgument, "the header lacks the key '", kKeys[key], "'");
     }
     return Error::Ok;
   }
@@ -132,9 +131,9 @@ class NpyParser {
     size_t key = 0;
     while (key < 3 && name != kKeys[key]) ++key;
     if (key == 3 || seen_[key]) {
-      return fail(Error::InvalidArgument, {"the header has the key '", ShownText(name).text,
-                                           key == 3 ? "'; expected" : "' twice; expected",
-                                           " 'descr', 'fortran_order' and 'shape' once each"});
+      return fail(Error::InvalidArgument, "the header has the key '", ShownText(name).text,
+                  key == 3 ? "'; expected" : "' twice; expected",
+                  " 'descr', 'fortran_order' and 'shape' once each");
     }
     seen_[key] = true;
     if (key == 0) return parse_descr(header);
@@ -176,7 +175,7 @@ class NpyParser {
     for (bool more = true; !accept(')'); more = accept(',')) {
       if (!more) return expected("',' or ')'");
       if (sizes.size() == kMaxDims) {
-        return fail(Error::InvalidArgument, {"the shape has more than ", kMaxDims, " dimensions"});
+        return fail(Error::InvalidArgument, "the shape has more than ", kMaxDims, " dimensions");
       }
       skip_space();
       size_t digits = 0;
@@ -187,8 +186,8 @@ class NpyParser {
       }
       if (digits == 0) return expected("a size, an integer of 0 or more,");
       if (!fits) {
-        return fail(Error::InvalidArgument, {"the size ", ShownText(rest_.substr(0, digits)).text,
-                                             " of the shape overflows 64 bits"});
+        return fail(Error::InvalidArgument, "the size ", ShownText(rest_.substr(0, digits)).text,
+                    " of the shape overflows 64 bits");
       }
       rest_.remove_prefix(digits);
       if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // as Python 2 wrote it
@@ -224,16 +223,15 @@ class NpyParser {
   Error expect(char c, const char* what) noexcept { return accept(c) ? Error::Ok : expected(what); }
   Error expected(const char* what) const noexcept {
     if (rest_.empty()) {
-      return fail(Error::InvalidArgument, {"expected ", what, " where the header ends"});
+      return fail(Error::InvalidArgument, "expected ", what, " where the header ends");
     }
-    return fail(Error::InvalidArgument,
-                {"expected ", what, " at byte ", text_.size() - rest_.size(),
-                 " of the header, found ", ShownText(rest_, 20).text});
+    return fail(Error::InvalidArgument, "expected ", what, " at byte ", text_.size() - rest_.size(),
+                " of the header, found ", ShownText(rest_, 20).text);
   }
   static Error unsupported(std::string_view descr) noexcept {
-    return fail(Error::NotSupported, {"dtype ", ShownText(descr).text,
-                                      "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
-                                      " f2 f4 f8 c8 c16"});
+    return fail(Error::NotSupported, "dtype ", ShownText(descr).text,
+                "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
+                " f2 f4 f8 c8 c16");
   }
 
   std::string_view text_;

@@ -47,7 +47,7 @@ constexpr Error own_error(OrtErrorCode code) noexcept {
 inline Error check_onnx(const OrtApi& api, OrtStatus* status) noexcept {
   if (status == nullptr) return Error::Ok;
   const Error error =
-      fail(own_error(api.GetErrorCode(status)), {"ONNX Runtime: ", api.GetErrorMessage(status)});
+      fail(own_error(api.GetErrorCode(status)), "ONNX Runtime: ", api.GetErrorMessage(status));
   api.ReleaseStatus(status);
   return error;
 }
@@ -103,16 +103,16 @@ inline Error to_onnx(ScalarType from, ONNXTensorElementDataType& to) noexcept {
   for (const OnnxDtype& dtype : kOnnxDtypes) {
     if (dtype.own == from) return to = dtype.theirs, Error::Ok;
   }
-  return fail(Error::NotSupported, {"ONNX Runtime has no tensors of ", from});
+  return fail(Error::NotSupported, "ONNX Runtime has no tensors of ", from);
 }
 
 inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept {
   for (const OnnxDtype& dtype : kOnnxDtypes) {
     if (dtype.theirs == from) return to = dtype.own, Error::Ok;
   }
-  return fail(Error::NotSupported,
-              {"tenon has no dtype for ONNX's element type ", static_cast<int>(from),
-               from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : ""});
+  return fail(Error::NotSupported, "tenon has no dtype for ONNX's element type ",
+              static_cast<int>(from),
+              from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
 }
 
 /// The element type and sizes of a tensor, -1 for an open one.
@@ -132,10 +132,10 @@ inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.layout.is_contiguous())) {
-    return fail(Error::NotSupported,
-                {"strides ", tensor.layout.strides, " of sizes ", tensor.layout.sizes,
-                 " are not contiguous, as ONNX Runtime's "
-                 "tensors are; contiguous() makes a copy"});
+    return fail(Error::NotSupported, "strides ", tensor.layout.strides, " of sizes ",
+                tensor.layout.sizes,
+                " are not contiguous, as ONNX Runtime's "
+                "tensors are; contiguous() makes a copy");
   }
   return Error::Ok;
 }
@@ -191,7 +191,7 @@ inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
                              std::shared_ptr<OrtEnv> environment, Tensor& tensor) noexcept {
   int is_tensor = 0;
   if (value != nullptr) TENON_TRY(check_onnx(api, api.IsTensor(value.get(), &is_tensor)));
-  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, {"it is no tensor"});
+  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is no tensor");
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
   TENON_TRY(make_onnx(api, api.ReleaseTensorTypeAndShapeInfo, info,
                       [&](OrtTensorTypeAndShapeInfo** made) {

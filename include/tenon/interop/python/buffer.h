@@ -153,9 +153,8 @@ inline Error divide_strides(LentMemory& from) noexcept {
     bool is_empty = false;
     for (const int64_t size : from.sizes) is_empty = is_empty || size == 0;
     if (is_empty) continue;
-    return fail(Error::NotSupported,
-                {"a stride of ", bytes, " bytes is no multiple of the ", element_size,
-                 element_size == 1 ? " byte" : " bytes", " of an element"});
+    return fail(Error::NotSupported, "a stride of ", bytes, " bytes is no multiple of the ",
+                element_size, element_size == 1 ? " byte" : " bytes", " of an element");
   }
   return Error::Ok;
 }
@@ -191,7 +190,7 @@ inline Result<TensorPtr> import_buffer(const PythonState& state, PyObject* objec
                                        const ImportArgs& args) noexcept {
   auto* const held = new (std::nothrow) HeldBuffer;
   if (TENON_UNLIKELY(held == nullptr)) {
-    return blame(args.function, fail(Error::OutOfMemory, {"out of memory for a buffer"}));
+    return blame(args.function, fail(Error::OutOfMemory, "out of memory for a buffer"));
   }
   held->run = state.run;
   const Py_buffer& buffer = held->buffer;
@@ -204,14 +203,14 @@ inline Result<TensorPtr> import_buffer(const PythonState& state, PyObject* objec
   const ScalarType type = type_of_format(buffer.format, size);
   Error error = Error::Ok;
   if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
-    error = fail(Error::NotSupported, {"there is no element type for the buffer's format \"",
-                                       buffer.format == nullptr ? "" : buffer.format, "\" of ",
-                                       size, size == 1 ? " byte" : " bytes"});
+    error = fail(Error::NotSupported, "there is no element type for the buffer's format \"",
+                 buffer.format == nullptr ? "" : buffer.format, "\" of ", size,
+                 size == 1 ? " byte" : " bytes");
   } else if (TENON_UNLIKELY(buffer.suboffsets != nullptr)) {
-    error = fail(Error::NotSupported, {"the buffer has suboffsets"});
+    error = fail(Error::NotSupported, "the buffer has suboffsets");
   } else if (TENON_UNLIKELY(buffer.ndim < 0 || buffer.ndim > static_cast<int>(kMaxDims))) {
-    error = fail(Error::InvalidArgument,
-                 {"the buffer has ", buffer.ndim, " dimensions, expected 0 to ", kMaxDims});
+    error = fail(Error::InvalidArgument, "the buffer has ", buffer.ndim,
+                 " dimensions, expected 0 to ", kMaxDims);
   }
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
   LentMemory lent{buffer.buf, type, buffer.readonly != 0, {}, {}};
@@ -229,7 +228,7 @@ inline Result<TensorPtr> import_buffer(const PythonState& state, PyObject* objec
 /// Errors: Python's stays set where it comes from an integer.
 inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
   if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
-    return fail(Error::InvalidType, {"__array_interface__'s ", what, " is no tuple"});
+    return fail(Error::InvalidType, "__array_interface__'s ", what, " is no tuple");
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
@@ -244,8 +243,8 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noex
 /// Errors: Python's stays set where it comes from there.
 inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
-    return fail(Error::InvalidType,
-                {"__array_interface__ is '", Py_TYPE(dict)->tp_name, "', expected a dict"});
+    return fail(Error::InvalidType, "__array_interface__ is '", Py_TYPE(dict)->tp_name,
+                "', expected a dict");
   }
   // Values are kept: reading an integer may call anything, which may change the dict.
   const auto find = [dict](const char* key) noexcept {
@@ -257,11 +256,11 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
       typestr && PyUnicode_Check(typestr.get()) != 0 ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
   if (TENON_UNLIKELY(text == nullptr)) {
     PyErr_Clear();
-    return fail(Error::InvalidType, {"__array_interface__ has no typestr"});
+    return fail(Error::InvalidType, "__array_interface__ has no typestr");
   }
   lent.type = type_of_typestr(text);
   if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
-    return fail(Error::NotSupported, {"there is no element type for the typestr \"", text, "\""});
+    return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
   }
   const PyRef data = find("data");
   const PyRef shape = find("shape");
@@ -270,13 +269,13 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
       data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
   if (TENON_UNLIKELY(find("mask") || (!has_address && (strides || find("offset"))))) {
     return fail(Error::NotSupported,
-                {"__array_interface__ has a mask, or strides or an offset without an address"});
+                "__array_interface__ has a mask, or strides or an offset without an address");
   }
   TENON_TRY(read_integers(shape.get(), "shape", lent.sizes));
   if (strides) TENON_TRY(read_integers(strides.get(), "strides", lent.strides));
   if (TENON_UNLIKELY(strides && lent.strides.size() != lent.sizes.size())) {
-    return fail(Error::InvalidArgument, {"__array_interface__'s shape ", lent.sizes,
-                                         " and strides ", lent.strides, " differ in length"});
+    return fail(Error::InvalidArgument, "__array_interface__'s shape ", lent.sizes, " and strides ",
+                lent.strides, " differ in length");
   }
   if (has_address) {
     PyObject* address = nullptr;
@@ -287,8 +286,9 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
     return lent.data == nullptr && PyErr_Occurred() != nullptr ? fail_as_python() : Error::Ok;
   }
   if (TENON_UNLIKELY(!data || PyObject_CheckBuffer(data.get()) == 0)) {
-    return fail(Error::NotSupported, {"__array_interface__'s data is neither a pair of an address "
-                                      "and whether it is read-only nor an object with a buffer"});
+    return fail(Error::NotSupported,
+                "__array_interface__'s data is neither a pair of an address "
+                "and whether it is read-only nor an object with a buffer");
   }
   owner = PyRef(PyMemoryView_FromObject(data.get()));
   if (TENON_UNLIKELY(!owner)) return fail_as_python();
@@ -298,8 +298,8 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
   if (TENON_UNLIKELY(PyBuffer_IsContiguous(&buffer, 'C') == 0 ||
                      static_cast<size_t>(numel) * elementSize(lent.type) >
                          static_cast<size_t>(buffer.len))) {
-    return fail(Error::InvalidArgument, {"sizes ", lent.sizes, " do not fit into the ", buffer.len,
-                                         " bytes of __array_interface__'s data"});
+    return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer.len,
+                " bytes of __array_interface__'s data");
   }
   lent.data = buffer.buf;
   lent.readonly = buffer.readonly != 0;

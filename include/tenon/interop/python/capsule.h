@@ -96,15 +96,15 @@ inline Error open_capsule(PyObject* capsule, const ImportArgs& args,
   if (PyCapsule_IsValid(capsule, kUsedCapsuleName<Versioned>) != 0 ||
       PyCapsule_IsValid(capsule, kUsedCapsuleName<Legacy>) != 0) {
     return fail(Error::InvalidArgument,
-                {"the capsule was consumed before; a producer's __dlpack__() makes a new one"});
+                "the capsule was consumed before; a producer's __dlpack__() makes a new one");
   }
   if (PyCapsule_CheckExact(capsule) == 0) {
-    return fail(Error::InvalidType, {"'", Py_TYPE(capsule)->tp_name, "' object is no capsule"});
+    return fail(Error::InvalidType, "'", Py_TYPE(capsule)->tp_name, "' object is no capsule");
   }
   const char* const name = PyCapsule_GetName(capsule);
   PyErr_Clear();  // of a capsule without a pointer
-  return fail(Error::InvalidType, {"the capsule's name is \"", name == nullptr ? "" : name,
-                                   "\", expected \"dltensor\" or \"dltensor_versioned\""});
+  return fail(Error::InvalidType, "the capsule's name is \"", name == nullptr ? "" : name,
+              "\", expected \"dltensor\" or \"dltensor_versioned\"");
 }
 
 inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& args) noexcept {
@@ -122,7 +122,7 @@ inline PyObject* refuse_export(Error error, const char* message) noexcept {
 }
 inline PyObject* refuse_export(Error error) noexcept {
   error = blame("__dlpack__", error);
-  return refuse_export(error, error_text().text);
+  return refuse_export(error, last_error().text);
 }
 
 /// Makes a device's memory ready for the stream that the consumer names. False with an error set.
@@ -205,14 +205,13 @@ inline PyObject* dlpack_method(const Tensor& tensor, PyObject* const* values, Py
   if (copy == -1 && PyErr_Occurred() != nullptr) return nullptr;
   const bool moves = there[0] != here[0] || there[1] != here[1];
   if (moves && (there[0] != static_cast<long>(DeviceType::CPU) || there[1] != 0)) {
-    return refuse_export(fail(Error::NotSupported, {"device (", there[0], ", ", there[1],
-                                                    ") was asked for; the tensor is on ", device,
-                                                    " and can be copied to the cpu alone"}));
+    return refuse_export(fail(Error::NotSupported, "device (", there[0], ", ", there[1],
+                              ") was asked for; the tensor is on ", device,
+                              " and can be copied to the cpu alone"));
   }
   if (moves && copy == 0) {
-    return refuse_export(
-        fail(Error::NotSupported,
-             {"the tensor is on ", device, ", was asked for on the cpu, and copy is false"}));
+    return refuse_export(fail(Error::NotSupported, "the tensor is on ", device,
+                              ", was asked for on the cpu, and copy is false"));
   }
   const bool copies = moves || copy == 1;
   Tensor copied;

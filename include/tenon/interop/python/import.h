@@ -77,7 +77,7 @@ inline Error check_torch(const PythonState& state, PyObject* object) noexcept {
                                       : PyObject_GetAttr(object, known.name));
     const int is_set = value ? PyObject_IsTrue(value.get()) : -1;
     if (is_set < 0) return fail_as_python();
-    if (is_set > 0) return fail(Error::NotSupported, {known.refusal});
+    if (is_set > 0) return fail(Error::NotSupported, known.refusal);
   }
   return Error::Ok;
 }
@@ -140,10 +140,10 @@ struct PythonImport {
     DLManagedTensorVersioned* managed = nullptr;
     if (TENON_UNLIKELY(api.managed_tensor_from_py_object_no_sync(object, &managed) != 0 ||
                        managed == nullptr)) {
-      made = PyErr_Occurred() != nullptr
-                 ? fail_like_python()
-                 : blame(args.function,
-                         fail(Error::AccessFailed, {"the exchange API gave no tensor"}));
+      made =
+          PyErr_Occurred() != nullptr
+              ? fail_like_python()
+              : blame(args.function, fail(Error::AccessFailed, "the exchange API gave no tensor"));
       return true;
     }
     Deleter release(nullptr, ReleaseDLPack<DLManagedTensorVersioned>{managed});
@@ -236,9 +236,8 @@ struct PythonImport {
     }
     return blame(
         args.function,
-        fail(Error::InvalidType,
-             {"'", Py_TYPE(object)->tp_name,
-              "' object has neither __dlpack__ nor the buffer protocol nor __array_interface__"}));
+        fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
+             "' object has neither __dlpack__ nor the buffer protocol nor __array_interface__"));
   }
 };
 

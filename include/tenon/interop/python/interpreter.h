@@ -107,8 +107,8 @@ TENON_COLD inline Error fail_as_python() noexcept {
   const PyRef text(taken.value ? PyObject_Str(taken.value.get()) : nullptr);
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (words == nullptr) words = "";
-  error = fail(error, {reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
-                       *words == '\0' ? "" : ": ", words});
+  error = fail(error, reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
+               *words == '\0' ? "" : ": ", words);
   taken.restore();  // drops an error of str()
   return error;
 }

@@ -65,7 +65,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
     TENON_TRY(check_dims("sizes", layout.sizes));
     TENON_TRY(check_dims("strides", layout.strides));
     if (TENON_UNLIKELY(layout.dim_order.error() != Error::Ok)) {
-      return fail(Error::OutOfMemory, {"out of memory for a shape"});
+      return fail(Error::OutOfMemory, "out of memory for a shape");
     }
     TENON_TRY(attach_view(source, fields(source).type, 0, fields(made.draft())));
     fields(made.draft()).settle(dynamism);
@@ -188,7 +188,7 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   const PythonTypeRow& type = python_type(tensor.type);
   view->obj = nullptr;
   if (check_shareable(tensor) != Error::Ok) {
-    set_python_error(Error::NotSupported, error_text().text);
+    set_python_error(Error::NotSupported, last_error().text);
     return -1;
   }
   if (type.format == nullptr) {
@@ -255,7 +255,7 @@ struct ExchangeFunctions {
     if (error == Error::Ok) return 0;
     *out = nullptr;
     set_error(context, error == Error::OutOfMemory ? "MemoryError" : "BufferError",
-              error_text().text);
+              last_error().text);
     return -1;
   }
 
@@ -268,7 +268,7 @@ struct ExchangeFunctions {
   }
 
   static int finish(Error error) noexcept {
-    if (error != Error::Ok) refuse_export(error, error_text().text);
+    if (error != Error::Ok) refuse_export(error, last_error().text);
     return error == Error::Ok ? 0 : -1;
   }
 
@@ -312,7 +312,7 @@ struct ExchangeFunctions {
     DLDataType type{};
     Error error = check_export(from, type);
     if (error == Error::Ok && has_dlpack_handles(from.device.type())) {
-      error = fail(Error::NotSupported, {"memory on ", from.device, " has no address"});
+      error = fail(Error::NotSupported, "memory on ", from.device, " has no address");
     }
     if (error != Error::Ok) return finish(error);
     *out = {from.layout.numel == 0 ? nullptr : from.data,

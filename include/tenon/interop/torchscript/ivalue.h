@@ -53,7 +53,7 @@ TENON_COLD inline Error fail_torchscript(Error error, std::string_view text) noe
   for (const char* const sign : {"can't allocate memory", "out of memory"}) {
     if (text.find(sign) != std::string_view::npos) error = Error::OutOfMemory;
   }
-  return fail(error, {"libtorch: ", TextPart{text}});
+  return fail(error, "libtorch: ", TextPart{text});
 }
 
 /// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: `otherwise`,
@@ -63,9 +63,9 @@ Error call_torchscript(Error otherwise, F&& f) noexcept {
   try {
     return f();
   } catch (const Exception& e) {  // ours
-    return fail(e.error(), {e.what()});
+    return fail(e.error(), e.what());
   } catch (const std::bad_alloc&) {
-    return fail(Error::OutOfMemory, {"out of memory in libtorch"});
+    return fail(Error::OutOfMemory, "out of memory in libtorch");
   } catch (const c10::NotImplementedError& e) {
     return fail_torchscript(Error::NotSupported, e.what_without_backtrace());
   } catch (const c10::Error& e) {
@@ -93,8 +93,8 @@ inline ValueKind list_kind_of(const c10::Type& element) {
 }
 
 TENON_COLD inline Error fail_type(const c10::Type& type) {
-  return fail(Error::NotSupported,
-              {"it is ", TextPart{type.annotation_str()}, ", which an EValue cannot be"});
+  return fail(Error::NotSupported, "it is ", TextPart{type.annotation_str()},
+              ", which an EValue cannot be");
 }
 
 /// Describes values of a type, but for the name: their tensors are any tensors.
