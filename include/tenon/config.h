@@ -117,7 +117,8 @@
 #define TENON_HAS_AVX2 0
 #endif
 
-// Variants of kernels for AVX2 that only save time are left out where the user asked for small code.
+// Variants of kernels for AVX2 that only save time are left out where the user asked for small
+// code.
 #if TENON_HAS_AVX2 && !defined(__OPTIMIZE_SIZE__)
 #define TENON_HAS_VARIANTS 1
 #else
@@ -140,7 +141,8 @@
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
 #endif
-// The same for loops whose count is known to be a multiple of a vector's: GCC 12 vectorises those at
+// The same for loops whose count is known to be a multiple of a vector's: GCC 12 vectorises those
+// at
 // -O2, with less code.
 #if __GNUC__ < 12
 #define TENON_VECTORIZE_WHOLE TENON_VECTORIZE

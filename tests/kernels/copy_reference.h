@@ -8,7 +8,7 @@
 #include "kernels/cast_reference.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 
 namespace tests {
 

@@ -10,7 +10,7 @@
 
 #include "kernels/helpers.h"
 #include "kernels/random_reference.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_elements.h"
 
 using namespace tenon;
 using tenon::detail::random_elements;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Random elements as docs/random.md defines them, one at a time and without vectors: what the tests
-// of kernels/random.h compare with. Only the normal numbers before rounding are the library's,
+// of kernels/random_elements.h compare with. Only the normal numbers before rounding are the library's,
 // which box_muller_test.cpp compares with the C library's functions.
 #pragma once
 

@@ -7,7 +7,9 @@ usage: check_headers.py CHECK REPOSITORY
           exchange, module, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python
-  form    every header begins with the licence line and has #pragma once before any code
+  form    every header begins with the licence line and has #pragma once before any code; no line is
+          longer than 100 characters; no two headers have one name, but for aten/'s, whose files
+          replace those of the same name, and executorch.h
   statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
           DUPLICATES, because it may be there once for each shared library
 Prints one line for each fault and exits with 1 if there is one.
@@ -144,8 +146,15 @@ def check_tests(headers, repository):
 
 
 def check_form(headers):
-    """Yields faults in a header's name and first lines."""
+    """Yields faults in a header's name, first lines and line lengths."""
+    seen = {"executorch.h": None}  # of interop/ and of compat/
     for header, text in headers.items():
+        name = header.rsplit("/", 1)[1]
+        if not header.startswith("tenon/aten/") and seen.setdefault(name, header) not in (None, header):
+            yield f"{header}: has the name of {seen[name]}"
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > 100:
+                yield f"{header}:{number}: is longer than 100 characters"
         if not header.endswith(".h"):
             yield f"{header}: is not named *.h"
         if text.split("\n", 1)[0] != LICENCE:

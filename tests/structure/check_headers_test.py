@@ -94,6 +94,20 @@ class Form(unittest.TestCase):
                      "\n" + check_headers.LICENCE + "\n#pragma once\n"):
             self.assertEqual(len(list(check_headers.check_form({"tenon/core/a.h": text}))), 1, text)
 
+    def test_names_are_unique_but_for_those_of_aten(self):
+        text = check_headers.LICENCE + "\n#pragma once\n"
+        headers = {"tenon/aten/a.h": text, "tenon/core/a.h": text, "tenon/interop/executorch.h": text,
+                   "tenon/compat/executorch.h": text}
+        self.assertEqual(list(check_headers.check_form(headers)), [])
+        headers["tenon/tensor/a.h"] = text
+        self.assertEqual(list(check_headers.check_form(headers)),
+                         ["tenon/tensor/a.h: has the name of tenon/core/a.h"])
+
+    def test_long_lines_are_faults(self):
+        text = check_headers.LICENCE + "\n#pragma once\n//" + 98 * "x" + "\n//" + 99 * "x" + "\n"
+        self.assertEqual(list(check_headers.check_form({"tenon/core/a.h": text})),
+                         ["tenon/core/a.h:4: is longer than 100 characters"])
+
 
 class Statics(unittest.TestCase):
     def faults(self, text, header="tenon/core/a.h"):

@@ -5,7 +5,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/core/layout.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

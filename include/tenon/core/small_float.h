@@ -158,8 +158,8 @@ using Half =
 using BFloat16 =
     detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 8, 7, 127, detail::Specials::Ieee>>;
 
-// The OCP 8-bit formats. e<exponent bits>m<mantissa bits>; "fn": finite, no infinity; "uz": unsigned
-// zero, no negative one.
+// The OCP 8-bit formats. e<exponent bits>m<mantissa bits>; "fn": finite, no infinity; "uz":
+// unsigned zero, no negative one.
 
 /// Up to 57344; overflow gives infinity.
 using Float8_e5m2 =

@@ -9,7 +9,7 @@
 
 #include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 

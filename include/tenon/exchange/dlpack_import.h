@@ -8,7 +8,7 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/core/optional.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/place.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/interop/executorch/convert.h"
+#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/executorch/loaded_method.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"

@@ -13,7 +13,7 @@
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE

@@ -87,8 +87,8 @@ TENON_LAZY_KERNEL void load_exact(ScalarType type, const void* in, int64_t count
       [] {});
 }
 
-/// Stores `count` values of an exact type as elements of `type`, where canCast allows that. Integers
-/// out of range wrap, as in C++; to Bool, all but 0 is true.
+/// Stores `count` values of an exact type as elements of `type`, where canCast allows that.
+/// Integers out of range wrap, as in C++; to Bool, all but 0 is true.
 TENON_LAZY_KERNEL void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
                                    const void* exact) noexcept {
   const auto store = [&](auto to, auto from) {

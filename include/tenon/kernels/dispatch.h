@@ -2,10 +2,10 @@
 // The one place that chooses an instruction set.
 //
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
-// TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All give
-// the same bits. What they share is always inlined into them, since a function that is called, or a
-// lambda, is compiled for the baseline. Copies and casts have no AVX-512 variant: they are bound by
-// memory, which AVX2 saturates.
+// TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All
+// give the same bits. What they share is always inlined into them, since a function that is called,
+// or a lambda, is compiled for the baseline. Copies and casts have no AVX-512 variant: they are
+// bound by memory, which AVX2 saturates.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
 
 #if defined(TENON_INSTANTIATE_KERNELS)

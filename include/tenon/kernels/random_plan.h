@@ -11,7 +11,7 @@
 #include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/small_float.h"
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -13,7 +13,7 @@
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/make.h"

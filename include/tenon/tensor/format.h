@@ -190,7 +190,8 @@ TENON_LAZY void write_elements(TensorText& t) {
   walk_shown(t, 0, 0);
 }
 
-/// Fetches what is shown of a backend's memory, and nothing else: the corners of a shortened tensor.
+/// Fetches what is shown of a backend's memory, and nothing else: the corners of a shortened
+/// tensor.
 TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
   const size_t rank = from.view.sizes.size();
@@ -276,11 +277,11 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// below 1e-4, or the largest is over 1000 times the smallest; signs, zeros, nan and inf aside.
 /// The parts of complex numbers are two columns in this.
 ///
-/// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor"; a
-/// placeholder, a deallocated one, and memory that nobody can read give the last line alone, which
-/// says so. What is in a backend's memory is fetched from there, unless its inspect() shows it.
-/// Reads and writes nothing but the elements shown; on the host's memory takes memory for the text
-/// alone. Does not depend on the C locale.
+/// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
+/// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
+/// which says so. What is in a backend's memory is fetched from there, unless its inspect() shows
+/// it. Reads and writes nothing but the elements shown; on the host's memory takes memory for the
+/// text alone. Does not depend on the C locale.
 /// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
 /// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "tenon/interop/executorch/convert.h"
+#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/executorch/planned_memory.h"
 #include "tenon/module/outputs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/copy.h"
+#include "tenon/kernels/copy_elements.h"
 
 #include <cstdint>
 #include <cstring>

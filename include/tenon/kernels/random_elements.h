@@ -140,8 +140,8 @@ struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
   }
 };
 
-/// Normal numbers of an even number of words. They come in pairs: elements 2 k and 2 k + 1 are those
-/// that Box and Muller's method makes of the words of the first, its radius, and of the
+/// Normal numbers of an even number of words. They come in pairs: elements 2 k and 2 k + 1 are
+/// those that Box and Muller's method makes of the words of the first, its radius, and of the
 /// second, its angle.
 struct NormalKernel : ForEachSet<NormalKernel> {
   template <class Level>
@@ -206,8 +206,8 @@ struct NormalDoubleKernel : ForEachSet<NormalDoubleKernel> {
 };
 
 /// low + the upper half of word * range; the least of the products' lower halves is kept, since
-/// where one is below 2^32 mod range the word is to be drawn again, so that all integers are equally
-/// probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
+/// where one is below 2^32 mod range the word is to be drawn again, so that all integers are
+/// equally probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
   static TENON_ALWAYS_INLINE void body(const uint32_t* words, int64_t count, uint32_t low,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
-#include "tenon/interop/executorch/convert.h"
+#include "tenon/interop/executorch/tensors.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Elements against the definition, in all types and pieces; random_bounds_test.cpp and
 // random_quality_test.cpp look at the numbers.
-#include "tenon/kernels/random.h"
+#include "tenon/kernels/random_elements.h"
 
 #include <algorithm>
 #include <cfloat>
