@@ -195,7 +195,7 @@ class RandomProgram {
     return check_both(trial_, name(what), twin, action);
   }
   std::string name(const char* what) const {
-    return text_of({"program of seed ", seed_, ", step ", step_, ", ", what});
+    return text_of("program of seed ", seed_, ", step ", step_, ", ", what);
   }
 
   Trial& trial_;
@@ -220,10 +220,10 @@ void check_made_alike(Trial& trial, const char* what, const Make& make) {
   if (here == nullptr || there == nullptr) return;
   const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
   trial.check(&backend_of(there) == (is_heap ? &host_backend() : &trial.backend()),
-              {what, ": is in memory of ", backend_of(there).name()});
+              what, ": is in memory of ", backend_of(there).name());
   trial.check(as_view(here).strides == as_view(there).strides &&
                   shape_dynamism(here) == shape_dynamism(there),
-              {what, ": expected other strides or dynamism"});
+              what, ": expected other strides or dynamism");
   trial.check_same(what, there, here);
 }
 
@@ -267,7 +267,7 @@ void creators_keep_strides_and_backends(Trial& trial) {
 void views_are_written(Trial& trial) {
   for (const NamedView& view : kViews) {
     for (ScalarType type : kTypeOfEachSize) {
-      const std::string where = text_of({' ', toString(type), ", ", view.name});
+      const std::string where = text_of(' ', toString(type), ", ", view.name);
       const Twin twin = random_twin(trial, base_sizes(), type);
       if (!twin) return;
       check_both(trial, "fill_" + where, twin,
@@ -286,7 +286,7 @@ void views_are_written(Trial& trial) {
       });
       for (int64_t limit : {int64_t{0}, int64_t{7}, kAllElements}) {
         trial.check(to_binary(view.of(*twin.there), limit) == to_binary(view.of(*twin.here), limit),
-                    {"to_binary", where.c_str(), ": the bytes differ"});
+                    "to_binary", where.c_str(), ": the bytes differ");
       }
       trial.check_same("contiguous" + where, contiguous(view.of(*twin.there)), view.of(*twin.here));
     }
@@ -331,7 +331,7 @@ void memory_is_lent_and_registered(Trial& trial) {
   const TensorPtr target = zeros({2, 3}, ScalarType::Int, host_backend());
   const Blob blob = to_blob(lent);
   if (!backend.device().is_host_accessible()) {
-    trial.check(assign(target, blob) == Error::NotSupported, {"a blob of no registered backend"});
+    trial.check(assign(target, blob) == Error::NotSupported, "a blob of no registered backend");
   }
   register_backend(backend);
   trial.check_ok("assign of a blob", assign(target, blob));

@@ -74,7 +74,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
     for (int bits = 0; bits < 256; ++bits) {
       for (const uint16_t lanes : {uint16_t{0}, uint16_t{1}, uint16_t{4}, uint16_t{65535}}) {
         const DLDataType type{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), lanes};
-        if (detail::type_from_dlpack(type) != ScalarType::Undefined) ++known;
+        if (detail::type_from_dlpack(type) != OwnType::Undefined) ++known;
       }
     }
   }

@@ -26,14 +26,14 @@ using G = const Given&;
 // What a creator can be given.
 enum : unsigned { kStrides = 1, kDimOrder = 2, kPointer = 4, kOwning = 8, kReleases = 16 };
 
-struct Creator {
+struct BadCreator {
   const char* name;
   unsigned takes;
   void (*call)(G);
 };
 constexpr unsigned kAll = kPointer | kStrides | kDimOrder | kReleases;
 // clang-format off
-const Creator kCreators[] = {
+const BadCreator kCreators[] = {
     {"make_tensor_ptr", kPointer | kReleases,
      [](G g) { make_tensor_ptr(g.sizes, g.data, g.type, kBound, g.deleter()); }},
     {"make_tensor_ptr", kAll,
@@ -148,7 +148,7 @@ TEST_CASE("bad input: each creator reports each by its own name and releases wha
   for (const BadInput& bad : kBadInputs) {
     const Error error =
         bad.arguments.type == ScalarType::Float ? Error::InvalidArgument : Error::InvalidType;
-    for (const Creator& creator : kCreators) {
+    for (const BadCreator& creator : kCreators) {
       if ((bad.needs & ~creator.takes) != 0) continue;
       float data[6] = {1, 2, 3, 4, 5, 6};
       Calls calls;
@@ -184,7 +184,7 @@ TEST_CASE("bad input: each creator reports each by its own name and releases wha
 
 TEST_CASE("bad input: a null pointer value for elements is refused, and the deleter runs once") {
   int checked = 0;
-  for (const Creator& creator : kCreators) {
+  for (const BadCreator& creator : kCreators) {
     if ((creator.takes & kPointer) == 0) continue;
     Calls calls;
     const tests::Caught caught = tests::caught([&] {

@@ -14,7 +14,7 @@ using namespace tenon;
 namespace detail = tenon::detail;
 
 TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on both sides") {
-  const int64_t limit = detail::kMaxInlineBytes;
+  const int64_t limit = static_cast<int64_t>(detail::kMaxInlineBytes);
   for (int64_t nbytes : {int64_t{0}, int64_t{1}, int64_t{64}, limit, limit + 1, int64_t{100000}}) {
     const auto impl = tenon::make_tensor_impl_ptr(tenon::zeros({nbytes}, tenon::ScalarType::Byte));
     const auto& made = detail::fields(impl);

@@ -175,7 +175,7 @@ class Draft {
 inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
 
 /// libtorch keeps metadata on the heap, and elements in blocks of their own.
-inline constexpr int64_t kMaxInlineBytes = -1;
+constexpr bool is_inline_size(size_t) noexcept { return false; }
 constexpr size_t inline_room(size_t) noexcept { return 0; }
 inline void* inline_data(Draft&) noexcept { return nullptr; }
 

@@ -28,7 +28,8 @@ namespace detail {
 
 /// Data up to this many bytes lies in one block with the metadata. Larger data gets a block of its
 /// own, which a growing tensor can release.
-inline constexpr int64_t kMaxInlineBytes = 1024;
+inline constexpr size_t kMaxInlineBytes = 1024;
+constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInlineBytes; }
 
 /// The impl itself, which a creator fills in place.
 using Draft = TensorImplPtr;

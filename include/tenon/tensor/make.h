@@ -384,7 +384,7 @@ TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& l
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
-  if (metadata != nullptr && metadata == state && static_cast<int64_t>(nbytes) <= kMaxInlineBytes) {
+  if (metadata != nullptr && metadata == state && is_inline_size(nbytes)) {
     TENON_TRY(new_impl(draft, metadata, inline_room(nbytes)));
     fields(draft).data = inline_data(draft);
     fields(draft).ownership = Ownership::Owned;
@@ -420,7 +420,7 @@ TENON_LAZY Error make_new(const Making& making, Draft& draft) noexcept {
   const bool adopts =
       values != nullptr && values->is_adoptable() && making.intake != Intake::Cast &&
       reinterpret_cast<uintptr_t>(values->data()) % (element_size < 16 ? element_size : 16) == 0;
-  const bool is_small = static_cast<int64_t>(nbytes) <= kMaxInlineBytes;
+  const bool is_small = is_inline_size(nbytes);
   const bool zeroed = making.contents == Contents::Zero;
   Allocation memory{nullptr, nullptr};
   if (!adopts && !is_small) {
