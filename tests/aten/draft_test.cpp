@@ -86,9 +86,13 @@ TEST_CASE("ATen draft: moving hands the memory on, assigning releases what was t
 
 TEST_CASE("ATen draft: own memory that no tensor took over is freed") {
   Draft a, b;
-  REQUIRE(start_owned_draft(4000, tenon::detail::Contents::Zero, a) == Error::Ok);
+  const auto make = [](Draft& draft) {
+    const tenon::detail::Making bytes{tenon::detail::ScalarType::Byte, DYNAMIC};
+    return tenon::detail::make_owned({4000}, {}, {}, bytes, tenon::detail::Contents::Zero, draft);
+  };
+  REQUIRE(make(a) == Error::Ok);
   b = std::move(a);
-  REQUIRE(start_owned_draft(4000, tenon::detail::Contents::Uninitialized, a) == Error::Ok);
+  REQUIRE(make(a) == Error::Ok);
   b = std::move(a);  // what leaks, AddressSanitizer shows
   CHECK(fields(b).ownership == Ownership::Owned);
 }

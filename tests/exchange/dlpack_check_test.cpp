@@ -84,7 +84,7 @@ TEST_CASE("dlpack check: of all codes, bits and lanes there are only those of th
 TEST_CASE("dlpack check: what is no element type is no type of DLPack's") {
   DLDataType type{};
   CHECK_RETURNS(Error::NotSupported, "DLPack has no element type Undefined",
-                detail::type_to_dlpack(ScalarType::Undefined, type));
+                detail::type_to_dlpack(OwnType::Undefined, type));
 }
 
 TEST_CASE("dlpack check: devices are DLPack's numbers, without tenon's own two") {
