@@ -13,6 +13,9 @@ install(FILES debug/tenon_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/deb
 # The CMake package. In share/, not lib/: nothing in it depends on the architecture.
 set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
 install(TARGETS tenon EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TENON_COMPILED)
+  install(TARGETS tenon_compiled EXPORT tenonTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${tenon_package_dir}")
 configure_package_config_file(
   cmake/tenonConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"

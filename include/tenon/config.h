@@ -162,8 +162,8 @@
   template <class = void> \
   inline
 
-// The same for a large function: not inline, so that instances.h can compile it in one file.
-#define TENON_LAZY_KERNEL template <class = void>
+// The same for a large function. Not inline: tenon::compiled has it, see compiled.h.
+#define TENON_COMPILED_ONCE template <class = void>
 
 // Identity across shared libraries. A library with hidden symbols has its own copy of every
 // function, constant and static variable here. Therefore:

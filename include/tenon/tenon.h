@@ -51,3 +51,7 @@
 #include "tenon/exchange/binary.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
+
+#if defined(TENON_COMPILED)
+#include "tenon/compiled.h"
+#endif

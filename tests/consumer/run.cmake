@@ -297,12 +297,12 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^interop/(python|pybind11|nanobind)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^interop/(aten|executorch|nanobind|onnxruntime|pybind11|python|torchscript)|^LICENSE$")
   list(TRANSFORM headers REPLACE "\\.h$" "")
   list(JOIN headers "," headers)
   run(${script} --with "${headers}" "${folder}/tenon.hpp")
   file(WRITE "${folder}/other.cpp" "#include \"tenon.hpp\"\n#include \"tenon.hpp\"\n")
-  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -fno-exceptions -DTENON_INSTANTIATE_KERNELS -Wall -Wextra)
+  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -fno-exceptions -DTENON_COMPILING -Wall -Wextra)
 endfunction()
 
 function(mode_uninstall)

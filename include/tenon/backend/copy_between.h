@@ -140,8 +140,8 @@ class Staged {
 };
 
 /// Does what a plan says by way of host memory.
-TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
-                                  CastFunction cast) noexcept {
+TENON_COMPILED_ONCE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+                                           CastFunction cast) noexcept {
   Staged from;
   if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
   Staged to;
@@ -164,8 +164,8 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
-TENON_LAZY Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
-                                   CastFunction cast) noexcept {
+TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
+                                            CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst.view, src.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
@@ -205,9 +205,10 @@ inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
 
 /// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
 /// writes to host memory, the library's.
-TENON_LAZY Error produce_elements(Backend* asked, const Place& out, const char* operation,
-                                  FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                                  FunctionRef<Error(const TensorView&)> make) noexcept {
+TENON_COMPILED_ONCE Error
+produce_elements(Backend* asked, const Place& out, const char* operation,
+                 FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
+                 FunctionRef<Error(const TensorView&)> make) noexcept {
   Error error = Error::Ok;
   if (asked != nullptr && ask &&
       ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
@@ -232,8 +233,8 @@ TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
 }
 
 /// Writes a new row: `element` to all of it, or what `make(data)` writes to host memory.
-TENON_LAZY Error write_row(Backend& backend, const NewRow& row, const void* element,
-                           FunctionRef<Error(void*)> make) noexcept {
+TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const void* element,
+                                    FunctionRef<Error(void*)> make) noexcept {
   if (row.count == 0) return Error::Ok;
   Backend& base = backend.base();
   const Place out{{row.data, row.type, row.device, {row.count}, {1}},

@@ -74,8 +74,8 @@ TENON_ALWAYS_INLINE void store_element(void* data, int64_t i, T value) noexcept 
 }
 
 /// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
-TENON_LAZY_KERNEL void load_exact(ScalarType type, const void* in, int64_t count,
-                                  void* exact) noexcept {
+TENON_COMPILED_ONCE void load_exact(ScalarType type, const void* in, int64_t count,
+                                    void* exact) noexcept {
   visit(
       type,
       [&](auto tag) {
@@ -89,8 +89,8 @@ TENON_LAZY_KERNEL void load_exact(ScalarType type, const void* in, int64_t count
 
 /// Stores `count` values of an exact type as elements of `type`, where canCast allows that.
 /// Integers out of range wrap, as in C++; to Bool, all but 0 is true.
-TENON_LAZY_KERNEL void store_exact(ScalarType type, void* out, int64_t count, ScalarType exact_type,
-                                   const void* exact) noexcept {
+TENON_COMPILED_ONCE void store_exact(ScalarType type, void* out, int64_t count,
+                                     ScalarType exact_type, const void* exact) noexcept {
   const auto store = [&](auto to, auto from) {
     using T = typename decltype(to)::type;
     using From = decltype(from);

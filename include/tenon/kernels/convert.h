@@ -315,8 +315,8 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
 }
 
 /// A CastFunction for all pairs of types.
-TENON_LAZY_KERNEL void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                                     int64_t count, CastMode mode = CastMode::Checked) noexcept {
+TENON_COMPILED_ONCE void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                                       int64_t count, CastMode mode = CastMode::Checked) noexcept {
   // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
   const bool joins = isComplexType(from) && to == ScalarType::Bool;
   const bool both = isComplexType(from) && (isComplexType(to) || joins);

@@ -165,7 +165,7 @@ TENON_LAZY void run_pieces(const CopyPlan& plan, CastFunction cast) noexcept {
 }
 
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
-TENON_LAZY_KERNEL void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
+TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   // One row of one value is shared among threads by fill_elements().
   const bool is_fill = plan.rank == 1 && plan.dims[0].src_stride == 0 &&

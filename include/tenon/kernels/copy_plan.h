@@ -149,8 +149,8 @@ TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
 
 /// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
 /// overlap. The destination's elements are distinct.
-TENON_LAZY void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
-                              CastMode mode) noexcept {
+TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+                                       CastMode mode) noexcept {
   plan.mode = mode;
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);

@@ -34,8 +34,8 @@ TENON_LAZY void repeat(char* out, size_t nbytes, const unsigned char* pattern,
 
 /// Writes `count` copies of the element at `value`, of 1, 2, 4, 8 or 16 bytes, to `data`, which
 /// needs no alignment.
-TENON_LAZY_KERNEL void fill_elements(void* data, int64_t count, const void* value,
-                                     size_t element_size) noexcept {
+TENON_COMPILED_ONCE void fill_elements(void* data, int64_t count, const void* value,
+                                       size_t element_size) noexcept {
   if (count == 0) return;
   const auto* element = static_cast<const unsigned char*>(value);
   auto* out = static_cast<char*>(data);

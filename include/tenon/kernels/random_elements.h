@@ -369,8 +369,8 @@ TENON_LAZY void store_doubles(const RandomPlan& plan, const double* values, int6
   }
 }
 
-TENON_LAZY_KERNEL void fill_uniform(const RandomPlan& plan, const WordStream& stream,
-                                    uint64_t first, int64_t count, void* out) noexcept {
+TENON_COMPILED_ONCE void fill_uniform(const RandomPlan& plan, const WordStream& stream,
+                                      uint64_t first, int64_t count, void* out) noexcept {
   const auto offset = static_cast<float>(plan.offset);
   const float unit = static_cast<float>(plan.scale) * (1 / 16777216.0f);
   const auto limit = static_cast<float>(plan.limit);
@@ -392,8 +392,8 @@ TENON_LAZY_KERNEL void fill_uniform(const RandomPlan& plan, const WordStream& st
   store_floats(plan, values, count, plan.rounds_down, out);
 }
 
-TENON_LAZY_KERNEL void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first,
-                                   int64_t count, void* out) noexcept {
+TENON_COMPILED_ONCE void fill_normal(const RandomPlan& plan, const WordStream& stream,
+                                     uint64_t first, int64_t count, void* out) noexcept {
   // Whole pairs, of which the first and the last value may not be asked for.
   const auto skipped = static_cast<int64_t>(first % 2);
   const int64_t made = (skipped + count + 1) / 2 * 2;
@@ -470,8 +470,8 @@ TENON_LAZY void fill_small_integers(const RandomPlan& plan, uint64_t seed, uint6
   }
 }
 
-TENON_LAZY_KERNEL void fill_integers(const RandomPlan& plan, const WordStream& stream,
-                                     uint64_t first, int64_t count, void* out) noexcept {
+TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream& stream,
+                                       uint64_t first, int64_t count, void* out) noexcept {
   const auto low = static_cast<uint64_t>(plan.low);
   const bool is_small = plan.range <= kOneWordRange;
   const size_t size = elementSize(plan.part_type);
@@ -540,8 +540,8 @@ TENON_LAZY void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first
 }
 
 /// Elements [first, first + count) of a plan to consecutive memory, which needs no alignment.
-TENON_LAZY_KERNEL void random_elements(const RandomPlan& plan, uint64_t seed, uint64_t first,
-                                       int64_t count, void* out) noexcept {
+TENON_COMPILED_ONCE void random_elements(const RandomPlan& plan, uint64_t seed, uint64_t first,
+                                         int64_t count, void* out) noexcept {
   const auto size = static_cast<int64_t>(elementSize(plan.type));
   parallel_for(count, kRandomChunk, static_cast<size_t>(count * size),
                [&](int64_t begin, int64_t end) {

@@ -189,7 +189,7 @@ TENON_LAZY void shuffle_channels(Plane& p, size_t size) noexcept {
 #endif
 
 /// Copies the plane; `size` is that of its elements, 1, 2, 4, 8 or 16 bytes.
-TENON_LAZY_KERNEL void transpose_plane(const Plane& plane, size_t size) noexcept {
+TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexcept {
   Plane p = plane;
 #if TENON_HAS_VARIANTS
   shuffle_channels(p, size);

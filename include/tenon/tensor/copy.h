@@ -114,8 +114,8 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
 }
 
 /// Copies between memories that may overlap.
-TENON_LAZY Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
-                         CastFunction cast) noexcept {
+TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
+                                  CastFunction cast) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
   if (plan.kind == CopyKind::Alias) return Error::Ok;

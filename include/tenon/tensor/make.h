@@ -236,7 +236,8 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
 }
 
 /// A tensor over memory that came as a pointer, with or without a deleter.
-TENON_LAZY Error make_over(const Making& making, const Memory& memory, Draft& draft) noexcept {
+TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
+                                    Draft& draft) noexcept {
   const DataPtr& data = memory.data;
   if (TENON_UNLIKELY(memory.deleter.error() != Error::Ok)) {
     return fail(memory.deleter.error(), "out of memory for the deleter");
@@ -379,8 +380,8 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
 }
 
 /// make_new() in a backend's memory.
-TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout,
-                                                size_t nbytes, Draft& draft) noexcept {
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& layout,
+                                                         size_t nbytes, Draft& draft) noexcept {
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
@@ -406,7 +407,7 @@ TENON_LAZY TENON_NOINLINE Error make_in_backend(const Making& making, Layout&& l
 }
 
 /// A tensor with memory of its own: the heap's or a backend's, or the values', which are adopted.
-TENON_LAZY Error make_new(const Making& making, Draft& draft) noexcept {
+TENON_COMPILED_ONCE Error make_new(const Making& making, Draft& draft) noexcept {
   if (making.check_type != nullptr) TENON_TRY(making.check_type(making.type));
   Values* const values = making.values;
   const size_t element_size = elementSize(making.type);
@@ -578,8 +579,9 @@ inline BackendState* metadata_like(const TensorArg& source) noexcept {
 }
 
 /// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
-TENON_LAZY Error make_view(const TensorArg& source, const Dims& sizes, const Dims& dim_order,
-                           const Dims& strides, int64_t storage_offset, Draft& draft) noexcept {
+TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
+                                    const Dims& dim_order, const Dims& strides,
+                                    int64_t storage_offset, Draft& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));

@@ -61,8 +61,8 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
 /// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
-TENON_LAZY TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_t wanted,
-                                 int64_t needed, int64_t kept, Layout* layout) noexcept {
+TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_t wanted,
+                                          int64_t needed, int64_t kept, Layout* layout) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
@@ -100,8 +100,8 @@ TENON_LAZY TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_
 }
 
 /// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
-TENON_LAZY TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
-                                              const Dims& sizes) noexcept {
+TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
+                                                       const Dims& sizes) noexcept {
   const Dims& old = tensor.layout.sizes;
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC");

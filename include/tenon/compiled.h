@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The large functions that are not templates in the user's eyes, declared to be elsewhere: in the
+// library tenon::compiled, whose one file defines TENON_COMPILING. tenon.h includes this where
+// TENON_COMPILED is defined, as linking to tenon::compiled does. Whether they use OpenMP, that
+// library's options say.
+#pragma once
+
+#include "tenon/backend/copy_between.h"
+#include "tenon/config.h"
+#include "tenon/kernels/convert.h"
+#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/random_plan.h"
+
+#if defined(TENON_COMPILING)
+#define TENON_DETAIL_INSTANCE template
+#else
+#define TENON_DETAIL_INSTANCE extern template
+#endif
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+TENON_DETAIL_INSTANCE void load_exact<void>(ScalarType, const void*, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarType,
+                                             const void*) noexcept;
+TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, const void*, int64_t,
+                                               CastMode) noexcept;
+TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
+TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
+TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE void fill_uniform<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                              int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_normal<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                             int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_integers<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                               int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,
+                                                 void*) noexcept;
+
+TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
+                                               CastMode) noexcept;
+TENON_DETAIL_INSTANCE Error run_through_host<void>(CopyPlan&, Backend*, Backend*,
+                                                   CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error transfer_elements<void>(const Place&, const Place&, CastMode,
+                                                    CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error produce_elements<void>(
+    Backend*, const Place&, const char*, FunctionRef<Error(Backend&, const tenon::TensorView&)>,
+    FunctionRef<Error(const TensorView&)>) noexcept;
+TENON_DETAIL_INSTANCE Error write_row<void>(Backend&, const NewRow&, const void*,
+                                            FunctionRef<Error(void*)>) noexcept;
+TENON_DETAIL_INSTANCE Error make_over<void>(const Making&, const Memory&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error make_in_backend<void>(const Making&, Layout&&, size_t, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error make_new<void>(const Making&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
+                                            int64_t, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, int64_t, int64_t, int64_t,
+                                       Layout*) noexcept;
+TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&, const Dims&) noexcept;
+TENON_DETAIL_INSTANCE Error run_job<void>(const CopyJob&, CastMode, CopyPolicy,
+                                          CastFunction) noexcept;
+
+}  // namespace detail
+TENON_END_NAMESPACE
+
+#undef TENON_DETAIL_INSTANCE
