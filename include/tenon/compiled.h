@@ -10,6 +10,9 @@
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/make.h"
+#include "tenon/tensor/resize.h"
 
 #if defined(TENON_COMPILING)
 #define TENON_DETAIL_INSTANCE template

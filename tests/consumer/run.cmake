@@ -123,6 +123,17 @@ function(mode_install)
   file(RENAME "${SCRATCH}/install/prefix" "${prefix}")
 endfunction()
 
+function(mode_compiled)
+  set(build "${SCRATCH}/compiled/library")
+  file(REMOVE_RECURSE "${build}" "${SCRATCH}/compiled/prefix")
+  run(${configure} -DTENON_COMPILED=ON -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF -S "${TENON_SOURCE_DIR}"
+      -B "${build}")
+  run("${CMAKE_COMMAND}" --build "${build}")
+  run("${CMAKE_COMMAND}" --install "${build}" --prefix "${SCRATCH}/compiled/prefix")
+  build_consumer("${here}/find_package" "-DCMAKE_PREFIX_PATH=${SCRATCH}/compiled/prefix"
+                 -DCONSUMER_TARGET=tenon::compiled)
+endfunction()
+
 function(mode_find_package)
   build_consumer("${here}/find_package" "-DCMAKE_PREFIX_PATH=${prefix}")
 endfunction()
