@@ -162,7 +162,6 @@ TEST_CASE("random_plan: a uniform plan's constants") {
   CHECK(half.part_type == ScalarType::Half);
   CHECK(half.smallest == 0x1p-24);
   CHECK(half.limit == static_cast<double>(0x1.fffffep0f));
-  CHECK(half.rounds_down);
 
   const RandomPlan byte = uniform(ScalarType::Byte, -0.5, 255.5);
   CHECK(byte.offset == -0.5);

@@ -21,13 +21,13 @@ namespace {
 template <class Out>
 Out make_empty(Backend* backend, bool& in_backend) {
   if (backend != nullptr) detail::enlist(*backend);
-  return detail::create<Out>(
-      "make_empty", tenon::own::ScalarType::Float, tenon::TensorShapeDynamism::DYNAMIC_BOUND,
-      backend, [&](const auto& making, auto& made) noexcept {
-        in_backend = making.backend != nullptr;
-        return detail::make_owned({2, 3}, {}, {}, making, detail::Contents::Uninitialized,
-                                  made.draft());
-      });
+  detail::Making asked{tenon::own::ScalarType::Float, tenon::TensorShapeDynamism::DYNAMIC_BOUND};
+  asked.backend = backend;
+  return detail::create<Out>("make_empty", asked, [&](const auto& making, auto& made) noexcept {
+    in_backend = making.backend != nullptr;
+    return detail::make_owned({2, 3}, {}, {}, making, detail::Contents::Uninitialized,
+                              made.draft());
+  });
 }
 
 detail::BackendState* known(Backend& backend) { return detail::known_state(backend); }
@@ -85,8 +85,8 @@ TEST_CASE("create: an error has the function's name, as an Exception or in a Res
 
 TEST_CASE("Made: what was committed is what finish() returns") {
   detail::Made<TensorPtr> made;
-  const detail::Making making{tenon::own::ScalarType::Int, tenon::TensorShapeDynamism::STATIC};
-  REQUIRE(detail::make_owned({4}, {}, {}, making, detail::Contents::Zero, made.draft()) ==
+  const detail::Making asked{tenon::own::ScalarType::Int, tenon::TensorShapeDynamism::STATIC};
+  REQUIRE(detail::make_owned({4}, {}, {}, asked, detail::Contents::Zero, made.draft()) ==
           Error::Ok);
   REQUIRE(made.commit() == Error::Ok);
   const TensorPtr t = made.finish("made", Error::Ok);

@@ -108,7 +108,7 @@ struct BackendState {
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
   std::atomic<bool> is_known{false};
   bool opaque = false;
-  SpinLock lock;  // for who asks
+  SpinLock lock;  // held while what follows is filled in
   Device device;
   BackendState* metadata = nullptr;  // of metadata_backend()
   BackendState* inner = nullptr;     // of the backend that this one wraps
@@ -260,7 +260,6 @@ class TENON_EXPORT Backend {
   const detail::BackendHooks* hooks_ = nullptr;  // once tensors are to be in its memory
   Backend* next_ = nullptr;                      // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
-  bool is_registered_ = false;
   detail::BackendKind kind_ = {};
 };
 
@@ -293,11 +292,19 @@ struct BackendAccess {
     }
     __atomic_store_n(&backend.hooks_, hooks, __ATOMIC_RELEASE);
   }
+  /// Sets them unless there are some.
+  static void set_first_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
+    const auto set = [hooks](const BackendHooks*& at) noexcept {
+      const BackendHooks* none = nullptr;
+      __atomic_compare_exchange_n(&at, &none, hooks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    };
+    if (backend.state_ != nullptr) set(backend.state_->hooks);
+    set(backend.hooks_);
+  }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
-  static bool& is_registered(Backend& backend) noexcept { return backend.is_registered_; }
   static BackendKind& kind(Backend& backend) noexcept { return backend.kind_; }
-  /// Whether its memory is what tensors have anyway.
+  /// Whether it is the host's heap.
   static bool is_host_heap(const Backend& backend) noexcept {
     return backend.kind_ == BackendKind::HostHeap;
   }
@@ -307,11 +314,10 @@ struct BackendAccess {
 inline bool remove_from_registry(Backend& backend) noexcept {
   BackendRegistry& registry = backend_registry();
   const LockGuard<SpinLock> guard(registry.lock);
-  if (!BackendAccess::is_registered(backend)) return false;
   Backend** at = &registry.first;
-  while (*at != &backend) at = &BackendAccess::next(**at);
+  while (*at != nullptr && *at != &backend) at = &BackendAccess::next(**at);
+  if (*at == nullptr) return false;
   *at = BackendAccess::next(backend);
-  BackendAccess::is_registered(backend) = false;
   return true;
 }
 

@@ -115,7 +115,7 @@ Error ask_unblamed(const Call& call) noexcept {
   return error;
 }
 
-/// One of those that every backend has.
+/// Calls a function that every backend has; errors name the backend.
 template <class Call>
 Error ask(Backend& backend, const char* operation, const Call& call) noexcept {
   const Error error = ask_unblamed(call);
@@ -174,7 +174,7 @@ inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept 
   drop_state(state);
 }
 
-/// That as a tensor's deleter.
+/// release_to() as a deleter.
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
@@ -258,7 +258,7 @@ inline constexpr BackendHooks kMemoryHooks{&known_state,
 /// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-  if (!BackendAccess::has_hooks(backend)) BackendAccess::set_hooks(backend, &kMemoryHooks);
+  if (!BackendAccess::has_hooks(backend)) BackendAccess::set_first_hooks(backend, &kMemoryHooks);
   if (state == nullptr || state->is_known.load(std::memory_order_acquire) ||
       state->find() == nullptr) {
     return state;

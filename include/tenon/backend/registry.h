@@ -31,7 +31,7 @@ inline Backend* find_backend(Device device) noexcept {
   return find_locked(registry, device);
 }
 
-/// The backend, or null for one whose memory tensors have anyway.
+/// The backend, or null for the host's heap.
 inline Backend* unless_host_heap(Backend* backend) noexcept {
   return backend != nullptr && BackendAccess::is_host_heap(*backend) ? nullptr : backend;
 }
@@ -57,7 +57,6 @@ TENON_LAZY void register_backend(Backend& backend) {
     if (is_free) {
       detail::BackendAccess::next(backend) = registry.first;
       detail::BackendAccess::registered_device(backend) = device;
-      detail::BackendAccess::is_registered(backend) = true;
       registry.first = &backend;
     }
   }

@@ -19,11 +19,7 @@ TENON_BEGIN_NAMESPACE
 struct StridedCopy {
   /// Strides in bytes. Those of `dst` are positive and shrink from dimension to dimension; those of
   /// `src` are any: 0 where it repeats, negative where it lies the other way round.
-  struct Dim {
-    int64_t size;
-    int64_t dst_stride;
-    int64_t src_stride;
-  };
+  using Dim = CopyPlan::Dim;
 
   Dim dims[kMaxDims];   ///< the first `rank` are set, the outermost first
   size_t rank = 0;      ///< dimensions around a run
@@ -56,7 +52,7 @@ inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) no
     for (; at > 0 && copy.dims[at - 1].dst_stride < dim.dst_stride; --at) {
       copy.dims[at] = copy.dims[at - 1];
     }
-    copy.dims[at] = {dim.size, dim.dst_stride, dim.src_stride};
+    copy.dims[at] = dim;
     copy.count *= dim.size;
   }
   if (dst.type != src.type || copy.rank == 0) return copy;

@@ -269,7 +269,9 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   if (const int depth = stack_depth_.load(std::memory_order_relaxed)) {
     void* frames[kMaxDepth + 1];  // with this function
     const int count = ::backtrace(frames, depth + 1);
-    detail::unless_out_of_memory([&] { stack.assign(frames + 1, frames + count); });
+    if (count > 1) {
+      detail::unless_out_of_memory([&] { stack.assign(frames + 1, frames + count); });
+    }
   }
 #endif
   const uint16_t number = detail::tracking_thread_number();
@@ -379,7 +381,7 @@ inline std::vector<detail::TrackingRecord> TrackingBackend::copy_records(bool of
         if (of_timeline ? record.is_on_timeline : record.is_alive) copied.push_back(record);
       }
     }
-    // So that whoever waits gets the mutex, which yielding alone does not see to.
+    // So that waiting threads get the mutex; yield() does not ensure it.
     std::this_thread::sleep_for(std::chrono::microseconds(1));
   }
   return copied;

@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether the function came to its end.
+/// False if it threw std::bad_alloc.
 template <class Function>
 bool unless_out_of_memory(const Function& function) noexcept {
 #if TENON_HAS_EXCEPTIONS

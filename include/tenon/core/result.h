@@ -88,4 +88,12 @@ class [[nodiscard]] Result {
   };
 };
 
+namespace detail {
+
+template <class T>
+struct IsResult : std::false_type {};
+template <class T>
+struct IsResult<Result<T>> : std::true_type {};
+
+}  // namespace detail
 TENON_END_NAMESPACE

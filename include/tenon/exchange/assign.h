@@ -81,7 +81,7 @@ TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob
 TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, CastMode mode,
                             CastFunction cast) noexcept {
   if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary, cast);
-  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+  return blame_if(function, error);
 }
 
 inline bool report(const char* function, Error error) noexcept {

@@ -115,7 +115,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
-      fields(draft), Region::Elements, "from_binary",
+      fields(draft), "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The modes of casts, and elements from and to the values of Scalar. convert.h casts elements.
+// CastMode, and single elements to and from Scalar. convert.h casts elements.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -53,6 +51,16 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
          : isFloatingType(type)       ? ScalarType::Double
          : type == ScalarType::UInt64 ? ScalarType::UInt64
                                       : ScalarType::Long;
+}
+
+/// The type of a complex element's parts, else the element's.
+constexpr ScalarType part_type_of(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::ComplexHalf: return ScalarType::Half;
+    case ScalarType::ComplexFloat: return ScalarType::Float;
+    case ScalarType::ComplexDouble: return ScalarType::Double;
+    default: return type;
+  }
 }
 
 /// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in

@@ -29,16 +29,6 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
                                     : isFloatingType(type) && type != ScalarType::Double;
 }
 
-/// The type of a complex element's parts, else the element's.
-constexpr ScalarType part_type_of(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::ComplexHalf: return ScalarType::Half;
-    case ScalarType::ComplexFloat: return ScalarType::Float;
-    case ScalarType::ComplexDouble: return ScalarType::Double;
-    default: return type;
-  }
-}
-
 /// What the steps of a cast are told about its target.
 struct CastLimits {
   int64_t lowest;    ///< of integers

@@ -67,7 +67,6 @@ struct RandomPlan {
   double scale = 1;
   double limit = 0;
   double smallest = 0;
-  bool rounds_down = false;
   /// Integers: `range` of them from `low` on; those that a floating type does not hold are first
   /// limited to the ends that it does, and then rounded.
   int64_t low = 0;
@@ -111,11 +110,8 @@ struct UniformKernel : ForEachSet<UniformKernel> {
     TENON_NO_CONTRACTION
     for (int64_t i = 0; i < count; ++i) {
       const float value = static_cast<float>(static_cast<int32_t>(words[i] >> 8)) * unit + offset;
-      store_to(out, i, value < limit ? value : limit);
+      store_element(out, i, value < limit ? value : limit);
     }
-  }
-  static TENON_ALWAYS_INLINE void store_to(void* out, int64_t i, float value) noexcept {
-    std::memcpy(static_cast<char*>(out) + i * int64_t{sizeof value}, &value, sizeof value);
   }
 };
 
@@ -389,7 +385,7 @@ TENON_COMPILED_ONCE void fill_uniform(const RandomPlan& plan, const WordStream& 
   }
   float values[kRandomChunk];
   dispatch_loop<UniformKernel>(from, count, offset, unit, limit, static_cast<void*>(values));
-  store_floats(plan, values, count, plan.rounds_down, out);
+  store_floats(plan, values, count, true, out);
 }
 
 TENON_COMPILED_ONCE void fill_normal(const RandomPlan& plan, const WordStream& stream,

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -39,10 +38,8 @@ TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarT
   }
   plan.fill = fill;
   plan.distribution = distribution;
-  plan.type = plan.part_type = type;
-  if (type == ScalarType::ComplexHalf) plan.part_type = ScalarType::Half;
-  if (type == ScalarType::ComplexFloat) plan.part_type = ScalarType::Float;
-  if (type == ScalarType::ComplexDouble) plan.part_type = ScalarType::Double;
+  plan.type = type;
+  plan.part_type = part_type_of(type);
   visit(
       plan.part_type,
       [&](auto tag) {
@@ -127,7 +124,6 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   plan.offset = round_up(held, low);
   plan.scale = plan.is_double ? width : static_cast<double>(static_cast<float>(width));
   plan.limit = round_down(held, next_below(high));
-  plan.rounds_down = !plan.is_double;
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
   choose_chunk(plan, plan.is_double);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -107,11 +106,6 @@ template <class P>
 struct HasValue<
     P, std::void_t<decltype(*std::declval<const P&>(), std::declval<const P&>().has_value())>>
     : std::true_type {};
-
-template <class P>
-struct IsAnyResult : std::false_type {};
-template <class T>
-struct IsAnyResult<Result<T>> : std::true_type {};
 
 /// What a smart pointer, an optional or a Result points to; void for anything else. Raw pointers do
 /// not convert: they could mean a flag, a list or data.
@@ -373,7 +367,7 @@ class EValue {
     using Type = std::decay_t<P>;
     if constexpr (detail::HasValue<Type>::value) {
       if (!pointer.has_value()) return;
-    } else if constexpr (!detail::IsAnyResult<Type>::value) {
+    } else if constexpr (!detail::IsResult<Type>::value) {
       if (TENON_UNLIKELY(!pointer)) refuse_null("pointer");
     }
     if constexpr (std::is_same_v<P, TensorPtr>) {
@@ -420,7 +414,7 @@ class EValue {
     } else if constexpr (std::is_same_v<T, Tensor> && detail::HasValue<From>::value) {
       return from.has_value() ? Tensor(*from) : Tensor();
     } else if constexpr (std::is_same_v<T, Tensor>) {
-      if constexpr (!detail::IsAnyResult<From>::value) {
+      if constexpr (!detail::IsResult<From>::value) {
         TENON_CHECK(static_cast<bool>(from), Error::InvalidState, "EValue: element ", index,
                     " of the list is a null pointer");
       }

@@ -70,7 +70,7 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
   using Type = std::decay_t<T>;
   if constexpr (std::is_same_v<Type, std::vector<EValue>>) {
     return take(function, result, outputs);
-  } else if constexpr (IsAnyResult<Type>::value) {
+  } else if constexpr (IsResult<Type>::value) {
     if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), result.message());
     return take_result(function, std::move(*result), outputs);
   } else {
@@ -198,8 +198,7 @@ class TENON_EXPORT FunctionModule final : public Module {
   template <class F>
   [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs = none,
                                  const ValueSpecs& outputs = none) {
-    const Error error = add(name, std::move(f), inputs, outputs);
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("add_method", error) : error;
+    return detail::blame_if("add_method", add(name, std::move(f), inputs, outputs));
   }
 
  protected:

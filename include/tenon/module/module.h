@@ -291,9 +291,6 @@ class TENON_EXPORT Module {
     Method* method = nullptr;
   };
 
-  static Error blamed(const char* function, Error error) noexcept {
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::blame(function, error) : error;
-  }
   static Result<std::vector<EValue>> collect(const char* function, const Run& run) {
     if (TENON_UNLIKELY(run.error != Error::Ok)) return run.error;
     std::vector<EValue> outputs;
@@ -309,7 +306,7 @@ class TENON_EXPORT Module {
   Error change(const char* function, std::string_view name, const F& f) noexcept {
     Method* method = nullptr;
     const Error error = find(name, method);
-    return blamed(function, error == Error::Ok ? f(*method) : error);
+    return detail::blame_if(function, error == Error::Ok ? f(*method) : error);
   }
   Run find_run(const char* function, std::string_view name) noexcept {
     Run run;
@@ -343,8 +340,8 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   size_t index = 0;
   while (index < count && name_of(index) != name) ++index;
   if (TENON_UNLIKELY(index == count)) {
-    return detail::fail(Error::NotFound, "there is no method \"", detail::TextPart{name},
-                        "\"; the module has ", count, count == 1 ? " method" : " methods",
+    return detail::fail(Error::NotFound, "there is no method \"", name, "\"; the module has ",
+                        count, count == 1 ? " method" : " methods",
                         count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0));
   }
   TENON_TRY(methods_.reserve(count));
@@ -388,7 +385,7 @@ inline Module::Run Module::start(const char* function, std::string_view name,
   }
   for (EValue& value : method.given) value = EValue();  // they were for this run
   method.runs = false;
-  run.error = blamed(function, run.error);
+  run.error = detail::blame_if(function, run.error);
   return run;
 }
 

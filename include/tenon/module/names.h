@@ -16,13 +16,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A text by pointer and length, to be a part of a message.
-struct TextPart {
-  std::string_view text;
-  friend void append(Message& out, TextPart part) noexcept {
-    for (const char c : part.text) out.put(c);
-  }
-};
+inline void append(Message& out, std::string_view text) noexcept {
+  for (const char c : text) out.put(c);
+}
 
 }  // namespace detail
 

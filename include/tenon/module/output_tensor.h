@@ -58,7 +58,7 @@ inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
   return false;
 }
 
-/// Whether an output is the tensor that was set for it, or lies there as it should.
+/// Whether an output is the tensor that was set for it, or has its memory, type and shape.
 inline bool is_delivered(const Tensor& from, const Tensor& to) noexcept {
   if (from.unsafeGetTensorImpl() == to.unsafeGetTensorImpl()) return true;
   const TensorArg args[] = {from, to};

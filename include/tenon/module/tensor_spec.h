@@ -324,13 +324,11 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
 }  // namespace detail
 
 inline Error TensorSpec::check(const TensorArg& tensor) const noexcept {
-  const Error error = detail::check_tensor(*this, tensor);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("check", error) : error;
+  return detail::blame_if("check", detail::check_tensor(*this, tensor));
 }
 
 inline Error ValueSpec::check(const EValue& value) const noexcept {
-  const Error error = detail::check_value(*this, value);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("check", error) : error;
+  return detail::blame_if("check", detail::check_value(*this, value));
 }
 
 TENON_END_NAMESPACE

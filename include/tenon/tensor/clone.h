@@ -31,7 +31,7 @@ TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, 
   return Error::Ok;
 }
 
-/// Copies the elements of `from` to a new tensor like it, of which one is a backend's.
+/// Copies the elements of `from` to a new tensor like it; at least one is in a backend's memory.
 TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const TensorFields& from,
                                                   CastMode mode, CastFunction cast) noexcept {
   if (to.is_template()) return Error::Ok;
@@ -46,7 +46,7 @@ TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const 
   return copy_between(out, source, mode, cast);
 }
 
-/// Where a clone is to be that a backend has to do with.
+/// Finds the clone's backend when the source or the options involve one.
 TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* given,
                                                bool same_device, Backend*& backend) noexcept {
   if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&

@@ -227,8 +227,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
-  const Error error = detail::copy_tensor(dst, src, mode, policy);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("copy_", error) : error;
+  return detail::blame_if("copy_", detail::copy_tensor(dst, src, mode, policy));
 }
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
@@ -242,10 +241,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
   detail::CopyJob job;
   Error error = detail::make_job(dst, src, job);
   if (error == Error::Ok) error = detail::plan_job(job, mode, plan);
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    error = detail::blame("plan_copy", error);
-    detail::raise_message(error, last_error_message());
-  }
+  detail::raise_if("plan_copy", error);
   return plan;
 }
 
@@ -256,8 +252,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
 /// Source: at::Tensor::fill_, where values that do not fit wrap.
 template <class = void>
 [[nodiscard]] Error fill_(TensorArg tensor, const Scalar& value) noexcept {
-  const Error error = detail::fill_with(tensor, value);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("fill_", error) : error;
+  return detail::blame_if("fill_", detail::fill_with(tensor, value));
 }
 
 /// Writes zero to all elements.
@@ -265,8 +260,7 @@ template <class = void>
 /// Source: at::Tensor::zero_.
 template <class = void>
 [[nodiscard]] Error zero_(TensorArg tensor) noexcept {
-  const Error error = detail::zero(tensor);
-  return TENON_UNLIKELY(error != Error::Ok) ? detail::blame("zero_", error) : error;
+  return detail::blame_if("zero_", detail::zero(tensor));
 }
 
 /// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same

@@ -84,10 +84,6 @@ inline void set_zero(Making& making) noexcept {
   making.contents = Contents::Zero;
   making.element = kZeroElement;
 }
-TENON_LAZY void fill_new_elements(void* out, int64_t count, const void* element,
-                                  size_t element_size) noexcept {
-  fill_elements(out, count, element, element_size);
-}
 /// Makes all elements `value`, kept in the 16 bytes at `element`.
 TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char* element) noexcept {
   std::memset(element, 0, sizeof kZeroElement);
@@ -96,7 +92,7 @@ TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char*
     set_zero(making);
   } else {
     making.element = element;
-    making.fill = &fill_new_elements<>;
+    making.fill = &fill_elements<>;
   }
   return Error::Ok;
 }

@@ -10,9 +10,9 @@
 // - replace_memory(), in growth: the old memory's deleter. The tensor as it will be.
 // - drop_memory(), in backend_deallocate() and backend_transfer(): the deleter, then the base's.
 //   The tensor is deallocated.
-// - allocate_grown(): a backend's allocate and copy_within. The old tensor; whether it may grow is
+// - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
 //   checked again afterwards.
-// - create_in_backend(): on_made. The finished tensor, which nobody else has.
+// - tell_made(): on_made. The finished tensor, which nobody else has.
 // - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
 //   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once

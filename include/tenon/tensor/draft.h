@@ -99,7 +99,7 @@ class MemoryHold {
   TensorImplPtr base_;
 };
 
-/// An owner that does the same, null where there is nothing to keep: a view without a shape.
+/// The same as a shared_ptr; null if there is nothing to keep.
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;
   Draft keeper;

@@ -43,8 +43,8 @@ struct Making {
 
   Error (*check_type)(ScalarType) noexcept = nullptr;  // null where the type is known
 
-  // Of a new one, its elements: an element for all, or values, or none.
-  Contents contents = Contents::Uninitialized;
+  // A new tensor's elements: one repeated, values, or none.
+  Contents contents = Contents::Uninitialized;  // on the heap only
   const void* element = nullptr;
   FillFunction fill = nullptr;  // null where the element is zero
   Values* values = nullptr;
@@ -68,12 +68,12 @@ inline Making making_of(const CreatorOptions& options, ScalarType otherwise) noe
   return making;
 }
 
-/// Has the row-major Layout of the sizes, or what strides and dim order say.
+/// Lays out the sizes by strides and dim order; row-major without them.
 TENON_LAZY Error lay_out_strided(const Making& making, size_t element_size,
                                  Layout& layout) noexcept {
   return make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout);
 }
-/// That of a tensor which owns its memory: without elements below element 0, or shared ones.
+/// For a tensor that owns its memory: refuses negative and overlapping strides.
 TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout& layout) noexcept {
   TENON_TRY(make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout));
   if (TENON_UNLIKELY(!layout.row_major && (layout.extent.min < 0 || layout.may_overlap()))) {
@@ -83,7 +83,7 @@ TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout
   }
   return Error::Ok;
 }
-/// That of the source, made dense.
+/// The source's layout, made dense.
 TENON_LAZY Error lay_out_like(const Making& making, size_t element_size, Layout& layout) noexcept {
   const Layout& from = making.like->layout;
   if (from.row_major) return make_dense_layout(from.sizes, nullptr, element_size, layout);
@@ -110,7 +110,7 @@ inline void set_strides(Making& making, LayOutFunction lay_out, const Strides& g
   making.lay_out = lay_out;
 }
 
-/// Memory that is there.
+/// Existing memory.
 struct Memory {
   const DataPtr& data;
   Device device;
@@ -128,11 +128,6 @@ inline Error check_cast(ScalarType from, ScalarType to,
 }
 
 // --- What is returned ---------------------------------------------------------------------------
-
-template <class T>
-struct IsResult : std::false_type {};
-template <class T>
-struct IsResult<Result<T>> : std::true_type {};
 
 /// The value, or the error under the name of `function`, thrown or as a Result.
 template <class Out, class T>
@@ -205,15 +200,6 @@ Out create(const char* function, Making& making, const Make& make) {
   Made<Out> made(making.backend);
   const Error error = make(making, made);
   return made.finish(function, error, making.backend);
-}
-template <class Out, class Make>
-Out create(const char* function, ScalarType type, TensorShapeDynamism dynamism, Backend* backend,
-           const Make& make) {
-  Making making;
-  making.type = type;
-  making.dynamism = dynamism;
-  making.backend = backend;
-  return create<Out>(function, making, make);
 }
 /// The same with a creator's options, and the type unless they give one.
 template <class Out, class Make>

@@ -13,8 +13,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The backend that gave a tensor its memory; null where that is the host's heap, or not a
-/// backend's.
+/// The backend that gave a tensor its memory; null for heap memory and memory that came as a
+/// pointer.
 /// Errors: InvalidState when it is gone.
 inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
   backend = nullptr;
@@ -38,7 +38,7 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
-/// Who can move elements there.
+/// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, Backend*& backend) noexcept {
   TENON_TRY(find_registered(device, role, backend));
   backend = &backend->base();
@@ -48,7 +48,7 @@ inline Error find_mover(Device device, const char* role, Backend*& backend) noex
 /// Describes the memory of a tensor, for reading or writing by `place.backend`, or the host if that
 /// is null.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
-/// NotSupported for a template, and for a device of which nobody knows.
+/// NotSupported for a template, and for a device without a registered backend.
 inline Error find_place(const TensorFields& tensor, const char* role, Place& place) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (TENON_UNLIKELY(tensor.is_template())) return fail_template(tensor, role);
@@ -72,11 +72,7 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
 inline Place place_of_new(const TensorFields& made, const TensorView& part) noexcept {
   return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
 }
-/// All of a new tensor's memory, gaps included, as one row.
-inline TensorView row_of(const TensorFields& made) noexcept {
-  return {made.data, made.type, made.device, {made.layout.reach()}, {1}};
-}
-/// Who is asked first to make a tensor's values.
+/// The backend to ask first for a tensor's values.
 inline Backend* asked_backend(const TensorFields& tensor, const Place& place) noexcept {
   return tensor.backend != nullptr ? &tensor.backend->backend->base() : place.backend;
 }
@@ -91,20 +87,16 @@ Error produce(Backend* asked, const Place& out, const char* operation, const Ask
   return BackendAccess::hooks(mover).produce(asked, out, operation, ask, make);
 }
 
-/// What of a new tensor's memory is to be filled: its elements, which are contiguous then, or all
-/// of it, gaps included, as one row.
-enum class Region : uint8_t { Elements, Row };
-
 /// For what a backend is not asked to do.
 inline constexpr std::nullptr_t kNotAsked = nullptr;
 
 /// Gives a new tensor in a backend's memory its values.
 TENON_LAZY TENON_COLD Error
-produce_in_backend(const TensorFields& made, Region region, const char* operation,
+produce_in_backend(const TensorFields& made, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
                    FunctionRef<Error(void*)> make) noexcept {
   if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
-  const Place out = place_of_new(made, region == Region::Row ? row_of(made) : view_of(made));
+  const Place out = place_of_new(made, view_of(made));
   TENON_TRY(check_dims("sizes", out.view.sizes));
   TENON_TRY(check_dims("strides", out.view.strides));
   Backend& backend = made.backend->backend->base();
@@ -116,10 +108,10 @@ produce_in_backend(const TensorFields& made, Region region, const char* operatio
 /// Gives a new tensor its values: by the backend's `ask(backend, out)`, and where it has none by
 /// `make(data)`, which writes them to host memory, one after another.
 template <class Ask, class Make>
-Error produce_new(const TensorFields& made, Region region, const char* operation, const Ask& ask,
+Error produce_new(const TensorFields& made, const char* operation, const Ask& ask,
                   const Make& make) noexcept {
   if (made.backend == nullptr) return make(made.data);
-  return produce_in_backend(made, region, operation, ask, make);
+  return produce_in_backend(made, operation, ask, make);
 }
 
 }  // namespace detail

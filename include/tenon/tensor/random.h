@@ -204,7 +204,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   Error error = find_destination(tensor, "the tensor", out);
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
-  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+  return blame_if(function, error);
 }
 
 }  // namespace detail

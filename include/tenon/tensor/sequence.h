@@ -79,7 +79,7 @@ Error make_arange(Number start, Number end, Number step, const Making& making,
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
   TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
-  return produce_new(fields(draft), Region::Row, "", kNotAsked, [&](void* out) noexcept {
+  return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     store_sequence(type, out, start, step, 0, count);
     return Error::Ok;
   });
@@ -156,7 +156,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
   const OptionalIndex wrapped =
       axis.has_value() && axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis;
   return produce_new(
-      fields(draft), Region::Elements, "iota",
+      fields(draft), "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
         store_iota(type, out, numel, length, inner);
@@ -170,8 +170,7 @@ TENON_LAZY Error make_eye(int64_t n, int64_t m, const Making& making, Draft& dra
   TENON_TRY(make_owned({n, m}, {}, {}, making, Contents::Zero, draft));
   const bool is_zero = making.backend == nullptr;
   return produce_new(
-      fields(draft), Region::Elements, "eye",
-      [](Backend& backend, const auto& out) { return backend.eye(out); },
+      fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);
         const size_t size = elementSize(making.type);

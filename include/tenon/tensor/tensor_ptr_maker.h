@@ -17,13 +17,7 @@ struct Blob;  // exchange/blob.h
 class TensorPtrMaker {
  public:
   TensorPtrMaker(TensorPtrMaker&&) noexcept = default;
-  TensorPtrMaker& operator=(TensorPtrMaker&& other) noexcept {
-    if (this != &other) {
-      this->~TensorPtrMaker();
-      ::new (static_cast<void*>(this)) TensorPtrMaker(std::move(other));
-    }
-    return *this;
-  }
+  TensorPtrMaker& operator=(TensorPtrMaker&&) noexcept = default;
 
   /// The dtype; by default that of the pointer.
   TensorPtrMaker&& type(ScalarType type) {

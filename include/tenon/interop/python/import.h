@@ -151,10 +151,7 @@ struct PythonImport {
     // Nobody waits for a device this way; __dlpack__ does.
     const bool is_on_host =
         contents.tensor.device.device_type == static_cast<int32_t>(DeviceType::CPU);
-    if (TENON_UNLIKELY(!is_on_host)) {
-      const bool has_dlpack = PyObject_HasAttrString(object, "__dlpack__") != 0;
-      if (has_dlpack) return false;
-    }
+    if (!is_on_host && PyObject_HasAttrString(object, "__dlpack__") != 0) return false;
     made = import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
     return true;

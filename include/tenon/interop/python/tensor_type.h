@@ -91,16 +91,13 @@ PyObject* make_tuple(const List& values, size_t count) noexcept {
 /// The text that `make()` returns, or null with an error set when it throws.
 template <class Make>
 PyObject* make_text(const Make& make) noexcept {
-#if TENON_HAS_EXCEPTIONS
-  try {
-#endif
-    const std::string text = make();
-    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-#if TENON_HAS_EXCEPTIONS
-  } catch (...) {
-    return PyErr_NoMemory();
-  }
-#endif
+  std::string text;
+  const Error error = call_safely([&] {
+    text = make();
+    return Error::Ok;
+  });
+  if (error != Error::Ok) return PyErr_NoMemory();
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
 enum class PythonAttribute : uintptr_t {

@@ -53,7 +53,7 @@ TENON_COLD inline Error fail_torchscript(Error error, std::string_view text) noe
   for (const char* const sign : {"can't allocate memory", "out of memory"}) {
     if (text.find(sign) != std::string_view::npos) error = Error::OutOfMemory;
   }
-  return fail(error, "libtorch: ", TextPart{text});
+  return fail(error, "libtorch: ", text);
 }
 
 /// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: `otherwise`,
@@ -93,7 +93,7 @@ inline ValueKind list_kind_of(const c10::Type& element) {
 }
 
 TENON_COLD inline Error fail_type(const c10::Type& type) {
-  return fail(Error::NotSupported, "it is ", TextPart{type.annotation_str()},
+  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
               ", which an EValue cannot be");
 }
 
