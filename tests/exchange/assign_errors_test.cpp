@@ -130,9 +130,11 @@ TEST_CASE("assign: casts that canCast forbids are refused without a mode") {
   const Tensor t = counted();
   float floats[6] = {};
   const Blob blob{floats, {2, 3}};
-  check_assign(Error::InvalidType,
-               "values of Float cannot be cast to Int but by CastMode::Truncate or Saturate", t,
-               blob);
+  check_assign(
+      Error::InvalidType,
+      "values of Float cannot be cast to Int here: convert explicitly with to(t, ScalarType::Int, "
+      "CastMode::Truncate)",
+      t, blob);
   CHECK(can_assign(t, blob, CastMode::Truncate));
   CHECK(is_unchanged(t));
   check_copy_to(Error::InvalidType, "values of Float cannot be cast to Int",

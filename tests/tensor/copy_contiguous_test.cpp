@@ -184,7 +184,9 @@ TEST_CASE("to: CastMode::Saturate quantises an image, Truncate cuts, Checked ref
   const Tensor cut = to(image, ScalarType::Byte, CastMode::Truncate);
   CHECK(values<uint8_t>(cut) == std::vector<uint8_t>{0, 0, 254, 255});
   CHECK_ERROR(Error::InvalidType,
-              "to: values of Float cannot be cast to Byte but by CastMode::Truncate or Saturate",
+              "to: values of Float cannot be cast to Byte here: convert explicitly with to(t, "
+              "ScalarType::Byte, "
+              "CastMode::Truncate)",
               to(image, ScalarType::Byte));
 }
 

@@ -122,7 +122,7 @@ inline Error check_cast(ScalarType from, ScalarType to,
   TENON_TRY(check_type(to));
   if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
     return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
-                " but by CastMode::Truncate or Saturate, see to()");
+                " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
   }
   return Error::Ok;
 }
