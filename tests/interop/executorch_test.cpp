@@ -256,7 +256,7 @@ TEST_CASE("ExecuTorchModule: bytes that are no program's are refused") {
 TEST_CASE("ExecuTorchModule: memory that the host does not read is refused") {
   TemplateBackend nowhere;
   ExecuTorchModule module(model_path("add.pte"), nowhere);
-  CHECK_RETURNS(Error::NotSupported, "has no memory that the host reads", module.run());
+  CHECK_RETURNS(Error::NotSupported, "has no memory that the host reads on cpu", module.run());
 }
 
 TEST_CASE("ExecuTorchModule: a scope with another default backend changes nothing") {

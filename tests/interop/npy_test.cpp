@@ -434,3 +434,13 @@ TEST_CASE("read_npy: cut off anywhere it is an error, with any bit flipped an er
     }
   }
 }
+
+TEST_CASE("npy: files leave errno as it was") {
+  const std::string path = "npy_errno.npy";
+  errno = 77;
+  REQUIRE(write_npy(path, zeros({2})) == Error::Ok);
+  CHECK(read_npy(path)->numel() == 2);
+  CHECK(try_read_npy("npy_errno_missing.npy").error() == Error::NotFound);
+  CHECK(errno == 77);
+  std::remove(path.c_str());
+}

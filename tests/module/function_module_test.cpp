@@ -548,3 +548,32 @@ TEST_CASE("Module: without specs there are as many inputs as are given or set") 
   REQUIRE(module.describe_inputs(ValueKind::Int) == Error::Ok);
   CHECK(module.forward(7)->at(0).toInt() == 1);
 }
+
+TEST_CASE("outputs: elements that two outputs share are the last one's, where it lies in place") {
+  float memory[6] = {};
+  const TensorPtr a = from_blob(memory, {4});
+  const TensorPtr b = from_blob(memory + 2, {4});
+  FunctionModule module(
+      [](Span<const EValue>, Span<EValue> out) {
+        out[0] = EValue(full({4}, 1));
+        return copy_(out[1].toTensor(), arange(10.0f, 14.0f, 1.0f));
+      },
+      ValueSpecs{}, ValueSpecs{ValueSpec("a", TensorSpec{{4}}), ValueSpec("b", TensorSpec{{4}})});
+  REQUIRE(module.set_output(a, 0) == Error::Ok);
+  REQUIRE(module.set_output(b, 1) == Error::Ok);
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{1, 1, 10, 11, 12, 13});
+}
+
+TEST_CASE("FunctionModule: a deleter that runs after an error does not replace its text") {
+  static float memory[2];
+  FunctionModule module(
+      [](Span<const EValue>, Span<EValue> out) -> Error {
+        out[0] = EValue(
+            from_blob(memory, {2}, ScalarType::Float, [](void*) { CHECK(!try_zeros({-5}).ok()); }));
+        return detail::fail(Error::OutOfMemory, "no memory for weights");
+      },
+      ValueSpecs{}, ValueSpec("out", TensorSpec{}));
+  CHECK(module.run() == Error::OutOfMemory);
+  CHECK(last_error_message() == std::string("run: no memory for weights"));
+}

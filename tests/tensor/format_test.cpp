@@ -295,3 +295,9 @@ TEST_CASE("to_string: elements that are not shown are not read") {
   munmap(memory, 3 * size);
 }
 #endif
+
+TEST_CASE("to_string: subnormal numbers leave errno as it was") {
+  errno = 77;
+  CHECK(to_string(make_tensor_ptr({1}, {5e-324})) == "[5.e-324]\nDouble {1}");
+  CHECK(errno == 77);
+}

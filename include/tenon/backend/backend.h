@@ -226,7 +226,7 @@ class TENON_EXPORT Backend {
   virtual Error inspect(const TensorView& in, int64_t limit, std::string& text);
 
   /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
-  /// that is asked to copy and to make values.
+  /// that is asked to copy and to make values. The same for the backend's whole life.
   virtual Backend& base() noexcept { return *this; }
   /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
   /// metadata too, so that they need no heap; null for the heap. Not in ATen mode.

@@ -244,15 +244,15 @@ inline void release_metadata(void* p) noexcept {
 inline BackendState* known_state(Backend& backend) noexcept;
 
 /// Those for memory alone.
-inline constexpr BackendHooks kMemoryHooks{&known_state,
-                                           &allocate_from,
-                                           &release_to,
-                                           &allocate_metadata_from,
-                                           &release_metadata_to,
-                                           nullptr,
-                                           nullptr,
-                                           nullptr,
-                                           nullptr};
+TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{&known_state,
+                                                        &allocate_from,
+                                                        &release_to,
+                                                        &allocate_metadata_from,
+                                                        &release_metadata_to,
+                                                        nullptr,
+                                                        nullptr,
+                                                        nullptr,
+                                                        nullptr};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.

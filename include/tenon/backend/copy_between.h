@@ -248,7 +248,7 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
 }
 
 template <class = void>
-inline constexpr BackendHooks kAllHooks{
+TENON_EXPORT inline constexpr BackendHooks kAllHooks{
     &known_state,         &allocate_from,       &release_to,         &allocate_metadata_from,
     &release_metadata_to, &transfer_elements<>, &produce_elements<>, &copy_within_base<>,
     &write_row<>};

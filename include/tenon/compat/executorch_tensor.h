@@ -307,7 +307,8 @@ inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarTy
   }
   aten::Tensor none;
   const runtime::Error error = tenon::resize_tensor(tensor != nullptr ? *tensor : none, sizes);
-  return error == runtime::Error::InvalidArgument ? runtime::Error::NotSupported : error;
+  if (error != runtime::Error::InvalidArgument) return error;
+  return tenon::detail::last_error().error = runtime::Error::NotSupported;
 }
 
 // ---- for_blob and from_blob ----

@@ -158,7 +158,7 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   return fail(error, function, ": ", last_error().text);
 #else
   static_cast<void>(function);
-  return error;
+  return fail_without_text(error);
 #endif
 }
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/executorch/loaded_method.h"
+#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
 
@@ -99,9 +99,9 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         methods_(detail::storage_of(&memory)) {}
 
   Error open() {
-    if (TENON_UNLIKELY(!memory_.device().is_host_accessible() || memory_.is_opaque())) {
+    if (TENON_UNLIKELY(!memory_.device().is_cpu() || memory_.is_opaque())) {
       return detail::fail(Error::NotSupported, "backend ", memory_.name(),
-                          " has no memory that the host reads");
+                          " has no memory that the host reads on cpu");
     }
     ::executorch::runtime::runtime_init();
     ::executorch::runtime::DataLoader* loader = nullptr;

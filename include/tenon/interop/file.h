@@ -59,9 +59,15 @@ class FilePath {
   const char* path_;
 };
 
+/// Leaves errno as it was.
+struct KeepErrno {
+  const int before = errno;
+  ~KeepErrno() { errno = before; }
+};
+
 /// Fails with the system's text for `code`, an errno.
-inline Error file_error(const char* what, int code) noexcept {
-  return fail(code == ENOMEM ? Error::OutOfMemory : Error::AccessFailed, what, ": ",
+inline Error file_error(const char* what, int code, Error error = Error::AccessFailed) noexcept {
+  return fail(code == ENOMEM ? Error::OutOfMemory : error, what, ": ",
               static_cast<const char*>(std::strerror(code)));
 }
 
@@ -70,6 +76,7 @@ class InputFile {
  public:
   /// Errors: NotFound; AccessFailed, also for anything but a regular file.
   Error open(const char* path) noexcept {
+    const KeepErrno keep;
 #if TENON_HAS_POSIX_FILES
     struct stat status;
     // Before opening, which would wait for the writer of a pipe.
@@ -77,9 +84,8 @@ class InputFile {
 #endif
     file_ = std::fopen(path, "rb");
     if (file_ == nullptr) {
-      const bool missing = errno == ENOENT;
-      const Error error = file_error("cannot open", errno);
-      return missing ? Error::NotFound : error;
+      return file_error("cannot open", errno,
+                        errno == ENOENT ? Error::NotFound : Error::AccessFailed);
     }
     closer_ = Deleter(file_, [](void* f) noexcept { std::fclose(static_cast<std::FILE*>(f)); });
 #if TENON_HAS_POSIX_FILES
@@ -98,6 +104,7 @@ class InputFile {
   uint64_t size() const noexcept { return size_; }
 
   Error read(size_t offset, void* out, size_t count) noexcept {
+    const KeepErrno keep;
     errno = 0;
     if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) == 0 &&
         std::fread(out, 1, count, file_) == count) {
@@ -196,6 +203,7 @@ inline Error replace_file(const char* path, const struct stat* old,
 /// name, and files on systems without POSIX.
 /// Errors: AccessFailed, OutOfMemory.
 inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
+  const KeepErrno keep;
 #if TENON_HAS_POSIX_FILES
   struct stat old;
   struct stat link;

@@ -195,7 +195,10 @@ TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexce
   shuffle_channels(p, size);
 #endif
   const auto tile = static_cast<int64_t>(16 / size);
-  if (size == 16 || p.in_rows < 2 * tile || p.out_rows < tile) return transpose_by_element(p, size);
+  if (size == 16 || p.in_rows < 2 * tile || p.out_rows < tile) {
+    transpose_by_element(p, size);
+    return clear_after_baseline();
+  }
   switch (size) {
     case 1: transpose_blocks<uint8_t>(p); break;
     case 2: transpose_blocks<uint16_t>(p); break;

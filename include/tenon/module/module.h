@@ -381,9 +381,11 @@ inline Module::Run Module::start(const char* function, std::string_view name,
       return method.outputs.deliver();
     });
     method.has_run = run.error == Error::Ok;
-    if (!method.has_run) method.outputs.clear();
   }
-  for (EValue& value : method.given) value = EValue();  // they were for this run
+  const detail::LastError text = detail::last_error();
+  if (!method.has_run) method.outputs.clear();
+  for (EValue& value : method.given) value = EValue();      // they were for this run
+  if (run.error != Error::Ok) detail::last_error() = text;  // deleters ran, which may leave theirs
   method.runs = false;
   run.error = detail::blame_if(function, run.error);
   return run;

@@ -173,7 +173,6 @@ class Outputs {
   }
   /// Whether delivery would change output i before it is where it belongs, or afterwards.
   bool is_overwritten(size_t i) const noexcept {
-    if (is_set(i) && !is_pending(i)) return false;
     for (size_t k = 0; k < (is_set(i) ? i + 1 : values_.size()); ++k) {
       if (is_pending(k) && detail::overlap(values_[i], set_[k])) return true;
     }

@@ -314,7 +314,10 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
     if (to.sizes[d] >= 0) continue;
     to.sizes[d] = known.sizes[d];
     if (known.sizes[d] >= 0 || limit < 0) continue;
-    if (to.max_sizes.empty()) to.max_sizes = known.max_sizes;
+    if (to.max_sizes.empty()) {
+      to.max_sizes = known.max_sizes;
+      TENON_TRY(check_dims("the spec's max_sizes", to.max_sizes));
+    }
     int64_t& most = to.max_sizes[d];
     if (most < 0 || most > limit) most = limit;
   }

@@ -2,6 +2,7 @@
 // Numbers as to_string() writes them: with the fewest digits that identify them, in columns.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -125,10 +126,11 @@ TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t dig
 
 /// Whether the text, read as a number of this type, is the value.
 TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noexcept {
-  if (type == ScalarType::Float) {
-    return static_cast<double>(std::strtof(text, nullptr)) == value;  // rounded once, not twice
-  }
-  const double read = std::strtod(text, nullptr);
+  const int errno_before = errno;  // which subnormal numbers change
+  const double read = type == ScalarType::Float
+                          ? static_cast<double>(std::strtof(text, nullptr))  // rounded once
+                          : std::strtod(text, nullptr);
+  errno = errno_before;
   return visit(
       type,
       [&](auto tag) {

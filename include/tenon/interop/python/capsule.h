@@ -122,7 +122,7 @@ inline PyObject* refuse_export(Error error, const char* message) noexcept {
 }
 inline PyObject* refuse_export(Error error) noexcept {
   error = blame("__dlpack__", error);
-  return refuse_export(error, last_error().text);
+  return refuse_export(error, last_error_message());
 }
 
 /// Makes a device's memory ready for the stream that the consumer names. False with an error set.

@@ -185,7 +185,7 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   const PythonTypeRow& type = python_type(tensor.type);
   view->obj = nullptr;
   if (check_shareable(tensor) != Error::Ok) {
-    set_python_error(Error::NotSupported, last_error().text);
+    set_python_error(Error::NotSupported, last_error_message());
     return -1;
   }
   if (type.format == nullptr) {
@@ -252,7 +252,7 @@ struct ExchangeFunctions {
     if (error == Error::Ok) return 0;
     *out = nullptr;
     set_error(context, error == Error::OutOfMemory ? "MemoryError" : "BufferError",
-              last_error().text);
+              last_error_message());
     return -1;
   }
 
@@ -265,7 +265,7 @@ struct ExchangeFunctions {
   }
 
   static int finish(Error error) noexcept {
-    if (error != Error::Ok) refuse_export(error, last_error().text);
+    if (error != Error::Ok) refuse_export(error, last_error_message());
     return error == Error::Ok ? 0 : -1;
   }
 
