@@ -4,7 +4,6 @@
 
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
-#include "tenon/backend/expr.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
@@ -12,6 +11,7 @@
 #include "tenon/interop/npy.h"
 #include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/expr.h"
 
 using namespace tenon;
 
