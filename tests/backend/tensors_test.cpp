@@ -219,8 +219,8 @@ void check_made_alike(Trial& trial, const char* what, const Make& make) {
   const TensorPtr there = trial.check_made(what, make(trial.backend()));
   if (here == nullptr || there == nullptr) return;
   const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
-  trial.check(&backend_of(there) == (is_heap ? &host_backend() : &trial.backend()),
-              what, ": is in memory of ", backend_of(there).name());
+  trial.check(&backend_of(there) == (is_heap ? &host_backend() : &trial.backend()), what,
+              ": is in memory of ", backend_of(there).name());
   trial.check(as_view(here).strides == as_view(there).strides &&
                   shape_dynamism(here) == shape_dynamism(there),
               what, ": expected other strides or dynamism");

@@ -13,9 +13,9 @@
 #include "tenon/kernels/random_elements.h"
 
 using namespace tenon;
-using tenon::detail::random_elements;
 using tenon::detail::kPhiloxBlocks;
 using tenon::detail::make_blocks;
+using tenon::detail::random_elements;
 using tenon::detail::WordStream;
 using namespace tests;
 

@@ -288,6 +288,7 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
       [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (std::is_integral_v<T>) {
+          // A number, not a character. NOLINTNEXTLINE(bugprone-signed-char-misuse)
           limits.lowest = static_cast<int64_t>(std::numeric_limits<T>::min());
           limits.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
         } else if constexpr (!IsComplexLike<T>::value) {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/executorch/planned_memory.h"
+#include "tenon/interop/executorch/tensors.h"
 #include "tenon/module/outputs.h"
 
 #include <executorch/runtime/executor/method.h>
