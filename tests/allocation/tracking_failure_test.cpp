@@ -35,7 +35,7 @@ void with_each_failure(int64_t least, const Run& run) {
 }  // namespace
 
 TEST_CASE("tracking: without memory for its record a block is counted, and the timeline ends") {
-  with_each_failure(2, [](int64_t n) {
+  with_each_failure(1, [](int64_t n) {
     Tracked t;
     void* const known = t.tracking.allocate(12, 64);
     tests::start_counting(n);
@@ -64,7 +64,7 @@ TEST_CASE("tracking: without memory for its record a block is counted, and the t
 
 TEST_CASE("tracking: a tag without memory is none, and is there when there is some") {
   const char* const tag = "a tag that is longer than what a string has room for";
-  with_each_failure(2, [&](int64_t n) {
+  with_each_failure(1, [&](int64_t n) {
     Tracked t;
     bool has_failed = false;
     void* p = nullptr;
