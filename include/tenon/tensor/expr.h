@@ -370,9 +370,9 @@ class TENON_EXPORT ExprBackend final : public Backend {
   };
   /// Bytes of a block.
   struct Range {
-    Block* block;
-    size_t offset;
-    size_t nbytes;
+    Block* block = nullptr;
+    size_t offset = 0;
+    size_t nbytes = 0;
     bool is_whole() const noexcept { return nbytes == block->nbytes; }
   };
 
