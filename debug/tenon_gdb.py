@@ -461,7 +461,7 @@ def describe_impl(impl, uses=None):
             notes.append("room for %d" % int(fields["capacity"]))
         if uses is not None and uses > 1:
             notes.append("use_count %d" % uses)
-        borrows = fields["borrows"]["count_"]
+        borrows = fields["borrows"]["count_"]["_M_i"]
         if borrows.type.strip_typedefs().code == gdb.TYPE_CODE_INT and int(borrows) != 0:
             notes.append("borrowed by %d" % int(borrows))
         shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],

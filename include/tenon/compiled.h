@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The large functions that are not templates in the user's eyes, declared to be elsewhere: in the
-// library tenon::compiled, whose one file defines TENON_COMPILING. tenon.h includes this where
-// TENON_COMPILED is defined, as linking to tenon::compiled does. Whether they use OpenMP, that
-// library's options say.
+// library tenon::compiled, whose one file defines TENON_COMPILING. Nothing without TENON_COMPILED,
+// which linking to tenon::compiled defines. Whether they use OpenMP, that library's options say.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -14,6 +13,7 @@
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/resize.h"
 
+#if defined(TENON_COMPILED) || defined(TENON_COMPILING)
 #if defined(TENON_COMPILING)
 #define TENON_DETAIL_INSTANCE template
 #else
@@ -66,3 +66,4 @@ TENON_DETAIL_INSTANCE Error run_job<void>(const CopyJob&, CastMode, CopyPolicy,
 TENON_END_NAMESPACE
 
 #undef TENON_DETAIL_INSTANCE
+#endif

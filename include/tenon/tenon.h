@@ -52,6 +52,4 @@
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
 
-#if defined(TENON_COMPILED)
 #include "tenon/compiled.h"
-#endif

@@ -90,7 +90,7 @@ BAD(tenon::Scalar scalar = "42";)
 #endif
 
 // Sizes are integers: 2.5 rows are a mistake, not 2.
-// sizes_from_floats: no match for call.*Constant|no matching function.*Constant
+// sizes_from_floats: no match for call.*Creator|no matching function.*Creator
 #if defined(sizes_from_floats)
 GOOD(auto tensor = tenon::zeros({2, 3});)
 BAD(auto tensor = tenon::zeros({2.5, 3.0});)

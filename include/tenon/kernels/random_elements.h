@@ -547,6 +547,7 @@ TENON_COMPILED_ONCE void random_elements(const RandomPlan& plan, uint64_t seed, 
                    n = end - begin < room ? end - begin : room;
                    fill_chunk(plan, seed, element, n, static_cast<char*>(out) + begin * size);
                  }
+                 clear_after_baseline();
                });
 }
 
