@@ -97,15 +97,15 @@ TEST_CASE("Backend: live_blocks counts what was given and has not come back") {
   MinimalBackend backend;
   CHECK(backend.live_blocks() == 0);
   void* p = nullptr;
-  void* none = nullptr;
+  void* nothing = nullptr;
   REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 100, p) == Error::Ok);
-  REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 0, none) == Error::Ok);
-  CHECK(none == nullptr);
+  REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 0, nothing) == Error::Ok);
+  CHECK(nothing == nullptr);
   CHECK(backend.live_blocks() == 2);
   CHECK(backend.last_alignment == 64);
   detail::BackendState* const state = detail::BackendAccess::state(backend);
   detail::release_to(state, p, 100);
-  detail::release_to(state, none, 0);
+  detail::release_to(state, nothing, 0);
   CHECK(backend.live_blocks() == 0);
   CHECK(backend.calls["allocate"] == 1);
   CHECK(backend.calls["deallocate"] == 1);
@@ -269,8 +269,8 @@ TEST_CASE("BackendOptions: check_names refuses a name that is not among those gi
 }
 
 TEST_CASE("BackendOptions: check_names of a backend without options says so") {
-  const BackendOptions none{};
-  CHECK(none.check_names({}) == Error::Ok);
+  const BackendOptions nothing{};
+  CHECK(nothing.check_names({}) == Error::Ok);
   const auto check = [](const BackendOptions& options) { return options.check_names({}); };
   CHECK_RETURNS(Error::InvalidArgument, "there is no option \"x\"; this backend has none",
                 check({{"x", 1}}));

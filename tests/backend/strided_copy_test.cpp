@@ -50,8 +50,8 @@ TEST_CASE("strided_copy: dimensions are dropped, turned, sorted and merged") {
 }
 
 TEST_CASE("strided_copy: without elements there are no runs, of another type they are elements") {
-  const TensorView none{nullptr, ScalarType::Int, Device(), {2, 0}, {0, 1}};
-  CHECK(strided_copy(none, none).count == 0);
+  const TensorView nothing{nullptr, ScalarType::Int, Device(), {2, 0}, {0, 1}};
+  CHECK(strided_copy(nothing, nothing).count == 0);
   int32_t a[4] = {};
   double b[4] = {};
   const StridedCopy copy = strided_copy({a, ScalarType::Int, Device(), {4}, {1}},

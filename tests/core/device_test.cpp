@@ -118,8 +118,8 @@ TEST_CASE("device: any other text is an error that quotes it") {
     RAISES(InvalidArgument, "\"" + std::string(text) + "\" is not a device", Device(text));
   }
   RAISES(InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
-  const char* const none = nullptr;
-  RAISES(InvalidArgument, "\"\" is not a device", Device(none));
+  const char* const nothing = nullptr;
+  RAISES(InvalidArgument, "\"\" is not a device", Device(nothing));
 }
 
 TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {

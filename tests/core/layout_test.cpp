@@ -182,16 +182,16 @@ TEST_CASE("layout: the extent is the lowest and highest offset that the strides 
 }
 
 TEST_CASE("layout: the extent is that of all offsets enumerated, for thousands of random shapes") {
-  int empty = 0;
+  int empty_one = 0;
   check_shapes(1, [&](const Shape& shape, const Vector& offsets) {
     Extent extent{123, 456};
     if (compute_extent(shape.sizes, shape.strides, extent) != Error::Ok) return false;
-    empty += offsets.empty() ? 1 : 0;
+    empty_one += offsets.empty() ? 1 : 0;
     if (offsets.empty()) return extent.min == 0 && extent.max == -1;
     const auto [low, high] = std::minmax_element(offsets.begin(), offsets.end());
     return extent.min == *low && extent.max == *high;
   });
-  CHECK(empty > 100);
+  CHECK(empty_one > 100);
 }
 
 TEST_CASE("layout: an extent that overflows is an error, unless there are no elements") {

@@ -110,10 +110,10 @@ TEST_CASE("scalar_type: every type has c10's number, its name, size and kind") {
 }
 
 TEST_CASE("scalar_type: Undefined and numbers that are no type have no size and no kind") {
-  std::vector<ScalarType> none = garbage();
-  CHECK(none.size() == 256 - 21);
-  none.push_back(ScalarType::Undefined);
-  for (ScalarType type : none) {
+  std::vector<ScalarType> nothing = garbage();
+  CHECK(nothing.size() == 256 - 21);
+  nothing.push_back(ScalarType::Undefined);
+  for (ScalarType type : nothing) {
     INFO(static_cast<int>(type));
     CHECK(elementSize(type) == 0);
     CHECK_FALSE(isValidType(type));
@@ -147,10 +147,10 @@ TEST_CASE(
 }
 
 TEST_CASE("scalar_type: nothing is cast from or to what is no type") {
-  std::vector<ScalarType> none = garbage();
-  none.push_back(ScalarType::Undefined);
+  std::vector<ScalarType> nothing = garbage();
+  nothing.push_back(ScalarType::Undefined);
   int allowed = 0;
-  for (ScalarType type : none) {
+  for (ScalarType type : nothing) {
     if (canCast(type, type)) ++allowed;
     for (const Row& row : kRows) {
       if (canCast(row.type, type)) ++allowed;
@@ -178,10 +178,10 @@ TEST_CASE("scalar_type: promoteTypes is c10's table, Undefined where c10 refuses
 }
 
 TEST_CASE("scalar_type: nothing is promoted with what is no type") {
-  std::vector<ScalarType> none = garbage();
-  none.push_back(ScalarType::Undefined);
+  std::vector<ScalarType> nothing = garbage();
+  nothing.push_back(ScalarType::Undefined);
   int promoted = 0;
-  for (ScalarType type : none) {
+  for (ScalarType type : nothing) {
     if (promoteTypes(type, type) != ScalarType::Undefined) ++promoted;
     for (const Row& row : kRows) {
       if (promoteTypes(row.type, type) != ScalarType::Undefined) ++promoted;
@@ -309,10 +309,10 @@ TEST_CASE("scalar_type: visit calls the visitor once, with the C++ type of the v
 }
 
 TEST_CASE("scalar_type: visit calls `otherwise` for Undefined and for numbers that are no type") {
-  std::vector<ScalarType> none = garbage();
-  none.push_back(ScalarType::Undefined);
+  std::vector<ScalarType> nothing = garbage();
+  nothing.push_back(ScalarType::Undefined);
   int others = 0;
-  for (ScalarType type : none) {
+  for (ScalarType type : nothing) {
     others += visit(
         type, [](auto) { return 1000; }, [] { return 1; });
   }

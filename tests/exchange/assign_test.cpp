@@ -137,13 +137,13 @@ TEST_CASE("copy_to: reads a read-only tensor", "[plain]") {
 }
 
 TEST_CASE("assign: memory without elements may be null") {
-  auto none = zeros({0, 3});
-  CHECK(assign(none, nullptr, 0) == Error::Ok);
-  CHECK(copy_to(none, nullptr, 0) == Error::Ok);
-  CHECK(assign(none, Blob{nullptr, {0, 3}}) == Error::Ok);
-  CHECK(copy_to(none, Blob{nullptr, {0, 3}, {INT64_MAX, -5}}) == Error::Ok);
-  CHECK(can_assign(none, nullptr, 0));
-  CHECK(can_assign(none, Blob{nullptr, {0, 3}}));
+  auto nothing = zeros({0, 3});
+  CHECK(assign(nothing, nullptr, 0) == Error::Ok);
+  CHECK(copy_to(nothing, nullptr, 0) == Error::Ok);
+  CHECK(assign(nothing, Blob{nullptr, {0, 3}}) == Error::Ok);
+  CHECK(copy_to(nothing, Blob{nullptr, {0, 3}, {INT64_MAX, -5}}) == Error::Ok);
+  CHECK(can_assign(nothing, nullptr, 0));
+  CHECK(can_assign(nothing, Blob{nullptr, {0, 3}}));
 }
 
 TEST_CASE("assign: rank 0 and 8 dimensions") {

@@ -285,12 +285,12 @@ TEST_CASE("from_dlpack: writing through overlapping strides is an error") {
 TEST_CASE("from_dlpack: null data is refused where there are elements, not without") {
   Lent<> lent(nullptr, kFloat32, {2, 3}, {3, 1});
   check_refused(lent, Error::InvalidArgument, "the data is null, sizes are {2, 3}");
-  Lent<> empty(nullptr, kFloat32, {2, 0}, {1, 1});
-  TensorPtr t = from_dlpack(empty.get());
+  Lent<> empty_one(nullptr, kFloat32, {2, 0}, {1, 1});
+  TensorPtr t = from_dlpack(empty_one.get());
   CHECK(t->numel() == 0);
-  CHECK(empty.released == 0);
+  CHECK(empty_one.released == 0);
   t.reset();
-  CHECK(empty.released == 1);
+  CHECK(empty_one.released == 1);
 }
 
 TEST_CASE("from_dlpack: types, devices, shapes and offsets that are none are refused") {
@@ -409,9 +409,9 @@ TEST_CASE("from_dlpack: copy false keeps the memory, true copies, none copies wh
 
 TEST_CASE("from_dlpack: a copy without elements or dimensions is one too") {
   int32_t data[1] = {5};
-  Lent<> empty(nullptr, kInt32, {0, 3}, {3, 1});
-  CHECK(sizes(from_dlpack(empty.get(), true)) == Vector{0, 3});
-  CHECK(empty.released == 1);
+  Lent<> empty_one(nullptr, kInt32, {0, 3}, {3, 1});
+  CHECK(sizes(from_dlpack(empty_one.get(), true)) == Vector{0, 3});
+  CHECK(empty_one.released == 1);
   Lent<> scalar(data, kInt32, {});
   CHECK(values<int32_t>(from_dlpack(scalar.get(), true)) == Ints{5});
 }

@@ -76,10 +76,10 @@ TEST_CASE("to_aten: 0-d, empty and eight dimensions") {
   const at::Tensor scalar = to_aten(make_tensor_ptr(7));
   CHECK(scalar.dim() == 0);
   CHECK(scalar.item<int>() == 7);
-  const at::Tensor empty = to_aten(tenon::empty({2, 0, 3}));
-  CHECK(sizes_of(empty) == Vector{2, 0, 3});
-  CHECK(empty.numel() == 0);
-  CHECK(empty.storage().nbytes() == 0);
+  const at::Tensor empty_one = to_aten(tenon::empty({2, 0, 3}));
+  CHECK(sizes_of(empty_one) == Vector{2, 0, 3});
+  CHECK(empty_one.numel() == 0);
+  CHECK(empty_one.storage().nbytes() == 0);
   float* const null = nullptr;
   CHECK(sizes_of(to_aten(from_blob(null, {0}))) == Vector{0});
   const TensorPtr t = arange(16);
@@ -94,8 +94,8 @@ TEST_CASE("to_aten: strides that reach nothing may be negative, and become posit
   const at::Tensor one = to_aten(from_blob(memory, {2, 1, 3}, {3, -7, 1}));
   CHECK(strides_of(one) == Vector{3, 7, 1});
   CHECK(one.is_contiguous());
-  const at::Tensor none = to_aten(from_blob(memory, {2, 0}, {-3, -1}));
-  CHECK(strides_of(none) == Vector{3, 1});
+  const at::Tensor nothing = to_aten(from_blob(memory, {2, 0}, {-3, -1}));
+  CHECK(strides_of(nothing) == Vector{3, 1});
 }
 
 TEST_CASE("to_aten: every dtype keeps its name and size") {

@@ -207,9 +207,9 @@ TEST_CASE("file: a mapping shows the file, survives it, and keeps writes to itse
   REQUIRE(write_text(path, "") == Error::Ok);
   CHECK(std::string(bytes, 4) == "xbcd");
   unmapper.reset();
-  InputFile empty;
-  REQUIRE(empty.open(path.c_str()) == Error::Ok);
-  CHECK(empty.map(0, unmapper) == nullptr);  // the system refuses an empty mapping
+  InputFile empty_one;
+  REQUIRE(empty_one.open(path.c_str()) == Error::Ok);
+  CHECK(empty_one.map(0, unmapper) == nullptr);  // the system refuses an empty_one mapping
   CHECK_FALSE(static_cast<bool>(unmapper));
 }
 #endif

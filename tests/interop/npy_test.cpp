@@ -129,9 +129,9 @@ TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no element
   CHECK(item<double>(scalar) == 2.5);
   CHECK(shape_dynamism(scalar) == TensorShapeDynamism::STATIC);
 
-  const TensorPtr empty = read_npy(data_path("empty.npy"));
-  CHECK(empty->sizes() == Dims({0, 3}));
-  CHECK(empty->numel() == 0);
+  const TensorPtr empty_one = read_npy(data_path("empty.npy"));
+  CHECK(empty_one->sizes() == Dims({0, 3}));
+  CHECK(empty_one->numel() == 0);
 
   const TensorPtr one = read_npy(data_path("one_dimension.npy"));
   CHECK(one->sizes() == Dims({5}));

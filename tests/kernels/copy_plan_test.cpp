@@ -84,8 +84,8 @@ TEST_CASE("copy plan: without elements there is nothing to do, whatever the stri
   CHECK(p.kind == CopyKind::Alias);
   CHECK(p.nbytes == 0);
   CopyPlan null;
-  const TensorView none{nullptr, ScalarType::Float, {}, {2, 0}, {-5, 3}};
-  tenon::detail::plan_elements(null, none, none, CastMode::Checked);
+  const TensorView nothing{nullptr, ScalarType::Float, {}, {2, 0}, {-5, 3}};
+  tenon::detail::plan_elements(null, nothing, nothing, CastMode::Checked);
   CHECK(null.kind == CopyKind::Alias);
 }
 

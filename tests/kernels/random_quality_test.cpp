@@ -216,15 +216,15 @@ TEST_CASE("random: normal numbers have their tails, to 5 standard deviations") {
 TEST_CASE("random: numbers up to 64 places apart, a vector's lanes among them, are uncorrelated") {
   const auto n = static_cast<size_t>(size(19, 16));
   const auto count = static_cast<int64_t>(n + 64);
-  const std::vector<float> uniform = numbers<float>(kUniform, 11, count);
-  const std::vector<float> normal = numbers<float>(kNormal, 12, count);
+  const std::vector<float> uniform_one = numbers<float>(kUniform, 11, count);
+  const std::vector<float> normal_one = numbers<float>(kNormal, 12, count);
   const std::vector<double> normal_double = numbers<double>(kNormal, 13, count);
   std::vector<double> squares;  // with a mean of 1 and a variance of 2
-  for (float number : normal) squares.push_back(static_cast<double>(number) * number);
+  for (float number : normal_one) squares.push_back(static_cast<double>(number) * number);
   for (size_t lag = 1; lag <= 64; ++lag) {
     INFO("lag " << lag);
-    CHECK_SCORE(correlation(&uniform[0], &uniform[lag], n, 0.5, 1.0 / 12));
-    CHECK_SCORE(correlation(&normal[0], &normal[lag], n, 0, 1));
+    CHECK_SCORE(correlation(&uniform_one[0], &uniform_one[lag], n, 0.5, 1.0 / 12));
+    CHECK_SCORE(correlation(&normal_one[0], &normal_one[lag], n, 0, 1));
     CHECK_SCORE(correlation(&normal_double[0], &normal_double[lag], n, 0, 1));
     CHECK_SCORE(correlation(&squares[0], &squares[lag], n, 1, 2));
   }
@@ -328,10 +328,10 @@ TEST_CASE("random: each bit of the words is one as often as zero") {
       const std::vector<uint32_t> all = words({seed, draw}, size(16, 13));
       for (int bit = 0; bit < 32; ++bit) {
         INFO("seed " << seed << ", draw " << draw << ", bit " << bit);
-        double ones = 0;
-        for (uint32_t word : all) ones += word >> bit & 1;
+        double one_values = 0;
+        for (uint32_t word : all) one_values += word >> bit & 1;
         const auto n = static_cast<double>(all.size());
-        CHECK_SCORE((ones - n / 2) / std::sqrt(n / 4));
+        CHECK_SCORE((one_values - n / 2) / std::sqrt(n / 4));
       }
     }
   }

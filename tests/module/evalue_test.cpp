@@ -212,9 +212,9 @@ TEST_CASE("EValue: ranges of numbers and flags are lists of one kind") {
   REQUIRE(flags.toBoolList().size() == 3);
   CHECK(flags.toBoolList()[0]);
   CHECK_FALSE(flags.toBoolList()[1]);
-  const EValue empty(std::vector<double>{});
-  CHECK(empty.isDoubleList());
-  CHECK(empty.toDoubleList().empty());
+  const EValue empty_one(std::vector<double>{});
+  CHECK(empty_one.isDoubleList());
+  CHECK(empty_one.toDoubleList().empty());
 }
 
 TEST_CASE("EValue: a list of tensors shares them, given as Tensors or by pointers") {

@@ -190,9 +190,9 @@ TEST_CASE("opencl copy: rows of one buffer that interleave") {
 }
 
 TEST_CASE("opencl copy: nothing happens without elements, whatever the strides") {
-  const Layout none{{3, 0, 2}, {INT64_MAX / 2, INT64_MAX / 2, 1}, 0};
-  TensorView dst = view(nullptr, opencl().device(), ScalarType::Float, none);
-  TensorView src = view(nullptr, Device(), ScalarType::Float, none);
+  const Layout nothing{{3, 0, 2}, {INT64_MAX / 2, INT64_MAX / 2, 1}, 0};
+  TensorView dst = view(nullptr, opencl().device(), ScalarType::Float, nothing);
+  TensorView src = view(nullptr, Device(), ScalarType::Float, nothing);
   CHECK(opencl().copy(dst, src, CastMode::Checked) == Error::Ok);
   CHECK(opencl().copy_from_host(nullptr, nullptr, 0) == Error::Ok);
   CHECK(opencl().copy_to_host(nullptr, nullptr, 0) == Error::Ok);

@@ -120,6 +120,6 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
          const_data_ptr<double>(over(4, ScalarType::Double)));
   CHECK(const_data_ptr<uint8_t>(over(1, ScalarType::Byte)) == memory + 1);
   // Without elements there is nothing to be read.
-  const TensorPtr none = from_blob(static_cast<void*>(memory + 1), {0}, ScalarType::Float);
-  CHECK(tenon::data<float>(none).empty());
+  const TensorPtr nothing = from_blob(static_cast<void*>(memory + 1), {0}, ScalarType::Float);
+  CHECK(tenon::data<float>(nothing).empty());
 }

@@ -73,8 +73,8 @@ TEST_CASE("accessor: every index is checked, the error names it, its dimension a
   RAISES(OutOfBounds, "index 2 of dimension 0", a(2, 0));
   RAISES(OutOfBounds, "index 3 of dimension 1", a(0, 3));
   RAISES(OutOfBounds, "index -1 of dimension 1", a(0, -1));
-  auto none = accessor<float, 1>(make_tensor({0}, {}));
-  RAISES(OutOfBounds, "index 0", none[0]);
+  auto nothing = accessor<float, 1>(make_tensor({0}, {}));
+  RAISES(OutOfBounds, "index 0", nothing[0]);
 }
 
 TEST_CASE("accessor: another rank than the tensor's is refused") {

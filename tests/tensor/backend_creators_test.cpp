@@ -38,19 +38,19 @@ TEST_CASE("backend: the creators of creators.h take it after type and dynamism")
   check(empty({2, 3}, kInt, kStatic, b), b, kInt, kStatic);
   check(empty_strided({2}, {3}, kInt, kStatic, b), b, kInt, kStatic);
   CHECK(b.last_nbytes == 16);
-  const TensorPtr full = tenon::full({2}, 7, kInt, kStatic, b);
-  check(full, b, kInt, kStatic);
-  CHECK(fetched<int32_t>(full) == Ints{7, 7});
+  const TensorPtr full_one = tenon::full({2}, 7, kInt, kStatic, b);
+  check(full_one, b, kInt, kStatic);
+  CHECK(fetched<int32_t>(full_one) == Ints{7, 7});
   const TensorPtr strided = full_strided({2}, {2}, 8, kInt, kStatic, b);
   check(strided, b, kInt, kStatic);
   CHECK(b.get<int32_t>(const_data_ptr(strided), 1) == 8);  // gaps too
   CHECK(b.get<int32_t>(const_data_ptr(strided), 2) == 8);
-  const TensorPtr zeros = tenon::zeros({2}, kInt, kStatic, b);
-  check(zeros, b, kInt, kStatic);
-  CHECK(fetched<int32_t>(zeros) == Ints{0, 0});
-  const TensorPtr ones = tenon::ones({2}, kInt, kStatic, b);
-  check(ones, b, kInt, kStatic);
-  CHECK(fetched<int32_t>(ones) == Ints{1, 1});
+  const TensorPtr zero = tenon::zeros({2}, kInt, kStatic, b);
+  check(zero, b, kInt, kStatic);
+  CHECK(fetched<int32_t>(zero) == Ints{0, 0});
+  const TensorPtr one_values = tenon::ones({2}, kInt, kStatic, b);
+  check(one_values, b, kInt, kStatic);
+  CHECK(fetched<int32_t>(one_values) == Ints{1, 1});
   CHECK(fetched<float>(zeros_strided({2}, {2}, ScalarType::Float, kStatic, b)) == Floats{0, 0});
   CHECK(fetched<float>(ones_strided({2}, {2}, ScalarType::Float, kStatic, b)) == Floats{1, 1});
   const TensorPtr scalar = scalar_tensor(9, kInt, b);

@@ -119,9 +119,9 @@ TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have 
   const TensorPtr placeholder = make_tensor_ptr({2}, nullptr);
   CHECK(backend_deallocate(placeholder) == Deallocation::Ok);
   CHECK(backend_deallocate(placeholder) == Deallocation::AlreadyDeallocated);
-  const TensorPtr none = zeros({0});
-  CHECK(backend_deallocate(none) == Deallocation::Ok);
-  RAISES(InvalidState, "of sizes {0}, was deallocated", to_binary(none));
+  const TensorPtr nothing = zeros({0});
+  CHECK(backend_deallocate(nothing) == Deallocation::Ok);
+  RAISES(InvalidState, "of sizes {0}, was deallocated", to_binary(nothing));
 }
 
 #if !TENON_ATEN_MODE

@@ -92,8 +92,8 @@ TEST_CASE("clone: of a view is owned") {
 }
 
 TEST_CASE("clone: without elements, of rank 0 and of many dimensions") {
-  auto none = clone_tensor_ptr(make_tensor_ptr({2, 0, 3}, {}));
-  CHECK(tests::sizes(none) == Vector{2, 0, 3});
+  auto nothing = clone_tensor_ptr(make_tensor_ptr({2, 0, 3}, {}));
+  CHECK(tests::sizes(nothing) == Vector{2, 0, 3});
   CHECK(item<int>(clone_tensor_ptr(make_tensor_ptr(7))) == 7);
   CHECK(item<float>(clone_tensor_ptr(make_tensor_ptr(7), ScalarType::Float)) == 7);
   CHECK(values<int32_t>(clone_tensor_ptr(make_tensor_ptr({1, 1, 1, 1, 1, 1, 2}, {1, 2}))) ==

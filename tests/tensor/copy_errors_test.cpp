@@ -84,8 +84,8 @@ TEST_CASE("copy_: a placeholder is refused on either side") {
 
 TEST_CASE("copy_: memory that the host cannot reach is refused on either side, never touched") {
   for (const char* device : {"cuda:0", "rocm:2", "metal:0"}) check_no_host_memory(device);
-  const Tensor none = tenon::for_blob(kDevicePointer, {0}).device("cuda:1").make_tensor();
-  check_no_destination(Error::NotSupported, "is on cuda:1, which the host cannot reach", none);
+  const Tensor nothing = tenon::for_blob(kDevicePointer, {0}).device("cuda:1").make_tensor();
+  check_no_destination(Error::NotSupported, "is on cuda:1, which the host cannot reach", nothing);
 }
 
 TEST_CASE("copy_: memory of OpenCL is refused on either side, never touched", "[plain]") {

@@ -87,7 +87,7 @@ TEST_CASE("fill_: rank 0, 8 dimensions, and no elements with null data") {
   CHECK(values<int32_t>(deep) == Ints(256, 3));
   CHECK(zero_(deep) == Error::Ok);
   CHECK(values<int32_t>(deep) == Ints(256, 0));
-  auto none = make_tensor_ptr({0, 4}, static_cast<float*>(nullptr));
-  CHECK(fill_(none, 1) == Error::Ok);
-  CHECK(zero_(none) == Error::Ok);
+  auto nothing = make_tensor_ptr({0, 4}, static_cast<float*>(nullptr));
+  CHECK(fill_(nothing, 1) == Error::Ok);
+  CHECK(zero_(nothing) == Error::Ok);
 }

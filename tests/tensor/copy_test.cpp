@@ -125,11 +125,11 @@ TEST_CASE("copy_: a reversed source is broadcast along a dimension of size 1", "
 
 TEST_CASE("copy_: without elements there is nothing to do, data may be null") {
   int32_t data[3] = {1, 2, 3};
-  auto none = from_blob(data, {0, 3});
-  CHECK(copy_(none, from_blob(data, {3})) == Error::Ok);
-  CHECK(copy_(none, make_tensor(7)) == Error::Ok);
-  CHECK(copy_(none, from_blob(data, {1, 1})) == Error::Ok);
-  CHECK(copy_(none, none) == Error::Ok);
+  auto nothing = from_blob(data, {0, 3});
+  CHECK(copy_(nothing, from_blob(data, {3})) == Error::Ok);
+  CHECK(copy_(nothing, make_tensor(7)) == Error::Ok);
+  CHECK(copy_(nothing, from_blob(data, {1, 1})) == Error::Ok);
+  CHECK(copy_(nothing, nothing) == Error::Ok);
   auto null = make_tensor_ptr({3, 0, 2}, static_cast<int32_t*>(nullptr));
   CHECK(copy_(null, null) == Error::Ok);
   CHECK(copy_(null, make_tensor({1, 0, 1}, std::vector<int32_t>())) == Error::Ok);

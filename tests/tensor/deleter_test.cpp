@@ -137,8 +137,8 @@ TEST_CASE("deleter: a std::function runs when it holds something, and is empty w
   Calls calls;
   { Deleter d(&calls, std::function<void(void*)>(calls.deleter())); }
   CHECK(calls.count == 1);
-  Deleter empty(&calls, std::function<void(void*)>());
-  CHECK_FALSE(static_cast<bool>(empty));
+  Deleter empty_one(&calls, std::function<void(void*)>());
+  CHECK_FALSE(static_cast<bool>(empty_one));
 }
 
 TEST_CASE("deleter: a function pointer runs, a null one and nullptr are empty") {

@@ -249,8 +249,8 @@ TEST_CASE("to_string: memory that the host cannot read is not touched") {
   CHECK(to_string(t) == "Float {2, 3} on cuda:1, not readable by the host");
   auto column = for_blob(address, {2, 3}).strides({1, 2}).device("rocm").make_tensor_ptr();
   CHECK(to_string(column) == "Float {2, 3} on rocm:0, strides {1, 2}, not readable by the host");
-  auto none = for_blob(address, {0, 3}).device("cuda").make_tensor_ptr();
-  CHECK(to_string(none) == "[]\nFloat {0, 3} on cuda:0");
+  auto nothing = for_blob(address, {0, 3}).device("cuda").make_tensor_ptr();
+  CHECK(to_string(nothing) == "[]\nFloat {0, 3} on cuda:0");
 }
 
 TEST_CASE("to_string: read-only memory that the host cannot read is not touched", "[plain]") {

@@ -60,8 +60,8 @@ TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
   const RandomOptions options(kInt, generator, backend);
   CHECK(&options.generator() == &generator);
   CHECK(options.given_backend() == &backend);
-  const RandomOptions none;
-  CHECK(&none.generator() == &default_generator());
+  const RandomOptions nothing;
+  CHECK(&nothing.generator() == &default_generator());
 }
 
 TEST_CASE("CreatorOptions: the backend given comes before the thread's") {

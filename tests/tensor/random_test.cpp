@@ -123,21 +123,21 @@ TEST_CASE("randint: the upper halves of the words' products with the range") {
 }
 
 TEST_CASE("rand and randn: Float, row-major, DYNAMIC_BOUND, or a type, a dynamism, a generator") {
-  const auto uniform = filled(
+  const auto uniform_one = filled(
       ScalarType::Float, [](const auto& t, Generator& g) { return tenon::uniform_(t, 0, 1, g); });
-  const auto normal = filled(
+  const auto normal_one = filled(
       ScalarType::Float, [](const auto& t, Generator& g) { return tenon::normal_(t, 0, 1, g); });
-  CHECK(uniform.type == ScalarType::Float);
+  CHECK(uniform_one.type == ScalarType::Float);
   const tenon::Dims shape{2, 3};
   const tenon::Dims dense{3, 1};
-  check_forms(uniform, rand_object, shape);
-  check_forms(uniform, tenon::try_rand, shape);
-  check_forms(uniform, tenon::rand_strided, shape, dense);
-  check_forms(uniform, tenon::try_rand_strided, shape, dense);
-  check_forms(normal, tenon::randn, shape);
-  check_forms(normal, tenon::try_randn, shape);
-  check_forms(normal, tenon::randn_strided, shape, dense);
-  check_forms(normal, tenon::try_randn_strided, shape, dense);
+  check_forms(uniform_one, rand_object, shape);
+  check_forms(uniform_one, tenon::try_rand, shape);
+  check_forms(uniform_one, tenon::rand_strided, shape, dense);
+  check_forms(uniform_one, tenon::try_rand_strided, shape, dense);
+  check_forms(normal_one, tenon::randn, shape);
+  check_forms(normal_one, tenon::try_randn, shape);
+  check_forms(normal_one, tenon::randn_strided, shape, dense);
+  check_forms(normal_one, tenon::try_randn_strided, shape, dense);
   CHECK(strides(tenon::rand({2, 3})) == Vector{3, 1});
 }
 
@@ -153,33 +153,33 @@ TEST_CASE("randint: Int, or a type, a dynamism, a generator") {
 }
 
 TEST_CASE("uniform and normal: Float, or a type, a dynamism, a generator") {
-  const auto uniform = filled(ScalarType::Float, [](const auto& t, Generator& g) {
+  const auto uniform_one = filled(ScalarType::Float, [](const auto& t, Generator& g) {
     return tenon::uniform_(t, -1.5, 2.5, g);
   });
-  const auto normal = filled(
+  const auto normal_one = filled(
       ScalarType::Float, [](const auto& t, Generator& g) { return tenon::normal_(t, 10, 0.5, g); });
   const tenon::Dims shape{2, 3};
   const tenon::Dims dense{3, 1};
-  check_forms(uniform, tenon::uniform, -1.5, 2.5, shape);
-  check_forms(uniform, tenon::try_uniform, -1.5, 2.5, shape);
-  check_forms(uniform, tenon::uniform_strided, -1.5, 2.5, shape, dense);
-  check_forms(uniform, tenon::try_uniform_strided, -1.5, 2.5, shape, dense);
-  check_forms(normal, tenon::normal, 10, 0.5, shape);
-  check_forms(normal, tenon::try_normal, 10, 0.5, shape);
-  check_forms(normal, tenon::normal_strided, 10, 0.5, shape, dense);
-  check_forms(normal, tenon::try_normal_strided, 10, 0.5, shape, dense);
+  check_forms(uniform_one, tenon::uniform, -1.5, 2.5, shape);
+  check_forms(uniform_one, tenon::try_uniform, -1.5, 2.5, shape);
+  check_forms(uniform_one, tenon::uniform_strided, -1.5, 2.5, shape, dense);
+  check_forms(uniform_one, tenon::try_uniform_strided, -1.5, 2.5, shape, dense);
+  check_forms(normal_one, tenon::normal, 10, 0.5, shape);
+  check_forms(normal_one, tenon::try_normal, 10, 0.5, shape);
+  check_forms(normal_one, tenon::normal_strided, 10, 0.5, shape, dense);
+  check_forms(normal_one, tenon::try_normal_strided, 10, 0.5, shape, dense);
 }
 
 TEST_CASE("random _like creators: the source's type, or a type, a dynamism, a generator") {
   const TensorPtr like = tenon::zeros({2, 3}, ScalarType::Half, kStatic);
-  const auto uniform = filled(
+  const auto uniform_one = filled(
       ScalarType::Half, [](const auto& t, Generator& g) { return tenon::uniform_(t, 0, 1, g); });
-  check_forms(uniform, tenon::rand_like, like);
-  check_forms(uniform, tenon::try_rand_like, *like);
-  const auto normal = filled(
+  check_forms(uniform_one, tenon::rand_like, like);
+  check_forms(uniform_one, tenon::try_rand_like, *like);
+  const auto normal_one = filled(
       ScalarType::Half, [](const auto& t, Generator& g) { return tenon::normal_(t, 0, 1, g); });
-  check_forms(normal, tenon::randn_like, *like);
-  check_forms(normal, tenon::try_randn_like, like);
+  check_forms(normal_one, tenon::randn_like, *like);
+  check_forms(normal_one, tenon::try_randn_like, like);
   const auto integers = filled(
       ScalarType::Half, [](const auto& t, Generator& g) { return tenon::random_(t, -5, 50, g); });
   check_forms(integers, tenon::randint_like, like, -5, 50);

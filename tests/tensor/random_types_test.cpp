@@ -139,13 +139,13 @@ TEST_CASE("rand: integral types truncate to 0, Bool is true unless the number is
 }
 
 TEST_CASE("uniform and normal: integral types truncate towards 0 what they are computed in") {
-  const auto uniform = [](ScalarType type, Generator& g) {
+  const auto uniform_one = [](ScalarType type, Generator& g) {
     return tenon::uniform(0.25, 100.75, {3000}, type, g);
   };
   const auto around_zero = [](ScalarType type, Generator& g) {
     return tenon::uniform(-2.75, 2.75, {3000}, type, g);
   };
-  const auto normal = [](ScalarType type, Generator& g) {
+  const auto normal_one = [](ScalarType type, Generator& g) {
     return tenon::normal(0, 10, {3000}, type, g);
   };
   for (ScalarType type : tests::kAllTypes) {
@@ -156,11 +156,11 @@ TEST_CASE("uniform and normal: integral types truncate towards 0 what they are c
       for (double& value : expected) value = std::trunc(value) + 0.0;  // no -0
       CHECK((made(type, make) == expected));
     };
-    check(uniform);
+    check(uniform_one);
     const bool is_signed = type != ScalarType::Byte && type < ScalarType::UInt16;
     if (is_signed) {
       check(around_zero);
-      check(normal);
+      check(normal_one);
     }
   }
   Doubles expected = made(ScalarType::Float, around_zero);
@@ -169,18 +169,20 @@ TEST_CASE("uniform and normal: integral types truncate towards 0 what they are c
 }
 
 TEST_CASE("normal: integral types take their nearest end for what is out of their range") {
-  const auto normal = [](ScalarType type, Generator& g) {
+  const auto normal_one = [](ScalarType type, Generator& g) {
     return tenon::normal(0, 1000, {3000}, type, g);
   };
-  Doubles expected = made(ScalarType::Float, normal);
+  Doubles expected = made(ScalarType::Float, normal_one);
   for (double& value : expected) value = std::min(std::max(std::trunc(value), -128.0), 127.0) + 0.0;
-  CHECK((made(ScalarType::Char, normal) == expected));
+  CHECK((made(ScalarType::Char, normal_one) == expected));
 }
 
 TEST_CASE("normal: shorter floating types hold the Float value rounded to nearest") {
-  const auto randn = [](ScalarType type, Generator& g) { return tenon::randn({3000}, type, g); };
-  const Doubles floats = made(ScalarType::Float, randn);
-  const Doubles halves = made(ScalarType::Half, randn);
+  const auto randn_one = [](ScalarType type, Generator& g) {
+    return tenon::randn({3000}, type, g);
+  };
+  const Doubles floats = made(ScalarType::Float, randn_one);
+  const Doubles halves = made(ScalarType::Half, randn_one);
   int wrong = 0;
   for (size_t i = 0; i < floats.size(); ++i) {
     const double step = std::max(std::ldexp(std::fabs(floats[i]), -11), std::ldexp(1.0, -25));
@@ -191,15 +193,15 @@ TEST_CASE("normal: shorter floating types hold the Float value rounded to neares
 
 TEST_CASE("randint: every type that holds the integers gets the same ones") {
   for (int64_t high : {2, 9}) {  // Float8_e5m2 holds all up to 8
-    const auto randint = [&](ScalarType type, Generator& g) {
+    const auto randint_one = [&](ScalarType type, Generator& g) {
       return tenon::randint(0, high, {3000}, type, g);
     };
-    const Doubles ints = made(ScalarType::Int, randint);
+    const Doubles ints = made(ScalarType::Int, randint_one);
     CHECK(std::set<double>(ints.begin(), ints.end()).size() == static_cast<size_t>(high));
     for (ScalarType type : tests::kAllTypes) {
       INFO(toString(type));
       if (type == ScalarType::Bool && high > 2) continue;
-      CHECK((made(type, randint) == ints));
+      CHECK((made(type, randint_one) == ints));
     }
   }
 }

@@ -81,8 +81,8 @@ TEST_CASE("tensor_impl: without data it is a placeholder until set_data") {
   impl.set_data(data);
   CHECK(impl.has_data());
   CHECK(impl.data<float>() == data);
-  const int64_t none[] = {0};
-  CHECK(TensorImpl(ScalarType::Float, 1, none).has_data());
+  const int64_t nothing[] = {0};
+  CHECK(TensorImpl(ScalarType::Float, 1, nothing).has_data());
 }
 
 TEST_CASE("tensor_impl: bad arguments are reported by its name") {
@@ -97,11 +97,11 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
     TensorImpl impl(arguments...);
     return impl.dim();
   };
-  void* const none = nullptr;
+  void* const nothing = nullptr;
   CHECK_ERROR(argument, "TensorImpl: size -1", make(ScalarType::Float, 2, negative));
   CHECK_ERROR(argument, "TensorImpl: ", make(ScalarType::Float, 2, large));
-  CHECK_ERROR(argument, "{1, 1}", make(ScalarType::Float, 2, sizes, none, order));
-  CHECK_ERROR(argument, "{3, 1}", make(ScalarType::Float, 2, sizes, none, swapped, strides));
+  CHECK_ERROR(argument, "{1, 1}", make(ScalarType::Float, 2, sizes, nothing, order));
+  CHECK_ERROR(argument, "{3, 1}", make(ScalarType::Float, 2, sizes, nothing, swapped, strides));
   CHECK_ERROR(argument, "TensorImpl: -1 dimensions", make(ScalarType::Float, -1, sizes));
   CHECK_ERROR(argument, "TensorImpl: 2 dimensions without sizes",
               make(ScalarType::Float, 2, static_cast<const int64_t*>(nullptr)));

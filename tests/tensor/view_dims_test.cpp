@@ -116,9 +116,9 @@ TEST_CASE("view: other sizes have the dim order that their strides imply, not th
   const Tensor column = make_tensor({1, 3}, {0, 1, 2}, {1, 0});
   REQUIRE(dim_order(column) == Vector{1, 0});
   CHECK(dim_order(view(column, {3, 1})) == Vector{0, 1});
-  const Tensor none = transpose(counted({2, 0}), 0, 1);
-  REQUIRE(dim_order(none) == Vector{1, 0});
-  CHECK(dim_order(view(none, {0, 4})) == Vector{0, 1});
+  const Tensor nothing = transpose(counted({2, 0}), 0, 1);
+  REQUIRE(dim_order(nothing) == Vector{1, 0});
+  CHECK(dim_order(view(nothing, {0, 4})) == Vector{0, 1});
 }
 
 TEST_CASE("view: without elements it takes any sizes without elements, row-major") {

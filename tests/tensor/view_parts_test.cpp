@@ -71,9 +71,9 @@ TEST_CASE("slice: negative ends count from the end, and what is out of range is 
                                    {INT64_MAX, INT64_MAX},
                                    {0, -10},
                                    {0, INT64_MIN}}) {
-    const Tensor none = slice(t, 0, start, end);
-    CHECK(sizes(none) == Vector{0});
-    CHECK(const_data_ptr(none) == const_data_ptr(t));
+    const Tensor nothing = slice(t, 0, start, end);
+    CHECK(sizes(nothing) == Vector{0});
+    CHECK(const_data_ptr(nothing) == const_data_ptr(t));
   }
 }
 

@@ -154,12 +154,12 @@ TEST_CASE("view shape: a view without elements stays at the source's element 0")
 }
 
 TEST_CASE("view shape: a dimension too many is refused wherever it enters") {
-  const Vector ones(64, 1);
-  ViewShape s = shape(ones, ones);
+  const Vector one_values(64, 1);
+  ViewShape s = shape(one_values, one_values);
   RETURNS(InvalidArgument, "sizes has more than 64 entries", s.unsqueeze(3));
   s = shape({}, {});
   RETURNS(InvalidArgument, "sizes has more than 64 entries", s.expand(Vector(65, 1)));
-  CHECK(s.expand(ones) == Error::Ok);
+  CHECK(s.expand(one_values) == Error::Ok);
   CHECK(s.sizes.size() == 64);
   CHECK(s.flatten(0, -1) == Error::Ok);
 }

@@ -103,10 +103,10 @@ TEST_CASE("as_strided: without elements it starts at one of the tensor's, or at 
   const Tensor t = two_by_three();
   CHECK(as_strided(t, {0, 2}, {2, 1}, 6).numel() == 0);
   RAISES(OutOfBounds, "offset 7", as_strided(t, {0}, {1}, 7));
-  const Tensor none = make_tensor({0}, Ints());
-  CHECK(as_strided(none, {3, 0}, {1, 1}).numel() == 0);
-  RAISES(OutOfBounds, "at offsets 0 to -1", as_strided(none, {1}, {1}));
-  RAISES(OutOfBounds, "offset 1", as_strided(none, {0}, {1}, 1));
+  const Tensor nothing = make_tensor({0}, Ints());
+  CHECK(as_strided(nothing, {3, 0}, {1, 1}).numel() == 0);
+  RAISES(OutOfBounds, "at offsets 0 to -1", as_strided(nothing, {1}, {1}));
+  RAISES(OutOfBounds, "offset 1", as_strided(nothing, {0}, {1}, 1));
 }
 
 TEST_CASE("view_as_type: elements of the same size keep sizes and strides") {

@@ -118,7 +118,7 @@ TEST_CASE("memory_cases: found: memory that is never released, though there is m
   Trial trial(backend, traits, report);
   memory_comes_back(trial);
   CHECK(report.ok());
-  for (size_t largest : {0, 1}) {  // ends nevertheless
+  for (size_t largest : {size_t{0}, size_t{1}}) {  // ends nevertheless
     traits = BackendTraits();
     traits.largest = largest;
     Trial small(backend, traits, report);

@@ -54,12 +54,12 @@ TEST_CASE("AtomicCount: no thread's step is lost, and one alone sees 0") {
     for (int i = 0; i < 10000; ++i) count.add();
   });
   CHECK(count.get() == 10000 * kThreads);
-  int zeros[kThreads] = {};
+  int zero[kThreads] = {};
   on_threads(kThreads, [&](int t) {
-    for (int i = 0; i < 10000; ++i) zeros[t] += count.remove() == 0;
+    for (int i = 0; i < 10000; ++i) zero[t] += count.remove() == 0;
   });
   CHECK(count.get() == 0);
-  CHECK(std::accumulate(zeros, zeros + kThreads, 0) == 1);
+  CHECK(std::accumulate(zero, zero + kThreads, 0) == 1);
 }
 
 TEST_CASE("AtomicCount: what a thread wrote before it left is seen by who reads that it did") {

@@ -220,8 +220,8 @@ TEST_CASE(
 }
 
 TEST_CASE("to_executorch: memory behind a raw TensorImpl stays the caller's") {
-  const int64_t shape[] = {2, 2};
-  TensorImpl impl(ScalarType::Float, 2, shape, memory);
+  const int64_t shape_one[] = {2, 2};
+  TensorImpl impl(ScalarType::Float, 2, shape_one, memory);
   const ETensorPtr e = to_executorch(Tensor(&impl));
   CHECK(e->const_data_ptr() == memory);
   CHECK(e->numel() == 4);
@@ -289,9 +289,9 @@ TEST_CASE("from_executorch: channels last, 0-d, empty and 16 dimensions") {
   CHECK(scalar.dim() == 0);
   CHECK(scalar.shape_dynamism() == TensorShapeDynamism::STATIC);
   CHECK(scalar.item<float>() == 7);
-  const Tensor empty = from_executorch(executorch::extension::empty({2, 0, 3}));
-  CHECK(sizes(empty) == Vector{2, 0, 3});
-  CHECK(strides(empty) == Vector{3, 3, 1});
+  const Tensor empty_one = from_executorch(executorch::extension::empty({2, 0, 3}));
+  CHECK(sizes(empty_one) == Vector{2, 0, 3});
+  CHECK(strides(empty_one) == Vector{3, 3, 1});
   const Tensor sixteen = from_executorch(executorch::extension::ones(std::vector<int32_t>(16, 1)));
   CHECK(sizes(sixteen) == Vector(16, 1));
   CHECK(values<float>(sixteen) == Floats{1});
@@ -444,13 +444,13 @@ TEST_CASE("from_executorch: a TensorImpl without strides or dim order has those 
 #endif
 
 TEST_CASE("from_executorch: padded strides are kept, those beside the dim order refused") {
-  int32_t shape[] = {2, 3};
-  uint8_t order[] = {0, 1};
+  int32_t shape_one[] = {2, 3};
+  uint8_t order_one[] = {0, 1};
   int32_t padded[] = {4, 1};
   int32_t transposed[] = {1, 2};
-  theirs::TensorImpl rows(theirs::ScalarType::Float, 2, shape, memory, order, padded);
+  theirs::TensorImpl rows(theirs::ScalarType::Float, 2, shape_one, memory, order_one, padded);
   CHECK(values<float>(from_executorch(theirs::Tensor(&rows))) == Floats{0, 1, 2, 4, 5, 6});
-  theirs::TensorImpl wrong(theirs::ScalarType::Float, 2, shape, memory, order, transposed);
+  theirs::TensorImpl wrong(theirs::ScalarType::Float, 2, shape_one, memory, order_one, transposed);
   CHECK_ERROR(Error::InvalidArgument, "strides {1, 2} do not nest in the order of dim_order {0, 1}",
               from_executorch(theirs::Tensor(&wrong)));
 }
