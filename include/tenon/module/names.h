@@ -48,6 +48,9 @@ class Text {
   friend bool operator==(const Text& a, std::string_view b) noexcept {
     return std::string_view(a) == b;
   }
+  friend bool operator==(const Text& a, const Text& b) noexcept {  // C++20 finds two ways else
+    return a == std::string_view(b);
+  }
   friend bool operator!=(const Text& a, std::string_view b) noexcept { return !(a == b); }
   friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
 
