@@ -99,10 +99,10 @@ struct BackendHooks;  // what is done with a backend that is alive, see calls.h
 /// What tensors know of a backend: a small block that stays while they do, so that one that is
 /// destroyed later than its backend finds out.
 struct BackendState {
-  Backend* backend;           // null once it is gone
-  const BackendHooks* hooks;  // as the backend's
-  AtomicCount users;          // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;    // whether all of them are on one thread, so that nobody needs to wait
+  Backend* backend;                                 // null once it is gone
+  std::atomic<const BackendHooks*> hooks{nullptr};  // as the backend's
+  AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
+  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
@@ -119,9 +119,7 @@ struct BackendState {
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
   int32_t get() const noexcept { return one_thread ? count : users.get(); }
 
-  const BackendHooks& live_hooks() const noexcept {
-    return *__atomic_load_n(&hooks, __ATOMIC_ACQUIRE);
-  }
+  const BackendHooks& live_hooks() const noexcept { return *hooks.load(std::memory_order_acquire); }
   /// The backend; null once it, or one that it wraps, is gone.
   Backend* find() const noexcept {
     const BackendState* at = this;
@@ -257,8 +255,8 @@ class TENON_EXPORT Backend {
   friend struct detail::BackendAccess;
 
   detail::BackendState* state_ = nullptr;
-  const detail::BackendHooks* hooks_ = nullptr;  // once tensors are to be in its memory
-  Backend* next_ = nullptr;                      // in the registry
+  std::atomic<const detail::BackendHooks*> hooks_{nullptr};  // once tensors are to be in its memory
+  Backend* next_ = nullptr;                                  // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   detail::BackendKind kind_ = {};
 };
@@ -281,25 +279,21 @@ struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
   /// Code that only a program with backends needs, see enlist().
   static const BackendHooks& hooks(const Backend& backend) noexcept {
-    return *__atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE);
+    return *backend.hooks_.load(std::memory_order_acquire);
   }
   static bool has_hooks(const Backend& backend) noexcept {
-    return __atomic_load_n(&backend.hooks_, __ATOMIC_ACQUIRE) != nullptr;
+    return backend.hooks_.load(std::memory_order_acquire) != nullptr;
   }
   static void set_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
-    if (backend.state_ != nullptr) {
-      __atomic_store_n(&backend.state_->hooks, hooks, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&backend.hooks_, hooks, __ATOMIC_RELEASE);
+    if (backend.state_ != nullptr) backend.state_->hooks.store(hooks, std::memory_order_release);
+    backend.hooks_.store(hooks, std::memory_order_release);
   }
-  /// Sets them unless there are some.
+  /// Sets them unless there are some: another thread may have set more of them.
   static void set_first_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
-    const auto set = [hooks](const BackendHooks*& at) noexcept {
-      const BackendHooks* none = nullptr;
-      __atomic_compare_exchange_n(&at, &none, hooks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    };
-    if (backend.state_ != nullptr) set(backend.state_->hooks);
-    set(backend.hooks_);
+    const BackendHooks* unset = nullptr;
+    if (backend.state_ != nullptr) backend.state_->hooks.compare_exchange_strong(unset, hooks);
+    unset = nullptr;
+    backend.hooks_.compare_exchange_strong(unset, hooks);
   }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }

@@ -194,9 +194,8 @@ TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, 
   return run_through_host(plan, dst.backend, src.backend, cast);
 }
 
-/// Copies elements between places, at least one of them a backend's; the source is
-/// broadcast. The destination's elements are distinct. `cast` may be null where the types
-/// are equal.
+/// Copies elements between places, at least one of them a backend's; the source is broadcast. The
+/// destination's elements are distinct. `cast` may be null where the types are equal.
 inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
                           CastFunction cast) noexcept {
   const Backend& mover = *(dst.backend != nullptr ? dst.backend : src.backend);

@@ -101,8 +101,8 @@ TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
 }
 
 #if TENON_ERROR_TEXT
-// The parts of a message are C variadic arguments: they travel in registers. A list of parts on the
-// stack, as text and function pointers, took three times the code at each of some 350 places.
+// The parts of a message are C variadic arguments: they travel in registers. With a list of parts on
+// the stack, a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
 
 TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
   char text[kMessageCapacity];  // aside: a part may be the last message

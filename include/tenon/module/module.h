@@ -382,12 +382,19 @@ inline Module::Run Module::start(const char* function, std::string_view name,
     });
     method.has_run = run.error == Error::Ok;
   }
-  const detail::LastError text = detail::last_error();
-  if (!method.has_run) method.outputs.clear();
-  for (EValue& value : method.given) value = EValue();      // they were for this run
-  if (run.error != Error::Ok) detail::last_error() = text;  // deleters ran, which may leave theirs
+  const auto drop_inputs = [&method] {  // they were for this run
+    for (EValue& value : method.given) value = EValue();
+  };
+  if (run.error == Error::Ok) {
+    drop_inputs();
+  } else {
+    const detail::LastError text = detail::last_error();  // deleters may leave theirs
+    if (!method.has_run) method.outputs.clear();
+    drop_inputs();
+    detail::last_error() = text;
+    run.error = detail::blame(function, run.error);
+  }
   method.runs = false;
-  run.error = detail::blame_if(function, run.error);
   return run;
 }
 

@@ -248,6 +248,7 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
   }
   return Error::Ok;
 }
+/// make_over() of what an importer found: a pointer, lists, and a type or the pointer's.
 TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
                                    const Dims& strides, const TypeArg& type,
                                    TensorShapeDynamism dynamism, const Device& device,
@@ -482,7 +483,7 @@ TENON_LAZY Error plan_intake(Making& making, bool flat, bool type_is_given) noex
   return check_cast(values.type(), making.type);
 }
 
-/// Converts the values, each of a list must fit.
+/// Converts values; each one of a list must fit.
 TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values) noexcept {
   if (!values.is_checked()) {
     cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
