@@ -45,13 +45,15 @@ class Text {
   Error error() const noexcept { return error_; }
   operator std::string_view() const noexcept { return {c_str(), size_}; }
 
-  friend bool operator==(const Text& a, std::string_view b) noexcept {
-    return std::string_view(a) == b;
+  /// With whatever is text. A template, as two overloads are ambiguous in C++20.
+  template <class S>
+  friend bool operator==(const Text& a, const S& b) noexcept {
+    return std::string_view(a) == std::string_view(b);
   }
-  friend bool operator==(const Text& a, const Text& b) noexcept {  // C++20 finds two ways else
-    return a == std::string_view(b);
+  template <class S>
+  friend bool operator!=(const Text& a, const S& b) noexcept {
+    return !(a == b);
   }
-  friend bool operator!=(const Text& a, std::string_view b) noexcept { return !(a == b); }
   friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
 
  private:
