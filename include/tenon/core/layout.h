@@ -381,10 +381,18 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
   return compute_nbytes(layout.reach(), element_size, nbytes);
 }
 
+/// Whether the dimensions come in order, as without a dim order.
+template <class T>
+bool is_in_order(const T* dim_order, size_t rank) noexcept {
+  size_t i = 0;
+  while (i < rank && dim_order[i] == static_cast<T>(i)) ++i;
+  return i == rank;
+}
+
 /// make_layout() of arrays of `rank` entries; the last two may be null.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  if (dim_order == nullptr) {
+  if (dim_order == nullptr || is_in_order(dim_order, rank)) {
     TENON_TRY(lay_out(sizes, rank, nullptr, element_size, layout));
     if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
   }
@@ -397,10 +405,11 @@ inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const 
 /// make_layout(), where lists that are null are empty.
 inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
                          size_t element_size, Layout& layout) noexcept {
-  const auto is_none = [](const Dims* dims) {
-    return dims == nullptr || (dims->empty() && dims->error() == Error::Ok);
-  };
-  if (is_none(dim_order) && (strides == nullptr || strides->error() == Error::Ok)) {
+  const bool in_order =
+      dim_order == nullptr || (dim_order->error() == Error::Ok &&
+                               (dim_order->empty() || dim_order->size() == sizes.size()) &&
+                               is_in_order(dim_order->data(), dim_order->size()));
+  if (in_order && (strides == nullptr || strides->error() == Error::Ok)) {
     TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
     if (strides == nullptr || strides->empty() || *strides == layout.strides) return Error::Ok;
   }
