@@ -136,7 +136,8 @@ TENON_COLD inline Error fail_without_text(Error error) noexcept {
 template <class... Parts>
 TENON_ALWAYS_INLINE Error fail(Error error, const Parts&... parts) noexcept {
 #if TENON_ERROR_TEXT
-  return fail_parts(error, part_kinds<Parts...>(), part(parts)...);
+  static_assert(sizeof...(Parts) <= 21);
+  return fail_parts(error, kPartKinds<Parts...>, part(parts)...);
 #else
   return (static_cast<void>(parts), ..., fail_without_text(error));
 #endif
@@ -146,7 +147,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, const Parts&... parts) noexcept {
 template <class... Parts>
 TENON_ALWAYS_INLINE void report(Error error, const Parts&... parts) noexcept {
 #if TENON_ERROR_TEXT
-  report_parts(error, part_kinds<Parts...>(), part(parts)...);
+  report_parts(error, kPartKinds<Parts...>, part(parts)...);
 #else
   (static_cast<void>(parts), ..., hand_over(error, toString(error)));
 #endif
