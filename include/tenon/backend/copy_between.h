@@ -246,21 +246,23 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
       write);
 }
 
-template <class = void>
+/// T makes it dependent: else it is compiled with the include.
+template <class T = void>
 TENON_EXPORT inline constexpr BackendHooks kAllHooks{
-    &known_state,         &allocate_from,       &release_to,         &allocate_metadata_from,
-    &release_metadata_to, &transfer_elements<>, &produce_elements<>, &copy_within_base<>,
-    &write_row<>};
+    &known_state,         &allocate_from,        &release_to,          &allocate_metadata_from,
+    &release_metadata_to, &transfer_elements<T>, &produce_elements<T>, &copy_within_base<T>,
+    &write_row<T>};
 
 /// Gives a backend what tensors in its memory need. Called in templates, where a program names a
 /// backend, so that what has no backend does not compile it.
-TENON_LAZY void enlist(Backend& backend) noexcept {
+template <class T = void>  // as above
+void enlist(Backend& backend) noexcept {
   if (BackendAccess::has_hooks(backend) && BackendAccess::hooks(backend).copy != nullptr) return;
   const BackendState* const state = BackendAccess::state(backend);
   if (state == nullptr || state->find() != nullptr) {  // one that it wraps may be gone
-    BackendAccess::set_hooks(backend.base(), &kAllHooks<>);
+    BackendAccess::set_hooks(backend.base(), &kAllHooks<T>);
   }
-  BackendAccess::set_hooks(backend, &kAllHooks<>);
+  BackendAccess::set_hooks(backend, &kAllHooks<T>);
 }
 
 }  // namespace detail
