@@ -189,8 +189,7 @@ struct ScalarTensor {
   /// Source: at::scalar_tensor.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& value, Options&&... options) const {
-    return detail::create_scalar<Out>(function, value, CreatorOptions(options...),
-                                      own::ScalarType::Float);
+    return Creator<Out, detail::Given, Scalar>{function}({}, value, options...);
   }
 };
 

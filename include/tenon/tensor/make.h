@@ -6,8 +6,8 @@
 
 #include "tenon/core/result.h"
 #include "tenon/kernels/convert.h"
+#include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
 
 TENON_BEGIN_NAMESPACE
@@ -271,17 +271,6 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
   made.opaque = state.opaque;
 }
 
-/// Gives `made` memory of a backend's, whose state is `state`; a template has none.
-TENON_LAZY Error take_backend_memory(Backend& backend, BackendState* state, size_t nbytes,
-                                     ImplFields& made) noexcept {
-  if (state != nullptr && state->device.type() == DeviceType::Template) nbytes = 0;
-  TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, nbytes, made.data));
-  set_backend(*state, made);
-  made.deleter.emplace(made.data, ReleaseToBackend{state, nbytes});
-  made.ownership = Ownership::Owned;
-  return Error::Ok;
-}
-
 /// Registers borrowed memory with its backend, so that the backend counts it.
 TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
   BackendState* const state = known_state(backend);
@@ -372,16 +361,19 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_in_backend(const Making& making, L
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
-  if (metadata != nullptr && metadata == state && is_inline_size(nbytes)) {
-    TENON_TRY(new_impl(draft, metadata, inline_room(nbytes)));
-    fields(draft).data = inline_data(draft);
-    fields(draft).ownership = Ownership::Owned;
-    set_backend(*state, fields(draft));
-  } else {
-    TENON_TRY(new_impl(draft, metadata));
-    TENON_TRY(take_backend_memory(backend, state, nbytes, fields(draft)));
-  }
+  const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
+  TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
+  if (is_small) {
+    made.data = inline_data(draft);
+  } else {
+    const bool has_memory = state == nullptr || state->device.type() != DeviceType::Template;
+    const size_t taken = has_memory ? nbytes : 0;
+    TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, taken, made.data));
+    made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
+  }
+  made.ownership = Ownership::Owned;
+  set_backend(*state, made);
   made.set_layout(std::move(layout));
   made.type = making.type;
   made.settle(making.dynamism);
@@ -498,31 +490,6 @@ TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values
     from += elementSize(values.type());
   }
   return Error::Ok;
-}
-
-/// Copies one element.
-inline void copy_element(void* out, int64_t count, const void* element, size_t size) noexcept {
-  if (count == 1) std::memcpy(out, element, size);
-}
-/// A 0-d tensor of the element at `element`, 16 bytes of which can be read.
-template <class Out>
-Out create_of_element(const char* function, const void* element, const CreatorOptions& options,
-                      ScalarType otherwise) {
-  const Dims rank_0;
-  Making making = making_of(options, otherwise);
-  making.sizes = &rank_0;
-  making.element = element;
-  making.fill = &copy_element;
-  return create_new<Out>(function, making);
-}
-/// A 0-d tensor of a value, which must fit the type.
-template <class Out>
-Out create_scalar(const char* function, const Scalar& value, const CreatorOptions& options,
-                  ScalarType otherwise) {
-  alignas(16) unsigned char element[16] = {};
-  const Error error = store_scalar(options.type.value_or(otherwise), value, element);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  return create_of_element<Out>(function, element, options, otherwise);
 }
 
 // --- Views --------------------------------------------------------------------------------------

@@ -50,16 +50,14 @@ inline double sequence_value(double start, double step, int64_t i) noexcept {
   return start + step * static_cast<double>(i);
 }
 
-/// Writes start + step * i for i in [first, first + count) as elements of `type`; the step is
-/// exact, so no error accumulates.
-template <class Number>
-void store_sequence(ScalarType type, void* out, Number start, Number step, int64_t first,
-                    int64_t count) noexcept {
+/// Writes next(0), next(1), … as elements of `type`.
+template <class Number, class Next>
+void store_numbers(ScalarType type, void* out, int64_t count, const Next& next) noexcept {
   constexpr int64_t kChunk = 64;
   Number exact[kChunk];
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
-    for (int64_t k = 0; k < n; ++k) exact[k] = sequence_value(start, step, first + i + k);
+    for (int64_t k = 0; k < n; ++k) exact[k] = next(i + k);
     store_exact(type, static_cast<char*>(out) + i * static_cast<int64_t>(elementSize(type)), n,
                 scalar_type_of<Number>(), exact);
   }
@@ -80,7 +78,9 @@ Error make_arange(Number start, Number end, Number step, const Making& making,
   }
   TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
-    store_sequence(type, out, start, step, 0, count);
+    // The step is exact, so no error accumulates.
+    store_numbers<Number>(type, out, count,
+                          [&](int64_t i) { return sequence_value(start, step, i); });
     return Error::Ok;
   });
 }
@@ -106,25 +106,6 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
     return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
   }
   return make_arange(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
-}
-
-/// Writes 0, 1, … below `length`, each `inner` times, over and over.
-TENON_LAZY void store_iota(ScalarType type, void* data, int64_t numel, int64_t length,
-                           int64_t inner) noexcept {
-  auto* out = static_cast<char*>(data);
-  const auto size = static_cast<int64_t>(elementSize(type));
-  if (inner == 1) {
-    for (int64_t done = 0; done < numel; done += length) {
-      store_sequence<int64_t>(type, out + done * size, 0, 1, 0, length);
-    }
-    return;
-  }
-  for (int64_t done = 0, value = 0; done < numel;
-       done += inner, value = value + 1 < length ? value + 1 : 0) {
-    alignas(16) unsigned char element[16] = {};
-    store_exact(type, element, 1, ScalarType::Long, &value);
-    fill_elements(out + done * size, inner, element, elementSize(type));
-  }
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
@@ -159,7 +140,16 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
       fields(draft), "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
-        store_iota(type, out, numel, length, inner);
+        int64_t value = 0;
+        int64_t left = inner;  // elements that still get this value
+        store_numbers<int64_t>(type, out, numel, [&](int64_t) {
+          const int64_t now = value;
+          if (--left == 0) {
+            left = inner;
+            value = value + 1 < length ? value + 1 : 0;
+          }
+          return now;
+        });
         return Error::Ok;
       });
 }

@@ -31,25 +31,15 @@ struct MakeTensor {
   template <class T, class... Options, std::enable_if_t<detail::is_element_v<T>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(T value, Options&&... options) const {
-    constexpr auto type = detail::scalar_type_of<T>();
-    const CreatorOptions asked(options...);
-    if constexpr (detail::has_type_v<Options...>) {
-      const Error error = detail::check_cast(type, asked.type.value_or(type));
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-      return detail::create_scalar<Out>(function, value, asked, type);
-    } else {
-      alignas(16) unsigned char element[16] = {};
-      std::memcpy(element, &value, sizeof value);
-      return detail::create_of_element<Out>(function, element, asked, type);
-    }
+    return make(Values{value}, Dims(), true, nullptr, options...);
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
-    const Dims flat{values.count()};
-    return make(values, flat, true, nullptr, options...);
+    const size_t count = values.count();
+    return make(std::move(values), {count}, true, nullptr, options...);
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
@@ -58,17 +48,17 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return make(values, sizes, false, nullptr, options...);
+    return make(std::move(values), sizes, false, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, nullptr}, options...);
+    return make(std::move(values), sizes, false, detail::Strides{&dim_order, nullptr}, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, &strides}, options...);
+    return make(std::move(values), sizes, false, detail::Strides{&dim_order, &strides}, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -147,7 +137,7 @@ struct MakeTensor {
  private:
   /// A `flat` tensor is given no sizes; `strides` may be null.
   template <class Given, class... Options>
-  Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
+  Out make(Values&& values, const Dims& sizes, bool flat, const Given& strides,
            Options&... options) const {
     const CreatorOptions asked(options...);
     detail::Making making = detail::making_of(asked, values.type());
