@@ -205,7 +205,8 @@ TEST_CASE("CreatorOptions: a creator takes each, a backend only when it can be k
 TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
   MinimalBackend backend;
   Generator generator(4);
-  const RandomOptions options(ScalarType::Int, generator, backend);
+  const ScalarType type = ScalarType::Int;
+  const RandomOptions options(type, generator, backend);
   CHECK(&options.generator() == &generator);
   CHECK(options.given_backend() == &backend);
   CHECK(&RandomOptions().generator() == &default_generator());

@@ -348,7 +348,11 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
     std::memcpy(out, making.values->data(), nbytes);
   } else if (making.fill != nullptr) {
     const size_t size = elementSize(making.type);
-    making.fill(out, static_cast<int64_t>(nbytes / size), making.element, size);
+    if (nbytes == size) {
+      std::memcpy(out, making.element, size);
+    } else {
+      making.fill(out, static_cast<int64_t>(nbytes / size), making.element, size);
+    }
   } else {
     std::memset(out, 0, nbytes);
   }
@@ -393,7 +397,7 @@ TENON_COMPILED_ONCE Error make_new(const Making& making, Draft& draft) noexcept 
   Layout layout;
   TENON_TRY(lay_out(making, element_size, layout));
   const size_t nbytes = static_cast<size_t>(layout.reach()) * element_size;
-  if (values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
+  if (making.check_values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
   if (TENON_UNLIKELY(making.backend != nullptr)) {
     return make_in_backend(making, std::move(layout), nbytes, draft);
   }

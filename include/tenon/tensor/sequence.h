@@ -80,7 +80,7 @@ Error make_arange(Number start, Number end, Number step, const Making& making,
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     // The step is exact, so no error accumulates.
     store_numbers<Number>(type, out, count,
-                          [&](int64_t i) { return sequence_value(start, step, i); });
+                          [start, step](int64_t i) { return sequence_value(start, step, i); });
     return Error::Ok;
   });
 }
