@@ -150,48 +150,38 @@ TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& m
       {made.data, public_type(made.type), made.layout.sizes, made.layout.strides, function});
 }
 
-/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
-/// made.draft()));`
 template <class Out>
-class Made {
+struct ReturnedValue {
+  using type = Out;
+};
+template <class T>
+struct ReturnedValue<Result<T>> {
+  using type = T;
+};
+
+/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
+/// made.draft()));` commit() says before that whether anything is left that can fail.
+template <class Out>
+class Made : public Slot<typename ReturnedValue<Out>::type> {
  public:
-  Made() noexcept = default;
-  /// With the handle in memory of `metadata`, unless that is null.
-  explicit Made(BackendState* metadata) noexcept : slot_(metadata) {}
+  using Slot<typename ReturnedValue<Out>::type>::Slot;
   /// With the handle where a new tensor in the memory of `backend` has it, unless that is null.
   explicit Made(Backend* backend) noexcept
-      : slot_(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
-
-  Draft& draft() noexcept { return slot_.draft(); }
-
-  /// Makes what is returned of the draft; after that nothing can fail. finish() does so too: for
-  /// callers that must know before.
-  Error commit() noexcept { return slot_.commit(); }
+      : Made(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
 
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
-    if (error == Error::Ok) error = commit();
-    return finish_value<Out>(function, error, slot_.take());
+    if (error == Error::Ok) error = this->commit();
+    return finish_value<Out>(function, error, this->take());
   }
   /// The same, and tells `backend`, unless that is null.
   Out finish(const char* function, Error error, Backend* backend) {
-    if (error == Error::Ok) error = commit();
+    if (error == Error::Ok) error = this->commit();
     if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {
-      tell_made(*backend, fields(draft()), function);
+      tell_made(*backend, fields(this->draft()), function);
     }
-    return finish_value<Out>(function, error, slot_.take());
+    return finish_value<Out>(function, error, this->take());
   }
-
- private:
-  template <class T>
-  struct Value {
-    using type = T;
-  };
-  template <class T>
-  struct Value<Result<T>> {
-    using type = T;
-  };
-  Slot<typename Value<Out>::type> slot_;
 };
 
 /// Makes a tensor with memory of its own by `make(making, made)`. A backend is told.

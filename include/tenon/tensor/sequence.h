@@ -117,25 +117,24 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
   int64_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
-  if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
-    return fail(Error::OutOfBounds, "axis ", axis.value_or(0), " is out of range for ", rank,
-                " dimensions");
+  int64_t dim = axis.value_or(0);
+  if (TENON_UNLIKELY(axis.has_value() && (dim < -rank || dim >= rank))) {
+    return fail(Error::OutOfBounds, "axis ", dim, " is out of range for ", rank, " dimensions");
   }
+  if (dim < 0) dim += rank;
   int64_t length = numel;  // values before they start over
   int64_t inner = 1;       // elements with one value
   if (axis.has_value()) {
-    const auto d =
-        static_cast<size_t>(axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis.value_or(0));
+    auto d = static_cast<size_t>(dim);
     length = sizes[d];
-    for (size_t i = d + 1; numel > 0 && i < sizes.size(); ++i) inner *= sizes[i];
+    while (numel > 0 && ++d < sizes.size()) inner *= sizes[d];
   }
   if (numel > 0) {
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
-  const OptionalIndex wrapped =
-      axis.has_value() && axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis;
+  const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
@@ -186,24 +185,18 @@ struct Arange {
   /// Source: at::arange.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& end, Options&&... options) const {
-    return make(0, end, 1, CreatorOptions(options...));
+    return (*this)(0, end, 1, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, Options&&... options) const {
-    return make(start, end, 1, CreatorOptions(options...));
+    return (*this)(start, end, 1, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, const Scalar& step,
                  Options&&... options) const {
-    return make(start, end, step, CreatorOptions(options...));
-  }
-
- private:
-  Out make(const own::Scalar& start, const own::Scalar& end, const own::Scalar& step,
-           const CreatorOptions& options) const {
     const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
                                                                        : own::ScalarType::Float;
-    return detail::create<Out>(function, options, otherwise,
+    return detail::create<Out>(function, CreatorOptions(options...), otherwise,
                                [&](const auto& making, auto& made) noexcept {
                                  return detail::make_arange(start, end, step, making, made.draft());
                                });
@@ -221,16 +214,11 @@ struct Iota {
   /// Source: Nx.iota.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
-    return make(sizes, none, CreatorOptions(options...));
+    return (*this)(sizes, none, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
-    return make(sizes, axis, CreatorOptions(options...));
-  }
-
- private:
-  Out make(const Dims& sizes, OptionalIndex axis, const CreatorOptions& options) const {
-    return detail::create<Out>(function, options, own::ScalarType::Long,
+    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Long,
                                [&](const auto& making, auto& made) noexcept {
                                  return detail::make_iota(sizes, axis, making, made.draft());
                                });
@@ -245,18 +233,13 @@ struct Eye {
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, Options&&... options) const {
-    return make(n, n, CreatorOptions(options...));
+    return (*this)(n, none, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, OptionalIndex m, Options&&... options) const {
-    return make(n, m.value_or(n), CreatorOptions(options...));
-  }
-
- private:
-  Out make(int64_t n, int64_t m, const CreatorOptions& options) const {
-    return detail::create<Out>(function, options, own::ScalarType::Float,
+    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Float,
                                [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_eye(n, m, making, made.draft());
+                                 return detail::make_eye(n, m.value_or(n), making, made.draft());
                                });
   }
 };

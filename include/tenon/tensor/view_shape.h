@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/core/layout.h"
+#include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
