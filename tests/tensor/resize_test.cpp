@@ -38,7 +38,6 @@ void check_refused(TensorPtr& t, const Dims& shape, Error error, const std::stri
 
 TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
   Rng random{1};
-  int wrong = 0;
   int counts[3] = {};  // within the room, grown, refused
   for (int i = 0; i < 8000; ++i) {
     const auto dynamism = static_cast<TensorShapeDynamism>(random.between(0, 2));
@@ -47,11 +46,8 @@ TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
     Vector shape(static_cast<size_t>(random.between(1, 7)));
     for (int64_t& size : shape) size = random.between(random.between(0, 40) == 0 ? -1 : 0, 5);
     int64_t numel = 1;
-    bool negative = false;
-    for (int64_t size : shape) {
-      negative = negative || size < 0;
-      numel *= size;
-    }
+    for (int64_t size : shape) numel *= size;
+    const bool negative = std::count(shape.begin(), shape.end(), -1) != 0;
     const State before(*t);
     Error expected = Error::Ok;
     if (dynamism == kStatic) {
@@ -59,26 +55,28 @@ TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
     } else if (negative || (dynamism == kBound && numel > room)) {
       expected = Error::InvalidArgument;
     }
-    bool right = resize_tensor_ptr(t, shape) == expected;
+    CAPTURE(i, dynamism, room, shape);
+    const bool as_expected = resize_tensor_ptr(t, shape) == expected;
     if (expected != Error::Ok) {
-      right = right && State(*t) == before;
+      if (!as_expected || !(State(*t) == before)) FAIL_CHECK();
       ++counts[2];
-    } else if (numel <= room) {
-      right = right && sizes(t) == shape && const_data_ptr(t) == before.data;
-      ++counts[0];
-    } else {
-      // At least double, so that many small growths cost few reallocations; and no more than
-      // needed.
-      const int64_t new_room = std::max(numel, 2 * room);
-      const void* const data = const_data_ptr(t);
-      right = right && sizes(t) == shape && resize_tensor_ptr(t, {new_room}) == Error::Ok &&
-              const_data_ptr(t) == data && resize_tensor_ptr(t, {new_room + 1}) == Error::Ok &&
-              const_data_ptr(t) != data;
-      ++counts[1];
+      continue;
     }
-    if (!right) ++wrong;
+    if (!as_expected || sizes(t) != shape) FAIL_CHECK();
+    if (numel <= room) {
+      if (const_data_ptr(t) != before.data) FAIL_CHECK();
+      ++counts[0];
+      continue;
+    }
+    // At least double, so that many small growths cost few reallocations; and no more than needed.
+    const int64_t new_room = std::max(numel, 2 * room);
+    const void* const data = const_data_ptr(t);
+    if (resize_tensor_ptr(t, {new_room}) != Error::Ok || const_data_ptr(t) != data ||
+        resize_tensor_ptr(t, {new_room + 1}) != Error::Ok || const_data_ptr(t) == data) {
+      FAIL_CHECK();
+    }
+    ++counts[1];
   }
-  CHECK(wrong == 0);
   for (int count : counts) CHECK(count > 100);
 }
 
@@ -175,24 +173,6 @@ TEST_CASE("resize: growth keeps the elements in memory order") {
   }
 }
 
-TEST_CASE("resize: many small growths move the memory few times") {
-  auto t = counting(1, kDynamic);
-  int moves = 0;
-  const void* data = const_data_ptr(t);
-  bool ok = true;
-  for (int32_t n = 2; n <= 10000; ++n) {
-    ok = ok && resize_tensor_ptr(t, {n}) == Error::Ok;
-    if (const_data_ptr(t) != data) ++moves;
-    data = const_data_ptr(t);
-    mutable_data_ptr<int32_t>(t)[n - 1] = n - 1;
-  }
-  CHECK(ok);
-  CHECK(moves <= 14);  // the logarithm of 10,000
-  Ints expected(10000);
-  std::iota(expected.begin(), expected.end(), 0);
-  CHECK((values<int32_t>(t) == expected));
-}
-
 TEST_CASE("resize: growth is refused while a view is alive, and nothing changes") {
   auto t = counting(4, kDynamic);
   auto view = make_tensor_ptr(*t);
@@ -244,15 +224,10 @@ TEST_CASE("resize: adopted memory that grows is released through its deleter, on
   CHECK(memory(t, 2) == Ints{0, 1});
   t.reset();
   CHECK(calls.count == 1);
-}
-
-TEST_CASE("resize: a moved vector that grows is released, its elements kept") {
-  Calls calls;
-  auto t = make_tensor_ptr({4}, Tracked(calls, 4), ScalarType::Float, kDynamic);
-  REQUIRE(resize_tensor_ptr(t, {5}) == Error::Ok);
-  CHECK(calls.count == 1);
-  const auto* data = const_data_ptr<float>(t);
-  CHECK(Floats(data, data + 4) == Floats{0, 1, 2, 3});
+  auto vector = make_tensor_ptr({4}, Tracked(calls, 4), ScalarType::Float, kDynamic);
+  REQUIRE(resize_tensor_ptr(vector, {5}) == Error::Ok);
+  CHECK(calls.count == 2);
+  CHECK(const_data_ptr<float>(vector)[3] == 3);
 }
 
 TEST_CASE("resize: an adopted placeholder that grows gets memory, and its deleter runs") {
@@ -355,14 +330,6 @@ TEST_CASE("resize: shapes without elements have the strides of sizes with 1 for 
   REQUIRE(resize_tensor_ptr(t, {1000, 0}) == Error::Ok);
   REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
-}
-
-TEST_CASE("resize: a tensor made without elements grows only when DYNAMIC") {
-  auto bound = empty({0, 4}, ScalarType::Int, kBound);
-  check_refused(bound, {1, 4}, Error::InvalidArgument, "room for 0");
-  auto dynamic = empty({0, 4}, ScalarType::Int, kDynamic);
-  REQUIRE(resize_tensor_ptr(dynamic, {2, 4}) == Error::Ok);
-  CHECK(dynamic->numel() == 8);
 }
 
 TEST_CASE("reserve: later growth within it moves no memory, and values are kept") {
