@@ -102,18 +102,16 @@ TEST_CASE("deleter: emplace calls and destroys what it held, and later the new o
 }
 
 TEST_CASE("deleter: owns move-only captures until it has run") {
-  auto watched = std::make_shared<int>(1);
+  auto kept = std::make_unique<std::shared_ptr<int>>(std::make_shared<int>(1));
+  const std::weak_ptr<int> weak = *kept;
   bool alive_in_call = false;
   {
-    auto kept = std::make_unique<std::shared_ptr<int>>(watched);
-    std::weak_ptr<int> weak = watched;
-    watched.reset();
-    Deleter d(nullptr, [kept = std::move(kept), weak, &alive_in_call](void*) {
+    const Deleter d(nullptr, [kept = std::move(kept), weak, &alive_in_call](void*) {
       alive_in_call = !weak.expired();
     });
-    CHECK(static_cast<bool>(d));
   }
   CHECK(alive_in_call);
+  CHECK(weak.expired());
 }
 
 TEST_CASE("deleter: functions, lambdas and std::functions run, null and empty ones are empty") {
@@ -225,16 +223,13 @@ TEST_CASE("deleter: what it calls sees a deleter that holds what was assigned") 
 }
 
 TEST_CASE("deleter: what it calls may destroy what the deleter is a part of") {
-  struct Holder {
-    Deleter deleter;
-  };
   Calls calls;
-  auto holder = std::make_unique<Holder>();
-  holder->deleter = Deleter(nullptr, [&calls, &holder](void* p) {
+  auto holder = std::make_unique<Deleter>();
+  *holder = Deleter(nullptr, [&calls, &holder](void* p) {
     holder.reset();
     calls.deleter()(p);
   });
-  holder->deleter.reset();
+  holder->reset();
   CHECK(holder == nullptr);
   CHECK(calls.count == 1);
 }

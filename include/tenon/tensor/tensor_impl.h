@@ -42,8 +42,8 @@ struct ImplFields : TensorFields {
 
 struct ImplAccess;
 
-/// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises an
-/// error of that function's.
+/// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
+/// an error of that function's.
 template <class Self>
 class Metadata {
  public:
