@@ -338,11 +338,7 @@ TENON_LAZY Error write_elements(const Making& making, void* out, size_t nbytes) 
     std::memcpy(out, making.values->data(), nbytes);
   } else if (making.fill != nullptr) {
     const size_t size = elementSize(making.type);
-    if (nbytes == size) {
-      std::memcpy(out, making.element, size);
-    } else {
-      making.fill(out, static_cast<int64_t>(nbytes / size), making.element, size);
-    }
+    making.fill(out, static_cast<int64_t>(nbytes / size), making.element, size);
   } else {
     std::memset(out, 0, nbytes);
   }
