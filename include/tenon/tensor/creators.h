@@ -189,7 +189,8 @@ struct ScalarTensor {
   /// Source: at::scalar_tensor.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& value, Options&&... options) const {
-    return Creator<Out, detail::Given, Scalar>{function}({}, value, options...);
+    return detail::create_scalar<Out>(function, value, CreatorOptions(options...),
+                                      own::ScalarType::Float);
   }
 };
 

@@ -482,6 +482,31 @@ TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values
   return Error::Ok;
 }
 
+/// Copies one element.
+inline void copy_element(void* out, int64_t count, const void* element, size_t size) noexcept {
+  if (count == 1) std::memcpy(out, element, size);
+}
+/// A 0-d tensor of the element at `element`, 16 bytes of which can be read.
+template <class Out>
+Out create_of_element(const char* function, const void* element, const CreatorOptions& options,
+                      ScalarType otherwise) {
+  const Dims rank_0;
+  Making making = making_of(options, otherwise);
+  making.sizes = &rank_0;
+  making.element = element;
+  making.fill = &copy_element;
+  return create_new<Out>(function, making);
+}
+/// A 0-d tensor of a value, which must fit the type.
+template <class Out>
+Out create_scalar(const char* function, const Scalar& value, const CreatorOptions& options,
+                  ScalarType otherwise) {
+  alignas(16) unsigned char element[16] = {};
+  const Error error = store_scalar(options.type.value_or(otherwise), value, element);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  return create_of_element<Out>(function, element, options, otherwise);
+}
+
 // --- Views --------------------------------------------------------------------------------------
 
 /// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is

@@ -31,7 +31,7 @@ TENON_BEGIN_NAMESPACE
 /// raises InvalidState on an undefined tensor.
 /// Threads: like std::shared_ptr; writing data or resizing needs the caller's own lock.
 /// Source: at::Tensor and executorch::aten::Tensor, whose names it uses.
-class Tensor : public detail::Metadata<Tensor> {
+class Tensor : public TensorMetadata<Tensor> {
  public:
   using SizesType = tenon::SizesType;
   using StridesType = tenon::StridesType;
@@ -152,7 +152,7 @@ class Tensor : public detail::Metadata<Tensor> {
 
  private:
   friend struct detail::ImplAccess;
-  friend class detail::Metadata<Tensor>;
+  friend class TensorMetadata<Tensor>;
 
   const detail::ImplFields& get(const char* function) const {
     TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");

@@ -42,10 +42,19 @@ struct ImplFields : TensorFields {
 
 struct ImplAccess;
 
+/// What only the internals can make, and std::allocate_shared can pass on.
+class ImplKey {
+  friend struct ImplAccess;
+  explicit ImplKey() noexcept {}
+};
+
+}  // namespace detail
+
 /// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
-/// an error of that function's.
+/// an error of that function's. Not in `detail`, where argument-dependent lookup would then look for
+/// functions of tensors.
 template <class Self>
-class Metadata {
+class TensorMetadata {
  public:
   ArrayRef<SizesType> sizes() const { return get("sizes").layout.sizes; }
   /// In elements.
@@ -71,7 +80,7 @@ class Metadata {
   bool is_readonly() const { return get("is_readonly").readonly; }
 
  private:
-  const TensorFields& get(const char* function) const {
+  const detail::TensorFields& get(const char* function) const {
     return static_cast<const Self*>(this)->get(function);
   }
   static int64_t entry(const char* function, const Dims& dims, int64_t d) {
@@ -82,21 +91,13 @@ class Metadata {
   }
 };
 
-/// What only the internals can make, and std::allocate_shared can pass on.
-class ImplKey {
-  friend struct ImplAccess;
-  explicit ImplKey() noexcept {}
-};
-
-}  // namespace detail
-
 /// A tensor's metadata, data pointer and deleter. Handles (Tensor) share it; most code never sees
 /// one.
 ///
 /// Ownership: runs its deleter, and drops the tensor it is a view of, when it is destroyed.
 /// Threads: like any object; the reference count of TensorImplPtr alone is synchronised.
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
-class TensorImpl : public detail::Metadata<TensorImpl> {
+class TensorImpl : public TensorMetadata<TensorImpl> {
  public:
   /// Describes memory that the caller keeps, without allocating for up to 6 dimensions: the form
   /// for the stack and for static memory. The lists are copied; they may be null for defaults. A
@@ -158,7 +159,7 @@ class TensorImpl : public detail::Metadata<TensorImpl> {
 
  private:
   friend struct detail::ImplAccess;
-  friend class detail::Metadata<TensorImpl>;
+  friend class TensorMetadata<TensorImpl>;
   friend class Tensor;
 
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }

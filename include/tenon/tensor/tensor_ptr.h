@@ -31,7 +31,17 @@ struct MakeTensor {
   template <class T, class... Options, std::enable_if_t<detail::is_element_v<T>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(T value, Options&&... options) const {
-    return make(Values{value}, Dims(), true, nullptr, options...);
+    constexpr auto type = detail::scalar_type_of<T>();
+    const CreatorOptions asked(options...);
+    if constexpr (detail::has_type_v<Options...>) {
+      const Error error = detail::check_cast(type, asked.type.value_or(type));
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+      return detail::create_scalar<Out>(function, value, asked, type);
+    } else {
+      alignas(16) unsigned char element[16] = {};
+      std::memcpy(element, &value, sizeof value);
+      return detail::create_of_element<Out>(function, element, asked, type);
+    }
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
