@@ -93,11 +93,11 @@ class Deleter {
       store<F>(std::move(block));
     }
   }
-  Deleter(Deleter&& other) noexcept { take(other); }
+  Deleter(Deleter&& other) noexcept { fill(std::move(other)); }
   Deleter& operator=(Deleter&& other) noexcept {
     if (this != &other) {
       const Deleter old(std::move(*this));
-      take(other);
+      fill(std::move(other));
     }
     return *this;
   }
@@ -106,7 +106,12 @@ class Deleter {
   }
 
   /// Takes over from another, for one that is empty.
-  void fill(Deleter&& other) noexcept { take(other); }
+  void fill(Deleter&& other) noexcept {
+    ops_ = std::exchange(other.ops_, nullptr);
+    argument_ = other.argument_;
+    error_ = other.error_;
+    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
+  }
   /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
   template <class F>
   void emplace(void* argument, F f) noexcept {
@@ -187,13 +192,6 @@ class Deleter {
   void store(Stored&& f) noexcept(std::is_nothrow_move_constructible_v<Stored>) {
     ::new (static_cast<void*>(storage_)) Stored(std::forward<Stored>(f));
     ops_ = &kOps<F, Stored>;
-  }
-
-  void take(Deleter& other) noexcept {
-    ops_ = std::exchange(other.ops_, nullptr);
-    argument_ = other.argument_;
-    error_ = other.error_;
-    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
   }
 
   const Ops* ops_ = nullptr;

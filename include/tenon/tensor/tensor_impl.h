@@ -51,8 +51,7 @@ class ImplKey {
 }  // namespace detail
 
 /// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
-/// an error of that function's. Not in `detail`, where argument-dependent lookup would then look for
-/// functions of tensors.
+/// an error of that function's. Not in `detail`: argument-dependent lookup would find what is there.
 template <class Self>
 class TensorMetadata {
  public:
