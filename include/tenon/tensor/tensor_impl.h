@@ -51,7 +51,7 @@ class ImplKey {
 }  // namespace detail
 
 /// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
-/// an error of that function's. Not in `detail`: argument-dependent lookup would find what is there.
+/// an error of that function's. Not in `detail`, which argument-dependent lookup would then search.
 template <class Self>
 class TensorMetadata {
  public:
