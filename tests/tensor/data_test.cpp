@@ -5,11 +5,13 @@
 #include <list>
 #include <stdexcept>
 
+#include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using namespace tests;
 
 // `{}` is never a type, and no number is one.
 static_assert(!std::is_default_constructible_v<TypeArg>);
@@ -29,87 +31,12 @@ static_assert(!std::is_constructible_v<Values, std::vector<std::string>>);
 static_assert(!std::is_constructible_v<Values, std::string>);
 static_assert(!std::is_constructible_v<Values, int>);
 
-TEST_CASE("data: TypeArg is a type or stands for the data's") {
-  CHECK(TypeArg(ScalarType::Int).is_given());
-  CHECK(TypeArg(ScalarType::Int).value_or(ScalarType::Float) == ScalarType::Int);
-  CHECK_FALSE(TypeArg::deduced().is_given());
-  CHECK(TypeArg::deduced().value_or(ScalarType::Float) == ScalarType::Float);
-}
-
-TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a placeholder") {
-  float f = 0;
-  const double d = 0;
-  char c = 0;
-  int8_t i = 0;
-  uint8_t u = 0;
-  std::byte b{};
-  bool t = false;
-  Half h;
-  std::complex<float> z;
-  CHECK(DataPtr(&f).get() == &f);
-  CHECK(DataPtr(&f).type() == ScalarType::Float);
-  CHECK_FALSE(DataPtr(&f).is_raw());
-  CHECK_FALSE(DataPtr(&f).is_readonly());
-  CHECK(DataPtr(&d).is_readonly());
-  CHECK(DataPtr(&d).type() == ScalarType::Double);
-  CHECK(DataPtr(static_cast<void*>(&f)).is_raw());
-  CHECK(DataPtr(static_cast<void*>(&f)).type() == ScalarType::Float);
-  CHECK(DataPtr(static_cast<const void*>(&f)).is_readonly());
-  CHECK(DataPtr(&c).is_raw());
-  CHECK(DataPtr(&c).type() == ScalarType::Char);
-  CHECK(DataPtr(&u).is_raw());
-  CHECK(DataPtr(&u).type() == ScalarType::Byte);
-  CHECK(DataPtr(&b).is_raw());
-  CHECK(DataPtr(&b).type() == ScalarType::Byte);
-  CHECK_FALSE(DataPtr(&i).is_raw());
-  CHECK(DataPtr(&i).type() == ScalarType::Char);
-  CHECK_FALSE(DataPtr(&t).is_raw());
-  CHECK(DataPtr(&t).type() == ScalarType::Bool);
-  CHECK(DataPtr(&h).type() == ScalarType::Half);
-  CHECK(DataPtr(&z).type() == ScalarType::ComplexFloat);
-  CHECK(DataPtr(nullptr).is_placeholder());
-  CHECK(DataPtr(nullptr).is_raw());
-  CHECK_FALSE(DataPtr(static_cast<float*>(nullptr)).is_placeholder());
-}
-
-TEST_CASE("data: Values of a list are checked, of a container not") {
-  Values list = {1, 2, 3};
-  CHECK(list.count() == 3);
-  CHECK(list.type() == ScalarType::Int);
-  CHECK(list.is_checked());
-  CHECK_FALSE(list.is_adoptable());
-  std::vector<float> source = {1, 2};
-  Values lvalue(source);
-  CHECK(lvalue.data() == source.data());
-  CHECK_FALSE(lvalue.is_checked());
-  CHECK_FALSE(lvalue.is_adoptable());
-  const float* const memory = source.data();
-  Values moved(std::move(source));
-  CHECK(moved.is_adoptable());
-  CHECK(moved.data() == memory);
-  CHECK(Values().count() == 0);
-  CHECK(Values().type() == ScalarType::Float);
-}
-
-TEST_CASE("data: Values hold a moved container, and release it when nobody takes it") {
-  tests::Calls calls;
-  {
-    Values values(tests::Tracked(calls, 2));
-    CHECK(calls.count == 0);
-    CHECK(values.count() == 2);
-  }
-  CHECK(calls.count == 1);
-}
-
-TEST_CASE("data: containers of uint8_t are bytes, lists are not") {
-  CHECK(Values(std::vector<uint8_t>{1}).is_bytes());
-  CHECK(Values(std::array<uint8_t, 1>{{1}}).is_bytes());
-  CHECK(Values(std::list<uint8_t>{1}).is_bytes());
-  CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
-  CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
-}
-
 namespace {
+
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
+
+template <class... Options>
+constexpr bool empty_takes = std::is_invocable_v<decltype(empty), Dims, Options...>;
 
 // A container from before there were moves, whose copies may throw or not. The elements of a dead
 // one are -1.
@@ -137,18 +64,97 @@ class CopyOnly {
 
 }  // namespace
 
+TEST_CASE("data: TypeArg is a type or stands for the data's") {
+  CHECK(TypeArg(ScalarType::Int).is_given());
+  CHECK(TypeArg(ScalarType::Int).value_or(ScalarType::Float) == ScalarType::Int);
+  CHECK_FALSE(TypeArg::deduced().is_given());
+  CHECK(TypeArg::deduced().value_or(ScalarType::Float) == ScalarType::Float);
+}
+
+TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a placeholder") {
+  float f = 0;
+  const double d = 0;
+  char c = 0;
+  int8_t i = 0;
+  uint8_t u = 0;
+  std::byte b{};
+  bool t = false;
+  Half h;
+  std::complex<float> z;
+  const struct {
+    DataPtr data;
+    ScalarType type;
+    bool is_raw, is_readonly, is_placeholder;
+  } rows[] = {
+      {&f, ScalarType::Float, false, false, false},
+      {&d, ScalarType::Double, false, true, false},
+      {static_cast<void*>(&f), ScalarType::Float, true, false, false},
+      {static_cast<const void*>(&f), ScalarType::Float, true, true, false},
+      {&c, ScalarType::Char, true, false, false},
+      {&u, ScalarType::Byte, true, false, false},
+      {&b, ScalarType::Byte, true, false, false},
+      {&i, ScalarType::Char, false, false, false},
+      {&t, ScalarType::Bool, false, false, false},
+      {&h, ScalarType::Half, false, false, false},
+      {&z, ScalarType::ComplexFloat, false, false, false},
+      {nullptr, ScalarType::Float, true, false, true},
+      {static_cast<float*>(nullptr), ScalarType::Float, false, false, false},
+  };
+  for (const auto& row : rows) {
+    INFO("row " << &row - rows);
+    CHECK(row.data.type() == row.type);
+    CHECK(row.data.is_raw() == row.is_raw);
+    CHECK(row.data.is_readonly() == row.is_readonly);
+    CHECK(row.data.is_placeholder() == row.is_placeholder);
+  }
+  CHECK(DataPtr(&f).get() == &f);
+}
+
+TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there are bytes") {
+  const Values list = {1, 2, 3};
+  CHECK(list.count() == 3);
+  CHECK(list.type() == ScalarType::Int);
+  CHECK(list.is_checked());
+  CHECK_FALSE(list.is_adoptable());
+  Floats source = {1, 2};
+  const Values lvalue(source);
+  CHECK(lvalue.data() == source.data());
+  CHECK_FALSE(lvalue.is_checked());
+  CHECK_FALSE(lvalue.is_adoptable());
+  const float* const memory = source.data();
+  const Values moved(std::move(source));
+  CHECK(moved.is_adoptable());
+  CHECK(moved.data() == memory);
+  CHECK(Values().count() == 0);
+  CHECK(Values().type() == ScalarType::Float);
+  CHECK(Values(Bytes{1}).is_bytes());
+  CHECK(Values(std::list<uint8_t>{1}).is_bytes());
+  CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
+  CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
+}
+
+TEST_CASE("data: Values hold a moved container, and release it when nobody takes it") {
+  Calls calls;
+  {
+    const Values values(Tracked(calls, 2));
+    CHECK(calls.count == 0);
+    CHECK(values.count() == 2);
+  }
+  CHECK(calls.count == 1);
+}
+
 TEST_CASE("data: a container whose move may throw is neither moved nor copied, but read") {
   CopyOnly<true> container(3);
   const float* const memory = container.data();
-  const Values values(std::move(container));
-  CHECK_FALSE(values.is_adoptable());
-  CHECK(values.data() == memory);
+  const Values read(std::move(container));
+  CHECK_FALSE(read.is_adoptable());
+  CHECK(read.data() == memory);
   const auto t = make_tensor_ptr({3}, CopyOnly<true>(3));
   CHECK(ownership(t) == Ownership::Owned);
-  CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
+  CHECK(values<float>(t) == Floats{0, 1, 2});
 }
 
-TEST_CASE("data: a container whose elements move with it is copied") {
+TEST_CASE("data: a container whose elements do not move with it is copied") {
   const auto t = make_tensor_ptr({400}, CopyOnly<false>(400));
   CHECK(ownership(t) == Ownership::Owned);
   CHECK(const_data_ptr<float>(t)[399] == 399);
@@ -159,44 +165,49 @@ TEST_CASE("data: a container whose elements move with it is copied") {
   CHECK(static_cast<const float*>(moved.data())[2] == 2);
 }
 
-namespace {
-
-// Somebody else's elements, every `step`th of them: as Eigen's maps, segments and rows.
-struct Lent {
-  struct Iterator {
-    const float* at;
-    ptrdiff_t step;
-    const float& operator*() const noexcept { return *at; }
-    Iterator& operator++() noexcept { return at += step, *this; }
-    bool operator!=(const Iterator& other) const noexcept { return at != other.at; }
-  };
-  float* data() noexcept { return first; }
-  const float* data() const noexcept { return first; }
-  ptrdiff_t size() const noexcept { return count; }
-  Iterator begin() const noexcept { return {first, step}; }
-  Iterator end() const noexcept { return {first + count * step, step}; }
-
-  float* first;
-  ptrdiff_t count;
-  ptrdiff_t step = 1;
-};
-
-}  // namespace
-
-TEST_CASE("data: a moved view whose elements are somebody else's is copied") {
-  std::vector<float> owner{0, 1, 2};
-  const auto t = make_tensor_ptr({3}, Lent{owner.data(), 3});
-  CHECK(ownership(t) == Ownership::Owned);
-  owner.assign(3, -1);
-  CHECK(tests::values<float>(t) == std::vector<float>{0, 1, 2});
+TEST_CASE("CreatorOptions: each may be given, in any order") {
+  const CreatorOptions nothing;
+  CHECK_FALSE(nothing.type.is_given());
+  CHECK(nothing.dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(nothing.given_backend() == nullptr);
+  MinimalBackend backend;
+  const ScalarType type = ScalarType::Int;
+  for (const CreatorOptions& options :
+       {CreatorOptions(type, kStatic, backend), CreatorOptions(backend, kStatic, type),
+        CreatorOptions(kStatic, backend, type)}) {
+    CHECK(options.type.value_or(ScalarType::Float) == ScalarType::Int);
+    CHECK(options.dynamism == kStatic);
+    CHECK(options.given_backend() == &backend);
+  }
+  CHECK(CreatorOptions(type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
+  // The one given comes before the thread's, the host's heap too.
+  MinimalBackend current;
+  const BackendScope scope(current);
+  CHECK(CreatorOptions(backend).backend() == &backend);
+  CHECK(CreatorOptions().backend() == &current);
+  CHECK(CreatorOptions().given_backend() == nullptr);
+  CHECK(CreatorOptions(host_backend()).backend() == nullptr);
 }
 
-TEST_CASE("data: elements that do not lie one after the other are taken one by one") {
-  std::vector<float> owner{0, 1, 2, 3, 4, 5};
-  Lent column{owner.data(), 3, 2};
-  CHECK(tests::values<float>(make_tensor_ptr(column)) == std::vector<float>{0, 2, 4});
-  CHECK(tests::values<float>(make_tensor_ptr({3}, Lent{owner.data(), 3, 2})) ==
-        std::vector<float>{0, 2, 4});
-  Lent reversed{owner.data() + 5, 3, -1};
-  CHECK(tests::values<float>(make_tensor_ptr(reversed)) == std::vector<float>{5, 4, 3});
+TEST_CASE("CreatorOptions: a creator takes each, a backend only when it can be kept") {
+  STATIC_REQUIRE(empty_takes<>);
+  STATIC_REQUIRE(empty_takes<ScalarType>);
+  STATIC_REQUIRE(empty_takes<TensorShapeDynamism, ScalarType>);
+  STATIC_REQUIRE(empty_takes<MinimalBackend&>);
+  STATIC_REQUIRE(empty_takes<ScalarType, TensorShapeDynamism, Backend&>);
+  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend>);
+  STATIC_REQUIRE_FALSE(empty_takes<const MinimalBackend&>);
+  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend*>);
+  STATIC_REQUIRE_FALSE(empty_takes<Generator&>);
+  STATIC_REQUIRE_FALSE(empty_takes<double>);
+}
+
+TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
+  MinimalBackend backend;
+  Generator generator(4);
+  const ScalarType type = ScalarType::Int;
+  const RandomOptions options(type, generator, backend);
+  CHECK(&options.generator() == &generator);
+  CHECK(options.given_backend() == &backend);
+  CHECK(&RandomOptions().generator() == &default_generator());
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/catch.h"
 #include "support/shapes.h"
 #include "tenon/core/result.h"
 #include "tenon/tensor/access.h"
@@ -46,6 +47,22 @@ std::vector<T> values(const tenon::Tensor& t) {
 template <class T>
 std::vector<T> values(const tenon::TensorPtr& t) {
   return values<T>(*t);
+}
+
+/// 0, 1, 2, … in row-major order.
+inline tenon::Tensor counted(const Vector& shape) {
+  Ints elements(element_offsets(shape, Vector(shape.size())).size());
+  std::iota(elements.begin(), elements.end(), 0);
+  return tenon::make_tensor(shape, elements);
+}
+
+/// Checks an Int tensor's sizes, strides and elements, the last only where they are given.
+inline void check_tensor(const tenon::Tensor& t, const Vector& shape, const Vector& steps,
+                         const Ints& elements = {}) {
+  CAPTURE(shape, steps, elements);
+  CHECK(sizes(t) == shape);
+  CHECK(strides(t) == steps);
+  if (!elements.empty()) CHECK(values<int32_t>(t) == elements);
 }
 
 /// A pointer to const, which makes a read-only tensor. ATen mode has none, and refuses it when it

@@ -14,14 +14,19 @@ namespace {
 constexpr int64_t kLeastStride = TENON_ATEN_MODE ? 0 : -4;
 constexpr bool kHasDimOrder = !TENON_ATEN_MODE;
 
-// Memory with its releases; -1 in `known` is an element that nobody wrote yet.
+constexpr int32_t kUnknown = -1;  // an element that nobody wrote yet
+
+// Memory with its releases.
 struct Memory {
   Ints elements;
-  std::vector<bool> known;
   Calls calls;
   bool counted = false;        // whether a deleter of ours is to run
   bool expected_gone = false;  // growth released it
 };
+
+int64_t product(const Vector& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
 
 // What a TensorImpl is: shape over memory.
 struct Model {
@@ -37,13 +42,15 @@ struct Model {
   ~Model() {
     if (base != nullptr) --base->views;
   }
-  int64_t numel() const {
-    int64_t n = 1;
-    for (int64_t size : sizes) n *= size;
-    return n;
-  }
+  int64_t numel() const { return product(sizes); }
   // The offsets of the elements in row-major order of the indices.
   Vector offsets() const { return element_offsets(sizes, strides, offset); }
+  // From element 0 to the end of those above it.
+  int64_t reach() const {
+    int64_t end = 0;
+    for (int64_t at : offsets()) end = std::max(end, at - offset + 1);
+    return end;
+  }
 };
 
 struct Entry {
@@ -51,14 +58,21 @@ struct Entry {
   std::shared_ptr<Model> model;
 };
 
-Vector row_major(const Vector& sizes) {
+// Dense strides, the dimensions nested in `order`.
+Vector dense_strides(const Vector& sizes, const Vector& order) {
   Vector strides(sizes.size());
   int64_t step = 1;
-  for (size_t d = sizes.size(); d-- > 0;) {
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
     strides[d] = step;
     step *= sizes[d] == 0 ? 1 : sizes[d];
   }
   return strides;
+}
+Vector in_order(size_t rank) {
+  Vector order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
 }
 
 class Program {
@@ -116,12 +130,11 @@ class Program {
     Memory& memory = *model->memory;
     model->sizes = any_sizes(random_.between(1, random_.between(0, 9) == 0 ? 8 : 3));
     while (model->numel() > 400) model->sizes.pop_back();
-    model->strides = row_major(model->sizes);
+    model->strides = dense_strides(model->sizes, in_order(model->sizes.size()));
     model->dynamism = static_cast<TensorShapeDynamism>(random_.between(0, 2));
     model->capacity = model->numel();
     const auto count = static_cast<size_t>(model->numel());
     for (size_t i = 0; i < count; ++i) memory.elements.push_back(next_++);
-    memory.known.assign(count, true);
     switch (random_.between(0, 2)) {
       case 0:
         remember(make_tensor_ptr(model->sizes, memory.elements, ScalarType::Int, model->dynamism),
@@ -155,16 +168,10 @@ class Program {
     const Entry& source = entries_[from];
     const Model& old = *source.model;
     const Vector reached = old.offsets();
-    int64_t low = 0;
-    int64_t high = -1;
-    for (size_t i = 0; i < reached.size(); ++i) {
-      low = i == 0 || reached[i] < low ? reached[i] : low;
-      high = i == 0 || reached[i] > high ? reached[i] : high;
-    }
-    if (reached.empty()) {
-      low = old.offset;
-      high = low - 1;
-    }
+    const int64_t low =
+        reached.empty() ? old.offset : *std::min_element(reached.begin(), reached.end());
+    const int64_t high =
+        reached.empty() ? low - 1 : *std::max_element(reached.begin(), reached.end());
     auto model = std::make_shared<Model>();
     model->sizes = any_sizes(random_.between(1, 3));
     for (size_t d = 0; d < model->sizes.size(); ++d) {
@@ -187,11 +194,7 @@ class Program {
     model->ownership = Ownership::View;
     model->base = old.base != nullptr ? old.base : source.model;
     ++model->base->views;
-    int64_t reach = 0;
-    for (int64_t at : model->offsets()) {
-      reach = at - model->offset + 1 > reach ? at - model->offset + 1 : reach;
-    }
-    model->capacity = reach < model->numel() ? reach : model->numel();
+    model->capacity = std::min(model->reach(), model->numel());
     remember(std::move(*made), model);
   }
 
@@ -214,12 +217,10 @@ class Program {
     const Vector from_offsets = old.offsets();
     const Vector to_offsets = model->offsets();
     model->memory->elements.resize(to_offsets.size());
-    model->memory->known.resize(to_offsets.size());
     for (size_t i = 0; i < to_offsets.size(); ++i) {
       const auto to = static_cast<size_t>(to_offsets[i]);
       if (to >= to_offsets.size()) return fail("a clone that is not dense");
       model->memory->elements[to] = old.memory->elements[static_cast<size_t>(from_offsets[i])];
-      model->memory->known[to] = old.memory->known[static_cast<size_t>(from_offsets[i])];
     }
     remember(std::move(made), model);
   }
@@ -230,12 +231,8 @@ class Program {
     Vector target = any_sizes(random_.between(0, 1) == 0 ? static_cast<int64_t>(model.sizes.size())
                                                          : random_.between(1, 8));
     if (random_.between(0, 30) == 0) target[0] = -1;
-    int64_t numel = 1;
-    bool negative = false;
-    for (int64_t size : target) {
-      numel *= size;
-      negative = negative || size < 0;
-    }
+    const int64_t numel = product(target);
+    const bool negative = std::count(target.begin(), target.end(), -1) != 0;
     const bool same = target == model.sizes;
     const bool grows = numel > model.capacity;
     Error expected = Error::Ok;
@@ -265,14 +262,9 @@ class Program {
       ++grown_;
       auto memory = std::make_shared<Memory>();
       memories_.push_back(memory);
-      int64_t reach = 0;
-      for (int64_t at : model.offsets()) reach = at + 1 > reach ? at + 1 : reach;
-      memory->elements.resize(static_cast<size_t>(numel));
-      memory->known.resize(static_cast<size_t>(numel));
-      for (size_t i = 0; i < static_cast<size_t>(reach < numel ? reach : numel); ++i) {
-        memory->elements[i] = model.memory->elements[i];
-        memory->known[i] = model.memory->known[i];
-      }
+      memory->elements.assign(static_cast<size_t>(numel), kUnknown);
+      const auto kept = static_cast<ptrdiff_t>(std::min(model.offset + model.reach(), numel));
+      std::copy_n(model.memory->elements.begin(), kept, memory->elements.begin());
       model.memory->expected_gone = true;
       model.memory = memory;
       model.ownership = Ownership::Owned;
@@ -281,27 +273,17 @@ class Program {
     // The order of a view's or clone's dimensions may not be row-major: the strides must be dense
     // in the order that they had.
     const bool kept = target.size() == model.sizes.size();
-    Vector order = before.dim_order;
-    if (!kept) {
-      order.resize(target.size());
-      std::iota(order.begin(), order.end(), 0);
-    }
+    const Vector order = kept ? before.dim_order : in_order(target.size());
     if ((kHasDimOrder || !kept) && tests::dim_order(entry.tensor) != order) {
       return fail("a resize with another dim order");
     }
     model.sizes = target;
-    model.strides.assign(target.size(), 0);
-    int64_t step = 1;
-    for (size_t i = order.size(); i-- > 0;) {
-      const auto d = static_cast<size_t>(order[i]);
-      model.strides[d] = step;
-      step *= target[d] == 0 ? 1 : target[d];
-    }
+    model.strides = dense_strides(target, order);
     // Room that was reserved by growth has elements that nobody wrote.
     Memory& memory = *model.memory;
-    if (model.base == nullptr && memory.elements.size() < static_cast<size_t>(model.capacity)) {
-      memory.elements.resize(static_cast<size_t>(model.capacity));
-      memory.known.resize(static_cast<size_t>(model.capacity));
+    const auto room = static_cast<size_t>(model.capacity);
+    if (model.base == nullptr && memory.elements.size() < room) {
+      memory.elements.resize(room, kUnknown);
     }
   }
 
@@ -314,7 +296,6 @@ class Program {
     const int32_t value = next_++;
     mutable_data_ptr<int32_t>(entry.tensor)[offsets[which] - entry.model->offset] = value;
     entry.model->memory->elements[static_cast<size_t>(offsets[which])] = value;
-    entry.model->memory->known[static_cast<size_t>(offsets[which])] = true;
   }
 
   void drop() {
@@ -331,9 +312,8 @@ class Program {
       if (ownership(entry.tensor) != model.ownership) fail("ownership differs");
       const auto* data = const_data_ptr<int32_t>(entry.tensor);
       for (int64_t at : model.offsets()) {
-        const auto i = static_cast<size_t>(at);
-        if (!model.memory->known[i]) continue;
-        if (data[at - model.offset] != model.memory->elements[i]) fail("a value differs");
+        const int32_t expected = model.memory->elements[static_cast<size_t>(at)];
+        if (expected != kUnknown && data[at - model.offset] != expected) fail("a value differs");
       }
     }
     for (const auto& memory : memories_) {

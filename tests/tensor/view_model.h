@@ -32,55 +32,51 @@ struct Model {
   int64_t item() const { return static_cast<int64_t>(tenon::elementSize(type)); }
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
 
-  int64_t address(const Vector& index) const {
+  int64_t& operator[](const Vector& index) {
     int64_t i = 0;
     for (size_t d = 0; d < sizes.size(); ++d) i = i * sizes[d] + index[d];
     return at[static_cast<size_t>(i)];
   }
 };
 
-// Calls f(index) for every index of a shape, the last dimension fastest.
-template <class F>
-void for_each_index(const Vector& sizes, F&& f) {
-  if (product(sizes) == 0) return;
-  Vector index(sizes.size(), 0);
-  for (;;) {
-    f(index);
-    size_t d = sizes.size();
-    while (d > 0 && ++index[d - 1] == sizes[d - 1]) index[--d] = 0;
-    if (d == 0) return;
-  }
+// The same elements in other sizes.
+inline Model resized(Model model, const Vector& sizes) {
+  model.sizes = sizes;
+  return model;
 }
 
 // The model of `sizes` whose element at an index is the old one's at old_index(index).
 template <class F>
-Model mapped(const Model& old, const Vector& sizes, F&& old_index) {
-  Model made = old;
-  made.sizes = sizes;
+Model mapped(Model old, const Vector& sizes, F&& old_index) {
+  Model made = resized(old, sizes);
   made.at.clear();
-  for_each_index(sizes, [&](const Vector& i) { made.at.push_back(old.address(old_index(i))); });
+  Vector index(sizes.size(), 0);
+  for (int64_t left = product(sizes); left > 0; --left) {
+    made.at.push_back(old[old_index(index)]);
+    for (size_t d = sizes.size(); d > 0 && ++index[d - 1] == sizes[d - 1];) index[--d] = 0;
+  }
   if (!made.at.empty()) made.start = made.at[0];
   return made;
 }
 
+// Strides in bytes.
+inline Vector in_bytes(Vector strides, const Model& model) {
+  for (int64_t& stride : strides) stride *= model.item();
+  return strides;
+}
+
 // Whether strides, in whole elements, can describe where the elements are.
-inline bool has_strides(const Model& m) {
+inline bool has_strides(Model m) {
   if (m.at.empty()) return true;
   Vector steps(m.sizes.size(), 0);
   for (size_t d = 0; d < m.sizes.size(); ++d) {
     if (m.sizes[d] == 1) continue;
     Vector one(m.sizes.size(), 0);
     one[d] = 1;
-    steps[d] = m.address(one) - m.at[0];
+    steps[d] = m[one] - m.at[0];
     if (steps[d] % m.item() != 0) return false;
   }
-  bool even = true;
-  for_each_index(m.sizes, [&](const Vector& index) {
-    int64_t expected = m.at[0];
-    for (size_t d = 0; d < index.size(); ++d) expected += index[d] * steps[d];
-    even = even && m.address(index) == expected;
-  });
-  return even;
+  return element_offsets(m.sizes, steps, m.at[0]) == m.at;
 }
 
 // What a function should make of a model, or its error.
@@ -100,21 +96,21 @@ inline bool wraps(int64_t& dim, int64_t rank) {
 inline bool wraps_or_scalar(int64_t& dim, int64_t rank) { return wraps(dim, rank == 0 ? 1 : rank); }
 
 // `kept` are the indices that stay of dimension d.
-inline Expected with_indices(const Model& old, size_t d, const Vector& kept) {
+inline Model with_indices(const Model& old, size_t d, const Vector& kept) {
   Vector sizes = old.sizes;
   sizes[d] = static_cast<int64_t>(kept.size());
-  return {Error::Ok, mapped(old, sizes, [&](Vector index) {
-            index[d] = kept[static_cast<size_t>(index[d])];
-            return index;
-          })};
+  return mapped(old, sizes, [&](Vector index) {
+    index[d] = kept[static_cast<size_t>(index[d])];
+    return index;
+  });
 }
 inline Expected selected(const Model& old, int64_t dim, int64_t index) {
   if (!wraps(dim, old.rank())) return refused(Error::OutOfBounds);
   const auto d = static_cast<size_t>(dim);
   if (!wraps(index, old.sizes[d])) return refused(Error::OutOfBounds);
-  Expected expected = with_indices(old, d, {index});
-  expected.model.sizes.erase(expected.model.sizes.begin() + static_cast<ptrdiff_t>(dim));
-  return expected;
+  Model model = with_indices(old, d, {index});
+  model.sizes.erase(model.sizes.begin() + static_cast<ptrdiff_t>(dim));
+  return {Error::Ok, model};
 }
 inline Expected sliced(const Model& old, int64_t dim, int64_t start, int64_t end, int64_t step) {
   if (!wraps(dim, old.rank())) return refused(Error::OutOfBounds);
@@ -124,7 +120,7 @@ inline Expected sliced(const Model& old, int64_t dim, int64_t start, int64_t end
   if (end < 0) end += size;
   Vector kept;
   for (int64_t i = start; i < end && i < size; i += step) kept.push_back(i);
-  return with_indices(old, static_cast<size_t>(dim), kept);
+  return {Error::Ok, with_indices(old, static_cast<size_t>(dim), kept)};
 }
 inline Expected narrowed(const Model& old, int64_t dim, int64_t start, int64_t length) {
   if (!wraps(dim, old.rank())) return refused(Error::OutOfBounds);
@@ -134,22 +130,7 @@ inline Expected narrowed(const Model& old, int64_t dim, int64_t start, int64_t l
   if (start < 0 || start + length > size) return refused(Error::OutOfBounds);
   Vector kept;
   for (int64_t i = 0; i < length; ++i) kept.push_back(start + i);
-  return with_indices(old, static_cast<size_t>(dim), kept);
-}
-
-inline Expected transposed(const Model& old, int64_t dim0, int64_t dim1) {
-  if (!wraps_or_scalar(dim0, old.rank()) || !wraps_or_scalar(dim1, old.rank())) {
-    return refused(Error::OutOfBounds);
-  }
-  if (old.rank() == 0) return {Error::Ok, old};
-  const auto a = static_cast<size_t>(dim0);
-  const auto b = static_cast<size_t>(dim1);
-  Vector sizes = old.sizes;
-  std::swap(sizes[a], sizes[b]);
-  return {Error::Ok, mapped(old, sizes, [&](Vector index) {
-            std::swap(index[a], index[b]);
-            return index;
-          })};
+  return {Error::Ok, with_indices(old, static_cast<size_t>(dim), kept)};
 }
 
 inline Error wrap_all(Vector& dims, int64_t rank) {
@@ -172,59 +153,58 @@ inline Expected permuted(const Model& old, Vector dims) {
             return from;
           })};
 }
+inline Expected transposed(const Model& old, int64_t dim0, int64_t dim1) {
+  if (!wraps_or_scalar(dim0, old.rank()) || !wraps_or_scalar(dim1, old.rank())) {
+    return refused(Error::OutOfBounds);
+  }
+  Vector dims(old.sizes.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  if (!dims.empty()) std::swap(dims[static_cast<size_t>(dim0)], dims[static_cast<size_t>(dim1)]);
+  return permuted(old, dims);
+}
 inline Expected flipped(const Model& old, Vector dims) {
   const Error error = wrap_all(dims, old.rank());
   if (error != Error::Ok) return refused(error);
-  if (old.rank() == 0) return {Error::Ok, old};
-  return {Error::Ok, mapped(old, old.sizes, [&](Vector index) {
-            for (int64_t dim : dims) {
-              const auto d = static_cast<size_t>(dim);
-              index[d] = old.sizes[d] - 1 - index[d];
-            }
-            return index;
-          })};
+  Model model = old;
+  for (int64_t dim : dims) {
+    if (old.rank() == 0) continue;
+    Vector reversed(static_cast<size_t>(old.sizes[static_cast<size_t>(dim)]));
+    std::iota(reversed.rbegin(), reversed.rend(), 0);
+    model = with_indices(model, static_cast<size_t>(dim), reversed);
+  }
+  return {Error::Ok, model};
 }
 inline Expected squeezed(const Model& old) {
-  Expected expected{Error::Ok, old};
-  expected.model.sizes.clear();
-  for (int64_t size : old.sizes) {
-    if (size != 1) expected.model.sizes.push_back(size);
-  }
-  return expected;
+  Vector sizes = old.sizes;
+  sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
+  return {Error::Ok, resized(old, sizes)};
 }
 inline Expected squeezed(const Model& old, int64_t dim) {
   if (!wraps_or_scalar(dim, old.rank())) return refused(Error::OutOfBounds);
-  Expected expected{Error::Ok, old};
-  if (old.rank() != 0 && old.sizes[static_cast<size_t>(dim)] == 1) {
-    expected.model.sizes.erase(expected.model.sizes.begin() + static_cast<ptrdiff_t>(dim));
-  }
-  return expected;
+  Vector sizes = old.sizes;
+  const auto at = sizes.begin() + static_cast<ptrdiff_t>(dim);
+  if (!sizes.empty() && *at == 1) sizes.erase(at);
+  return {Error::Ok, resized(old, sizes)};
 }
-
 inline Expected unsqueezed(const Model& old, int64_t dim) {
   if (!wraps(dim, old.rank() + 1)) return refused(Error::OutOfBounds);
-  Expected expected{Error::Ok, old};
-  expected.model.sizes.insert(expected.model.sizes.begin() + static_cast<ptrdiff_t>(dim), 1);
-  return expected;
+  Vector sizes = old.sizes;
+  sizes.insert(sizes.begin() + static_cast<ptrdiff_t>(dim), 1);
+  return {Error::Ok, resized(old, sizes)};
 }
 
-inline Expected expanded(const Model& old, Vector sizes) {
+inline Expected expanded(const Model& old, const Vector& sizes) {
   if (sizes.size() < old.sizes.size()) return refused(Error::InvalidArgument);
   const size_t added = sizes.size() - old.sizes.size();
+  Vector padded(added, 1);
+  padded.insert(padded.end(), old.sizes.begin(), old.sizes.end());
+  Model model = resized(old, padded);
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (d < added) {
-      if (sizes[d] < 0) return refused(Error::InvalidArgument);
-      continue;
-    }
-    const int64_t size = old.sizes[d - added];
-    if (sizes[d] == -1) sizes[d] = size;
-    if (sizes[d] < 0 || (size != 1 && sizes[d] != size)) return refused(Error::InvalidArgument);
+    if (sizes[d] == padded[d] || (sizes[d] == -1 && d >= added)) continue;
+    if (sizes[d] < 0 || padded[d] != 1) return refused(Error::InvalidArgument);
+    model = with_indices(model, d, Vector(static_cast<size_t>(sizes[d]), 0));
   }
-  return {Error::Ok, mapped(old, sizes, [&](const Vector& index) {
-            Vector from(index.begin() + static_cast<ptrdiff_t>(added), index.end());
-            for (size_t d = 0; d < from.size(); ++d) from[d] = old.sizes[d] == 1 ? 0 : from[d];
-            return from;
-          })};
+  return {Error::Ok, model};
 }
 
 inline Expected viewed(const Model& old, Vector sizes) {
@@ -243,9 +223,8 @@ inline Expected viewed(const Model& old, Vector sizes) {
   } else if (others != numel) {
     return refused(Error::InvalidArgument);
   }
-  Expected expected{Error::Ok, old};
-  expected.model.sizes = sizes;
-  return has_strides(expected.model) ? expected : refused(Error::NotSupported);
+  const Model model = resized(old, sizes);
+  return has_strides(model) ? Expected{Error::Ok, model} : refused(Error::NotSupported);
 }
 inline Expected flattened(const Model& old, int64_t start, int64_t end) {
   if (!wraps_or_scalar(start, old.rank()) || !wraps_or_scalar(end, old.rank())) {
@@ -266,23 +245,15 @@ inline Expected restrided(const Model& old, const Vector& sizes, const Vector& s
   int64_t low = old.start;
   int64_t high = old.at.empty() ? low - old.item() : low;
   for (int64_t at : old.at) {
-    low = at < low ? at : low;
-    high = at > high ? at : high;
+    low = std::min(low, at);
+    high = std::max(high, at);
   }
-  Expected expected{Error::Ok, old};
-  Model& model = expected.model;
-  model.sizes = sizes;
+  Model model = resized(old, sizes);
   model.start = old.start + offset * old.item();
-  model.at.clear();
-  bool within = true;
-  for_each_index(sizes, [&](const Vector& index) {
-    int64_t at = model.start;
-    for (size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d] * old.item();
-    model.at.push_back(at);
-    within = within && at >= low && at <= high;
-  });
-  if (model.at.empty()) within = model.start >= low && model.start <= high + old.item();
-  return within ? expected : refused(Error::OutOfBounds);
+  model.at = element_offsets(sizes, in_bytes(strides, old), model.start);
+  bool within = !model.at.empty() || (model.start >= low && model.start <= high + old.item());
+  for (int64_t at : model.at) within = within && at >= low && at <= high;
+  return within ? Expected{Error::Ok, model} : refused(Error::OutOfBounds);
 }
 
 inline Expected retyped(const Model& old, ScalarType type, const char* memory) {

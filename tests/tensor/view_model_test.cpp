@@ -7,10 +7,7 @@
 
 using namespace tenon;
 using namespace tests;
-using tests::view_model::Expected;
-using tests::view_model::for_each_index;
-using tests::view_model::Model;
-using tests::view_model::product;
+using namespace tests::view_model;
 
 namespace {
 
@@ -22,21 +19,16 @@ std::string wrong_elements(const Tensor& t, const Model& m, const char* memory) 
   if (ownership(t) != Ownership::View) return "ownership";
   const auto* data = static_cast<const char*>(const_data_ptr(t));
   if (data != memory + m.start) return "the address of element 0";
-  const Vector strides = tests::strides(t);
-  bool same = true;
-  bool dense = true;
-  size_t i = 0;
-  for_each_index(m.sizes, [&](const Vector& index) {
-    int64_t offset = 0;
-    for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
-    dense = dense && offset == static_cast<int64_t>(i);
-    same = same && m.start + offset * m.item() == m.at[i];
-    same = same && std::memcmp(data + offset * m.item(), memory + m.at[i],
-                               static_cast<size_t>(m.item())) == 0;
-    ++i;
-  });
-  if (!same) return "the elements";
-  return t.is_contiguous() == dense ? "" : "is_contiguous";
+  const Vector offsets = element_offsets(m.sizes, tests::strides(t));
+  Vector row_major(offsets.size());
+  std::iota(row_major.begin(), row_major.end(), 0);
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const int64_t at = offsets[i] * m.item();
+    const auto size = static_cast<size_t>(m.item());
+    if (m.start + at != m.at[i]) return "the addresses";
+    if (std::memcmp(data + at, memory + m.at[i], size) != 0) return "the elements";
+  }
+  return t.is_contiguous() == (offsets == row_major) ? "" : "is_contiguous";
 }
 
 // What is wrong with what the library keeps beside sizes and strides, or "".
@@ -47,12 +39,10 @@ std::string wrong_layout(const Tensor& t) {
   const Vector order = tests::dim_order(t);
   int64_t low = 0;
   int64_t high = product(sizes) == 0 ? -1 : 0;
-  for_each_index(sizes, [&](const Vector& index) {
-    int64_t offset = 0;
-    for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
-    low = offset < low ? offset : low;
-    high = offset > high ? offset : high;
-  });
+  for (int64_t offset : element_offsets(sizes, strides)) {
+    low = std::min(low, offset);
+    high = std::max(high, offset);
+  }
   if (fields.layout.extent.min != low || fields.layout.extent.max != high) return "extent";
   if (fields.capacity != (high + 1 < t.numel() ? high + 1 : t.numel())) return "capacity";
   // The dim order holds each dimension once, and nests the strides.
@@ -152,11 +142,7 @@ class Chain {
     memory_.reset(static_cast<char*>(std::malloc(nbytes)));
     for (size_t i = 0; i < nbytes; ++i) memory_.get()[i] = static_cast<char>(any(0, 127));
     root.start = -low * root.item();
-    for_each_index(root.sizes, [&](const Vector& index) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
-      root.at.push_back(root.start + offset * root.item());
-    });
+    root.at = element_offsets(root.sizes, in_bytes(strides, root), root.start);
     void* const element_0 = memory_.get() + root.start;
     tensors_.push_back(for_blob(element_0, root.sizes, root.type).strides(strides).make_tensor());
     models_.push_back(root);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What creators take as data: DataPtr (memory of the caller's) and Values (lists and containers),
-// and TypeArg, the optional dtype beside them.
+// What creators take: DataPtr (memory of the caller's), Values (lists and containers), TypeArg (the
+// optional dtype beside them), and CreatorOptions (what may follow).
 #pragma once
 
 #include <iterator>
 
+#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/tensor/tensor.h"
 
@@ -47,10 +48,7 @@ class DataPtr {
   constexpr DataPtr(T* pointer) noexcept
       : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
         type_(element_type<std::remove_cv_t<T>>()),
-        raw_(std::is_void_v<T> ||
-             (sizeof(Sized<T>) == 1 && !std::is_same_v<std::remove_cv_t<T>, int8_t> &&
-              !std::is_same_v<std::remove_cv_t<T>, bool> &&
-              !detail::IsSmallFloat<std::remove_cv_t<T>>::value)),
+        raw_(is_bytes<std::remove_cv_t<T>>),
         readonly_(std::is_const_v<T>) {}
 #if TENON_ATEN_MODE
   /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
@@ -74,7 +72,8 @@ class DataPtr {
 
  private:
   template <class T>
-  using Sized = std::conditional_t<std::is_void_v<T>, char, T>;
+  static constexpr bool is_bytes = std::is_void_v<T> || std::is_same_v<T, char> ||
+                                   std::is_same_v<T, unsigned char> || std::is_same_v<T, std::byte>;
   template <class T>
   static constexpr own::ScalarType element_type() noexcept {
     if (std::is_void_v<T>) return own::ScalarType::Float;
@@ -230,4 +229,75 @@ class Values {
   Deleter owner_;
 };
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_backend_v = std::is_base_of_v<Backend, T>;
+template <class T>
+inline constexpr bool is_option_v =
+    std::is_same_v<std::remove_cv_t<T>, tenon::ScalarType> ||
+    std::is_same_v<std::remove_cv_t<T>, TypeArg> ||
+    std::is_same_v<std::remove_cv_t<T>, TensorShapeDynamism> || is_backend_v<T>;
+
+}  // namespace detail
+
+/// Each or none of: a type, a dynamism, a backend, in any order; in the design's order the backend
+/// comes last.
+///
+/// Without them the type is what the creator says, the dynamism DYNAMIC_BOUND, and the backend that
+/// of the thread's innermost BackendScope, else the host's heap.
+class CreatorOptions {
+ public:
+  template <class... Options>
+  explicit CreatorOptions(Options&... options) noexcept {
+    (take(options), ...);
+  }
+
+  TypeArg type = TypeArg::deduced();
+  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+
+  /// Null for the host's heap.
+  Backend* backend() const noexcept {
+    return detail::unless_host_heap(given_ != nullptr ? given_ : detail::current_backend());
+  }
+  /// Checks the type; null where none can have been given, so that the check is not linked.
+  auto check_type() const noexcept { return check_type_; }
+  /// The one that was given, which may be the host's heap; null when none was.
+  Backend* given_backend() const noexcept { return given_; }
+
+ protected:
+  void take(const TypeArg& given) noexcept {
+    type = given;
+    check_type_ = &detail::check_type;
+  }
+  void take(TensorShapeDynamism given) noexcept { dynamism = given; }
+  template <class B, std::enable_if_t<detail::is_backend_v<B>, int> = 0>
+  void take(B& given) noexcept {
+    detail::enlist(given);
+    given_ = &given;
+  }
+
+ private:
+  Backend* given_ = nullptr;
+  Error (*check_type_)(own::ScalarType) noexcept = nullptr;
+};
+
+namespace detail {
+
+template <class... Options>
+inline constexpr bool has_type_v =
+    (... || std::is_convertible_v<std::remove_reference_t<Options>&, TypeArg>);
+template <class... Options>
+inline constexpr bool has_backend_v = (... || is_backend_v<std::remove_reference_t<Options>>);
+
+/// For a creator's parameter pack, which then takes nothing else; a backend has to be an lvalue.
+template <class... Options>
+using IfOptions =
+    std::enable_if_t<(... && (is_option_v<std::remove_reference_t<Options>> &&
+                              !(is_backend_v<std::remove_reference_t<Options>> &&
+                                (std::is_rvalue_reference_v<Options&&> ||
+                                 std::is_const_v<std::remove_reference_t<Options>>)))),
+                     int>;
+
+}  // namespace detail
 TENON_END_NAMESPACE

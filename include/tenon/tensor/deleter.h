@@ -80,25 +80,24 @@ class Deleter {
       : argument_(argument) {
     if (detail::is_empty_callable(f)) return;
     if constexpr (kFitsInline<F>) {
-      ::new (static_cast<void*>(storage_)) F(std::move(f));
-      ops_ = &Inline<F>::ops;
+      store<F>(std::move(f));
     } else {
-      OnHeap<F> block{detail::allocate(sizeof(F))};
-      if (block.memory.base == nullptr) {
+      const detail::Allocation memory = detail::allocate(sizeof(F));
+      if (memory.base == nullptr) {
         f(argument);
         error_ = Error::OutOfMemory;
         return;
       }
-      ::new (block.memory.data) F(std::move(f));
-      ::new (static_cast<void*>(storage_)) OnHeap<F>(std::move(block));
-      ops_ = &OnHeap<F>::ops;
+      OnHeap<F> block(memory.base);
+      block.f = ::new (memory.data) F(std::move(f));
+      store<F>(std::move(block));
     }
   }
-  Deleter(Deleter&& other) noexcept { take(other); }
+  Deleter(Deleter&& other) noexcept { fill(std::move(other)); }
   Deleter& operator=(Deleter&& other) noexcept {
     if (this != &other) {
       const Deleter old(std::move(*this));
-      take(other);
+      fill(std::move(other));
     }
     return *this;
   }
@@ -107,15 +106,19 @@ class Deleter {
   }
 
   /// Takes over from another, for one that is empty.
-  void fill(Deleter&& other) noexcept { take(other); }
+  void fill(Deleter&& other) noexcept {
+    ops_ = std::exchange(other.ops_, nullptr);
+    argument_ = other.argument_;
+    error_ = other.error_;
+    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
+  }
   /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
   template <class F>
   void emplace(void* argument, F f) noexcept {
     static_assert(kFitsInline<F>);
     reset();
     argument_ = argument;
-    ::new (static_cast<void*>(storage_)) F(std::move(f));
-    ops_ = &Inline<F>::ops;
+    store<F>(std::move(f));
   }
 
   /// Whether there is something to call.
@@ -135,7 +138,7 @@ class Deleter {
   F* stored() noexcept {
     void* const place = storage_;
     if constexpr (kFitsInline<F>) return static_cast<F*>(place);
-    return static_cast<OnHeap<F>*>(place)->get();
+    return static_cast<OnHeap<F>*>(place)->f;
   }
 
   /// Calls it now. Empty before that, and not used after: f may destroy what this is a part of.
@@ -153,48 +156,42 @@ class Deleter {
       sizeof(F) <= 4 * sizeof(void*) &&
       alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
 
-  template <class F>
-  struct Inline {
-    static void run_and_destroy(void* storage, void* argument) noexcept {
-      F& f = *static_cast<F*>(storage);
-      f(argument);
-      f.~F();
-    }
-    static void relocate(void* to, void* from) noexcept {
-      F& f = *static_cast<F*>(from);
-      ::new (to) F(std::move(f));
-      f.~F();  // NOLINT(bugprone-use-after-move): what is left of it has to go
-    }
-    static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
-  };
-
-  /// A block that is freed with this, and an F in it, which is not destroyed.
+  /// A callable that does not fit, in a block that is freed with this.
   template <class F>
   struct OnHeap {
     static_assert(alignof(F) <= detail::kDataAlignment, "more than 64-byte alignment");
-    detail::Allocation memory;
+    void* base;
+    F* f = nullptr;
 
-    explicit OnHeap(detail::Allocation block) noexcept : memory(block) {}
-    OnHeap(OnHeap&& other) noexcept : memory(std::exchange(other.memory, {nullptr, nullptr})) {}
-    ~OnHeap() { std::free(memory.base); }
-    F* get() const noexcept { return static_cast<F*>(memory.data); }
-
-    static void run_and_destroy(void* storage, void* argument) noexcept {
-      const OnHeap block(std::move(*static_cast<OnHeap*>(storage)));
-      (*block.get())(argument);
-      block.get()->~F();
+    explicit OnHeap(void* block) noexcept : base(block) {}
+    OnHeap(OnHeap&& other) noexcept
+        : base(std::exchange(other.base, nullptr)), f(std::exchange(other.f, nullptr)) {}
+    ~OnHeap() {
+      if (f != nullptr) f->~F();
+      std::free(base);
     }
-    static void relocate(void* to, void* from) noexcept {
-      ::new (to) OnHeap(std::move(*static_cast<OnHeap*>(from)));
-    }
-    static constexpr Ops ops{run_and_destroy, relocate, detail::deleter_kind_v<F>};
+    void operator()(void* p) noexcept { (*f)(p); }
   };
 
-  void take(Deleter& other) noexcept {
-    ops_ = std::exchange(other.ops_, nullptr);
-    argument_ = other.argument_;
-    error_ = other.error_;
-    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
+  /// Stored is F, or OnHeap<F>.
+  template <class Stored>
+  static void run_and_destroy(void* storage, void* argument) noexcept {
+    Stored& f = *static_cast<Stored*>(storage);
+    f(argument);
+    f.~Stored();
+  }
+  template <class Stored>
+  static void relocate(void* to, void* from) noexcept {
+    Stored& f = *static_cast<Stored*>(from);
+    ::new (to) Stored(std::move(f));
+    f.~Stored();  // NOLINT(bugprone-use-after-move): what is left of it has to go
+  }
+  template <class F, class Stored>
+  static constexpr Ops kOps{&run_and_destroy<Stored>, &relocate<Stored>, detail::deleter_kind_v<F>};
+  template <class F, class Stored>
+  void store(Stored&& f) noexcept(std::is_nothrow_move_constructible_v<Stored>) {
+    ::new (static_cast<void*>(storage_)) Stored(std::forward<Stored>(f));
+    ops_ = &kOps<F, Stored>;
   }
 
   const Ops* ops_ = nullptr;

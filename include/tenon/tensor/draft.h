@@ -119,10 +119,11 @@ TENON_COLD inline Error fail_handle() noexcept {
 }
 
 /// The object that a creator returns, with the draft in it: moving two pointers that were just
-/// stored waits for the store buffer. A handle is in the memory of `metadata`, if that is not null.
+/// stored waits for the store buffer.
 template <class T>
 class Slot {
  public:
+  /// A handle is in the memory of `metadata`, if that is not null.
   explicit Slot([[maybe_unused]] BackendState* metadata = nullptr) noexcept {
     if constexpr (kIsHandle) {
       value_.reset(metadata == nullptr ? new (std::nothrow) Tensor : new (metadata) Tensor);

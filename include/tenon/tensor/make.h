@@ -6,8 +6,8 @@
 
 #include "tenon/core/result.h"
 #include "tenon/kernels/convert.h"
+#include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/options.h"
 #include "tenon/tensor/place.h"
 
 TENON_BEGIN_NAMESPACE
@@ -150,48 +150,38 @@ TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& m
       {made.data, public_type(made.type), made.layout.sizes, made.layout.strides, function});
 }
 
-/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
-/// made.draft()));`
 template <class Out>
-class Made {
+struct ReturnedValue {
+  using type = Out;
+};
+template <class T>
+struct ReturnedValue<Result<T>> {
+  using type = T;
+};
+
+/// What a creator returns, in the making: `Made<Out> made; return made.finish(name, make_x(…,
+/// made.draft()));` commit() says before that whether anything is left that can fail.
+template <class Out>
+class Made : public Slot<typename ReturnedValue<Out>::type> {
  public:
-  Made() noexcept = default;
-  /// With the handle in memory of `metadata`, unless that is null.
-  explicit Made(BackendState* metadata) noexcept : slot_(metadata) {}
+  using Slot<typename ReturnedValue<Out>::type>::Slot;
   /// With the handle where a new tensor in the memory of `backend` has it, unless that is null.
   explicit Made(Backend* backend) noexcept
-      : slot_(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
-
-  Draft& draft() noexcept { return slot_.draft(); }
-
-  /// Makes what is returned of the draft; after that nothing can fail. finish() does so too: for
-  /// callers that must know before.
-  Error commit() noexcept { return slot_.commit(); }
+      : Made(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
 
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
-    if (error == Error::Ok) error = commit();
-    return finish_value<Out>(function, error, slot_.take());
+    if (error == Error::Ok) error = this->commit();
+    return finish_value<Out>(function, error, this->take());
   }
   /// The same, and tells `backend`, unless that is null.
   Out finish(const char* function, Error error, Backend* backend) {
-    if (error == Error::Ok) error = commit();
+    if (error == Error::Ok) error = this->commit();
     if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {
-      tell_made(*backend, fields(draft()), function);
+      tell_made(*backend, fields(this->draft()), function);
     }
-    return finish_value<Out>(function, error, slot_.take());
+    return finish_value<Out>(function, error, this->take());
   }
-
- private:
-  template <class T>
-  struct Value {
-    using type = T;
-  };
-  template <class T>
-  struct Value<Result<T>> {
-    using type = T;
-  };
-  Slot<typename Value<Out>::type> slot_;
 };
 
 /// Makes a tensor with memory of its own by `make(making, made)`. A backend is told.
@@ -269,17 +259,6 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
   made.backend = &state;
   made.device = state.device;
   made.opaque = state.opaque;
-}
-
-/// Gives `made` memory of a backend's, whose state is `state`; a template has none.
-TENON_LAZY Error take_backend_memory(Backend& backend, BackendState* state, size_t nbytes,
-                                     ImplFields& made) noexcept {
-  if (state != nullptr && state->device.type() == DeviceType::Template) nbytes = 0;
-  TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, nbytes, made.data));
-  set_backend(*state, made);
-  made.deleter.emplace(made.data, ReleaseToBackend{state, nbytes});
-  made.ownership = Ownership::Owned;
-  return Error::Ok;
 }
 
 /// Registers borrowed memory with its backend, so that the backend counts it.
@@ -372,16 +351,19 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_in_backend(const Making& making, L
   Backend& backend = *making.backend;
   BackendState* const state = BackendAccess::hooks(backend).state(backend);
   BackendState* const metadata = metadata_of(state);
-  if (metadata != nullptr && metadata == state && is_inline_size(nbytes)) {
-    TENON_TRY(new_impl(draft, metadata, inline_room(nbytes)));
-    fields(draft).data = inline_data(draft);
-    fields(draft).ownership = Ownership::Owned;
-    set_backend(*state, fields(draft));
-  } else {
-    TENON_TRY(new_impl(draft, metadata));
-    TENON_TRY(take_backend_memory(backend, state, nbytes, fields(draft)));
-  }
+  const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
+  TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
+  if (is_small) {
+    made.data = inline_data(draft);
+  } else {
+    const bool has_memory = state == nullptr || state->device.type() != DeviceType::Template;
+    const size_t taken = has_memory ? nbytes : 0;
+    TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, taken, made.data));
+    made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
+  }
+  made.ownership = Ownership::Owned;
+  set_backend(*state, made);
   made.set_layout(std::move(layout));
   made.type = making.type;
   made.settle(making.dynamism);
@@ -401,7 +383,7 @@ TENON_COMPILED_ONCE Error make_new(const Making& making, Draft& draft) noexcept 
   Layout layout;
   TENON_TRY(lay_out(making, element_size, layout));
   const size_t nbytes = static_cast<size_t>(layout.reach()) * element_size;
-  if (values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
+  if (making.check_values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
   if (TENON_UNLIKELY(making.backend != nullptr)) {
     return make_in_backend(making, std::move(layout), nbytes, draft);
   }

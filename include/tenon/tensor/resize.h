@@ -9,7 +9,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Whether the tensor may leave its memory for a larger one of `count` elements.
-inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
+TENON_COLD inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
   if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
                      tensor.ownership == Ownership::View)) {
     return fail(Error::NotSupported, "room for ", count, " elements needs more memory, but ",
@@ -59,6 +59,27 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
   return BackendAccess::hooks(*backend).copy_within(*backend, data, tensor.data, nbytes);
 }
 
+/// What a backend's code may not change while the tensor grows.
+struct Room {
+  const void* data;
+  int64_t capacity;
+  int64_t reach;
+  Backend* backend;  // null for the heap
+};
+/// Whether the tensor may still leave that room, after a call of its backend.
+TENON_LAZY TENON_COLD Error check_unchanged(const Tensor& handle, const Room& room,
+                                            int64_t needed) noexcept {
+  if (room.backend == nullptr) return Error::Ok;
+  const TensorArg arg(handle);
+  auto&& now = resizable(arg);
+  if (TENON_UNLIKELY(now.data != room.data || now.capacity != room.capacity || now.deallocated ||
+                     now.layout.reach() != room.reach)) {
+    return fail(Error::InvalidState,
+                "the tensor was resized or deallocated while its backend made it grow");
+  }
+  return check_can_grow(now, needed);
+}
+
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
 /// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
 TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_t wanted,
@@ -68,31 +89,18 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   TENON_TRY(find_owner(tensor, "the tensor", backend));
   // A backend's code may drop the handle, resize or deallocate the tensor, or lend its memory.
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
-  const void* const data = tensor.data;
-  const int64_t room = tensor.capacity;
-  const int64_t reach = tensor.layout.reach();
-  const auto check_again = [&]() noexcept -> Error {
-    if (backend == nullptr) return Error::Ok;
-    const TensorArg arg(held);
-    const TensorFields& now = fields(arg);
-    if (TENON_UNLIKELY(now.data != data || now.capacity != room || now.deallocated ||
-                       now.layout.reach() != reach)) {
-      return fail(Error::InvalidState,
-                  "the tensor was resized or deallocated while its backend made it grow");
-    }
-    return check_can_grow(tensor, needed);
-  };
+  const Room room{tensor.data, tensor.capacity, tensor.layout.reach(), backend};
   Replacement memory;
   for (;; wanted = needed) {
     size_t nbytes = 0;
     Error error = compute_nbytes(wanted, elementSize(tensor.type), nbytes);
     if (error == Error::Ok) error = allocate_room(tensor, backend, nbytes, memory);
-    TENON_TRY(check_again());
+    TENON_TRY(check_unchanged(held, room, needed));
     if (error == Error::Ok) break;
     if (wanted == needed) return error;
   }
   TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
-  TENON_TRY(check_again());
+  TENON_TRY(check_unchanged(held, room, needed));
   TENON_TRY(memory.prepare());
   if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
   replace_memory(tensor, std::move(memory), wanted);

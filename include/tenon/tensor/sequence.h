@@ -50,16 +50,14 @@ inline double sequence_value(double start, double step, int64_t i) noexcept {
   return start + step * static_cast<double>(i);
 }
 
-/// Writes start + step * i for i in [first, first + count) as elements of `type`; the step is
-/// exact, so no error accumulates.
-template <class Number>
-void store_sequence(ScalarType type, void* out, Number start, Number step, int64_t first,
-                    int64_t count) noexcept {
+/// Writes next(0), next(1), … as elements of `type`.
+template <class Number, class Next>
+void store_numbers(ScalarType type, void* out, int64_t count, const Next& next) noexcept {
   constexpr int64_t kChunk = 64;
   Number exact[kChunk];
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t n = count - i < kChunk ? count - i : kChunk;
-    for (int64_t k = 0; k < n; ++k) exact[k] = sequence_value(start, step, first + i + k);
+    for (int64_t k = 0; k < n; ++k) exact[k] = next(i + k);
     store_exact(type, static_cast<char*>(out) + i * static_cast<int64_t>(elementSize(type)), n,
                 scalar_type_of<Number>(), exact);
   }
@@ -80,7 +78,9 @@ Error make_arange(Number start, Number end, Number step, const Making& making,
   }
   TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
-    store_sequence(type, out, start, step, 0, count);
+    // The step is exact, so no error accumulates.
+    store_numbers<Number>(type, out, count,
+                          [start, step](int64_t i) { return sequence_value(start, step, i); });
     return Error::Ok;
   });
 }
@@ -108,25 +108,6 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
   return make_arange(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
 }
 
-/// Writes 0, 1, … below `length`, each `inner` times, over and over.
-TENON_LAZY void store_iota(ScalarType type, void* data, int64_t numel, int64_t length,
-                           int64_t inner) noexcept {
-  auto* out = static_cast<char*>(data);
-  const auto size = static_cast<int64_t>(elementSize(type));
-  if (inner == 1) {
-    for (int64_t done = 0; done < numel; done += length) {
-      store_sequence<int64_t>(type, out + done * size, 0, 1, 0, length);
-    }
-    return;
-  }
-  for (int64_t done = 0, value = 0; done < numel;
-       done += inner, value = value + 1 < length ? value + 1 : 0) {
-    alignas(16) unsigned char element[16] = {};
-    store_exact(type, element, 1, ScalarType::Long, &value);
-    fill_elements(out + done * size, inner, element, elementSize(type));
-  }
-}
-
 /// Counts along `axis`, or through all elements in row-major order.
 TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& making,
                            Draft& draft) noexcept {
@@ -136,30 +117,38 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
   int64_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
-  if (TENON_UNLIKELY(axis.has_value() && (axis.value_or(0) < -rank || axis.value_or(0) >= rank))) {
-    return fail(Error::OutOfBounds, "axis ", axis.value_or(0), " is out of range for ", rank,
-                " dimensions");
+  int64_t dim = axis.value_or(0);
+  if (TENON_UNLIKELY(axis.has_value() && (dim < -rank || dim >= rank))) {
+    return fail(Error::OutOfBounds, "axis ", dim, " is out of range for ", rank, " dimensions");
   }
+  if (dim < 0) dim += rank;
   int64_t length = numel;  // values before they start over
   int64_t inner = 1;       // elements with one value
   if (axis.has_value()) {
-    const auto d =
-        static_cast<size_t>(axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis.value_or(0));
+    auto d = static_cast<size_t>(dim);
     length = sizes[d];
-    for (size_t i = d + 1; numel > 0 && i < sizes.size(); ++i) inner *= sizes[i];
+    while (numel > 0 && ++d < sizes.size()) inner *= sizes[d];
   }
   if (numel > 0) {
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
   TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
-  const OptionalIndex wrapped =
-      axis.has_value() && axis.value_or(0) < 0 ? axis.value_or(0) + rank : axis;
+  const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
-        store_iota(type, out, numel, length, inner);
+        int64_t value = 0;
+        int64_t left = inner;  // elements that still get this value
+        store_numbers<int64_t>(type, out, numel, [&](int64_t) {
+          const int64_t now = value;
+          if (--left == 0) {
+            left = inner;
+            value = value + 1 < length ? value + 1 : 0;
+          }
+          return now;
+        });
         return Error::Ok;
       });
 }
@@ -196,24 +185,18 @@ struct Arange {
   /// Source: at::arange.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& end, Options&&... options) const {
-    return make(0, end, 1, CreatorOptions(options...));
+    return (*this)(0, end, 1, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, Options&&... options) const {
-    return make(start, end, 1, CreatorOptions(options...));
+    return (*this)(start, end, 1, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, const Scalar& step,
                  Options&&... options) const {
-    return make(start, end, step, CreatorOptions(options...));
-  }
-
- private:
-  Out make(const own::Scalar& start, const own::Scalar& end, const own::Scalar& step,
-           const CreatorOptions& options) const {
     const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
                                                                        : own::ScalarType::Float;
-    return detail::create<Out>(function, options, otherwise,
+    return detail::create<Out>(function, CreatorOptions(options...), otherwise,
                                [&](const auto& making, auto& made) noexcept {
                                  return detail::make_arange(start, end, step, making, made.draft());
                                });
@@ -231,16 +214,11 @@ struct Iota {
   /// Source: Nx.iota.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
-    return make(sizes, none, CreatorOptions(options...));
+    return (*this)(sizes, none, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
-    return make(sizes, axis, CreatorOptions(options...));
-  }
-
- private:
-  Out make(const Dims& sizes, OptionalIndex axis, const CreatorOptions& options) const {
-    return detail::create<Out>(function, options, own::ScalarType::Long,
+    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Long,
                                [&](const auto& making, auto& made) noexcept {
                                  return detail::make_iota(sizes, axis, making, made.draft());
                                });
@@ -255,18 +233,13 @@ struct Eye {
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, Options&&... options) const {
-    return make(n, n, CreatorOptions(options...));
+    return (*this)(n, none, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, OptionalIndex m, Options&&... options) const {
-    return make(n, m.value_or(n), CreatorOptions(options...));
-  }
-
- private:
-  Out make(int64_t n, int64_t m, const CreatorOptions& options) const {
-    return detail::create<Out>(function, options, own::ScalarType::Float,
+    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Float,
                                [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_eye(n, m, making, made.draft());
+                                 return detail::make_eye(n, m.value_or(n), making, made.draft());
                                });
   }
 };

@@ -31,7 +31,7 @@ TENON_BEGIN_NAMESPACE
 /// raises InvalidState on an undefined tensor.
 /// Threads: like std::shared_ptr; writing data or resizing needs the caller's own lock.
 /// Source: at::Tensor and executorch::aten::Tensor, whose names it uses.
-class Tensor {
+class Tensor : public TensorMetadata<Tensor> {
  public:
   using SizesType = tenon::SizesType;
   using StridesType = tenon::StridesType;
@@ -57,59 +57,35 @@ class Tensor {
 
   bool defined() const noexcept { return impl_ != nullptr; }
 
-  ArrayRef<SizesType> sizes() const { return get("sizes").sizes(); }
-  /// In elements.
-  ArrayRef<StridesType> strides() const { return get("strides").strides(); }
-  /// Dimension numbers, outermost in memory first.
-  ArrayRef<DimOrderType> dim_order() const { return get("dim_order").dim_order(); }
-  /// Negative d counts from the end.
-  /// Errors: OutOfBounds.
-  int64_t size(int64_t d) const { return get("size").size(d); }
-  int64_t stride(int64_t d) const { return get("stride").stride(d); }
-  int64_t dim() const { return get("dim").dim(); }
-  int64_t numel() const { return get("numel").numel(); }
-  /// numel() * element_size(): the bytes of the elements, not of gaps between them.
-  size_t nbytes() const { return get("nbytes").nbytes(); }
-  size_t element_size() const { return get("element_size").element_size(); }
-  ScalarType scalar_type() const { return get("scalar_type").scalar_type(); }
-  ScalarType dtype() const { return get("dtype").scalar_type(); }
-  Device device() const { return get("device").device(); }
-  TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").shape_dynamism(); }
-  Ownership ownership() const { return get("ownership").ownership(); }
-  /// Row-major without gaps; strides of size-1 dimensions do not count.
-  bool is_contiguous() const { return get("is_contiguous").is_contiguous(); }
-  bool is_readonly() const { return get("is_readonly").is_readonly(); }
   /// Whether element 0 is at a multiple of n bytes.
-  bool is_aligned(size_t n) const {
-    return detail::is_aligned("is_aligned", get("is_aligned").fields_, n);
-  }
+  bool is_aligned(size_t n) const { return detail::is_aligned("is_aligned", get("is_aligned"), n); }
 
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
   /// read it.
   /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all
   /// pointers.
   const void* const_data_ptr() const {
-    return detail::raw_data("const_data_ptr", get("const_data_ptr").fields_);
+    return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
   /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
   /// aligned for T; NotSupported for memory that the host cannot read.
   template <class T>
   const T* const_data_ptr() const {
-    return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr").fields_);
+    return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr"));
   }
   /// Element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const {
-    return detail::writable_data("mutable_data_ptr", get("mutable_data_ptr").fields_);
+    return detail::writable_data("mutable_data_ptr", get("mutable_data_ptr"));
   }
   template <class T>
   T* mutable_data_ptr() const {
-    return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr").fields_);
+    return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
   /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
   template <class T>
   T* data_ptr() const {
-    return detail::typed_data<T>("data_ptr", get("data_ptr").fields_);
+    return detail::typed_data<T>("data_ptr", get("data_ptr"));
   }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
@@ -117,7 +93,7 @@ class Tensor {
   /// contiguous.
   template <class T>
   Span<T> data() const {
-    return detail::span_of<T>("data", get("data").fields_);
+    return detail::span_of<T>("data", get("data"));
   }
 
   /// Indexed access, `accessor<float, 2>()[i][j]`; T is const for a read-only tensor. Valid until
@@ -126,7 +102,7 @@ class Tensor {
   /// placeholder.
   template <class T, size_t N>
   TensorAccessor<T, N> accessor() const {
-    return detail::accessor_of<T, N>("accessor", get("accessor").fields_);
+    return detail::accessor_of<T, N>("accessor", get("accessor"));
   }
 
   /// The value of a tensor with one element.
@@ -135,11 +111,11 @@ class Tensor {
   /// read.
   template <class T>
   T item() const {
-    return detail::item_of<T>("item", get("item").fields_);
+    return detail::item_of<T>("item", get("item"));
   }
 
   /// The memory described, not owned: valid while the tensor lives and is not resized.
-  TensorView as_view() const { return detail::view_of(get("as_view").fields_); }
+  TensorView as_view() const { return detail::view_of(get("as_view")); }
 
   const TensorImplPtr& impl() const noexcept { return impl_; }
   TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
@@ -176,10 +152,11 @@ class Tensor {
 
  private:
   friend struct detail::ImplAccess;
+  friend class TensorMetadata<Tensor>;
 
-  const TensorImpl& get(const char* function) const {
+  const detail::ImplFields& get(const char* function) const {
     TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");
-    return *impl_;
+    return impl_->fields_;
   }
   const TensorImpl* owner() const noexcept {
     return impl_->fields_.base != nullptr ? impl_->fields_.base.get() : impl_.get();

@@ -50,13 +50,53 @@ class ImplKey {
 
 }  // namespace detail
 
+/// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
+/// an error of that function's. Not in `detail`, which argument-dependent lookup would then search.
+template <class Self>
+class TensorMetadata {
+ public:
+  ArrayRef<SizesType> sizes() const { return get("sizes").layout.sizes; }
+  /// In elements.
+  ArrayRef<StridesType> strides() const { return get("strides").layout.strides; }
+  /// Dimension numbers, outermost in memory first.
+  ArrayRef<DimOrderType> dim_order() const { return get("dim_order").layout.dim_order; }
+  /// Negative d counts from the end.
+  /// Errors: OutOfBounds.
+  int64_t size(int64_t d) const { return entry("size", get("size").layout.sizes, d); }
+  int64_t stride(int64_t d) const { return entry("stride", get("stride").layout.strides, d); }
+  int64_t dim() const { return static_cast<int64_t>(get("dim").layout.sizes.size()); }
+  int64_t numel() const { return get("numel").layout.numel; }
+  /// numel() * element_size(): the bytes of the elements, not of gaps between them.
+  size_t nbytes() const { return get("nbytes").nbytes(); }
+  size_t element_size() const { return elementSize(get("element_size").type); }
+  ScalarType scalar_type() const { return get("scalar_type").type; }
+  ScalarType dtype() const { return get("dtype").type; }
+  Device device() const { return get("device").device; }
+  TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").dynamism; }
+  Ownership ownership() const { return get("ownership").ownership; }
+  /// Row-major without gaps; strides of size-1 dimensions do not count.
+  bool is_contiguous() const { return get("is_contiguous").layout.is_contiguous(); }
+  bool is_readonly() const { return get("is_readonly").readonly; }
+
+ private:
+  const detail::TensorFields& get(const char* function) const {
+    return static_cast<const Self*>(this)->get(function);
+  }
+  static int64_t entry(const char* function, const Dims& dims, int64_t d) {
+    const auto rank = static_cast<int64_t>(dims.size());
+    TENON_CHECK(d >= -rank && d < rank, Error::OutOfBounds, function, ": dimension ", d,
+                " is out of range for a tensor of ", rank, " dimensions");
+    return dims[static_cast<size_t>(d < 0 ? d + rank : d)];
+  }
+};
+
 /// A tensor's metadata, data pointer and deleter. Handles (Tensor) share it; most code never sees
 /// one.
 ///
 /// Ownership: runs its deleter, and drops the tensor it is a view of, when it is destroyed.
 /// Threads: like any object; the reference count of TensorImplPtr alone is synchronised.
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
-class TensorImpl {
+class TensorImpl : public TensorMetadata<TensorImpl> {
  public:
   /// Describes memory that the caller keeps, without allocating for up to 6 dimensions: the form
   /// for the stack and for static memory. The lists are copied; they may be null for defaults. A
@@ -88,26 +128,6 @@ class TensorImpl {
     if (fields_.base != nullptr) static_cast<void>(fields_.base->fields_.borrows.remove());
   }
 
-  int64_t dim() const noexcept { return static_cast<int64_t>(fields_.layout.sizes.size()); }
-  int64_t numel() const noexcept { return fields_.layout.numel; }
-  size_t nbytes() const noexcept { return fields_.nbytes(); }
-  /// The size of dimension d; negative d counts from the end.
-  /// Errors: OutOfBounds.
-  int64_t size(int64_t d) const { return fields_.layout.sizes[wrap("size", d)]; }
-  /// The stride of dimension d, in elements.
-  /// Errors: OutOfBounds.
-  int64_t stride(int64_t d) const { return fields_.layout.strides[wrap("stride", d)]; }
-  ArrayRef<SizesType> sizes() const noexcept { return fields_.layout.sizes; }
-  ArrayRef<StridesType> strides() const noexcept { return fields_.layout.strides; }
-  ArrayRef<DimOrderType> dim_order() const noexcept { return fields_.layout.dim_order; }
-  ScalarType scalar_type() const noexcept { return fields_.type; }
-  ScalarType dtype() const noexcept { return fields_.type; }
-  size_t element_size() const noexcept { return elementSize(fields_.type); }
-  Device device() const noexcept { return fields_.device; }
-  TensorShapeDynamism shape_dynamism() const noexcept { return fields_.dynamism; }
-  Ownership ownership() const noexcept { return fields_.ownership; }
-  bool is_readonly() const noexcept { return fields_.readonly; }
-  bool is_contiguous() const noexcept { return fields_.layout.is_contiguous(); }
   /// Whether elements exist that can be read: false for a placeholder.
   bool has_data() const noexcept { return fields_.has_data(); }
 
@@ -138,14 +158,11 @@ class TensorImpl {
 
  private:
   friend struct detail::ImplAccess;
+  friend class TensorMetadata<TensorImpl>;
   friend class Tensor;
 
-  size_t wrap(const char* function, int64_t d) const {
-    const int64_t rank = dim();
-    TENON_CHECK(d >= -rank && d < rank, Error::OutOfBounds, function, ": dimension ", d,
-                " is out of range for a tensor of ", rank, " dimensions");
-    return static_cast<size_t>(d < 0 ? d + rank : d);
-  }
+  const detail::ImplFields& get(const char*) const noexcept { return fields_; }
+
   detail::ImplFields fields_;
 };
 

@@ -48,8 +48,8 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
-    const Dims flat{values.count()};
-    return make(values, flat, true, nullptr, options...);
+    const size_t count = values.count();
+    return make(std::move(values), {count}, true, nullptr, options...);
   }
 
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
@@ -58,17 +58,17 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return make(values, sizes, false, nullptr, options...);
+    return make(std::move(values), sizes, false, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, nullptr}, options...);
+    return make(std::move(values), sizes, false, detail::Strides{&dim_order, nullptr}, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, &strides}, options...);
+    return make(std::move(values), sizes, false, detail::Strides{&dim_order, &strides}, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -147,14 +147,15 @@ struct MakeTensor {
  private:
   /// A `flat` tensor is given no sizes; `strides` may be null.
   template <class Given, class... Options>
-  Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
+  Out make(Values&& values, const Dims& sizes, bool flat, const Given& strides,
            Options&... options) const {
     const CreatorOptions asked(options...);
     detail::Making making = detail::making_of(asked, values.type());
     making.sizes = &sizes;
     detail::set_strides(making, &detail::lay_out_owned<>, strides);
     making.values = &values;
-    making.check_values = &detail::check_values<>;
+    // A flat tensor has as many values as its size says.
+    if (!flat || values.error() != Error::Ok) making.check_values = &detail::check_values<>;
     // Without a type, values are elements as they are.
     if constexpr (detail::has_type_v<Options...>) {
       making.convert = &detail::convert_values<>;

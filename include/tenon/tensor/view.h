@@ -25,12 +25,19 @@ namespace detail {
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
   TENON_TRY(new_impl(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
-  TENON_TRY(make_layout(shape.sizes, {}, shape.strides, elementSize(shape.type), layout));
-  const ArrayRef<DimOrderType> order = shape.dim_order;
-  if (order.size() == layout.dim_order.size() && order != layout.dim_order &&
-      strides_agree_with(layout.sizes, layout.strides, order)) {
-    for (size_t i = 0; i < order.size(); ++i) layout.dim_order[i] = order[i];
-    layout.row_major = false;
+  const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
+  TENON_TRY(
+      make_layout(shape.list(&ViewShape::Dim::size), {}, strides, elementSize(shape.type), layout));
+  if (shape.has_order) {
+    DimOrderType order[kMaxDims];
+    for (size_t d = 0; d < shape.rank; ++d) {
+      order[shape.dims[d].order] = static_cast<DimOrderType>(d);
+    }
+    const ArrayRef<DimOrderType> kept(order, shape.rank);
+    if (kept != layout.dim_order && strides_agree_with(layout.sizes, layout.strides, kept)) {
+      for (size_t i = 0; i < shape.rank; ++i) layout.dim_order[i] = order[i];
+      layout.row_major = false;
+    }
   }
   return attach_view(source, shape.type, shape.offset, fields(draft));
 }
@@ -42,7 +49,6 @@ Out edited_view(const char* function, const TensorArg& source, const Edit& edit)
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the source tensor"));
     ViewShape shape(fields(source));
-    TENON_TRY(shape.check());
     TENON_TRY(edit(shape));
     return make_view(source, shape, made.draft());
   };

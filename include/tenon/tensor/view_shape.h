@@ -2,8 +2,10 @@
 // ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
 #pragma once
 
+#include <algorithm>
+
+#include "tenon/core/layout.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/restride.h"
 #include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
@@ -22,11 +24,38 @@ inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* owner = "
 
 /// The same where, as in ATen, a tensor of rank 0 may pass for one of rank 1.
 inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
-  if (rank == 0 && (dim == 0 || dim == -1)) {
-    d = 0;
+  const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
+  return wrap_dim(dim, is_scalar ? 1 : rank, d);
+}
+
+/// Replaces the -1 in `sizes`, if there is one, by what makes them hold `numel` elements.
+/// Errors: InvalidArgument when they cannot or could in several ways, or hold another number.
+inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
+  int64_t* const inferred = std::find(sizes.begin(), sizes.end(), -1);
+  if (inferred == sizes.end()) {
+    int64_t count = 0;
+    TENON_TRY(compute_numel(sizes, element_size, count));
+    if (TENON_UNLIKELY(count != numel)) {
+      return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
+                  " elements, the tensor has ", numel);
+    }
     return Error::Ok;
   }
-  return wrap_dim(dim, rank, d);
+  if (TENON_UNLIKELY(std::find(inferred + 1, sizes.end(), -1) != sizes.end())) {
+    return fail(Error::InvalidArgument, "sizes ", sizes,
+                " have more than one dimension to be inferred");
+  }
+  *inferred = 1;
+  int64_t count = 0;
+  TENON_TRY(compute_numel(sizes, element_size, count));
+  if (TENON_UNLIKELY(count == 0 || numel % count != 0)) {
+    *inferred = -1;
+    return fail(Error::InvalidArgument, count == 0 && numel == 0 ? "any size" : "no size",
+                " for the -1 in sizes ", sizes, " makes them hold the ", numel,
+                " elements of the tensor");
+  }
+  *inferred = numel / count;
+  return Error::Ok;
 }
 
 /// A view's shape in the making: the source's at first, which each member function edits as the
@@ -37,55 +66,59 @@ inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
 /// overflows; the offset of a view without elements is 0.
 class ViewShape {
  public:
-  Dims sizes;
-  /// In elements of `type`. None with some sizes stand for row-major ones.
-  Dims strides;
-  /// For the view where it nests the strides, which otherwise imply one.
-  DimOrder dim_order;
-  /// From the source's element 0, in elements of `type`.
-  int64_t offset = 0;
+  struct Dim {
+    int64_t size;
+    int64_t stride;  // in elements of `type`
+    size_t order;    // its place in the dim order
+  };
+  Dim dims[kMaxDims];
+  size_t rank;
+  bool has_strides = true;  // else they are row-major
+  bool has_order = true;    // else the strides imply it, as they do where it does not nest them
+  int64_t offset = 0;       // from the source's element 0, in elements of `type`
   ScalarType type;
 
   explicit ViewShape(const TensorFields& source) noexcept
-      : sizes(source.layout.sizes),
-        strides(source.layout.strides),
-        dim_order(source.layout.dim_order),
+      : rank(source.layout.sizes.size()),
         type(source.type),
         data_(source.data),
-        numel_(source.layout.numel) {}
-
-  /// Whether the lists are there.
-  /// Errors: OutOfMemory (of more than 6 dimensions), InvalidArgument (more than kMaxDims).
-  Error check() const noexcept {
-    TENON_TRY(check_dims("sizes", sizes));
-    TENON_TRY(check_dims("strides", strides));
-    if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
-      return fail(dim_order.error(), "out of memory for dim_order");
+        numel_(source.layout.numel) {
+    const Layout& layout = source.layout;
+    for (size_t d = 0; d < rank; ++d) {
+      dims[d].size = layout.sizes[d];
+      dims[d].stride = layout.strides[d];
+      dims[layout.dim_order[d]].order = d;
     }
-    return Error::Ok;
+  }
+
+  /// All sizes, or all strides.
+  Dims list(int64_t Dim::*member) const noexcept {
+    Dims out;
+    for (size_t d = 0; d < rank; ++d) out.push_back(dims[d].*member);
+    return out;
   }
 
   Error select(int64_t dim, int64_t index) noexcept {
     size_t d = 0;
-    TENON_TRY(wrap_dim(dim, rank(), d));
-    const int64_t size = sizes[d];
+    TENON_TRY(wrap_dim(dim, rank, d));
+    const int64_t size = dims[d].size;
     if (TENON_UNLIKELY(index < -size || index >= size)) {
       return fail(Error::OutOfBounds, "index ", index, " is out of range for dimension ", dim,
                   " of size ", size);
     }
-    advance(d, index < 0 ? index + size : index);
-    remove_dim(d);
+    take(d, index < 0 ? index + size : index, 1);
+    remove(d);
     return Error::Ok;
   }
 
   Error slice(int64_t dim, int64_t start, int64_t end, int64_t step) noexcept {
     size_t d = 0;
-    TENON_TRY(wrap_dim(dim, rank(), d));
+    TENON_TRY(wrap_dim(dim, rank, d));
     if (TENON_UNLIKELY(step < 1)) {
       return fail(Error::InvalidArgument, "step ", step,
                   " is not positive; flip() reverses a dimension");
     }
-    const auto clamp = [size = sizes[d]](int64_t i) {
+    const auto clamp = [size = dims[d].size](int64_t i) {
       if (i < 0) i += size;
       return i < 0 ? 0 : i > size ? size : i;
     };
@@ -94,17 +127,17 @@ class ViewShape {
     take(d, start, end > start ? (end - start - 1) / step + 1 : 0);
     // A step that overflows leads nowhere: one element at most is left.
     int64_t stride = 0;
-    if (multiply(strides[d], step, stride)) strides[d] = stride;
+    if (multiply(dims[d].stride, step, stride)) dims[d].stride = stride;
     return Error::Ok;
   }
 
   Error narrow(int64_t dim, int64_t start, int64_t length) noexcept {
     size_t d = 0;
-    TENON_TRY(wrap_dim(dim, rank(), d));
+    TENON_TRY(wrap_dim(dim, rank, d));
     if (TENON_UNLIKELY(length < 0)) {
       return fail(Error::InvalidArgument, "length ", length, " is negative");
     }
-    const int64_t size = sizes[d];
+    const int64_t size = dims[d].size;
     const int64_t first = start < 0 ? start + size : start;
     if (TENON_UNLIKELY(first < 0 || first > size || length > size - first)) {
       return fail(Error::OutOfBounds, length, " elements from ", start,
@@ -117,152 +150,136 @@ class ViewShape {
   Error transpose(int64_t dim0, int64_t dim1) noexcept {
     size_t a = 0;
     size_t b = 0;
-    TENON_TRY(wrap_dim_or_scalar(dim0, rank(), a));
-    TENON_TRY(wrap_dim_or_scalar(dim1, rank(), b));
-    if (a == b) return Error::Ok;
-    std::swap(sizes[a], sizes[b]);
-    std::swap(strides[a], strides[b]);
-    for (DimOrderType& d : dim_order) {
-      d = static_cast<DimOrderType>(d == a ? b : d == b ? a : d);
+    TENON_TRY(wrap_dim_or_scalar(dim0, rank, a));
+    TENON_TRY(wrap_dim_or_scalar(dim1, rank, b));
+    if (a != b) std::swap(dims[a], dims[b]);
+    return Error::Ok;
+  }
+
+  Error permute(const Dims& order) noexcept {
+    TENON_TRY(check_dims("dims", order));
+    if (TENON_UNLIKELY(order.size() != rank)) {
+      return fail(Error::InvalidArgument, "dims ", order, " are not the ", rank,
+                  " dimensions of the tensor");
+    }
+    Dim old[kMaxDims];
+    std::copy(dims, dims + rank, old);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < rank; ++i) {
+      size_t d = 0;
+      TENON_TRY(wrap_once(order, i, seen, d));
+      dims[i] = old[d];
     }
     return Error::Ok;
   }
 
-  Error permute(const Dims& dims) noexcept {
-    TENON_TRY(check_dims("dims", dims));
-    if (TENON_UNLIKELY(dims.size() != rank())) {
-      return fail(Error::InvalidArgument, "dims ", dims, " are not the ", rank(),
-                  " dimensions of the tensor");
-    }
-    Dims new_sizes;
-    Dims new_strides;
-    DimOrderType new_place[kMaxDims];
-    uint64_t seen = 0;
-    for (size_t i = 0; i < dims.size(); ++i) {
-      size_t d = 0;
-      TENON_TRY(wrap_once(dims, i, seen, d));
-      new_sizes.push_back(sizes[d]);
-      new_strides.push_back(strides[d]);
-      new_place[d] = static_cast<DimOrderType>(i);
-    }
-    for (DimOrderType& d : dim_order) d = new_place[d];
-    sizes = std::move(new_sizes);
-    strides = std::move(new_strides);
-    return check();
-  }
-
   Error squeeze() noexcept {
-    for (size_t d = rank(); d-- > 0;) {
-      if (sizes[d] == 1) remove_dim(d);
+    for (size_t d = rank; d-- > 0;) {
+      if (dims[d].size == 1) remove(d);
     }
     return Error::Ok;
   }
   Error squeeze(int64_t dim) noexcept {
     size_t d = 0;
-    TENON_TRY(wrap_dim_or_scalar(dim, rank(), d));
-    if (d < rank() && sizes[d] == 1) remove_dim(d);
+    TENON_TRY(wrap_dim_or_scalar(dim, rank, d));
+    if (d < rank && dims[d].size == 1) remove(d);
     return Error::Ok;
   }
 
   Error unsqueeze(int64_t dim) noexcept {
     size_t d = 0;
-    TENON_TRY(wrap_dim(dim, rank() + 1, d, "view"));
-    return insert_dim(d);
+    TENON_TRY(wrap_dim(dim, rank + 1, d, "view"));
+    return insert(d);
   }
 
   Error expand(const Dims& wanted) noexcept {
     TENON_TRY(check_dims("sizes", wanted));
-    if (TENON_UNLIKELY(wanted.size() < rank())) {
+    if (TENON_UNLIKELY(wanted.size() < rank)) {
       return fail(Error::InvalidArgument, "sizes ", wanted, " have fewer dimensions than the ",
-                  rank(), " of the tensor");
+                  rank, " of the tensor");
     }
-    const size_t added = wanted.size() - rank();
-    for (size_t i = 0; i < added; ++i) TENON_TRY(insert_dim(0));
-    for (size_t d = 0; d < wanted.size(); ++d) {
-      if (wanted[d] == sizes[d] || (wanted[d] == -1 && d >= added)) continue;
+    const size_t added = wanted.size() - rank;
+    while (rank < wanted.size()) TENON_TRY(insert(0));
+    for (size_t d = 0; d < rank; ++d) {
+      Dim& dim = dims[d];
+      if (wanted[d] == dim.size || (wanted[d] == -1 && d >= added)) continue;
       if (TENON_UNLIKELY(wanted[d] < 0)) {
         return fail(Error::InvalidArgument, "size ", wanted[d], " of dimension ", d,
                     " is negative in sizes ", wanted,
                     d < added && wanted[d] == -1 ? ", and there is no old size to keep" : "");
       }
-      if (TENON_UNLIKELY(sizes[d] != 1)) {
-        return fail(Error::InvalidArgument, "dimension ", d, " of size ", sizes[d],
+      if (TENON_UNLIKELY(dim.size != 1)) {
+        return fail(Error::InvalidArgument, "dimension ", d, " of size ", dim.size,
                     " cannot become ", wanted[d], "; only size 1 can");
       }
-      sizes[d] = wanted[d];
-      strides[d] = 0;
+      dim.size = wanted[d];
+      dim.stride = 0;
     }
     return Error::Ok;
   }
 
-  Error flip(const Dims& dims) noexcept {
-    TENON_TRY(check_dims("dims", dims));
+  Error flip(const Dims& flipped) noexcept {
+    TENON_TRY(check_dims("dims", flipped));
     uint64_t seen = 0;
-    for (size_t i = 0; i < dims.size(); ++i) {
+    for (size_t i = 0; i < flipped.size(); ++i) {
       size_t d = 0;
-      TENON_TRY(wrap_once(dims, i, seen, d));
-      if (numel_ == 0 || rank() == 0 || sizes[d] == 1) continue;
-      advance(d, sizes[d] - 1);
-      strides[d] = -strides[d];
+      TENON_TRY(wrap_once(flipped, i, seen, d));
+      if (numel_ == 0 || rank == 0 || dims[d].size == 1) continue;
+      offset += (dims[d].size - 1) * dims[d].stride;
+      dims[d].stride = -dims[d].stride;
     }
     return Error::Ok;
   }
 
   Error view(const Dims& wanted) noexcept {
     TENON_TRY(check_dims("sizes", wanted));
-    Dims complete = wanted;
-    TENON_TRY(check_dims("sizes", complete));
-    TENON_TRY(infer_size(complete, numel_, elementSize(type)));
-    if (complete == sizes) return Error::Ok;
-    Dims new_strides;
-    if (numel_ != 0) TENON_TRY(restride(sizes, strides, complete, new_strides));
-    sizes = std::move(complete);
-    strides = std::move(new_strides);
-    dim_order = {};
+    Dims sizes = wanted;
+    TENON_TRY(check_dims("sizes", sizes));
+    TENON_TRY(infer_size(sizes, numel_, elementSize(type)));
+    const auto same = [](int64_t size, const Dim& dim) { return size == dim.size; };
+    if (std::equal(sizes.begin(), sizes.end(), dims, dims + rank, same)) return Error::Ok;
+    int64_t strides[kMaxDims] = {};
+    if (numel_ != 0) TENON_TRY(restride(sizes, strides));
+    set(sizes, strides);
+    has_strides = numel_ != 0;
     return Error::Ok;
   }
 
   Error flatten(int64_t start_dim, int64_t end_dim) noexcept {
     size_t first = 0;
     size_t last = 0;
-    TENON_TRY(wrap_dim_or_scalar(start_dim, rank(), first));
-    TENON_TRY(wrap_dim_or_scalar(end_dim, rank(), last));
+    TENON_TRY(wrap_dim_or_scalar(start_dim, rank, first));
+    TENON_TRY(wrap_dim_or_scalar(end_dim, rank, last));
     if (TENON_UNLIKELY(first > last)) {
       return fail(Error::InvalidArgument, "start_dim ", start_dim, " comes after end_dim ", end_dim,
-                  " in a tensor of ", rank(), " dimensions");
+                  " in a tensor of ", rank, " dimensions");
     }
-    if (rank() == 0) return insert_dim(0);
+    if (rank == 0) return insert(0);
     Dims flat;
-    for (size_t d = 0; d < rank(); ++d) {
+    for (size_t d = 0; d < rank; ++d) {
       if (d > first && d <= last) {
-        flat[first] *= sizes[d];
+        flat[first] *= dims[d].size;
       } else {
-        flat.push_back(sizes[d]);
+        flat.push_back(dims[d].size);
       }
     }
     return view(flat);
   }
 
-  Error as_strided(const Dims& new_sizes, const Dims& new_strides,
-                   int64_t storage_offset) noexcept {
-    TENON_TRY(check_dims("sizes", new_sizes));
-    TENON_TRY(check_dims("strides", new_strides));
-    // Here rather than in make_layout(), for which strides may be left out.
-    if (TENON_UNLIKELY(new_sizes.size() != new_strides.size())) {
-      return fail(Error::InvalidArgument, "strides ", new_strides, " and sizes ", new_sizes,
+  Error as_strided(const Dims& sizes, const Dims& strides, int64_t storage_offset) noexcept {
+    TENON_TRY(check_dims("sizes", sizes));
+    TENON_TRY(check_dims("strides", strides));
+    if (TENON_UNLIKELY(sizes.size() != strides.size())) {
+      return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
                   " differ in length");
     }
-    sizes = new_sizes;
-    strides = new_strides;
-    dim_order = {};
+    set(sizes, strides.data());
     offset = storage_offset;
-    return check();
+    return Error::Ok;
   }
 
   Error view_as_type(ScalarType new_type) noexcept {
-    if (TENON_UNLIKELY(!isValidType(new_type))) {
-      return fail(Error::InvalidType, new_type, " is not an element type");
-    }
+    TENON_TRY(check_type(new_type));
     const auto old_size = static_cast<int64_t>(elementSize(type));
     const auto new_size = static_cast<int64_t>(elementSize(new_type));
     if (old_size != new_size) TENON_TRY(rescale(old_size, new_size));
@@ -272,103 +289,127 @@ class ViewShape {
   }
 
  private:
-  size_t rank() const noexcept { return sizes.size(); }
-
-  /// Lets the view start n elements further along dimension d.
-  void advance(size_t d, int64_t n) noexcept {
-    if (numel_ != 0) offset += n * strides[d];
+  /// Other dimensions, without a dim order.
+  void set(const Dims& sizes, const int64_t* strides) noexcept {
+    rank = sizes.size();
+    for (size_t d = 0; d < rank; ++d) dims[d] = {sizes[d], strides[d], d};
+    has_order = false;
   }
+
   /// Leaves `count` elements of dimension d, from `start` on.
   void take(size_t d, int64_t start, int64_t count) noexcept {
-    sizes[d] = count;
-    if (count != 0) advance(d, start);
+    if (count != 0 && numel_ != 0) offset += start * dims[d].stride;
+    dims[d].size = count;
   }
 
-  void remove_dim(size_t removed) noexcept {
-    const size_t n = rank() - 1;
-    for (size_t d = removed; d < n; ++d) {
-      sizes[d] = sizes[d + 1];
-      strides[d] = strides[d + 1];
-    }
-    size_t kept = 0;
-    for (DimOrderType d : dim_order) {
-      if (d != removed) dim_order[kept++] = static_cast<DimOrderType>(d < removed ? d : d - 1);
-    }
-    shorten(sizes, n);
-    shorten(strides, n);
-    shorten(dim_order, n);
-  }
-  template <class List>
-  static void shorten(List& list, size_t n) noexcept {
-    static_cast<void>(list.resize_for_overwrite(n));  // cannot fail for fewer
+  void remove(size_t removed) noexcept {
+    const size_t order = dims[removed].order;
+    std::copy(dims + removed + 1, dims + rank, dims + removed);
+    --rank;
+    for (size_t d = 0; d < rank; ++d) dims[d].order -= dims[d].order > order ? 1 : 0;
   }
 
   /// Inserts a dimension of size 1. Its stride is ATen's, that of a dimension which steps over all
-  /// that follow; its place in dim_order is the one that dim_order_from_strides() gives it.
-  Error insert_dim(size_t at) noexcept {
-    const size_t n = rank();
-    int64_t stride = 1;
-    if (at < n) static_cast<void>(multiply(strides[at], sizes[at] == 0 ? 1 : sizes[at], stride));
-    sizes.push_back(1);
-    strides.push_back(stride);
-    dim_order.push_back(static_cast<DimOrderType>(at));
-    TENON_TRY(check());
-    for (size_t d = n; d > at; --d) {
-      std::swap(sizes[d], sizes[d - 1]);
-      std::swap(strides[d], strides[d - 1]);
+  /// that follow; its place in the dim order is the one that dim_order_from_strides() gives it.
+  Error insert(size_t at) noexcept {
+    if (TENON_UNLIKELY(rank == kMaxDims)) {
+      return fail(Error::InvalidArgument, "sizes has more than ", kMaxDims, " entries");
     }
-    size_t place = n;
-    for (size_t i = n; i-- > 0;) {
-      if (dim_order[i] < at) continue;
-      ++dim_order[i];
-      place = i;
+    Dim made{1, 1, rank};
+    if (at < rank) {
+      const Dim& next = dims[at];
+      static_cast<void>(multiply(next.stride, next.size == 0 ? 1 : next.size, made.stride));
     }
-    for (size_t i = n; i > place; --i) std::swap(dim_order[i], dim_order[i - 1]);
+    for (size_t d = at; d < rank; ++d) made.order = std::min(made.order, dims[d].order);
+    for (size_t d = 0; d < rank; ++d) dims[d].order += dims[d].order >= made.order ? 1 : 0;
+    std::copy_backward(dims + at, dims + rank, dims + rank + 1);
+    dims[at] = made;
+    ++rank;
     return Error::Ok;
   }
 
-  /// The index that dims[i] is, none twice; `seen` starts as 0.
-  Error wrap_once(const Dims& dims, size_t i, uint64_t& seen, size_t& d) const noexcept {
-    TENON_TRY(wrap_dim_or_scalar(dims[i], rank(), d));
+  /// The index that list[i] is, none twice; `seen` starts as 0.
+  Error wrap_once(const Dims& list, size_t i, uint64_t& seen, size_t& d) const noexcept {
+    TENON_TRY(wrap_dim_or_scalar(list[i], rank, d));
     if (TENON_UNLIKELY((seen >> d & 1) != 0)) {
-      return fail(Error::InvalidArgument, "dimension ", dims[i], " is twice in dims ", dims);
+      return fail(Error::InvalidArgument, "dimension ", list[i], " is twice in dims ", list);
     }
     seen |= uint64_t{1} << d;
     return Error::Ok;
   }
 
+  /// Finds strides with which `wanted`, of as many elements, not 0, has them in the same order.
+  ///
+  /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
+  /// wanted dimension may divide a run but not span two, so with the longest possible runs there
+  /// are such strides exactly when each wanted dimension, from the innermost on, divides what is
+  /// left.
+  /// Errors: NotSupported when there are none.
+  /// Source: at::detail::computeStride.
+  Error restride(const Dims& wanted, int64_t* strides) const noexcept {
+    size_t left = rank;  // dimensions that are in no run yet
+    int64_t room = 1;    // elements of the run that the wanted dimensions do not count yet
+    int64_t stride = 1;  // between those
+    const auto next_run = [&] {
+      while (left > 0 && dims[left - 1].size == 1) --left;
+      if (left == 0) return;
+      --left;
+      room = dims[left].size;
+      stride = dims[left].stride;
+      int64_t span = 0;
+      while (left > 0 && (dims[left - 1].size == 1 ||
+                          (multiply(room, stride, span) && dims[left - 1].stride == span))) {
+        room *= dims[--left].size;
+      }
+    };
+    next_run();
+    for (size_t d = wanted.size(); d-- > 0;) {
+      if (room == 1 && wanted[d] != 1) next_run();
+      if (TENON_UNLIKELY(room % wanted[d] != 0)) {
+        return fail(Error::NotSupported, "sizes ", wanted, " of a tensor of sizes ",
+                    list(&Dim::size), " and strides ", list(&Dim::stride),
+                    " need a copy; contiguous() makes one");
+      }
+      strides[d] = stride;
+      room /= wanted[d];
+      // May overflow once the run is used up: then only dimensions of size 1 have this stride.
+      static_cast<void>(multiply(stride, wanted[d], stride));
+    }
+    return Error::Ok;
+  }
+
   /// Counts in elements of another size.
   Error rescale(int64_t old_size, int64_t new_size) noexcept {
-    if (TENON_UNLIKELY(rank() == 0)) {
+    if (TENON_UNLIKELY(rank == 0)) {
       return fail(Error::InvalidArgument, "an element of ", old_size, " bytes does not become ",
                   new_size, " bytes; a tensor of rank 0 has just one");
     }
-    const size_t last = rank() - 1;
+    Dim& last = dims[rank - 1];
     // A stride that no step is taken with is free.
-    const auto matters = [&](size_t d) { return numel_ != 0 && sizes[d] != 1; };
-    if (TENON_UNLIKELY(matters(last) && strides[last] != 1)) {
+    const auto matters = [&](const Dim& dim) { return numel_ != 0 && dim.size != 1; };
+    if (TENON_UNLIKELY(matters(last) && last.stride != 1)) {
       return fail(Error::InvalidArgument, "elements of ", old_size, " bytes do not become ",
-                  new_size, " bytes: the last dimension has stride ", strides[last],
-                  ", expected 1");
+                  new_size, " bytes: the last dimension has stride ", last.stride, ", expected 1");
     }
-    if (TENON_UNLIKELY(sizes[last] * old_size % new_size != 0)) {
-      return fail(Error::InvalidArgument, "the last dimension, ", sizes[last], " elements of ",
+    if (TENON_UNLIKELY(last.size * old_size % new_size != 0)) {
+      return fail(Error::InvalidArgument, "the last dimension, ", last.size, " elements of ",
                   old_size, " bytes, is no multiple of ", new_size, " bytes");
     }
-    for (size_t d = 0; d < last; ++d) {
+    for (size_t d = 0; d + 1 < rank; ++d) {
+      int64_t& stride = dims[d].stride;
       if (new_size < old_size) {
-        static_cast<void>(multiply(strides[d], old_size / new_size, strides[d]));
+        static_cast<void>(multiply(stride, old_size / new_size, stride));
         continue;
       }
-      if (TENON_UNLIKELY(matters(d) && strides[d] % (new_size / old_size) != 0)) {
-        return fail(Error::InvalidArgument, "stride ", strides[d], " of dimension ", d,
+      if (TENON_UNLIKELY(matters(dims[d]) && stride % (new_size / old_size) != 0)) {
+        return fail(Error::InvalidArgument, "stride ", stride, " of dimension ", d,
                     ", in elements of ", old_size, " bytes, is no multiple of ", new_size,
                     " bytes");
       }
-      strides[d] /= new_size / old_size;
+      stride /= new_size / old_size;
     }
-    sizes[last] = sizes[last] * old_size / new_size;
-    strides[last] = 1;
+    last.size = last.size * old_size / new_size;
+    last.stride = 1;
     return Error::Ok;
   }
 
