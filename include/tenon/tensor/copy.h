@@ -113,21 +113,28 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   return Error::Ok;
 }
 
-/// Copies between memories that may overlap.
+/// Copies between memories that may overlap:
+///
+///     the same elements, or none       nothing
+///     of the host, apart               run_plan()
+///     of the host, one block each      move_block(), whether they overlap or not
+///     of the host, overlapping else    by way of a temporary, which the policy has to allow
+///     a backend's, overlapping         copy_between(), the same
+///     a backend's, apart               copy_between()
 TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
                                   CastFunction cast) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const bool on_host = job.dst.backend == nullptr && job.src.backend == nullptr;
-  if (plan.kind == CopyKind::Staged) {
-    if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
-      return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
-                  plan.temporary_nbytes, " bytes");
-    }
-    if (on_host) return run_staged(plan, cast);
+  const bool is_staged = plan.kind == CopyKind::Staged;
+  if (TENON_UNLIKELY(is_staged && policy == CopyPolicy::NoTemporary)) {
+    return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+                plan.temporary_nbytes, " bytes");
   }
-  if (!on_host) return copy_between(job.dst, job.src, mode, cast);
+  if (job.dst.backend != nullptr || job.src.backend != nullptr) {
+    return copy_between(job.dst, job.src, mode, cast);
+  }
+  if (is_staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
     move_block(plan.dst, plan.src, plan.nbytes);
   } else {
@@ -292,40 +299,18 @@ Result<Tensor> try_to(detail::ConstTensorArg tensor, ScalarType type,
   return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
-namespace detail {
-
-inline void append(Message& out, const CopyPlan& plan) noexcept {
-  append(out, plan.kind);
-  out.put(" {");
-  for (size_t i = 0; i < plan.rank; ++i) {
-    if (i != 0) out.put(", ");
-    append(out, plan.dims[i].size);
-  }
-  out.put("} of ");
-  append(out, static_cast<uint64_t>(plan.unit));
-  out.put(" bytes, ");
-  append(out, plan.src_type);
-  if (plan.src_type != plan.dst_type) {
-    out.put(" to ");
-    append(out, plan.dst_type);
-  }
-  out.put(", ");
-  append(out, static_cast<uint64_t>(plan.nbytes));
-  out.put(" bytes in all");
-  if (plan.temporary_nbytes != 0) {
-    out.put(", by way of a temporary of ");
-    append(out, static_cast<uint64_t>(plan.temporary_nbytes));
-  }
-}
-
-}  // namespace detail
-
 /// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
 template <class = void>
 std::string to_string(const CopyPlan& plan) {
   char text[detail::kMessageCapacity];
-  detail::Message message(text, sizeof text);
-  append(message, plan);
+  detail::Message out(text, sizeof text);
+  const auto put = [&](const auto&... parts) { (append(out, parts), ...); };
+  put(plan.kind, " {");
+  for (size_t i = 0; i < plan.rank; ++i) put(i == 0 ? "" : ", ", plan.dims[i].size);
+  put("} of ", plan.unit, " bytes, ", plan.src_type);
+  if (plan.src_type != plan.dst_type) put(" to ", plan.dst_type);
+  put(", ", plan.nbytes, " bytes in all");
+  if (plan.temporary_nbytes != 0) put(", by way of a temporary of ", plan.temporary_nbytes);
   return text;
 }
 
