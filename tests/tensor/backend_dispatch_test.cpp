@@ -51,41 +51,28 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
 
 }  // namespace
 
-TEST_CASE("constant: full asks the backend, for all of the memory as one row") {
+TEST_CASE("constant: creators ask the backend, for all of the memory as one row") {
   CountingBackend b;
-  const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
-  check_alone(b, "constant");
-  CHECK(b.last.data == const_data_ptr(t));
-  CHECK(b.last.type == ScalarType::Int);
-  CHECK(b.last.sizes == Longs{6});
-  CHECK(b.last.strides == Longs{1});
-  CHECK(element<int32_t>(b) == 7);
-  CHECK(raw<int32_t>(b, t, 6) == Ints(6, 7));
-}
-
-TEST_CASE("constant: gaps of a strided tensor are part of the row") {
-  CountingBackend b;
-  const TensorPtr t = ones_strided({2}, {3}, b);
-  check_alone(b, "constant");
-  CHECK(b.last.sizes == Longs{4});
-  CHECK(element<float>(b) == 1.f);
-}
-
-TEST_CASE("constant: zeros, _like, scalar_tensor and a single value ask for it too") {
-  CountingBackend b;
-  const auto asked = [&b](const TensorPtr& t) {
+  const auto asked = [&b](const TensorPtr& t, int64_t count) {
     check_alone(b, "constant");
     CHECK(b.last.data == const_data_ptr(t));
+    CHECK(b.last.type == t->scalar_type());
+    CHECK(b.last.sizes == Longs{count});
+    CHECK(b.last.strides == Longs{1});
     b.calls.clear();
   };
-  const TensorPtr t = zeros({3}, b);
+  const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
+  asked(t, 6);
+  CHECK(element<int32_t>(b) == 7);
+  CHECK(raw<int32_t>(b, t, 6) == Ints(6, 7));
+  asked(ones_strided({2}, {3}, b), 4);  // gaps too
+  CHECK(element<float>(b) == 1.f);
+  asked(zeros({3}, b), 3);
   CHECK(element<float>(b) == 0.f);
-  asked(t);
-  asked(ones_like(t));
-  asked(full_like(t, 2));
-  asked(scalar_tensor(4, b));
-  CHECK(b.last.sizes == Longs{1});
-  asked(make_tensor_ptr(5, b));
+  asked(ones_like(t), 6);
+  asked(full_like(t, 2), 6);
+  asked(scalar_tensor(4, b), 1);
+  asked(make_tensor_ptr(5, b), 1);
   CHECK(element<int32_t>(b) == 5);
 }
 
@@ -166,7 +153,7 @@ TEST_CASE("iota: the backend is asked, with the axis counted from 0") {
 
 TEST_CASE("from_binary: the backend is given the bytes, else the host uploads them") {
   CountingBackend b;
-  const std::vector<uint8_t> bytes{1, 0, 0, 0, 2, 0, 0, 0};
+  const Bytes bytes{1, 0, 0, 0, 2, 0, 0, 0};
   const TensorPtr t = from_binary(bytes, {2}, ScalarType::Int, b);
   check_alone(b, "from_binary");
   CHECK(b.last.bytes == bytes);
@@ -185,7 +172,7 @@ TEST_CASE("to_binary: the backend is asked for as many as are wanted") {
   const Tensor turned = transpose(t, 0, 1);
   b.calls.clear();
   b.uploaded = 0;
-  CHECK(to_binary(turned, 3) == std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(turned, 3) == Bytes{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   check_alone(b, "to_binary");
   CHECK(b.last.count == 3);
   CHECK(b.last.strides == Longs{1, 2});
@@ -201,10 +188,9 @@ TEST_CASE("to_binary: without it the host fetches, of dense elements no more tha
   CountingBackend b;
   const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
   b.set_all(Answer::NotSupported);
-  CHECK(to_binary(t, 2) == std::vector<uint8_t>{1, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(t, 2) == Bytes{1, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.downloaded == 8);
-  CHECK(to_binary(transpose(t, 0, 1), 3) ==
-        std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(transpose(t, 0, 1), 3) == Bytes{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.faults == 0);
 }
 

@@ -62,7 +62,7 @@ void check_arguments(const std::string& name, const std::vector<Row<T>>& rows, c
 }  // namespace
 
 TEST_CASE("random creators: bad sizes, strides, types and amounts are refused by their name") {
-  for (const Creator& creator : kCreators) {
+  for (const RandomCreator& creator : kCreators) {
     INFO(creator.name);
     const auto check = [&](Error error, const char* words, const Vector& sizes,
                            ScalarType type = ScalarType::Float, const Vector& strides = {}) {
@@ -70,13 +70,13 @@ TEST_CASE("random creators: bad sizes, strides, types and amounts are refused by
                     [&](Generator& g) { return creator.make(sizes, strides, type, g); });
     };
     check(Error::InvalidType, "the type is Undefined (99)", {2}, static_cast<ScalarType>(99));
-    if (creator.kind == Creator::kLike) continue;  // whose source could not have these sizes
+    if (creator.kind == RandomCreator::kLike) continue;  // whose source could not have these sizes
     check(Error::InvalidArgument, "size -1 of dimension 1 is negative", {2, -1});
     check(Error::InvalidArgument, "the element count of sizes", {INT64_MAX, 3});
     check(Error::InvalidArgument, "sizes has more than 64 entries", Vector(65, 1));
     check(Error::OutOfMemory, "out of memory for 4611686018427387904 bytes", {int64_t{1} << 60});
     check(Error::InvalidType, "the type is Undefined", {2}, ScalarType::Undefined);
-    if (creator.kind != Creator::kStrided) continue;
+    if (creator.kind != RandomCreator::kStrided) continue;
     const auto check_strides = [&](const char* words, const Vector& sizes, const Vector& strides) {
       check(Error::InvalidArgument, words, sizes, ScalarType::Float, strides);
     };

@@ -154,8 +154,8 @@ Tensor on(const char* device, int64_t size) {
 }  // namespace
 
 TEST_CASE("random creators: the same numbers at any strides, and zeros in the gaps") {
-  for (const Creator& creator : kCreators) {
-    if (creator.kind == Creator::kPlain) continue;
+  for (const RandomCreator& creator : kCreators) {
+    if (creator.kind == RandomCreator::kPlain) continue;
     for (const Shape& shape : kShapes) {
       for (ScalarType type : {ScalarType::Float, ScalarType::Int, ScalarType::Byte,
                               ScalarType::Half, ScalarType::Double, ScalarType::ComplexDouble}) {
@@ -166,7 +166,7 @@ TEST_CASE("random creators: the same numbers at any strides, and zeros in the ga
         CHECK((elements(t) == elements(creator.make(shape.sizes, {}, type, again))));
         CHECK(sizes(t) == shape.sizes);
         CHECK(g.offset() == kGenerator.offset() + static_cast<uint64_t>(t->numel()));
-        const bool is_like = creator.kind == Creator::kLike;
+        const bool is_like = creator.kind == RandomCreator::kLike;
         if (!is_like || shape.is_dense) CHECK(strides(t) == shape.strides);
         if (is_like) CHECK(dim_order(t) == dim_order(source(shape.sizes, shape.strides)));
         CHECK(has_zero_gaps(*t));

@@ -3,22 +3,10 @@
 // how.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string>
 
-#include "tenon/config.h"
-#include "tenon/core/memory.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -2,29 +2,12 @@
 // ExprBackend: records which creator made a tensor, and computes its elements when they are read.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <initializer_list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
-#include "tenon/kernels/copy_elements.h"
-#include "tenon/kernels/fill.h"
 #include "tenon/kernels/random_elements.h"
-#include "tenon/kernels/random_plan.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/sequence.h"
@@ -103,7 +86,7 @@ TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
   const size_t size = elementSize(type);
   const size_t nbytes = static_cast<size_t>(count) * size;
   switch (node.kind) {
-    case ExpressionKind::Empty: std::memset(out, 0, nbytes); break;
+    case ExpressionKind::Empty:  // whose element is zeros
     case ExpressionKind::Constant: fill_elements(out, count, node.element, size); break;
     case ExpressionKind::Data:
       std::memcpy(out,
@@ -216,10 +199,10 @@ class TENON_EXPORT ExprBackend final : public Backend {
     if (address == 0) address = find_room(detail::kFirstMadeUp);
     if (address == 0) return nullptr;
     const Error error = detail::call_safely([&] {
-      const auto node = std::make_shared<Expression>();
-      node->type = detail::public_type(detail::ScalarType::Byte);
-      node->sizes = {nbytes};
-      blocks_.emplace(address, Block{nbytes, node, nullptr});
+      const auto byte = detail::public_type(detail::ScalarType::Byte);
+      Expression node{ExpressionKind::Empty, byte, {nbytes}};
+      auto made = std::make_shared<const Expression>(std::move(node));
+      blocks_.emplace(address, Block{nbytes, std::move(made), nullptr});
       return Error::Ok;
     });
     if (error != Error::Ok) return nullptr;
@@ -306,6 +289,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
     TENON_TRY(detail::check_dims("sizes", made->sizes));
     found = made;
     if (made->numel() == 0) return Error::Ok;
+    made->kind = ExpressionKind::Data;
     const detail::ByteRange bytes = detail::byte_range(detail::own_view(in));
     const Lock lock(mutex_);
     Range range;
@@ -329,10 +313,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
         kind == ExpressionKind::Empty || (kind == ExpressionKind::Data && is_row_major) ||
         (is_alike && (kind == ExpressionKind::Constant ||
                       (detail::is_random(kind) && is_row_major) || (is_flat_iota && is_whole)));
-    if (!is_same) {
-      made->kind = ExpressionKind::Data;
-      return Error::Ok;
-    }
+    if (!is_same) return Error::Ok;
     Dims sizes = std::move(made->sizes);
     *made = node;
     made->type = in.type;
@@ -401,12 +382,9 @@ class TENON_EXPORT ExprBackend final : public Backend {
     const std::shared_ptr<void> data(memory.data, [base = memory.base](void*) { std::free(base); });
     auto* const bytes = static_cast<unsigned char*>(memory.data);
     if (!range.is_whole()) TENON_TRY(read({&block, 0, block.nbytes}, bytes));
-    const auto made = std::make_shared<Expression>();
-    made->kind = ExpressionKind::Data;
-    made->type = block.node->type;
-    made->sizes = block.node->sizes;
-    made->data = data;
-    block.node = made;
+    Expression made{ExpressionKind::Data, block.node->type, block.node->sizes};
+    made.data = data;
+    block.node = std::make_shared<const Expression>(std::move(made));
     block.own = bytes;
     return Error::Ok;
   }

@@ -7,21 +7,12 @@
 // floating conversions in some libraries, and knows nothing of the 8- and 16-bit types.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 
-#include "tenon/config.h"
-#include "tenon/core/complex.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/message.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor_arg.h"
-#include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -3,18 +3,12 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/float_bits.h"
-#include "tenon/core/message.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE

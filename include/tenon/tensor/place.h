@@ -4,10 +4,6 @@
 
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE

@@ -9,17 +9,8 @@
 // As in creators.h: what is made owns its memory, aligned to 64 bytes; try_ twins return a Result.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 #if TENON_ATEN_MODE
 #include "tenon/aten/random.h"
