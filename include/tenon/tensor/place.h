@@ -51,10 +51,9 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
   TENON_TRY(find_owner(tensor, role, place.backend));
   if (tensor.is_host_accessible()) {
     place.backend = nullptr;
-  } else if (place.backend != nullptr) {
-    place.backend = &place.backend->base();
   } else {
-    TENON_TRY(find_mover(tensor.device, role, place.backend));
+    if (place.backend == nullptr) TENON_TRY(find_registered(tensor.device, role, place.backend));
+    place.backend = &place.backend->base();
   }
   if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
