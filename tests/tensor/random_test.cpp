@@ -63,6 +63,14 @@ void check_forms(ScalarType plain, const Fill& fill, const Create& create, const
   check(create(args..., kStatic), plain, kStatic, true);
 }
 
+// The same for a try_ twin.
+template <class Fill, class Create, class Try, class... Args>
+void check_both(ScalarType plain, const Fill& fill, const Create& create, const Try& attempt,
+                const Args&... args) {
+  check_forms(plain, fill, create, args...);
+  check_forms(plain, fill, attempt, args...);
+}
+
 // rand is a function template, which cannot be passed on.
 const auto rand_object = [](const Dims& sizes, auto&&... args) {
   return tenon::rand(sizes, std::forward<decltype(args)>(args)...);
@@ -96,44 +104,26 @@ TEST_CASE("rand, randint: numbers of Philox's words, which are published") {
   CHECK(values<int32_t>(randint(-10, 90, {4}, Generator(0))) == Ints{29, 78, 63, 50});
 }
 
-TEST_CASE("random creators: the default type, or a type, a dynamism, a generator") {
-  check_forms(ScalarType::Float, fill_unit, rand_object, kShape);
-  check_forms(ScalarType::Float, fill_unit, try_rand, kShape);
-  check_forms(ScalarType::Float, fill_standard, randn, kShape);
-  check_forms(ScalarType::Float, fill_standard, try_randn, kShape);
-  check_forms(ScalarType::Int, fill_integers, randint, -5, 50, kShape);
-  check_forms(ScalarType::Int, fill_integers, try_randint, -5, 50, kShape);
-  check_forms(ScalarType::Float, fill_uniform, uniform, -1.5, 2.5, kShape);
-  check_forms(ScalarType::Float, fill_uniform, try_uniform, -1.5, 2.5, kShape);
-  check_forms(ScalarType::Float, fill_normal, normal, 10, 0.5, kShape);
-  check_forms(ScalarType::Float, fill_normal, try_normal, 10, 0.5, kShape);
-}
-
-TEST_CASE("random _strided creators: the default type, or a type, a dynamism, a generator") {
-  check_forms(ScalarType::Float, fill_unit, rand_strided, kShape, kDense);
-  check_forms(ScalarType::Float, fill_unit, try_rand_strided, kShape, kDense);
-  check_forms(ScalarType::Float, fill_standard, randn_strided, kShape, kDense);
-  check_forms(ScalarType::Float, fill_standard, try_randn_strided, kShape, kDense);
-  check_forms(ScalarType::Int, fill_integers, randint_strided, -5, 50, kShape, kDense);
-  check_forms(ScalarType::Int, fill_integers, try_randint_strided, -5, 50, kShape, kDense);
-  check_forms(ScalarType::Float, fill_uniform, uniform_strided, -1.5, 2.5, kShape, kDense);
-  check_forms(ScalarType::Float, fill_uniform, try_uniform_strided, -1.5, 2.5, kShape, kDense);
-  check_forms(ScalarType::Float, fill_normal, normal_strided, 10, 0.5, kShape, kDense);
-  check_forms(ScalarType::Float, fill_normal, try_normal_strided, 10, 0.5, kShape, kDense);
-}
-
-TEST_CASE("random _like creators: the source's type, or a type, a dynamism, a generator") {
+TEST_CASE("random creators: the default or the source's type, or a type, a dynamism, a generator") {
+  check_both(ScalarType::Float, fill_unit, rand_object, try_rand, kShape);
+  check_both(ScalarType::Float, fill_standard, randn, try_randn, kShape);
+  check_both(ScalarType::Int, fill_integers, randint, try_randint, -5, 50, kShape);
+  check_both(ScalarType::Float, fill_uniform, uniform, try_uniform, -1.5, 2.5, kShape);
+  check_both(ScalarType::Float, fill_normal, normal, try_normal, 10, 0.5, kShape);
+  check_both(ScalarType::Float, fill_unit, rand_strided, try_rand_strided, kShape, kDense);
+  check_both(ScalarType::Float, fill_standard, randn_strided, try_randn_strided, kShape, kDense);
+  check_both(ScalarType::Int, fill_integers, randint_strided, try_randint_strided, -5, 50, kShape,
+             kDense);
+  check_both(ScalarType::Float, fill_uniform, uniform_strided, try_uniform_strided, -1.5, 2.5,
+             kShape, kDense);
+  check_both(ScalarType::Float, fill_normal, normal_strided, try_normal_strided, 10, 0.5, kShape,
+             kDense);
   const TensorPtr like = zeros({2, 3}, ScalarType::Half, kStatic);
-  check_forms(ScalarType::Half, fill_unit, rand_like, like);
-  check_forms(ScalarType::Half, fill_unit, try_rand_like, *like);
-  check_forms(ScalarType::Half, fill_standard, randn_like, *like);
-  check_forms(ScalarType::Half, fill_standard, try_randn_like, like);
-  check_forms(ScalarType::Half, fill_integers, randint_like, like, -5, 50);
-  check_forms(ScalarType::Half, fill_integers, try_randint_like, *like, -5, 50);
-  check_forms(ScalarType::Half, fill_uniform, uniform_like, *like, -1.5, 2.5);
-  check_forms(ScalarType::Half, fill_uniform, try_uniform_like, like, -1.5, 2.5);
-  check_forms(ScalarType::Half, fill_normal, normal_like, like, 10, 0.5);
-  check_forms(ScalarType::Half, fill_normal, try_normal_like, *like, 10, 0.5);
+  check_both(ScalarType::Half, fill_unit, rand_like, try_rand_like, like);
+  check_both(ScalarType::Half, fill_standard, randn_like, try_randn_like, *like);
+  check_both(ScalarType::Half, fill_integers, randint_like, try_randint_like, like, -5, 50);
+  check_both(ScalarType::Half, fill_uniform, uniform_like, try_uniform_like, *like, -1.5, 2.5);
+  check_both(ScalarType::Half, fill_normal, normal_like, try_normal_like, like, 10, 0.5);
 }
 
 TEST_CASE("random creators: sizes as in empty, from braces, containers and none") {

@@ -157,8 +157,7 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   if (is_writing) t.out += ']';
 }
 
-/// Fetches what is shown of a backend's memory: the corners of a shortened tensor, without what is
-/// between them.
+/// Fetches what is shown of a backend's memory, of a shortened tensor the corners, by one copy.
 TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
   const TensorView& whole = from.view;
@@ -240,8 +239,9 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
 /// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
 /// which says so. What is in a backend's memory is fetched from there, unless its inspect() shows
-/// it. Reads and writes nothing but the elements shown; on the host's memory takes memory for the
-/// text alone. Does not depend on the C locale.
+/// it: the elements shown, and what lies between them where there is little of it. Of the host's
+/// memory nothing else is read, and memory is taken for the text alone. Does not depend on the C
+/// locale.
 /// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
 /// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
