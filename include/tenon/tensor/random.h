@@ -81,13 +81,13 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
   }
 }
 
-/// To a tensor's host memory.
-TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start,
-                          const Layout& layout, const TensorView& dst) noexcept {
-  if (layout.is_contiguous()) {
-    random_elements(plan, start.seed, start.offset, layout.numel, dst.data);
+/// To host memory, where the elements may lie one after the other.
+TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
+                          bool is_row, const TensorView& dst) noexcept {
+  if (is_row) {
+    random_elements(plan, start.seed, start.offset, numel, dst.data);
   } else {
-    random_strided(plan, start.seed, start.offset, layout.numel, dst);
+    random_strided(plan, start.seed, start.offset, numel, dst);
   }
 }
 
@@ -108,11 +108,8 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
                    : Error::NotSupported;
       },
       [&](const TensorView& view) noexcept {
-        if (out.backend != nullptr) {  // a dense buffer
-          random_elements(plan, start.seed, start.offset, tensor.layout.numel, view.data);
-        } else {
-          random_to(plan, start, tensor.layout, view);
-        }
+        const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
+        random_to(plan, start, tensor.layout.numel, is_row, view);
         return Error::Ok;
       });
 }
@@ -129,7 +126,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
     const TensorView view = view_of(tensor);
     TENON_TRY(check_dims("sizes", view.sizes));
     TENON_TRY(check_dims("strides", view.strides));
-    random_to(plan, start, layout, view);
+    random_to(plan, start, layout.numel, layout.is_contiguous(), view);
   }
   static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));
   return Error::Ok;
