@@ -107,7 +107,7 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
 ///     of the host, apart               run_plan()
 ///     of the host, one block each      move_block(), whether they overlap or not
 ///     of the host, overlapping else    by way of a temporary, which the policy has to allow
-///     a backend's, overlapping         copy_between(), the same
+///     a backend's, overlapping         copy_between(), if the policy allows a temporary
 ///     a backend's, apart               copy_between()
 TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
                                   CastFunction cast) noexcept {
@@ -134,13 +134,6 @@ TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy 
 TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
   TENON_TRY(find_destination(dst, "the destination", job.dst));
   return find_source(src, "the source", job.src);
-}
-
-TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
-                             CopyPolicy policy) noexcept {
-  CopyJob job;
-  TENON_TRY(make_job(dst, src, job));
-  return run_job(job, mode, policy, &cast_elements<>);
 }
 
 /// Writes the element at `element` to all of the tensor.
@@ -222,7 +215,10 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
-  return detail::blame_if("copy_", detail::copy_tensor(dst, src, mode, policy));
+  detail::CopyJob job;
+  Error error = detail::make_job(dst, src, job);
+  if (error == Error::Ok) error = detail::run_job(job, mode, policy, &detail::cast_elements<>);
+  return detail::blame_if("copy_", error);
 }
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
