@@ -141,7 +141,7 @@ TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
                             const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
   return produce(
-      asked_backend(tensor, out), out, "constant",
+      tensor, out, "constant",
       [&](Backend& backend, const auto& view) { return backend.constant(view, element); },
       [&](const TensorView& dst) noexcept -> Error {
         const TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};

@@ -100,7 +100,7 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
   const double* const given = plan.arguments;
   const bool is_normal = plan.distribution == Distribution::Normal;
   return produce(
-      asked_backend(tensor, out), out, is_normal ? "random_normal" : "random_uniform",
+      tensor, out, is_normal ? "random_normal" : "random_uniform",
       [&](Backend& backend, const auto& view) {
         return is_normal ? backend.random_normal(view, given[0], given[1], start)
                : plan.distribution == Distribution::Uniform
