@@ -14,67 +14,28 @@ namespace {
 
 constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
 
-Ints fetched(const TensorPtr& t) { return tests::values<int32_t>(backend_copy(t, host_backend())); }
+Ints fetched(const TensorPtr& t) { return values<int32_t>(backend_copy(t, host_backend())); }
 
 }  // namespace
 
-TEST_CASE("lifetime: a backend that goes before its tensors says so once, with their number") {
+TEST_CASE("lifetime: a backend that goes first says so once; its tensors' elements are errors") {
   const Reports told;
-  TensorPtr a;
-  TensorPtr b;
+  TensorPtr t;
+  TensorPtr nothing;
   Tensor view;
   {
     MinimalBackend backend("gpu");
-    a = zeros({2, 3}, backend);
-    b = zeros({0}, backend);
-    view = tenon::select(a, 0, 1);
-  }
-  CHECK(told.count() == 1);
-  CHECK(tests::contains(
-      told.last(), "InUse: backend gpu was destroyed while 2 blocks of its memory are in use"));
-  a.reset();
-  view = Tensor();
-  b.reset();
-  CHECK(told.count() == 1);
-}
-
-TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so, and no more") {
-  const Reports told;
-  auto backend = std::make_unique<MinimalBackend>("gpu");
-  PoolBackend pool(*backend);
-  TrackingBackend tracking(pool);
-  TensorPtr t = zeros({2, 3}, tracking);
-  zeros({400}, tracking);  // kept by the pool
-  backend.reset();
-  CHECK(told.count() == 1);
-  CHECK(tests::contains(told.last(), "backend gpu was destroyed before one that wraps it"));
-  RETURNS(InvalidState,
-          "the tensor is in memory of backend tracking, whose own backend was destroyed",
-          fill_(t, 1));
-  RAISES(InvalidState, "backend tracking has no memory, its own backend was destroyed",
-         zeros({400}, tracking));
-  t.reset();
-  CHECK(told.count() == 1);
-}
-
-TEST_CASE("lifetime: a pool whose backend is gone before it made a tensor makes none") {
-  const Reports told;
-  auto backend = std::make_unique<MinimalBackend>("gpu");
-  PoolBackend pool(*backend);
-  backend.reset();
-  RAISES(InvalidState, "has no memory, its own backend was destroyed", zeros({4}, pool));
-}
-
-TEST_CASE("lifetime: without its backend a tensor's elements are an error that names it") {
-  const Reports told;
-  TensorPtr t;
-  {
-    MinimalBackend backend("gpu");
     t = zeros({2, 3}, kDynamic, backend);
+    nothing = zeros({0}, backend);
+    view = tenon::select(t, 0, 1);
   }
+  CHECK(contains(told.last(),
+                 "InUse: backend gpu was destroyed while 2 blocks of its memory are in use"));
+  view = Tensor();
+  nothing.reset();
   const std::string words = " is in memory of backend gpu, which was destroyed";
   const TensorPtr host = zeros({2, 3});
-  CHECK(tests::sizes(t) == tests::Vector{2, 3});
+  CHECK(sizes(t) == Vector{2, 3});
   RAISES(InvalidState, "backend_of: the tensor" + words, backend_of(t));
   RETURNS(InvalidState, "copy_: the source" + words, copy_(host, t));
   RETURNS(InvalidState, "copy_: the destination" + words, copy_(t, host));
@@ -89,10 +50,33 @@ TEST_CASE("lifetime: without its backend a tensor's elements are an error that n
          backend_transfer(t, host_backend()));
   RAISES(InvalidState, words, contiguous(transpose(t, 0, 1)));
   RETURNS(InvalidState, "resize_tensor_ptr: the tensor" + words, resize_tensor_ptr(t, {100}));
-  CHECK(tests::contains(tenon::to_string(t), "not shown: the tensor" + words));
+  CHECK(contains(tenon::to_string(t), "not shown: the tensor" + words));
   RAISES(NotSupported, "memory on ext_dev:0 cannot be read by the host", const_data_ptr<float>(t));
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
+  t.reset();
+  CHECK(told.count() == 1);
+}
+
+TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so, and no more") {
+  const Reports told;
+  auto backend = std::make_unique<MinimalBackend>("gpu");
+  PoolBackend pool(*backend);
+  PoolBackend unused(*backend);
+  TrackingBackend tracking(pool);
+  TensorPtr t = zeros({2, 3}, tracking);
+  zeros({400}, tracking);  // kept by the pool
+  backend.reset();
+  CHECK(told.count() == 1);
+  CHECK(contains(told.last(), "backend gpu was destroyed before one that wraps it"));
+  RETURNS(InvalidState,
+          "the tensor is in memory of backend tracking, whose own backend was destroyed",
+          fill_(t, 1));
+  RAISES(InvalidState, "backend tracking has no memory, its own backend was destroyed",
+         zeros({400}, tracking));
+  RAISES(InvalidState, "has no memory, its own backend was destroyed", zeros({4}, unused));
+  t.reset();
+  CHECK(told.count() == 1);
 }
 
 TEST_CASE("lifetime: another backend at the same address is another one") {
@@ -261,6 +245,13 @@ TEST_CASE("to_string: of a backend's memory it fetches what it shows and nothing
   const size_t at = turned.rfind(", strides");
   CHECK(tenon::to_string(transpose(square, 0, 1)) ==
         turned.substr(0, at) + " on ext_dev:0" + turned.substr(at));
+  for (const Dims& sizes : {Dims{9, 5, 40}, Dims{1, 7, 1, 300}, Dims{20, 20, 20}}) {
+    for (int edge_items : {0, 1, 3}) {
+      const FormatOptions options{edge_items, 1000, 4, 80};
+      CHECK(tenon::to_string(iota(sizes, ScalarType::Int, backend), options) ==
+            tenon::to_string(iota(sizes, ScalarType::Int), options) + " on ext_dev:0");
+    }
+  }
   CHECK(backend.faults == 0);
 }
 
