@@ -68,9 +68,8 @@ inline Place place_of_new(const TensorFields& made, const TensorView& part) noex
   return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
 }
 
-/// Makes a tensor's values: `ask(backend, out)` is the backend's way, and where it has none
-/// `make(out)`, which writes to host memory, the library's. A backend that gave host memory is asked
-/// too.
+/// Makes a tensor's values: `ask(backend, out)` is the backend's way, also where it gave memory of
+/// the host's; where it has none `make(out)`, which writes to host memory, the library's.
 template <class Ask, class Make>
 Error produce(const TensorFields& tensor, const Place& out, const char* operation, const Ask& ask,
               const Make& make) noexcept {
