@@ -14,184 +14,52 @@
 
 #include "harness.h"
 
-namespace {
-
-template <class Ours, class Theirs>
-void add_pair(bench::Suite& suite, const std::string& name, Ours ours, Theirs theirs) {
-  suite.add("aten_mode/" + name, ours);
-  suite.add("aten_mode/" + name + "@aten", theirs);
-}
-
-}  // namespace
+#define PAIR(name, ours, theirs)                             \
+  suite.add("aten_mode/" name, [&] { return tenon::ours; }); \
+  suite.add("aten_mode/" name "@aten", [&] { return theirs; })
 
 int main(int argc, char** argv) {
   at::set_num_threads(1);
   const c10::InferenceMode inference;
   bench::Suite suite(argc, argv);
 
-  add_pair(
-      suite, "empty",
-      [] {
-        return tenon::empty({2, 3});
-      },
-      [] {
-        return at::empty({2, 3});
-      });
-  add_pair(
-      suite, "empty_strided",
-      [] {
-        return tenon::empty_strided({2, 3}, {1, 2});
-      },
-      [] {
-        return at::empty_strided({2, 3}, {1, 2});
-      });
-  add_pair(
-      suite, "zeros",
-      [] {
-        return tenon::zeros({2, 3});
-      },
-      [] {
-        return at::zeros({2, 3});
-      });
-  add_pair(
-      suite, "ones",
-      [] {
-        return tenon::ones({2, 3});
-      },
-      [] {
-        return at::ones({2, 3});
-      });
-  add_pair(
-      suite, "full",
-      [] {
-        return tenon::full({2, 3}, 4.5);
-      },
-      [] {
-        return at::full({2, 3}, 4.5, at::kFloat);
-      });
-  add_pair(
-      suite, "scalar_tensor", [] { return tenon::scalar_tensor(4.5); },
-      [] { return at::scalar_tensor(4.5, at::kFloat); });
-  add_pair(
-      suite, "arange", [] { return tenon::arange(10); }, [] { return at::arange(10); });
-  add_pair(
-      suite, "eye", [] { return tenon::eye(3); }, [] { return at::eye(3); });
-  add_pair(
-      suite, "rand",
-      [] {
-        return tenon::rand({2, 3});
-      },
-      [] {
-        return at::rand({2, 3});
-      });
-  add_pair(
-      suite, "randn",
-      [] {
-        return tenon::randn({2, 3});
-      },
-      [] {
-        return at::randn({2, 3});
-      });
-  add_pair(
-      suite, "randint",
-      [] {
-        return tenon::randint(0, 100, {2, 3});
-      },
-      [] {
-        return at::randint(0, 100, {2, 3}, at::kInt);
-      });
+  PAIR("empty", empty({2, 3}), at::empty({2, 3}));
+  PAIR("empty_strided", empty_strided({2, 3}, {1, 2}), at::empty_strided({2, 3}, {1, 2}));
+  PAIR("zeros", zeros({2, 3}), at::zeros({2, 3}));
+  PAIR("ones", ones({2, 3}), at::ones({2, 3}));
+  PAIR("full", full({2, 3}, 4.5), at::full({2, 3}, 4.5, at::kFloat));
+  PAIR("scalar_tensor", scalar_tensor(4.5), at::scalar_tensor(4.5, at::kFloat));
+  PAIR("arange", arange(10), at::arange(10));
+  PAIR("eye", eye(3), at::eye(3));
+  PAIR("rand", rand({2, 3}), at::rand({2, 3}));
+  PAIR("randn", randn({2, 3}), at::randn({2, 3}));
+  PAIR("randint", randint(0, 100, {2, 3}), at::randint(0, 100, {2, 3}, at::kInt));
 
   const at::Tensor source = at::zeros({2, 3});
-  add_pair(
-      suite, "empty_like", [&] { return tenon::empty_like(source); },
-      [&] { return at::empty_like(source); });
-  add_pair(
-      suite, "full_like", [&] { return tenon::full_like(source, 4.5); },
-      [&] { return at::full_like(source, 4.5); });
-  add_pair(
-      suite, "rand_like", [&] { return tenon::rand_like(source); },
-      [&] { return at::rand_like(source); });
-  add_pair(
-      suite, "clone_tensor_ptr", [&] { return tenon::clone_tensor_ptr(source); },
-      [&] { return source.clone(); });
-  add_pair(
-      suite, "clone_tensor_ptr/half", [&] { return tenon::clone_tensor_ptr(source, at::kHalf); },
-      [&] { return source.to(at::kHalf); });
+  PAIR("empty_like", empty_like(source), at::empty_like(source));
+  PAIR("full_like", full_like(source, 4.5), at::full_like(source, 4.5));
+  PAIR("rand_like", rand_like(source), at::rand_like(source));
+  PAIR("clone_tensor_ptr", clone_tensor_ptr(source), source.clone());
+  PAIR("clone_tensor_ptr/half", clone_tensor_ptr(source, at::kHalf), source.to(at::kHalf));
 
   float data[6] = {1, 2, 3, 4, 5, 6};
   int deleted = 0;
-  add_pair(
-      suite, "from_blob",
-      [&] {
-        return tenon::from_blob(data, {2, 3});
-      },
-      [&] {
-        return at::from_blob(data, {2, 3});
-      });
-  add_pair(
-      suite, "from_blob/deleter",
-      [&] {
-        return tenon::from_blob(data, {2, 3}, at::kFloat, [&](void*) { ++deleted; });
-      },
-      [&] {
-        return at::from_blob(data, {2, 3}, [&](void*) { ++deleted; });
-      });
-  add_pair(
-      suite, "for_blob/strides",
-      [&] {
-        return tenon::for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr();
-      },
-      [&] {
-        return at::for_blob(data, {2, 3}).strides({{3, 1}}).make_tensor();
-      });
-  add_pair(
-      suite, "make_tensor_ptr/list",
-      [] {
-        return tenon::make_tensor_ptr({1.f, 2.f, 3.f, 4.f});
-      },
-      [] {
-        return at::tensor({1.f, 2.f, 3.f, 4.f});
-      });
-  add_pair(
-      suite, "make_tensor_ptr/view", [&] { return tenon::make_tensor_ptr(source, {6}); },
-      [&] { return source.view({6}); });
+  const auto deleter = [&](void*) { ++deleted; };
+  PAIR("from_blob", from_blob(data, {2, 3}), at::from_blob(data, {2, 3}));
+  PAIR("from_blob/deleter", from_blob(data, {2, 3}, at::kFloat, deleter),
+       at::from_blob(data, {2, 3}, deleter));
+  PAIR("for_blob/strides", for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr(),
+       at::for_blob(data, {2, 3}).strides({{3, 1}}).make_tensor());
+  PAIR("make_tensor_ptr/list", make_tensor_ptr({1.f, 2.f, 3.f, 4.f}),
+       at::tensor({1.f, 2.f, 3.f, 4.f}));
+  PAIR("make_tensor_ptr/view", make_tensor_ptr(source, {6}), source.view({6}));
 
-  add_pair(
-      suite, "empty/4MiB",
-      [] {
-        return tenon::empty({1024, 1024});
-      },
-      [] {
-        return at::empty({1024, 1024});
-      });
-  add_pair(
-      suite, "zeros/4MiB",
-      [] {
-        return tenon::zeros({1024, 1024});
-      },
-      [] {
-        return at::zeros({1024, 1024});
-      });
-  add_pair(
-      suite, "full/4MiB",
-      [] {
-        return tenon::full({1024, 1024}, 4.5);
-      },
-      [] {
-        return at::full({1024, 1024}, 4.5, at::kFloat);
-      });
-  add_pair(
-      suite, "rand/4MiB",
-      [] {
-        return tenon::rand({1024, 1024});
-      },
-      [] {
-        return at::rand({1024, 1024});
-      });
+  PAIR("empty/4MiB", empty({1024, 1024}), at::empty({1024, 1024}));
+  PAIR("zeros/4MiB", zeros({1024, 1024}), at::zeros({1024, 1024}));
+  PAIR("full/4MiB", full({1024, 1024}, 4.5), at::full({1024, 1024}, 4.5, at::kFloat));
+  PAIR("rand/4MiB", rand({1024, 1024}), at::rand({1024, 1024}));
   const at::Tensor large = at::ones({1024, 1024});
-  add_pair(
-      suite, "clone_tensor_ptr/4MiB", [&] { return tenon::clone_tensor_ptr(large); },
-      [&] { return large.clone(); });
+  PAIR("clone_tensor_ptr/4MiB", clone_tensor_ptr(large), large.clone());
 
   return suite.run();
 }

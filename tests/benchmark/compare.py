@@ -74,10 +74,6 @@ def aten_mode(case, title=None):
     return pair("aten_mode", case, title or case, "aten")
 
 
-def model(case, title):
-    return pair("models", case, title, "executorch")
-
-
 def backend(case, title, heap="backend/cpu"):
     """The same tensor in a backend and on the heap; beside a blob where no heap is used."""
     return Row(title, {"tenon": ("tenon", f"backend/{case}"), "heap": ("tenon", heap)})
@@ -110,11 +106,11 @@ TABLES = {
         row("clone/4MiB", "clone 4 MiB", "executorch aten libc"),
         row("clone/64MiB", "clone 64 MiB", "executorch aten libc"),
         row("clone/int_float", "clone Int to Float, 1M elements", "executorch aten"),
-        row("clone/float_half", "clone Float to Half", "executorch aten"),
-        row("clone/half_float", "clone Half to Float", "executorch aten"),
-        row("clone/float_bfloat16", "clone Float to BFloat16", "executorch aten"),
-        row("clone/bfloat16_float", "clone BFloat16 to Float", "executorch aten"),
-        row("clone/byte_float", "clone Byte to Float", "executorch aten"),
+        *(
+            row(f"clone/{a}_{b}".lower(), f"clone {a} to {b}", "executorch aten")
+            for a, b in [("Float", "Half"), ("Half", "Float"), ("Float", "BFloat16"),
+                         ("BFloat16", "Float"), ("Byte", "Float")]
+        ),
         row("contiguous/transpose", "transpose 1024² Float", "aten"),
         row("nhwc_nchw/byte", "NHWC to NCHW, 1080p Byte", "aten"),
         row("nhwc_nchw/float", "NHWC to NCHW, 1080p Float", "aten"),
@@ -151,12 +147,15 @@ TABLES = {
     ],
     # Each beside the same in ExecuTorch's own words.
     "Models": [
-        model("forward", "digits forward, 32 images"),
-        model("run", "digits run, input and output set"),
-        model("forward/one", "digits forward, one image"),
-        model("run/one", "digits run, one image, both set"),
-        model("to_executorch", "to_executorch, beside from_blob"),
-        model("from_executorch", "from_executorch, beside make_tensor_ptr"),
+        pair("models", case, title, "executorch")
+        for case, title in {
+            "forward": "digits forward, 32 images",
+            "run": "digits run, input and output set",
+            "forward/one": "digits forward, one image",
+            "run/one": "digits run, one image, both set",
+            "to_executorch": "to_executorch, beside from_blob",
+            "from_executorch": "from_executorch, beside make_tensor_ptr",
+        }.items()
     ],
     # How long the compiler needs for nothing but the header, measured here.
     "Compile time": [
@@ -330,10 +329,8 @@ def markdown(lines):
 
 
 def cpu_model():
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        text = ""
+    file = pathlib.Path("/proc/cpuinfo")
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
     return found.group(1).strip() if found else os.uname().machine
 

@@ -54,15 +54,13 @@ void* memalign(std::size_t alignment, std::size_t size) noexcept {
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  count_one();
-  return __libc_memalign(alignment, size);
+  return memalign(alignment, size);
 }
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
   const bool power_of_two = alignment != 0 && (alignment & (alignment - 1)) == 0;
   if (!power_of_two || alignment % sizeof(void*) != 0) return EINVAL;
-  count_one();
-  void* const block = __libc_memalign(alignment, size);
+  void* const block = memalign(alignment, size);
   if (block == nullptr) return ENOMEM;
   *result = block;
   return 0;

@@ -6,16 +6,14 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/access.h"
 
-#include <cstdint>
-#include <type_traits>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using namespace tests;
 
 static_assert(std::is_same_v<decltype(std::declval<TensorAccessor<float, 1>>()[0]), float&>);
 static_assert(
@@ -25,89 +23,74 @@ static_assert(std::is_same_v<decltype(std::declval<TensorAccessor<float, 3>>()[0
 static_assert(std::is_trivially_copyable_v<TensorAccessor<float, 2>>);
 
 TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for reading and writing") {
-  auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  auto a = accessor<int32_t, 2>(t);
+  const Tensor t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto a = accessor<int32_t, 2>(t);
   CHECK(a[1][2] == 6);
   CHECK(a(1, 2) == 6);
   a[0][1] = 20;
   a(1, 0) = 40;
-  CHECK(tests::values<int32_t>(t) == std::vector<int32_t>{1, 20, 3, 40, 5, 6});
-  auto row = a[1];
-  CHECK(row[0] == 40);
-  CHECK(row.size(0) == 3);
-}
-
-TEST_CASE("accessor: follows any strides") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto columns = accessor<int32_t, 2>(from_blob(data, {2, 3}, {1, 2}));
-  CHECK(columns[1][2] == 5);
-  CHECK(columns(0, 1) == 2);
-  auto broadcast = accessor<int32_t, 2>(from_blob(data, {100, 2}, {0, 1}));
-  CHECK(broadcast[99][1] == 1);
-}
-
-TEST_CASE("accessor: follows negative strides", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto reversed = accessor<int32_t, 1>(from_blob(data + 5, {6}, {-1}));
-  CHECK(reversed[0] == 5);
-  CHECK(reversed[5] == 0);
-}
-
-TEST_CASE("accessor: sizes and strides are its own") {
-  auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
-  auto a = accessor<int32_t, 2>(t);
+  CHECK(values<int32_t>(t) == Ints{1, 20, 3, 40, 5, 6});
   CHECK(a.data() == const_data_ptr(t));
   CHECK(a.size(0) == 2);
   CHECK(a.stride(0) == 3);
-  CHECK(tests::list(a.sizes()) == tests::Vector{2, 3});
-  CHECK(tests::list(a.strides()) == tests::Vector{3, 1});
+  CHECK(list(a.sizes()) == Vector{2, 3});
+  CHECK(list(a.strides()) == Vector{3, 1});
   RAISES(OutOfBounds, "accessor: dimension 2", a.size(2));
   RAISES(OutOfBounds, "accessor: dimension 7", a.stride(7));
 }
 
+TEST_CASE("accessor: follows any strides") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  const auto columns = accessor<int32_t, 2>(from_blob(data, {2, 3}, {1, 2}));
+  CHECK(columns[1][2] == 5);
+  CHECK(columns(0, 1) == 2);
+  CHECK(accessor<int32_t, 2>(from_blob(data, {100, 2}, {0, 1}))[99][1] == 1);
+  if (TENON_ATEN_MODE) return;
+  const auto reversed = accessor<int32_t, 1>(from_blob(data + 5, {6}, {-1}));
+  CHECK(reversed[0] == 5);
+  CHECK(reversed[5] == 0);
+}
+
 TEST_CASE("accessor: every index is checked, the error names it, its dimension and the size") {
-  auto a = accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto a = accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0 is out of range for size 2", a[2]);
   RAISES(OutOfBounds, "index -1", a[-1]);
   RAISES(OutOfBounds, "index 3", a[0][3]);
   RAISES(OutOfBounds, "index 2 of dimension 0", a(2, 0));
   RAISES(OutOfBounds, "index 3 of dimension 1", a(0, 3));
   RAISES(OutOfBounds, "index -1 of dimension 1", a(0, -1));
-  auto nothing = accessor<float, 1>(make_tensor({0}, {}));
+  const auto nothing = accessor<float, 1>(make_tensor({0}, {}));
   RAISES(OutOfBounds, "index 0", nothing[0]);
 }
 
 TEST_CASE("accessor: another rank than the tensor's is refused") {
-  auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   RAISES(InvalidArgument, "accessor: asked for 1 dimensions, the tensor has 2",
          (accessor<int32_t, 1>(t)));
   RAISES(InvalidArgument, "accessor: asked for 3", (accessor<int32_t, 3>(t)));
   RAISES(InvalidArgument, "has 0", (accessor<int32_t, 1>(make_tensor(1))));
 }
 
-TEST_CASE("accessor: a row outlives the accessor that it came from") {
-  auto t = make_tensor({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
-  const auto matrix = accessor<int32_t, 3>(t)[1];
-  const auto row = accessor<int32_t, 3>(t)[1][1];
-  CHECK(matrix[0][1] == 5);
-  CHECK(tests::list(matrix.strides()) == tests::Vector{2, 1});
-  CHECK(row[0] == 6);
-  RAISES(OutOfBounds, "index 2", row[2]);
-}
-
-TEST_CASE("accessor: eight dimensions by brackets and by a call") {
-  auto t = make_tensor(tests::Vector{1, 2, 1, 2, 1, 2, 1, 2},
-                       {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
-  auto a = accessor<int32_t, 8>(t);
+TEST_CASE("accessor: a row outlives the accessor that it came from, of eight dimensions too") {
+  const Tensor t = make_tensor(Vector{1, 2, 1, 2, 1, 2, 1, 2},
+                               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  const auto a = accessor<int32_t, 8>(t);
   CHECK(a[0][1][0][0][0][1][0][1] == 11);
   CHECK(a(0, 1, 0, 0, 0, 1, 0, 1) == 11);
   RAISES(OutOfBounds, "index 1", a[0][0][0][0][1]);
   RAISES(OutOfBounds, "index 2 of dimension 7", a(0, 0, 0, 0, 0, 0, 0, 2));
+  const Tensor cube = tenon::view(t, {4, 2, 2});
+  const auto matrix = accessor<int32_t, 3>(cube)[1];
+  const auto row = accessor<int32_t, 3>(cube)[1][1];
+  CHECK(matrix[0][1] == 5);
+  CHECK(list(matrix.strides()) == Vector{2, 1});
+  CHECK(row[0] == 6);
+  RAISES(OutOfBounds, "index 2", row[2]);
 }
 
 TEST_CASE("accessor: of a view reads and writes through its strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto a = accessor<int32_t, 2>(as_view(make_tensor({2, 3}, data)));
+  const auto a = accessor<int32_t, 2>(as_view(make_tensor({2, 3}, data)));
   CHECK(a[1][2] == 5);
   a(0, 1) = 10;
   CHECK(data[1] == 10);
@@ -120,25 +103,23 @@ TEST_CASE("accessor: of a view reads and writes through its strides") {
   CHECK(accessor<const int32_t, 2>(broadcast)[8][1] == 3);
 }
 
-TEST_CASE("accessor: of a view checks dtype and rank") {
+TEST_CASE("accessor: of a view checks dtype, rank, device and data") {
   int32_t data[6] = {};
-  const TensorView view{data, ScalarType::Int, {}, {2, 3}, {3, 1}};
+  const auto ints = [](void* p, const Dims& sizes, const Dims& strides, Device device = {}) {
+    return TensorView{p, ScalarType::Int, device, sizes, strides};
+  };
+  const TensorView view = ints(data, {2, 3}, {3, 1});
   RAISES(InvalidType, "accessor: asked for Float, but the view's dtype is Int",
          (accessor<float, 2>(view)));
   RAISES(InvalidArgument, "accessor: asked for 3 dimensions, the view has 2",
          (accessor<int32_t, 3>(view)));
   RAISES(InvalidArgument, "accessor: strides {1} and sizes {2, 3} differ in length",
-         (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, {2, 3}, {1}})));
+         (accessor<int32_t, 2>(ints(data, {2, 3}, {1}))));
   RAISES(InvalidArgument, "accessor: sizes has more than 64 entries",
-         (accessor<int32_t, 2>(TensorView{data, ScalarType::Int, {}, tests::Vector(65, 1), {1}})));
-}
-
-TEST_CASE("accessor: of a view refuses what the host cannot read, and null data with elements") {
-  int32_t data[2] = {};
+         (accessor<int32_t, 2>(ints(data, Vector(65, 1), {1}))));
   RAISES(NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
-         (accessor<int32_t, 1>(TensorView{data, ScalarType::Int, "cuda", {2}, {1}})));
+         (accessor<int32_t, 1>(ints(data, {2}, {1}, "cuda"))));
   RAISES(InvalidState, "accessor: the view of sizes {2} has no data",
-         (accessor<int32_t, 1>(TensorView{nullptr, ScalarType::Int, {}, {2}, {1}})));
-  CHECK(accessor<int32_t, 2>(TensorView{nullptr, ScalarType::Int, {}, {2, 0}, {1, 1}}).size(0) ==
-        2);
+         (accessor<int32_t, 1>(ints(nullptr, {2}, {1}))));
+  CHECK(accessor<int32_t, 2>(ints(nullptr, {2, 0}, {1, 1})).size(0) == 2);
 }

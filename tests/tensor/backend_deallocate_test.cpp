@@ -8,48 +8,46 @@
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("backend_deallocate: the memory goes at once, the second time there is none") {
+TEST_CASE("backend_deallocate: the memory goes at once, for all handles, the second time none") {
   MinimalBackend backend;
   const TensorPtr t = zeros({2, 3}, backend);
+  const TensorPtr other = make_tensor_ptr(t);
   CHECK(backend.used() == 24);
-  CHECK(backend_deallocate(t) == Deallocation::Ok);
+  CHECK(backend_deallocate(*t) == Deallocation::Ok);
   CHECK(backend.used() == 0);
   CHECK(backend.live_blocks() == 0);
-  CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
+  CHECK(backend_deallocate(other) == Deallocation::AlreadyDeallocated);
+  RAISES(InvalidState, "was deallocated", const_data_ptr(other));
   CHECK(backend.calls["deallocate"] == 1);
   CHECK(backend.faults == 0);
-}
-
-TEST_CASE("backend_deallocate: an undefined tensor is refused") {
   RAISES(InvalidState, "backend_deallocate: the tensor is undefined", backend_deallocate(Tensor()));
 }
 
-TEST_CASE("backend_deallocate: memory of the host's heap goes too, inline or not") {
-  for (int64_t size : {4, 100000}) {
-    const TensorPtr t = zeros({size});
+TEST_CASE("backend_deallocate: the host's heap, inline or not, placeholders and no elements") {
+  for (const TensorPtr& t :
+       {zeros({4}), zeros({100000}), zeros({0}), make_tensor_ptr({2}, nullptr)}) {
+    const tests::Vector sizes = tests::sizes(t);
     CHECK(backend_deallocate(t) == Deallocation::Ok);
     CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
-    CHECK(tests::sizes(t) == tests::Vector{size});
+    CHECK(tests::sizes(t) == sizes);
+    RAISES(InvalidState, "was deallocated", to_binary(t));
   }
 }
 
-TEST_CASE("backend_deallocate: all handles to the tensor see it") {
-  const TensorPtr t = zeros({2});
-  const Tensor handle = *t;
-  const TensorPtr other = make_tensor_ptr(t);
-  CHECK(backend_deallocate(handle) == Deallocation::Ok);
-  CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
-  RAISES(InvalidState, "was deallocated", const_data_ptr(other));
-}
-
-TEST_CASE("backend_deallocate: while a view is alive both stay as they are") {
+TEST_CASE("backend_deallocate: while a view or a blob is alive all stay as they are") {
   MinimalBackend backend;
   const TensorPtr t = full({3}, 2, backend);
   {
     const Tensor view = slice(t, 0, 1, 3);
     CHECK(backend_deallocate(t) == Deallocation::InUse);
     CHECK(backend_deallocate(view) == Deallocation::InUse);
-    CHECK(tests::values<float>(backend_copy(view, host_backend())) == std::vector<float>{2, 2});
+    CHECK(values<float>(backend_copy(view, host_backend())) == Floats{2, 2});
+  }
+  {
+    const Blob blob = to_blob(t);
+    CHECK(backend_deallocate(t) == Deallocation::InUse);
+    const Blob copy = blob;
+    CHECK(backend_deallocate(t) == Deallocation::InUse);
   }
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend.used() == 0);
@@ -71,18 +69,6 @@ TEST_CASE("backend_deallocate: a view that is all that is left may let go of the
   CHECK(tests::sizes(view) == tests::Vector{2});
 }
 
-TEST_CASE("backend_deallocate: while a blob is alive the memory stays") {
-  MinimalBackend backend;
-  const TensorPtr t = zeros({3}, backend);
-  {
-    const Blob blob = to_blob(t);
-    CHECK(backend_deallocate(t) == Deallocation::InUse);
-    const Blob copy = blob;
-    CHECK(backend_deallocate(t) == Deallocation::InUse);
-  }
-  CHECK(backend_deallocate(t) == Deallocation::Ok);
-}
-
 TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") {
   MinimalBackend backend;
   register_backend(backend);
@@ -95,7 +81,7 @@ TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") 
   CHECK(backend.used() == 0);
 }
 
-TEST_CASE("backend_deallocate: the deleter of adopted memory runs, once") {
+TEST_CASE("backend_deallocate: a deleter runs once; memory lent by raw pointer is let go of") {
   Calls calls;
   float data[2] = {1, 2};
   {
@@ -105,23 +91,10 @@ TEST_CASE("backend_deallocate: the deleter of adopted memory runs, once") {
     CHECK(calls.argument == data);
   }
   CHECK(calls.count == 1);
-}
-
-TEST_CASE("backend_deallocate: memory lent by raw pointer is let go of") {
-  float data[2] = {1, 2};
-  const TensorPtr t = from_blob(data, {2});
-  CHECK(backend_deallocate(t) == Deallocation::Ok);
+  const TensorPtr lent = from_blob(data, {2});
+  CHECK(backend_deallocate(lent) == Deallocation::Ok);
   CHECK(data[1] == 2.f);
-  RAISES(InvalidState, "of sizes {2}, was deallocated", const_data_ptr(t));
-}
-
-TEST_CASE("backend_deallocate: a placeholder and a tensor without elements have nothing to lose") {
-  const TensorPtr placeholder = make_tensor_ptr({2}, nullptr);
-  CHECK(backend_deallocate(placeholder) == Deallocation::Ok);
-  CHECK(backend_deallocate(placeholder) == Deallocation::AlreadyDeallocated);
-  const TensorPtr nothing = zeros({0});
-  CHECK(backend_deallocate(nothing) == Deallocation::Ok);
-  RAISES(InvalidState, "of sizes {0}, was deallocated", to_binary(nothing));
+  RAISES(InvalidState, "of sizes {2}, was deallocated", const_data_ptr(lent));
 }
 
 #if !TENON_ATEN_MODE
@@ -159,142 +132,91 @@ TEST_CASE("deallocated: the members of Tensor say so", "[plain]") {
 }
 #endif
 
-namespace {
-
-/// A deallocated tensor of the host's, and one of a backend's.
-struct Gone {
-  Gone() {
-    static_cast<void>(backend_deallocate(host));
-    static_cast<void>(backend_deallocate(device));
-  }
+TEST_CASE("deallocated: the metadata stays, and every function names the tensor") {
   MinimalBackend backend;
-  TensorPtr host = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC);
-  TensorPtr device = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC, backend);
-  /// What errors call them.
-  std::pair<TensorPtr*, const char*> both[2] = {{&host, ", of sizes {2, 3}, was deallocated"},
-                                                {&device, ", of sizes {2, 3}, was deallocated"}};
-};
-
-}  // namespace
-
-TEST_CASE("deallocated: the metadata stays") {
-  Gone gone;
-  for (const auto& each : gone.both) {
-    TensorPtr* const t = each.first;
-    const char* const words = each.second;
-    INFO(words);
-    CHECK(tests::sizes(*t) == tests::Vector{2, 3});
-    CHECK(tests::strides(*t) == tests::Vector{3, 1});
-    CHECK(tests::dim_order(*t) == tests::Vector{0, 1});
-    CHECK((*t)->numel() == 6);
-    CHECK((*t)->scalar_type() == ScalarType::Float);
-    CHECK(shape_dynamism(*t) == TensorShapeDynamism::DYNAMIC);
-    CHECK(ownership(*t) == Ownership::Owned);
-    CHECK_FALSE(is_readonly(*t));
-    CHECK(as_view(*t).data == nullptr);
-  }
-  CHECK(device(gone.host) == Device());
-  CHECK(device(gone.device) == gone.backend.device());
-}
-
-TEST_CASE("deallocated: every way to the elements is an error that names the tensor") {
-  Gone gone;
-  for (const auto& each : gone.both) {
-    TensorPtr* const t = each.first;
-    const char* const words = each.second;
-    const std::string named = std::string("the tensor") + words;
-    RAISES(InvalidState, "const_data_ptr: " + named, const_data_ptr(*t));
-    RAISES(InvalidState, "const_data_ptr: " + named, const_data_ptr<float>(*t));
-    RAISES(InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr(*t));
-    RAISES(InvalidState, "mutable_data_ptr: " + named, mutable_data_ptr<float>(*t));
-    RAISES(InvalidState, "data: " + named, tenon::data<float>(*t));
-    RAISES(InvalidState, "accessor: " + named, (accessor<float, 2>(*t)));
-    RAISES(InvalidState, "item: " + named, item<float>(*t));
-    RETURNS(InvalidState, "set_data: " + named, set_data(*t, nullptr));
-    RAISES(InvalidState, "backend_of: " + named, backend_of(*t));
-  }
-}
-
-TEST_CASE("deallocated: there are no views of it") {
-  Gone gone;
-  for (const auto& each : gone.both) {
-    TensorPtr* const t = each.first;
-    const char* const words = each.second;
-    const std::string named = std::string("the source tensor") + words;
-    RAISES(InvalidState, "view: " + named, view(*t, {6}));
-    RAISES(InvalidState, "reshape: " + named, reshape(*t, {6}));
-    RAISES(InvalidState, "flatten: " + named, flatten(*t));
-    RAISES(InvalidState, "select: " + named, tenon::select(*t, 0, 0));
-    RAISES(InvalidState, "slice: " + named, slice(*t, 0, 0, 1));
-    RAISES(InvalidState, "narrow: " + named, narrow(*t, 0, 0, 1));
-    RAISES(InvalidState, "transpose: " + named, transpose(*t, 0, 1));
-    RAISES(InvalidState, "permute: " + named, permute(*t, {1, 0}));
-    RAISES(InvalidState, "squeeze: " + named, squeeze(*t));
-    RAISES(InvalidState, "squeeze: " + named, squeeze(*t, 0));
-    RAISES(InvalidState, "unsqueeze: " + named, unsqueeze(*t, 0));
-    RAISES(InvalidState, "expand: " + named, expand(*t, {4, 2, 3}));
-    RAISES(InvalidState, "flip: " + named, flip(*t, {0}));
-    RAISES(InvalidState, "as_strided: " + named, as_strided(*t, {2}, {1}));
-    RAISES(InvalidState, "view_as_type: " + named, view_as_type(*t, ScalarType::Int));
-    RAISES(InvalidState, "make_tensor_ptr: " + named, make_tensor_ptr(*t, {3, 2}));
-    RAISES(InvalidState, "make_tensor_ptr: the tensor", make_tensor_ptr(*t));
-  }
-}
-
-TEST_CASE("deallocated: it is neither copied nor copied to") {
-  Gone gone;
+  TensorPtr on_host = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC);
+  TensorPtr there = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC, backend);
   const TensorPtr other = zeros({2, 3});
-  for (const auto& each : gone.both) {
-    TensorPtr* const t = each.first;
-    const char* const words = each.second;
-    const std::string source = std::string("the source") + words;
-    const std::string tensor = std::string("the source tensor") + words;
-    RETURNS(InvalidState, "copy_: " + source, copy_(other, *t));
-    RETURNS(InvalidState, std::string("copy_: the destination") + words, copy_(*t, other));
-    RAISES(InvalidState, "plan_copy: " + source, plan_copy(other, *t));
-    RETURNS(InvalidState, std::string("fill_: the tensor") + words, fill_(*t, 1));
-    RETURNS(InvalidState, std::string("zero_: the tensor") + words, zero_(*t));
-    RETURNS(InvalidState, std::string("uniform_: the tensor") + words, uniform_(*t));
-    RETURNS(InvalidState, std::string("normal_: the tensor") + words, normal_(*t));
-    RETURNS(InvalidState, std::string("random_: the tensor") + words, random_(*t));
-    RAISES(InvalidState, words, contiguous(*t));
-    RAISES(InvalidState, "to: " + tensor, to(*t, ScalarType::Int));
-    RAISES(InvalidState, "to: " + tensor, to(*t, ScalarType::Float));
-    RAISES(InvalidState, "clone_tensor_ptr: " + tensor, clone_tensor_ptr(*t));
-    RAISES(InvalidState, "backend_copy: " + tensor, backend_copy(*t, host_backend()));
-    RAISES(InvalidState, "zeros_like: " + tensor, zeros_like(*t));
-    RAISES(InvalidState, "empty_like: " + tensor, empty_like(*t));
-    RAISES(InvalidState, "full_like: " + tensor, full_like(*t, 1));
-    RAISES(InvalidState, "rand_like: " + tensor, rand_like(*t));
-  }
-}
-
-TEST_CASE("deallocated: its shape does not change, and no bytes come from it or go there") {
-  Gone gone;
   float bytes[6] = {};
-  for (const auto& each : gone.both) {
-    TensorPtr* const t = each.first;
-    const char* const words = each.second;
-    const std::string named = std::string("the tensor") + words;
-    RETURNS(InvalidState, "resize_tensor_ptr: " + named, resize_tensor_ptr(*t, {1}));
-    RETURNS(InvalidState, "resize_tensor_ptr: " + named, resize_tensor_ptr(*t, {0, 3}));
-    RETURNS(InvalidState, "reserve_tensor_ptr: " + named, reserve_tensor_ptr(*t, 0));
-    RAISES(InvalidState, std::string("to_blob: the source tensor") + words, to_blob(*t));
-    RAISES(InvalidState, "to_binary: " + named, to_binary(*t));
-    RAISES(InvalidState, "to_binary: " + named, to_binary(*t, 0));
-    RETURNS(InvalidState, "assign: " + named, assign(*t, Blob{bytes, {2, 3}}));
-    RETURNS(InvalidState, "assign: " + named, assign(*t, bytes, 24));
-    CHECK_FALSE(can_assign(*t, bytes, 24));
-    RETURNS(InvalidState, "copy_to: " + named, copy_to(*t, Blob{bytes, {2, 3}}));
-    RETURNS(InvalidState, "copy_to: " + named, copy_to(*t, bytes, 24));
-    CHECK(tests::sizes(*t) == tests::Vector{2, 3});
+  const std::string words = ", of sizes {2, 3}, was deallocated";
+  const std::string gone = "the tensor" + words;
+  const std::string source = "the source tensor" + words;
+  for (TensorPtr* each : {&on_host, &there}) {
+    TensorPtr& t = *each;
+    CHECK(backend_deallocate(t) == Deallocation::Ok);
+    INFO(device(t).to_string());
+    CHECK(sizes(t) == Vector{2, 3});
+    CHECK(strides(t) == Vector{3, 1});
+    CHECK(dim_order(t) == Vector{0, 1});
+    CHECK(t->numel() == 6);
+    CHECK(t->scalar_type() == ScalarType::Float);
+    CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC);
+    CHECK(ownership(t) == Ownership::Owned);
+    CHECK_FALSE(is_readonly(t));
+    CHECK(as_view(t).data == nullptr);
+    CHECK(device(t) == (&t == &on_host ? Device() : backend.device()));
+    // Its elements.
+    RAISES(InvalidState, "const_data_ptr: " + gone, const_data_ptr(t));
+    RAISES(InvalidState, "const_data_ptr: " + gone, const_data_ptr<float>(t));
+    RAISES(InvalidState, "mutable_data_ptr: " + gone, mutable_data_ptr(t));
+    RAISES(InvalidState, "mutable_data_ptr: " + gone, mutable_data_ptr<float>(t));
+    RAISES(InvalidState, "data: " + gone, tenon::data<float>(t));
+    RAISES(InvalidState, "accessor: " + gone, (accessor<float, 2>(t)));
+    RAISES(InvalidState, "item: " + gone, item<float>(t));
+    RETURNS(InvalidState, "set_data: " + gone, set_data(t, nullptr));
+    RAISES(InvalidState, "backend_of: " + gone, backend_of(t));
+    // Views.
+    RAISES(InvalidState, "view: " + source, view(t, {6}));
+    RAISES(InvalidState, "reshape: " + source, reshape(t, {6}));
+    RAISES(InvalidState, "flatten: " + source, flatten(t));
+    RAISES(InvalidState, "select: " + source, tenon::select(t, 0, 0));
+    RAISES(InvalidState, "slice: " + source, slice(t, 0, 0, 1));
+    RAISES(InvalidState, "narrow: " + source, narrow(t, 0, 0, 1));
+    RAISES(InvalidState, "transpose: " + source, transpose(t, 0, 1));
+    RAISES(InvalidState, "permute: " + source, permute(t, {1, 0}));
+    RAISES(InvalidState, "squeeze: " + source, squeeze(t));
+    RAISES(InvalidState, "squeeze: " + source, squeeze(t, 0));
+    RAISES(InvalidState, "unsqueeze: " + source, unsqueeze(t, 0));
+    RAISES(InvalidState, "expand: " + source, expand(t, {4, 2, 3}));
+    RAISES(InvalidState, "flip: " + source, flip(t, {0}));
+    RAISES(InvalidState, "as_strided: " + source, as_strided(t, {2}, {1}));
+    RAISES(InvalidState, "view_as_type: " + source, view_as_type(t, ScalarType::Int));
+    RAISES(InvalidState, "make_tensor_ptr: " + source, make_tensor_ptr(t, {3, 2}));
+    RAISES(InvalidState, "make_tensor_ptr: the tensor", make_tensor_ptr(t));
+    // Copies.
+    RETURNS(InvalidState, "copy_: the source" + words, copy_(other, t));
+    RETURNS(InvalidState, "copy_: the destination" + words, copy_(t, other));
+    RAISES(InvalidState, "plan_copy: the source" + words, plan_copy(other, t));
+    RETURNS(InvalidState, "fill_: " + gone, fill_(t, 1));
+    RETURNS(InvalidState, "zero_: " + gone, zero_(t));
+    RETURNS(InvalidState, "uniform_: " + gone, uniform_(t));
+    RETURNS(InvalidState, "normal_: " + gone, normal_(t));
+    RETURNS(InvalidState, "random_: " + gone, random_(t));
+    RAISES(InvalidState, words, contiguous(t));
+    RAISES(InvalidState, "to: " + source, to(t, ScalarType::Int));
+    RAISES(InvalidState, "to: " + source, to(t, ScalarType::Float));
+    RAISES(InvalidState, "clone_tensor_ptr: " + source, clone_tensor_ptr(t));
+    RAISES(InvalidState, "backend_copy: " + source, backend_copy(t, host_backend()));
+    RAISES(InvalidState, "zeros_like: " + source, zeros_like(t));
+    RAISES(InvalidState, "empty_like: " + source, empty_like(t));
+    RAISES(InvalidState, "full_like: " + source, full_like(t, 1));
+    RAISES(InvalidState, "rand_like: " + source, rand_like(t));
+    // Its shape, and bytes.
+    RETURNS(InvalidState, "resize_tensor_ptr: " + gone, resize_tensor_ptr(t, {1}));
+    RETURNS(InvalidState, "resize_tensor_ptr: " + gone, resize_tensor_ptr(t, {0, 3}));
+    RETURNS(InvalidState, "reserve_tensor_ptr: " + gone, reserve_tensor_ptr(t, 0));
+    RAISES(InvalidState, "to_blob: " + source, to_blob(t));
+    RAISES(InvalidState, "to_binary: " + gone, to_binary(t));
+    RAISES(InvalidState, "to_binary: " + gone, to_binary(t, 0));
+    RETURNS(InvalidState, "assign: " + gone, assign(t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "assign: " + gone, assign(t, bytes, 24));
+    CHECK_FALSE(can_assign(t, bytes, 24));
+    RETURNS(InvalidState, "copy_to: " + gone, copy_to(t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "copy_to: " + gone, copy_to(t, bytes, 24));
+    CHECK(sizes(t) == Vector{2, 3});
   }
-}
-
-TEST_CASE("deallocated: its text says so") {
-  Gone gone;
-  CHECK(tenon::to_string(gone.host) == "Float {2, 3}, deallocated");
-  CHECK(tenon::to_string(gone.device) == "Float {2, 3} on ext_dev:0, deallocated");
+  CHECK(tenon::to_string(on_host) == "Float {2, 3}, deallocated");
+  CHECK(tenon::to_string(there) == "Float {2, 3} on ext_dev:0, deallocated");
 }
 
 TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or drop it") {

@@ -51,41 +51,28 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
 
 }  // namespace
 
-TEST_CASE("constant: full asks the backend, for all of the memory as one row") {
+TEST_CASE("constant: creators ask the backend, for all of the memory as one row") {
   CountingBackend b;
-  const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
-  check_alone(b, "constant");
-  CHECK(b.last.data == const_data_ptr(t));
-  CHECK(b.last.type == ScalarType::Int);
-  CHECK(b.last.sizes == Longs{6});
-  CHECK(b.last.strides == Longs{1});
-  CHECK(element<int32_t>(b) == 7);
-  CHECK(raw<int32_t>(b, t, 6) == Ints(6, 7));
-}
-
-TEST_CASE("constant: gaps of a strided tensor are part of the row") {
-  CountingBackend b;
-  const TensorPtr t = ones_strided({2}, {3}, b);
-  check_alone(b, "constant");
-  CHECK(b.last.sizes == Longs{4});
-  CHECK(element<float>(b) == 1.f);
-}
-
-TEST_CASE("constant: zeros, _like, scalar_tensor and a single value ask for it too") {
-  CountingBackend b;
-  const auto asked = [&b](const TensorPtr& t) {
+  const auto asked = [&b](const TensorPtr& t, int64_t count) {
     check_alone(b, "constant");
     CHECK(b.last.data == const_data_ptr(t));
+    CHECK(b.last.type == t->scalar_type());
+    CHECK(b.last.sizes == Longs{count});
+    CHECK(b.last.strides == Longs{1});
     b.calls.clear();
   };
-  const TensorPtr t = zeros({3}, b);
+  const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
+  asked(t, 6);
+  CHECK(element<int32_t>(b) == 7);
+  CHECK(raw<int32_t>(b, t, 6) == Ints(6, 7));
+  asked(ones_strided({2}, {3}, b), 4);  // gaps too
+  CHECK(element<float>(b) == 1.f);
+  asked(zeros({3}, b), 3);
   CHECK(element<float>(b) == 0.f);
-  asked(t);
-  asked(ones_like(t));
-  asked(full_like(t, 2));
-  asked(scalar_tensor(4, b));
-  CHECK(b.last.sizes == Longs{1});
-  asked(make_tensor_ptr(5, b));
+  asked(ones_like(t), 6);
+  asked(full_like(t, 2), 6);
+  asked(scalar_tensor(4, b), 1);
+  asked(make_tensor_ptr(5, b), 1);
   CHECK(element<int32_t>(b) == 5);
 }
 
@@ -166,7 +153,7 @@ TEST_CASE("iota: the backend is asked, with the axis counted from 0") {
 
 TEST_CASE("from_binary: the backend is given the bytes, else the host uploads them") {
   CountingBackend b;
-  const std::vector<uint8_t> bytes{1, 0, 0, 0, 2, 0, 0, 0};
+  const Bytes bytes{1, 0, 0, 0, 2, 0, 0, 0};
   const TensorPtr t = from_binary(bytes, {2}, ScalarType::Int, b);
   check_alone(b, "from_binary");
   CHECK(b.last.bytes == bytes);
@@ -185,7 +172,7 @@ TEST_CASE("to_binary: the backend is asked for as many as are wanted") {
   const Tensor turned = transpose(t, 0, 1);
   b.calls.clear();
   b.uploaded = 0;
-  CHECK(to_binary(turned, 3) == std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(turned, 3) == Bytes{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   check_alone(b, "to_binary");
   CHECK(b.last.count == 3);
   CHECK(b.last.strides == Longs{1, 2});
@@ -201,76 +188,59 @@ TEST_CASE("to_binary: without it the host fetches, of dense elements no more tha
   CountingBackend b;
   const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
   b.set_all(Answer::NotSupported);
-  CHECK(to_binary(t, 2) == std::vector<uint8_t>{1, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(t, 2) == Bytes{1, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.downloaded == 8);
-  CHECK(to_binary(transpose(t, 0, 1), 3) ==
-        std::vector<uint8_t>{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
+  CHECK(to_binary(transpose(t, 0, 1), 3) == Bytes{1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0});
   CHECK(b.faults == 0);
 }
 
-TEST_CASE("random_uniform: the backend is given the bounds and the generator's state") {
+TEST_CASE("random: the backend is given arguments and the generator's state") {
   CountingBackend b;
   Generator g(5, 100);
+  const auto asked = [&](const char* operation, double a, double second, uint64_t offset,
+                         int64_t count) {
+    check_alone(b, operation);
+    CHECK(b.last.a == a);
+    CHECK(b.last.b == second);
+    CHECK(b.last.seed == 5);
+    CHECK(b.last.offset == offset);
+    CHECK(g.offset() == offset + static_cast<uint64_t>(count));
+    b.calls.clear();
+  };
   const TensorPtr t = uniform(2, 4, {2, 2}, g, b);
-  check_alone(b, "random_uniform");
-  CHECK(b.last.a == 2);
-  CHECK(b.last.b == 4);
-  CHECK(b.last.seed == 5);
-  CHECK(b.last.offset == 100);
+  asked("random_uniform", 2, 4, 100, 4);
   CHECK(b.last.sizes == Longs{2, 2});
-  CHECK(g.offset() == 104);
   CHECK(raw<float>(b, t, 4) == Floats{1000, 1001, 1002, 1003});
   CHECK(raw<float>(b, tenon::rand({2}, g, b), 2) == Floats{1000, 1001});
-  CHECK(b.last.a == 0);
-  CHECK(b.last.b == 1);
-  CHECK(b.last.offset == 104);
+  asked("random_uniform", 0, 1, 104, 2);
   CHECK(uniform_(tenon::select(t, 1, 0), -1, 1, g) == Error::Ok);
+  asked("random_uniform", -1, 1, 106, 2);
   CHECK(b.last.strides == Longs{2});
   CHECK(raw<float>(b, t, 4) == Floats{1000, 1001, 1001, 1003});
-  CHECK(g.offset() == 108);
-  CHECK(b.uploaded == 0);
-}
-
-TEST_CASE("random_normal: the backend is given mean and deviation") {
-  CountingBackend b;
-  Generator g(5, 100);
-  const TensorPtr t = normal(3, 0.5, {3}, g, b);
-  check_alone(b, "random_normal");
-  CHECK(b.last.a == 3);
-  CHECK(b.last.b == 0.5);
-  CHECK(b.last.offset == 100);
-  CHECK(g.offset() == 103);
-  CHECK(raw<float>(b, t, 3) == Floats{2000, 2001, 2002});
+  CHECK(raw<float>(b, normal(3, 0.5, {3}, g, b), 3) == Floats{2000, 2001, 2002});
+  asked("random_normal", 3, 0.5, 108, 3);
   CHECK(normal_(t, 0, 2, g) == Error::Ok);
-  CHECK(b.last.b == 2);
-  CHECK(b.calls["random_normal"] == 2);
+  asked("random_normal", 0, 2, 111, 4);
 }
 
-TEST_CASE("random: integers are the host's to make") {
+TEST_CASE("random: integers are the host's to make, without the operation all are") {
   CountingBackend b;
   Generator g(5);
   const TensorPtr t = randint(0, 100, {8}, g, b);
-  CHECK(b.optional_calls() == 0);
-  CHECK(b.uploaded == 32);
-  CHECK(raw<int32_t>(b, t, 8) == tests::values<int32_t>(randint(0, 100, {8}, Generator(5))));
+  CHECK(raw<int32_t>(b, t, 8) == values<int32_t>(randint(0, 100, {8}, Generator(5))));
   CHECK(random_(t, g) == Error::Ok);
   CHECK(b.optional_calls() == 0);
-}
-
-TEST_CASE("random: without the operation the numbers are the host's, strided ones too") {
-  CountingBackend b;
   b.set_all(Answer::NotSupported);
-  Generator g(5);
-  const TensorPtr t = tenon::rand({2, 3}, g, b);
+  g = Generator(5);
+  const TensorPtr drawn = tenon::rand({2, 3}, g, b);
   CHECK(b.calls["random_uniform"] == 1);
-  CHECK(g.offset() == 6);
-  CHECK(raw<float>(b, t, 6) == tests::values<float>(tenon::rand({2, 3}, Generator(5))));
-  CHECK(normal_(transpose(t, 0, 1), 0, 1, g) == Error::Ok);
+  CHECK(raw<float>(b, drawn, 6) == values<float>(tenon::rand({2, 3}, Generator(5))));
+  CHECK(normal_(transpose(drawn, 0, 1), 0, 1, g) == Error::Ok);
   CHECK(g.offset() == 12);
   const TensorPtr twin = zeros({2, 3});
   Generator again(5, 6);
   CHECK(normal_(transpose(twin, 0, 1), 0, 1, again) == Error::Ok);
-  CHECK(raw<float>(b, t, 6) == tests::values<float>(twin));
+  CHECK(raw<float>(b, drawn, 6) == values<float>(twin));
 }
 
 TEST_CASE("random: a generator does not advance when the backend fails") {
@@ -289,7 +259,7 @@ TEST_CASE("random: a generator does not advance when the backend fails") {
   CHECK(g.offset() == 100);
 }
 
-TEST_CASE("inspect: to_string shows what the backend writes, and asks with its limit") {
+TEST_CASE("inspect: to_string shows what the backend writes, and its errors; it raises nothing") {
   CountingBackend b;
   const TensorPtr t = zeros({2, 3}, b);
   b.calls.clear();
@@ -302,17 +272,11 @@ TEST_CASE("inspect: to_string shows what the backend writes, and asks with its l
   options.limit = -5;
   static_cast<void>(tenon::to_string(t, options));
   CHECK(b.last.count == 0);  // negative ones count as 0
-}
-
-TEST_CASE("inspect: an error is part of the text, printing raises nothing") {
-  CountingBackend b;
-  const TensorPtr t = zeros({2}, b);
+  const std::string failed = "Float {2, 3} on ext_dev:0, not shown: backend counting failed in ";
   b.will["inspect"] = Answer::Fails;
-  CHECK(tenon::to_string(t) ==
-        "Float {2} on ext_dev:0, not shown: backend counting failed in inspect: the cable is out");
+  CHECK(tenon::to_string(t) == failed + "inspect: the cable is out");
   b.will["inspect"] = Answer::Throws;
-  CHECK(tenon::to_string(t) ==
-        "Float {2} on ext_dev:0, not shown: backend counting failed in inspect: thrown on the way");
+  CHECK(tenon::to_string(t) == failed + "inspect: thrown on the way");
 }
 
 TEST_CASE("empty operations: without elements nobody is asked") {

@@ -3,8 +3,9 @@
 // reads everything before it writes anything.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "kernels/copy_reference.h"
 #include "tenon/core/scalar_type.h"
@@ -21,9 +22,7 @@ struct Window {
 
   int64_t item() const { return static_cast<int64_t>(tenon::elementSize(type)); }
   int64_t numel() const {
-    int64_t n = 1;
-    for (int64_t size : sizes) n *= size;
-    return n;
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
   }
   /// The bytes from element 0 to the lowest element, 0 or less.
   int64_t low() const { return reach(false); }
@@ -129,8 +128,8 @@ class Scenes {
   }
 
   static Vector row_major(const Vector& sizes) {
-    Vector order;
-    for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(d));
+    Vector order(sizes.size());
+    std::iota(order.begin(), order.end(), 0);
     return dense_strides(sizes, order);
   }
   static void turn_upward(Window& window) {
@@ -184,10 +183,9 @@ class Scenes {
     const auto align = [](int64_t bytes, int64_t item) { return (bytes + item - 1) / item * item; };
     const int64_t dst_bytes = scene.dst.high() - scene.dst.low();
     const int64_t src_bytes = scene.src.high() - scene.src.low();
-    const int64_t larger =
-        scene.dst.item() > scene.src.item() ? scene.dst.item() : scene.src.item();
-    int64_t nbytes = dst_bytes > src_bytes ? dst_bytes : src_bytes;
-    nbytes = align(nbytes, larger) + larger * (one_in(3) ? 0 : any(1, one_in(3) ? 60 : 4));
+    const int64_t larger = std::max(scene.dst.item(), scene.src.item());
+    int64_t nbytes = align(std::max(dst_bytes, src_bytes), larger);
+    nbytes += larger * (one_in(3) ? 0 : any(1, one_in(3) ? 60 : 4));
     scene.memory = random_elements(random_, one_in(2) ? scene.src.type : scene.dst.type,
                                    static_cast<size_t>(nbytes / larger * larger));
     scene.memory.resize(static_cast<size_t>(nbytes));

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/expr.h"
 
-#include <cstdint>
-#include <cstring>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "support/catch.h"
 #include "tenon/backend/template.h"
@@ -14,6 +10,8 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using tests::Floats;
+using tests::Ints;
 
 TEST_CASE("to_string: an expression of each kind") {
   Expression node;
@@ -33,8 +31,7 @@ TEST_CASE("to_string: an expression of each kind") {
 
 TEST_CASE("ExprBackend: in ATen mode there is no device for its tensors, which creators say") {
   ExprBackend backend;
-  CHECK_ERROR(Error::NotSupported, "zeros: libtorch has no device for expr:0",
-              zeros({2, 3}, backend));
+  RAISES(NotSupported, "zeros: libtorch has no device for expr:0", zeros({2, 3}, backend));
 }
 
 #else
@@ -49,14 +46,11 @@ class Wrapper final : public WrapperBackend {
 
 Backend& cpu() { return host_backend(); }
 std::string text(const TensorArg& t) { return to_string(*expression(t)); }
-TensorView view_at(const ExprBackend& backend, void* data, ScalarType type, Dims sizes,
-                   Dims strides) {
-  return {data, type, backend.device(), sizes, strides};
+/// Floats in a backend's memory.
+TensorView view_at(const ExprBackend& backend, void* data, Dims sizes, Dims strides) {
+  return {data, ScalarType::Float, backend.device(), sizes, strides};
 }
 constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
-
-using Floats = std::vector<float>;
-using Ints = std::vector<int32_t>;
 
 }  // namespace
 
@@ -69,17 +63,20 @@ TEST_CASE("ExprBackend: its memory is public, on a device of its own") {
 
 TEST_CASE("expression: each creator is recorded") {
   ExprBackend backend;
-  CHECK(text(full({2, 3}, 1.5, backend)) == "Constant(1.5) Float {2, 3}");
-  CHECK(text(zeros({2}, ScalarType::Int, backend)) == "Constant(0) Int {2}");
-  CHECK(text(ones({3, 0}, backend)) == "Empty Float {3, 0}");
-  CHECK(text(empty({2, 3}, backend)) == "Empty Float {2, 3}");
-  CHECK(text(eye(2, 3, backend)) == "Eye Float {2, 3}");
-  CHECK(text(iota({2, 3}, backend)) == "Iota Long {2, 3}");
-  CHECK(text(iota({2, 3}, -1, backend)) == "Iota(axis 1) Long {2, 3}");
-  CHECK(text(uniform(-1, 1, {4}, Generator(3), backend)) == "Uniform(-1, 1) Float {4}");
-  CHECK(text(normal(1, 2, {4}, Generator(3), backend)) == "Normal(1, 2) Float {4}");
-  CHECK(text(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, backend)) == "Data Int {2, 2}");
-  CHECK(text(make_tensor_ptr(2.5f, backend)) == "Constant(2.5) Float {}");
+  const std::pair<TensorPtr, const char*> rows[] = {
+      {full({2, 3}, 1.5, backend), "Constant(1.5) Float {2, 3}"},
+      {zeros({2}, ScalarType::Int, backend), "Constant(0) Int {2}"},
+      {ones({3, 0}, backend), "Empty Float {3, 0}"},
+      {empty({2, 3}, backend), "Empty Float {2, 3}"},
+      {eye(2, 3, backend), "Eye Float {2, 3}"},
+      {iota({2, 3}, backend), "Iota Long {2, 3}"},
+      {iota({2, 3}, -1, backend), "Iota(axis 1) Long {2, 3}"},
+      {uniform(-1, 1, {4}, Generator(3), backend), "Uniform(-1, 1) Float {4}"},
+      {normal(1, 2, {4}, Generator(3), backend), "Normal(1, 2) Float {4}"},
+      {make_tensor_ptr({2, 2}, {1, 2, 3, 4}, backend), "Data Int {2, 2}"},
+      {make_tensor_ptr(2.5f, backend), "Constant(2.5) Float {}"},
+  };
+  for (const auto& [tensor, expected] : rows) CHECK(text(tensor) == expected);
   const ExpressionPtr node = expression(uniform(-1, 2, {3}, Generator(42, 7), backend));
   CHECK(node->parameters[0] == -1);
   CHECK(node->parameters[1] == 2);
@@ -142,7 +139,7 @@ TEST_CASE("ExprBackend: a write to a part computes the rest and makes it Data") 
 TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are read") {
   ExprBackend backend;
   void* const data = backend.allocate(16, 64);
-  const TensorView all = view_at(backend, data, ScalarType::Float, {2, 2}, {2, 1});
+  const TensorView all = view_at(backend, data, {2, 2}, {2, 1});
   const uint32_t odd_nan = 0x7fc12345u;
   CHECK(backend.constant(all, &odd_nan) == Error::Ok);
   uint32_t bits[4] = {};
@@ -151,32 +148,30 @@ TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are rea
   unsigned char bytes[4] = {};
   CHECK(backend.copy_to_host(bytes, static_cast<char*>(data) + 3, 4) == Error::Ok);
   CHECK(std::memcmp(bytes, "\x7f\x45\x23\xc1", 4) == 0);
-  const TensorView half = view_at(backend, data, ScalarType::Float, {2}, {1});
+  const TensorView half = view_at(backend, data, {2}, {1});
   CHECK(backend.constant(half, &odd_nan) == Error::NotSupported);
-  CHECK(backend.iota(view_at(backend, data, ScalarType::Float, {2, 2}, {1, 2}), none) ==
-        Error::NotSupported);
+  CHECK(backend.iota(view_at(backend, data, {2, 2}, {1, 2}), none) == Error::NotSupported);
   backend.deallocate(data, 16);
 }
 
 TEST_CASE("ExprBackend: wrong arguments and addresses are refused when they are recorded") {
   ExprBackend backend;
   void* const data = backend.allocate(8, 64);
-  const TensorView two = view_at(backend, data, ScalarType::Float, {2}, {1});
+  const TensorView two = view_at(backend, data, {2}, {1});
   const char element[4] = {};
-  CHECK_RETURNS(Error::InvalidArgument, "holds no numbers", backend.random_uniform(two, 1, 1, {}));
-  CHECK_RETURNS(Error::InvalidArgument, "standard deviation",
-                backend.random_normal(two, 1, -1, {}));
-  CHECK_RETURNS(Error::InvalidArgument, "sizes {2} are not a matrix's", backend.eye(two));
-  CHECK_RETURNS(Error::OutOfBounds, "axis 1 is out of range", backend.iota(two, 1));
+  RETURNS(InvalidArgument, "holds no numbers", backend.random_uniform(two, 1, 1, {}));
+  RETURNS(InvalidArgument, "standard deviation", backend.random_normal(two, 1, -1, {}));
+  RETURNS(InvalidArgument, "only a matrix has a diagonal", backend.eye(two));
+  RETURNS(OutOfBounds, "there is no such axis", backend.iota(two, 1));
   const char* const nowhere = "12 bytes are not in this backend's memory";
-  const TensorView three = view_at(backend, data, ScalarType::Float, {3}, {1});
-  CHECK_RETURNS(Error::InvalidArgument, nowhere, backend.constant(three, element));
+  const TensorView three = view_at(backend, data, {3}, {1});
+  RETURNS(InvalidArgument, nowhere, backend.constant(three, element));
   char bytes[12] = {};
-  CHECK_RETURNS(Error::InvalidArgument, nowhere, backend.copy_to_host(bytes, data, 12));
+  RETURNS(InvalidArgument, nowhere, backend.copy_to_host(bytes, data, 12));
   backend.deallocate(data, 8);
   const char* const stale = "8 bytes are not in this";
-  CHECK_RETURNS(Error::InvalidArgument, stale, backend.copy_from_host(data, bytes, 8));
-  CHECK_RETURNS(Error::InvalidArgument, stale, backend.copy_within(data, data, 8));
+  RETURNS(InvalidArgument, stale, backend.copy_from_host(data, bytes, 8));
+  RETURNS(InvalidArgument, stale, backend.copy_within(data, data, 8));
 }
 
 TEST_CASE("ExprBackend: addresses are new until all were used, then those that are free") {
@@ -206,15 +201,14 @@ TEST_CASE("expression: that of a backend which wraps one") {
 TEST_CASE("expression: a tensor of another backend is refused by name") {
   TemplateBackend templates;
   ExprBackend backend;
-  CHECK_ERROR(Error::NotSupported,
-              "expression: the tensor is in memory of backend cpu, which keeps no expressions",
-              expression(zeros({2})));
-  CHECK_ERROR(Error::NotSupported, "template", expression(zeros({2}, templates)));
-  CHECK_ERROR(Error::InvalidState, "materialize: the tensor is undefined",
-              materialize(TensorPtr(), cpu()));
+  RAISES(NotSupported,
+         "expression: the tensor is in memory of backend cpu, which keeps no expressions",
+         expression(zeros({2})));
+  RAISES(NotSupported, "template", expression(zeros({2}, templates)));
+  RAISES(InvalidState, "materialize: the tensor is undefined", materialize(TensorPtr(), cpu()));
   const TensorPtr t = zeros({2}, backend);
   CHECK(backend_deallocate(t) == Deallocation::Ok);
-  CHECK_ERROR(Error::InvalidState, "was deallocated", expression(t));
+  RAISES(InvalidState, "was deallocated", expression(t));
   CHECK(try_materialize(zeros({2}), cpu()).error() == Error::NotSupported);
 }
 
@@ -271,7 +265,7 @@ TEST_CASE("materialize: keeps the dynamism; records again, describes, and says w
   CHECK(shape->device() == templates.device());
   CHECK(tests::sizes(shape) == tests::Vector{2});
   ArenaBackend arena(nullptr, 0);
-  CHECK_ERROR(Error::OutOfMemory, "materialize: ", materialize(t, arena));
+  RAISES(OutOfMemory, "materialize: ", materialize(t, arena));
 }
 
 TEST_CASE("ExprBackend: tensors go to it and back, and grow") {
@@ -290,28 +284,21 @@ TEST_CASE("ExprBackend: tensors go to it and back, and grow") {
 
 TEST_CASE("to_dot: tensors and what made them; what they share is drawn once") {
   ExprBackend backend;
-  CHECK(to_dot(uniform(0, 1, {2, 3}, Generator(42, 6), backend)) ==
-        "digraph expression {\n"
-        "  node [shape=box, fontname=\"monospace\"];\n"
-        "  n0 [label=\"Uniform\\n0, 1\\nseed 42, offset 6\\nFloat {2, 3}\"];\n"
-        "  t0 [shape=ellipse, label=\"tensor\"];\n"
-        "  n0 -> t0;\n"
-        "}\n");
+  const TensorPtr drawn = uniform(0, 1, {2, 3}, Generator(42, 6), backend);
   const TensorPtr a = eye(2, backend);
-  const std::string head =
-      "digraph expression {\n"
-      "  node [shape=box, fontname=\"monospace\"];\n"
-      "  n0 [label=\"Eye\\nFloat {2, 2}\"];\n";
+  const std::string head = "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n";
+  CHECK(to_dot(drawn) == head +
+                             "  n0 [label=\"Uniform(0, 1) Float {2, 3}\\nseed 42, offset 6\"];\n"
+                             "  t0 [shape=ellipse, label=\"tensor\"];\n  n0 -> t0;\n}\n");
+  CHECK(to_dot(*expression(a)) == head + "  n0 [label=\"Eye Float {2, 2}\"];\n}\n");
   CHECK(to_dot({a, clone_tensor_ptr(a), full({}, 2, backend)}) ==
         head +
+            "  n0 [label=\"Eye Float {2, 2}\"];\n"
             "  t0 [shape=ellipse, label=\"tensor 0\"];\n  n0 -> t0;\n"
             "  t1 [shape=ellipse, label=\"tensor 1\"];\n  n0 -> t1;\n"
-            "  n1 [label=\"Constant\\n2\\nFloat {}\"];\n"
-            "  t2 [shape=ellipse, label=\"tensor 2\"];\n  n1 -> t2;\n"
-            "}\n");
-  CHECK(to_dot(*expression(a)) == head + "}\n");
-  CHECK_ERROR(Error::NotSupported, "to_dot: the tensor is in memory of backend cpu",
-              to_dot(zeros({2})));
+            "  n1 [label=\"Constant(2) Float {}\"];\n"
+            "  t2 [shape=ellipse, label=\"tensor 2\"];\n  n1 -> t2;\n}\n");
+  RAISES(NotSupported, "to_dot: the tensor is in memory of backend cpu", to_dot(zeros({2})));
 }
 
 TEST_CASE("ExprBackend: a few elements of very many take time and memory for a few") {
@@ -324,7 +311,7 @@ TEST_CASE("ExprBackend: a few elements of very many take time and memory for a f
   CHECK(to_binary(row) == to_binary(randn({1000}, Generator(5, 2000))));
   CHECK(to_binary(rows, 1500) == to_binary(randn({2000}, Generator(5)), 1500));
   CHECK(text(make_tensor_ptr(row)) == "Normal(0, 1) Float {1, 1000}");
-  CHECK_RETURNS(Error::OutOfMemory, "bytes of an expression", fill_(narrow(line, 0, 5, 1), 2));
+  RETURNS(OutOfMemory, "bytes of an expression", fill_(narrow(line, 0, 5, 1), 2));
   CHECK(text(line) == "Uniform(0, 1) Float {1125899906842624}");
 }
 

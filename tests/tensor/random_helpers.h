@@ -62,7 +62,7 @@ inline std::vector<double> numbers(const tenon::TensorPtr& t) { return numbers(*
 
 /// A way to make a random tensor, with bounds that suit every element type. What it has no
 /// parameter for is ignored; strides of {} are dense.
-struct Creator {
+struct RandomCreator {
   using Make = tenon::TensorPtr (*)(const tenon::Dims& sizes, const tenon::Dims& strides,
                                     tenon::ScalarType type, tenon::Generator& generator);
   enum Kind { kPlain, kStrided, kLike };
@@ -83,27 +83,28 @@ inline tenon::TensorPtr source(const tenon::Dims& sizes, const tenon::Dims& stri
     static_cast<void>(strides);                                                    \
     return tenon::__VA_ARGS__;                                                     \
   }
-inline const Creator kCreators[] = {
-    {"rand", Creator::kPlain, TESTS_MAKE(rand(sizes, type, g))},
-    {"rand_strided", Creator::kStrided, TESTS_MAKE(rand_strided(sizes, strides, type, g))},
-    {"rand_like", Creator::kLike, TESTS_MAKE(rand_like(source(sizes, strides), type, g))},
-    {"randn", Creator::kPlain, TESTS_MAKE(randn(sizes, type, g))},
-    {"randn_strided", Creator::kStrided, TESTS_MAKE(randn_strided(sizes, strides, type, g))},
-    {"randn_like", Creator::kLike, TESTS_MAKE(randn_like(source(sizes, strides), type, g))},
-    {"randint", Creator::kPlain, TESTS_MAKE(randint(0, 2, sizes, type, g))},
-    {"randint_strided", Creator::kStrided,
+inline const RandomCreator kCreators[] = {
+    {"rand", RandomCreator::kPlain, TESTS_MAKE(rand(sizes, type, g))},
+    {"rand_strided", RandomCreator::kStrided, TESTS_MAKE(rand_strided(sizes, strides, type, g))},
+    {"rand_like", RandomCreator::kLike, TESTS_MAKE(rand_like(source(sizes, strides), type, g))},
+    {"randn", RandomCreator::kPlain, TESTS_MAKE(randn(sizes, type, g))},
+    {"randn_strided", RandomCreator::kStrided, TESTS_MAKE(randn_strided(sizes, strides, type, g))},
+    {"randn_like", RandomCreator::kLike, TESTS_MAKE(randn_like(source(sizes, strides), type, g))},
+    {"randint", RandomCreator::kPlain, TESTS_MAKE(randint(0, 2, sizes, type, g))},
+    {"randint_strided", RandomCreator::kStrided,
      TESTS_MAKE(randint_strided(0, 2, sizes, strides, type, g))},
-    {"randint_like", Creator::kLike,
+    {"randint_like", RandomCreator::kLike,
      TESTS_MAKE(randint_like(source(sizes, strides), 0, 2, type, g))},
-    {"uniform", Creator::kPlain, TESTS_MAKE(uniform(0, 2, sizes, type, g))},
-    {"uniform_strided", Creator::kStrided,
+    {"uniform", RandomCreator::kPlain, TESTS_MAKE(uniform(0, 2, sizes, type, g))},
+    {"uniform_strided", RandomCreator::kStrided,
      TESTS_MAKE(uniform_strided(0, 2, sizes, strides, type, g))},
-    {"uniform_like", Creator::kLike,
+    {"uniform_like", RandomCreator::kLike,
      TESTS_MAKE(uniform_like(source(sizes, strides), 0, 2, type, g))},
-    {"normal", Creator::kPlain, TESTS_MAKE(normal(3, 2, sizes, type, g))},
-    {"normal_strided", Creator::kStrided,
+    {"normal", RandomCreator::kPlain, TESTS_MAKE(normal(3, 2, sizes, type, g))},
+    {"normal_strided", RandomCreator::kStrided,
      TESTS_MAKE(normal_strided(3, 2, sizes, strides, type, g))},
-    {"normal_like", Creator::kLike, TESTS_MAKE(normal_like(source(sizes, strides), 3, 2, type, g))},
+    {"normal_like", RandomCreator::kLike,
+     TESTS_MAKE(normal_like(source(sizes, strides), 3, 2, type, g))},
 };
 #undef TESTS_MAKE
 

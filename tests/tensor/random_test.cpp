@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How the random creators are called, and which numbers they begin with. Their layouts, types and
-// errors are in files of their own, as are the functions that fill existing tensors.
+// How the random creators are called, and which numbers they make of each type. What fills existing
+// tensors, layouts and errors are in files of their own.
 #include "tenon/tensor/random.h"
-#include "tenon/tensor/access.h"
 
-#include <cstdint>
-#include <cstdlib>
-#include <type_traits>
-#include <utility>
-#include <vector>
+#include <cmath>
+#include <set>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
@@ -19,40 +16,39 @@ using namespace tests;
 
 namespace {
 
-using Doubles = std::vector<double>;
 constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 constexpr auto kStatic = TensorShapeDynamism::STATIC;
-
-// What each form of a call is to make, with the default type or with Double: with a generator of
-// the state that seeded() has, or with none after manual_seed(7).
-struct Expected {
-  ScalarType type;
-  Bytes plain;
-  Bytes typed;
-  Bytes own_plain;
-  Bytes own_typed;
-};
+const Dims kShape{2, 3};
+const Dims kDense{3, 1};
 
 Generator seeded() { return Generator(7, 3); }
 
-// Calls a creator with options in any number and order after `args`; the generator is always in the
-// same state, so all make the same numbers.
-template <class Creator, class... Args>
-void check_forms(const Expected& expected, const Creator& create, const Args&... args) {
-  const auto check_numbers = [](const auto& result, ScalarType type, TensorShapeDynamism dynamism,
-                                const Bytes& plain, const Bytes& typed) {
-    const tenon::Tensor t = handle(result);
+/// Restores the thread's own generator.
+struct KeepGenerator {
+  Generator before = default_generator();
+  ~KeepGenerator() { default_generator() = before; }
+};
+
+// Calls a creator with options in any number and order after `args`, with a generator and with the
+// thread's own; they make what `fill` writes to a tensor of the type.
+template <class Fill, class Create, class... Args>
+void check_forms(ScalarType plain, const Fill& fill, const Create& create, const Args&... args) {
+  const KeepGenerator keep;
+  const auto check = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism,
+                         bool own = false) {
+    const Tensor t = handle(result);
     CHECK(t.scalar_type() == type);
-    CHECK(tenon::shape_dynamism(t) == dynamism);
-    CHECK(elements(t) == (type == ScalarType::Double ? typed : plain));
-    CHECK(tenon::ownership(t) == Ownership::Owned);
-    CHECK_FALSE(tenon::is_readonly(t));
-  };
-  const auto check = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism) {
-    check_numbers(result, type, dynamism, expected.plain, expected.typed);
+    CHECK(shape_dynamism(t) == dynamism);
+    CHECK(ownership(t) == Ownership::Owned);
+    const TensorPtr expected = empty({2, 3}, type);
+    Generator g = seeded();
+    if (own) manual_seed(7);
+    CHECK(fill(*expected, own ? default_generator() : g) == Error::Ok);
+    CHECK((elements(t) == elements(expected)));
+    manual_seed(7);
   };
   Generator g = seeded();
-  check(create(args..., g), expected.type, kBound);
+  check(create(args..., g), plain, kBound);
   g = seeded();
   check(create(args..., ScalarType::Double, g), ScalarType::Double, kBound);
   g = seeded();
@@ -60,234 +56,139 @@ void check_forms(const Expected& expected, const Creator& create, const Args&...
   g = seeded();
   check(create(args..., g, kStatic, ScalarType::Double), ScalarType::Double, kStatic);
   check(create(args..., seeded(), ScalarType::Double), ScalarType::Double, kBound);
-  check(create(args..., kStatic, seeded()), expected.type, kStatic);
-
-  const auto check_own = [&](const auto& result, ScalarType type, TensorShapeDynamism dynamism) {
-    check_numbers(result, type, dynamism, expected.own_plain, expected.own_typed);
-  };
-  const Generator before = default_generator();
-  tenon::manual_seed(7);
-  check_own(create(args...), expected.type, kBound);
-  tenon::manual_seed(7);
-  check_own(create(args..., ScalarType::Double), ScalarType::Double, kBound);
-  tenon::manual_seed(7);
-  check_own(create(args..., ScalarType::Double, kStatic), ScalarType::Double, kStatic);
-  tenon::manual_seed(7);
-  check_own(create(args..., kStatic), expected.type, kStatic);
-  default_generator() = before;
+  check(create(args..., kStatic, seeded()), plain, kStatic);
+  check(create(args...), plain, kBound, true);
+  check(create(args..., ScalarType::Double), ScalarType::Double, kBound, true);
+  check(create(args..., ScalarType::Double, kStatic), ScalarType::Double, kStatic, true);
+  check(create(args..., kStatic), plain, kStatic, true);
 }
 
-// What fills existing tensors makes what the creators are to make.
-template <class Fill>
-Expected filled(ScalarType type, const Fill& fill) {
-  const auto filled_by = [&](ScalarType element_type, Generator& g) {
-    const TensorPtr t = tenon::empty({2, 3}, element_type);
-    CHECK(fill(*t, g) == Error::Ok);
-    return elements(t);
-  };
-  const auto by_given = [&](ScalarType element_type) {
-    Generator g = seeded();
-    return filled_by(element_type, g);
-  };
-  const auto by_own = [&](ScalarType element_type) {
-    const Generator before = default_generator();
-    tenon::manual_seed(7);
-    Bytes numbers = filled_by(element_type, default_generator());
-    default_generator() = before;
-    return numbers;
-  };
-  return {type, by_given(type), by_given(ScalarType::Double), by_own(type),
-          by_own(ScalarType::Double)};
+// The same for a try_ twin.
+template <class Fill, class Create, class Try, class... Args>
+void check_both(ScalarType plain, const Fill& fill, const Create& create, const Try& attempt,
+                const Args&... args) {
+  check_forms(plain, fill, create, args...);
+  check_forms(plain, fill, attempt, args...);
 }
 
 // rand is a function template, which cannot be passed on.
-const auto rand_object = [](const tenon::Dims& sizes, auto&&... args) {
+const auto rand_object = [](const Dims& sizes, auto&&... args) {
   return tenon::rand(sizes, std::forward<decltype(args)>(args)...);
 };
 
+const auto fill_unit = [](const Tensor& t, Generator& g) { return uniform_(t, 0, 1, g); };
+const auto fill_standard = [](const Tensor& t, Generator& g) { return normal_(t, 0, 1, g); };
+const auto fill_integers = [](const Tensor& t, Generator& g) { return random_(t, -5, 50, g); };
+const auto fill_uniform = [](const Tensor& t, Generator& g) { return uniform_(t, -1.5, 2.5, g); };
+const auto fill_normal = [](const Tensor& t, Generator& g) { return normal_(t, 10, 0.5, g); };
+
+// What a function makes with the same generator each time; of complex types, the real parts.
+template <class F>
+Doubles made(ScalarType type, const F& make) {
+  Generator g(9, 101);
+  const Doubles all = numbers(make(type, g));
+  if (!isComplexType(type)) return all;
+  Doubles real;
+  for (size_t i = 0; i < all.size(); i += 2) real.push_back(all[i]);
+  return real;
+}
+
 }  // namespace
 
-TEST_CASE("rand: 24 bits of Philox's words, which are published") {
+TEST_CASE("rand, randint: numbers of Philox's words, which are published") {
   Generator g(0);
-  const auto t = tenon::rand({4}, g);
   const float unit = 1.0f / (1 << 24);
-  CHECK(values<float>(t) ==
-        std::vector<float>{0x6627e8 * unit, 0xe169c5 * unit, 0xbc57ac * unit, 0x9b00db * unit});
+  CHECK(values<float>(tenon::rand({4}, g)) ==
+        Floats{0x6627e8 * unit, 0xe169c5 * unit, 0xbc57ac * unit, 0x9b00db * unit});
+  CHECK(values<int32_t>(randint(0, 100, {4}, Generator(0))) == Ints{39, 88, 73, 60});
+  CHECK(values<int32_t>(randint(-10, 90, {4}, Generator(0))) == Ints{29, 78, 63, 50});
 }
 
-TEST_CASE("randint: the upper halves of the words' products with the range") {
-  Generator g(0);
-  CHECK(values<int32_t>(tenon::randint(0, 100, {4}, g)) == std::vector<int32_t>{39, 88, 73, 60});
-  g.manual_seed(0);
-  CHECK(values<int32_t>(tenon::randint(-10, 90, {4}, g)) == std::vector<int32_t>{29, 78, 63, 50});
-}
-
-TEST_CASE("rand and randn: Float, row-major, DYNAMIC_BOUND, or a type, a dynamism, a generator") {
-  const auto uniform_one = filled(
-      ScalarType::Float, [](const auto& t, Generator& g) { return tenon::uniform_(t, 0, 1, g); });
-  const auto normal_one = filled(
-      ScalarType::Float, [](const auto& t, Generator& g) { return tenon::normal_(t, 0, 1, g); });
-  CHECK(uniform_one.type == ScalarType::Float);
-  const tenon::Dims shape{2, 3};
-  const tenon::Dims dense{3, 1};
-  check_forms(uniform_one, rand_object, shape);
-  check_forms(uniform_one, tenon::try_rand, shape);
-  check_forms(uniform_one, tenon::rand_strided, shape, dense);
-  check_forms(uniform_one, tenon::try_rand_strided, shape, dense);
-  check_forms(normal_one, tenon::randn, shape);
-  check_forms(normal_one, tenon::try_randn, shape);
-  check_forms(normal_one, tenon::randn_strided, shape, dense);
-  check_forms(normal_one, tenon::try_randn_strided, shape, dense);
-  CHECK(strides(tenon::rand({2, 3})) == Vector{3, 1});
-}
-
-TEST_CASE("randint: Int, or a type, a dynamism, a generator") {
-  const auto expected = filled(
-      ScalarType::Int, [](const auto& t, Generator& g) { return tenon::random_(t, -5, 50, g); });
-  const tenon::Dims shape{2, 3};
-  const tenon::Dims dense{3, 1};
-  check_forms(expected, tenon::randint, -5, 50, shape);
-  check_forms(expected, tenon::try_randint, -5, 50, shape);
-  check_forms(expected, tenon::randint_strided, -5, 50, shape, dense);
-  check_forms(expected, tenon::try_randint_strided, -5, 50, shape, dense);
-}
-
-TEST_CASE("uniform and normal: Float, or a type, a dynamism, a generator") {
-  const auto uniform_one = filled(ScalarType::Float, [](const auto& t, Generator& g) {
-    return tenon::uniform_(t, -1.5, 2.5, g);
-  });
-  const auto normal_one = filled(
-      ScalarType::Float, [](const auto& t, Generator& g) { return tenon::normal_(t, 10, 0.5, g); });
-  const tenon::Dims shape{2, 3};
-  const tenon::Dims dense{3, 1};
-  check_forms(uniform_one, tenon::uniform, -1.5, 2.5, shape);
-  check_forms(uniform_one, tenon::try_uniform, -1.5, 2.5, shape);
-  check_forms(uniform_one, tenon::uniform_strided, -1.5, 2.5, shape, dense);
-  check_forms(uniform_one, tenon::try_uniform_strided, -1.5, 2.5, shape, dense);
-  check_forms(normal_one, tenon::normal, 10, 0.5, shape);
-  check_forms(normal_one, tenon::try_normal, 10, 0.5, shape);
-  check_forms(normal_one, tenon::normal_strided, 10, 0.5, shape, dense);
-  check_forms(normal_one, tenon::try_normal_strided, 10, 0.5, shape, dense);
-}
-
-TEST_CASE("random _like creators: the source's type, or a type, a dynamism, a generator") {
-  const TensorPtr like = tenon::zeros({2, 3}, ScalarType::Half, kStatic);
-  const auto uniform_one = filled(
-      ScalarType::Half, [](const auto& t, Generator& g) { return tenon::uniform_(t, 0, 1, g); });
-  check_forms(uniform_one, tenon::rand_like, like);
-  check_forms(uniform_one, tenon::try_rand_like, *like);
-  const auto normal_one = filled(
-      ScalarType::Half, [](const auto& t, Generator& g) { return tenon::normal_(t, 0, 1, g); });
-  check_forms(normal_one, tenon::randn_like, *like);
-  check_forms(normal_one, tenon::try_randn_like, like);
-  const auto integers = filled(
-      ScalarType::Half, [](const auto& t, Generator& g) { return tenon::random_(t, -5, 50, g); });
-  check_forms(integers, tenon::randint_like, like, -5, 50);
-  check_forms(integers, tenon::try_randint_like, *like, -5, 50);
-  const auto between = filled(ScalarType::Half, [](const auto& t, Generator& g) {
-    return tenon::uniform_(t, -1.5, 2.5, g);
-  });
-  check_forms(between, tenon::uniform_like, *like, -1.5, 2.5);
-  check_forms(between, tenon::try_uniform_like, like, -1.5, 2.5);
-  const auto around = filled(
-      ScalarType::Half, [](const auto& t, Generator& g) { return tenon::normal_(t, 10, 0.5, g); });
-  check_forms(around, tenon::normal_like, like, 10, 0.5);
-  check_forms(around, tenon::try_normal_like, *like, 10, 0.5);
+TEST_CASE("random creators: the default or the source's type, or a type, a dynamism, a generator") {
+  check_both(ScalarType::Float, fill_unit, rand_object, try_rand, kShape);
+  check_both(ScalarType::Float, fill_standard, randn, try_randn, kShape);
+  check_both(ScalarType::Int, fill_integers, randint, try_randint, -5, 50, kShape);
+  check_both(ScalarType::Float, fill_uniform, uniform, try_uniform, -1.5, 2.5, kShape);
+  check_both(ScalarType::Float, fill_normal, normal, try_normal, 10, 0.5, kShape);
+  check_both(ScalarType::Float, fill_unit, rand_strided, try_rand_strided, kShape, kDense);
+  check_both(ScalarType::Float, fill_standard, randn_strided, try_randn_strided, kShape, kDense);
+  check_both(ScalarType::Int, fill_integers, randint_strided, try_randint_strided, -5, 50, kShape,
+             kDense);
+  check_both(ScalarType::Float, fill_uniform, uniform_strided, try_uniform_strided, -1.5, 2.5,
+             kShape, kDense);
+  check_both(ScalarType::Float, fill_normal, normal_strided, try_normal_strided, 10, 0.5, kShape,
+             kDense);
+  const TensorPtr like = zeros({2, 3}, ScalarType::Half, kStatic);
+  check_both(ScalarType::Half, fill_unit, rand_like, try_rand_like, like);
+  check_both(ScalarType::Half, fill_standard, randn_like, try_randn_like, *like);
+  check_both(ScalarType::Half, fill_integers, randint_like, try_randint_like, like, -5, 50);
+  check_both(ScalarType::Half, fill_uniform, uniform_like, try_uniform_like, *like, -1.5, 2.5);
+  check_both(ScalarType::Half, fill_normal, normal_like, try_normal_like, like, 10, 0.5);
 }
 
 TEST_CASE("random creators: sizes as in empty, from braces, containers and none") {
   CHECK(sizes(tenon::rand({2, 3})) == Vector{2, 3});
-  CHECK(tenon::rand({})->dim() == 0);
-  CHECK(tenon::shape_dynamism(tenon::rand({})) == kStatic);
-  CHECK(tenon::randn(std::vector<int>{2, 3})->numel() == 6);
-  CHECK(tenon::randint(0, 9, {0, 3})->numel() == 0);
-  CHECK(tenon::uniform(0, 1, Vector(8, 2))->dim() == 8);
-  CHECK(sizes(tenon::normal_strided(0, 1, {2, 3}, {1, 2})) == Vector{2, 3});
+  CHECK(strides(tenon::rand({2, 3})) == Vector{3, 1});
+  CHECK(shape_dynamism(tenon::rand({})) == kStatic);
+  CHECK(randn(std::vector<int>{2, 3})->numel() == 6);
+  CHECK(uniform(0, 1, Vector(8, 2))->dim() == 8);
 }
 
-TEST_CASE("random creators: each takes as many elements from its generator as it makes") {
-  for (const tests::Creator& creator : tests::kCreators) {
-    INFO(creator.name);
-    Generator g(3);
-    creator.make({5, 4}, {}, ScalarType::Float, g);
-    CHECK(g.offset() == 20);
-    creator.make({}, {}, ScalarType::ComplexDouble, g);
-    CHECK(g.offset() == 21);
-    creator.make({3, 0, 2}, {}, ScalarType::Int, g);
-    CHECK(g.offset() == 21);
-    creator.make({7}, {}, ScalarType::Byte, g);
-    CHECK(g.offset() == 28);
-    CHECK(g.seed() == 3);
-  }
-}
-
-TEST_CASE("random creators: the same seed and offset make the same numbers, others do not") {
-  for (const tests::Creator& creator : tests::kCreators) {
-    INFO(creator.name);
-    const auto made = [&](Generator g) {
-      return elements(creator.make({100}, {}, ScalarType::Float, g));
-    };
-    const Bytes numbers = made(Generator(3, 8));
-    CHECK((made(Generator(3, 8)) == numbers));
-    CHECK((made(Generator(4, 8)) != numbers));
-    CHECK((made(Generator(3, 9)) != numbers));
-  }
-}
-
-TEST_CASE("random creators: an element's number depends on its offset, not on what came before") {
-  for (const tests::Creator& creator : tests::kCreators) {
+TEST_CASE("random creators: an element's number depends on seed and offset, which they advance") {
+  for (const RandomCreator& creator : kCreators) {
     for (ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Int}) {
       INFO(creator.name << " " << toString(type));
+      const auto drawn = [&](int64_t count, Generator& g) {
+        return elements(creator.make({count}, {}, type, g));
+      };
       Generator once(3, 8);
-      const Bytes all = elements(creator.make({611}, {}, type, once));
+      const Bytes all = drawn(611, once);
+      CHECK(once.offset() == 8 + 611);
+      CHECK(once.seed() == 3);
       Generator g(3, 8);
       Bytes pieces;
       for (int64_t count : {1, 2, 5, 3, 200, 0, 400}) {
-        const Bytes piece = elements(creator.make({count}, {}, type, g));
+        const Bytes piece = drawn(count, g);
         pieces.insert(pieces.end(), piece.begin(), piece.end());
       }
       CHECK((pieces == all));
       CHECK(g.offset() == once.offset());
-    }
-  }
-}
-
-TEST_CASE("random creators: after element 2^64 - 1 of a seed comes element 0") {
-  for (const tests::Creator& creator : tests::kCreators) {
-    for (ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Int}) {
-      INFO(creator.name << " " << toString(type));
+      // After element 2^64 - 1 comes element 0.
       Generator across(3, uint64_t{0} - 300);
-      const Bytes all = elements(creator.make({800}, {}, type, across));
+      Generator first(3);
+      const Bytes wrapped = drawn(800, across);
+      const Bytes begin = drawn(500, first);
       CHECK(across.offset() == 500);
-      Generator g(3);
-      const Bytes first = elements(creator.make({500}, {}, type, g));
-      CHECK((Bytes(all.end() - static_cast<std::ptrdiff_t>(first.size()), all.end()) == first));
+      CHECK(std::equal(begin.rbegin(), begin.rend(), wrapped.rbegin()));
+      if (type == ScalarType::Int) continue;  // rand is 0
+      Generator seed(4, 8);
+      Generator offset(3, 9);
+      CHECK((drawn(611, seed) != all));
+      CHECK((drawn(611, offset) != all));
     }
+    Generator g(3);
+    creator.make({}, {}, ScalarType::ComplexDouble, g);
+    creator.make({3, 0, 2}, {}, ScalarType::Int, g);
+    CHECK(g.offset() == 1);
   }
 }
 
 TEST_CASE("random creators: manual_seed makes the thread's own generator repeat itself") {
-  const Generator before = default_generator();
-  tenon::manual_seed(11);
+  const KeepGenerator keep;
+  manual_seed(11);
   const Bytes first = elements(tenon::rand({10}));
-  const Bytes second = elements(tenon::randn({10}));
+  const Bytes second = elements(randn({10}));
   CHECK((elements(tenon::rand({10})) != first));
-  tenon::manual_seed(11);
+  manual_seed(11);
   CHECK((elements(tenon::rand({10})) == first));
-  CHECK((elements(tenon::randn({10})) == second));
-  tenon::manual_seed(12);
+  CHECK((elements(randn({10})) == second));
+  manual_seed(12);
   CHECK((elements(tenon::rand({10})) != first));
-  default_generator() = before;
 }
 
 TEST_CASE("random creators: the thread's own generator is one like others, which counts",
           "[plain]") {
-  const Generator before = default_generator();
-  tenon::manual_seed(11);
-  Generator g(11);
-  CHECK((elements(tenon::rand({10})) == elements(tenon::rand({10}, g))));
-  CHECK((elements(tenon::randn({10})) == elements(tenon::randn({10}, g))));
-  CHECK(default_generator().offset() == 20);
+  const KeepGenerator keep;
   default_generator() = seeded();
   const auto check = [](const auto& create, const auto&... args) {
     Generator same = default_generator();
@@ -295,42 +196,146 @@ TEST_CASE("random creators: the thread's own generator is one like others, which
     CHECK((own == elements(create(args..., same))));
     CHECK(default_generator().offset() == same.offset());
   };
-  const TensorPtr source = tenon::zeros({2, 3});
-  const tenon::Dims shape{2, 3};
-  check(rand_object, shape);
-  check(tenon::rand_like, source);
-  check(tenon::randn, shape);
-  check(tenon::randint, -5, 50, shape);
-  check(tenon::randint_strided, -5, 50, shape, tenon::Dims{1, 2});
-  check(tenon::uniform_like, source, -1.5, 2.5);
-  check(tenon::normal, 10, 0.5, shape);
+  const TensorPtr source = zeros({2, 3});
+  check(rand_object, kShape);
+  check(rand_like, source);
+  check(randint_strided, -5, 50, kShape, Dims{1, 2});
+  check(normal, 10, 0.5, kShape);
   CHECK(default_generator().seed() == seeded().seed());
-  CHECK(default_generator().offset() == seeded().offset() + 7 * 6);
-  default_generator() = before;
+  CHECK(default_generator().offset() == seeded().offset() + 4 * 6);
 }
 
 TEST_CASE("random creators: a state stored and set again makes the same numbers") {
   Generator g(11, 5);
   const Generator::State state = g.state();
-  const Bytes numbers = elements(tenon::randn({10}, g));
+  const Bytes drawn = elements(randn({10}, g));
   Generator later;
   CHECK(later.set_state(state) == Error::Ok);
-  CHECK((elements(tenon::randn({10}, later)) == numbers));
+  CHECK((elements(randn({10}, later)) == drawn));
 }
 
-namespace with_using_directive {
-using namespace tenon;
-
-static TensorPtr make() { return rand({2, 3}); }
-}  // namespace with_using_directive
-
 TEST_CASE("rand: after a using directive it overloads the C library's") {
-  using namespace tenon;
   Generator g(0);
   CHECK(sizes(rand({2, 3})) == Vector{2, 3});
   CHECK(rand(std::vector<int>{2, 3}, ScalarType::Half)->scalar_type() == ScalarType::Half);
-  CHECK(tenon::const_data_ptr<float>(rand({4}, g))[0] == 0x6627e8 / 16777216.0f);
-  CHECK(with_using_directive::make()->numel() == 6);
+  CHECK(const_data_ptr<float>(rand({4}, g))[0] == 0x6627e8 / 16777216.0f);
   STATIC_REQUIRE(std::is_same_v<decltype(rand()), int>);
   CHECK(rand() >= 0);
+}
+
+TEST_CASE("random creators: every element type, with finite numbers that vary") {
+  for (const RandomCreator& creator : kCreators) {
+    for (ScalarType type : kAllTypes) {
+      INFO(creator.name << " " << toString(type));
+      Generator g(9, 101);
+      const TensorPtr t = creator.make({300}, {}, type, g);
+      CHECK(t->scalar_type() == type);
+      const Doubles drawn = numbers(t);
+      CHECK(std::all_of(drawn.begin(), drawn.end(), [](double x) { return std::isfinite(x); }));
+      if (!isIntegralType(type, true))
+        CHECK(std::set<double>(drawn.begin(), drawn.end()).size() > 1);
+    }
+  }
+}
+
+TEST_CASE("uniform, normal: integral types truncate towards 0, and take their nearest end") {
+  const auto check = [](bool has_negative, const auto& make) {
+    for (ScalarType type : kAllTypes) {
+      if (!isIntegralType(type, true)) continue;
+      const bool is_unsigned =
+          type == ScalarType::Bool || type == ScalarType::Byte || type >= ScalarType::UInt16;
+      if (is_unsigned && has_negative) continue;
+      INFO(toString(type));
+      const bool is_narrow = elementSize(type) < 4;
+      Doubles expected = made(is_narrow ? ScalarType::Float : ScalarType::Double, make);
+      for (double& value : expected) {
+        value = type == ScalarType::Bool ? value != 0 : std::trunc(value) + 0.0;  // no -0
+        if (type == ScalarType::Char) value = std::min(std::max(value, -128.0), 127.0);
+      }
+      CHECK((made(type, make) == expected));
+    }
+  };
+  check(false, [](ScalarType type, Generator& g) { return tenon::rand({500}, type, g); });
+  check(false,
+        [](ScalarType type, Generator& g) { return uniform(0.25, 100.75, {3000}, type, g); });
+  check(true, [](ScalarType type, Generator& g) { return uniform(-2.75, 2.75, {3000}, type, g); });
+  check(true, [](ScalarType type, Generator& g) { return normal(0, 1000, {3000}, type, g); });
+}
+
+TEST_CASE("randint: every type gets the same integers, or the nearest within the bounds") {
+  for (int64_t high : {2, 9}) {  // Float8_e5m2 holds all up to 8
+    const auto draw = [&](ScalarType type, Generator& g) {
+      return randint(0, high, {3000}, type, g);
+    };
+    const Doubles ints = made(ScalarType::Int, draw);
+    CHECK(std::set<double>(ints.begin(), ints.end()).size() == static_cast<size_t>(high));
+    for (ScalarType type : kAllTypes) {
+      INFO(toString(type));
+      if (type != ScalarType::Bool || high == 2) CHECK((made(type, draw) == ints));
+    }
+  }
+  // 2049 is not Half's, so it becomes 2050, and 2055 becomes 2054, not 2056.
+  const Doubles halves = made(ScalarType::Half, [](ScalarType type, Generator& g) {
+    return randint(2049, 2056, {2000}, type, g);
+  });
+  CHECK((std::set<double>(halves.begin(), halves.end()) == std::set<double>{2050, 2052, 2054}));
+}
+
+TEST_CASE("complex elements: real parts are those of the real type, imaginary ones are others") {
+  const std::pair<ScalarType, ScalarType> types[] = {
+      {ScalarType::ComplexHalf, ScalarType::Half},
+      {ScalarType::ComplexFloat, ScalarType::Float},
+      {ScalarType::ComplexDouble, ScalarType::Double}};
+  const auto draw = [](ScalarType type, Generator& g) { return tenon::rand({500}, type, g); };
+  for (const auto& [type, part] : types) {
+    INFO(toString(type));
+    CHECK((made(type, draw) == made(part, draw)));
+    Generator g(9, 101);
+    const Doubles both = numbers(draw(type, g));
+    CHECK(both[0] != both[1]);
+    CHECK((both[1] >= 0 && both[1] < 1));
+  }
+}
+
+TEST_CASE("random_: without bounds, integers from 0 to the largest up to which a type has all") {
+  const std::pair<ScalarType, double> types[] = {
+      {ScalarType::Bool, 1},
+      {ScalarType::Byte, 255},
+      {ScalarType::Char, 127},
+      {ScalarType::Short, 32767},
+      {ScalarType::UInt16, 65535},
+      {ScalarType::Int, 2147483647},
+      {ScalarType::UInt32, 4294967295},
+      {ScalarType::Long, 9223372036854775807.0},
+      {ScalarType::UInt64, 9223372036854775807.0},
+      {ScalarType::Half, 2048},
+      {ScalarType::BFloat16, 256},
+      {ScalarType::Float, 16777216},
+      {ScalarType::Double, 9007199254740992},
+      {ScalarType::Float8_e5m2, 8},
+      {ScalarType::Float8_e4m3fn, 16},
+      {ScalarType::Float8_e5m2fnuz, 8},
+      {ScalarType::Float8_e4m3fnuz, 16},
+      {ScalarType::ComplexHalf, 2048},
+      {ScalarType::ComplexFloat, 16777216},
+      {ScalarType::ComplexDouble, 9007199254740992},
+  };
+  CHECK(std::size(types) == std::size(kAllTypes));
+  for (const auto& [type, largest] : types) {
+    INFO(toString(type));
+    const Doubles drawn = made(type, [](ScalarType asked, Generator& g) {
+      TensorPtr t = empty({20000}, asked);
+      CHECK(random_(t, g) == Error::Ok);
+      return t;
+    });
+    const std::set<double> different(drawn.begin(), drawn.end());
+    for (double value : different) {
+      if (value != std::floor(value)) FAIL_CHECK(value);
+    }
+    CHECK(*different.begin() >= 0);
+    CHECK(*different.begin() <= largest / 1000);
+    CHECK(*different.rbegin() <= largest);
+    CHECK(*different.rbegin() >= largest * 0.999);
+    if (largest <= 256) CHECK(different.size() == static_cast<size_t>(largest) + 1);
+  }
 }

@@ -2,7 +2,6 @@
 // Backends that threads share, and what of tenon each thread has for itself.
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
 #include "threads/threads.h"
@@ -33,25 +32,6 @@ TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend'
     REQUIRE(backend.used() == 0);
     REQUIRE(backend.faults == 0);
   }
-}
-
-TEST_CASE("pool: tensors may be dropped on other threads than they were made on") {
-  CpuBackend cpu;
-  PoolBackend pool(cpu);
-  for (int round = 0; round < 20; ++round) {
-    std::vector<std::vector<TensorPtr>> tensors(kThreads);
-    for (std::vector<TensorPtr>& some : tensors) {
-      for (int k = 0; k < 10; ++k) some.push_back(zeros({300}, pool));
-    }
-    on_threads(kThreads, [&](int i) {
-      tensors[static_cast<size_t>(i)].clear();
-      for (int k = 0; k < 10; ++k) static_cast<void>(zeros({300}, pool));
-    });
-  }
-  const PoolStatistics is = pool.statistics();
-  CHECK(is.hits + is.misses == 20 * 2 * 10 * kThreads);
-  CHECK(is.live_blocks == 0);
-  CHECK(pool.live_blocks() == 0);
 }
 
 TEST_CASE("tracking: threads lose no count") {

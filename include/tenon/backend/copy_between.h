@@ -80,48 +80,46 @@ class Staged {
       if (dim.*stride != 0) dense *= dim.size;
       if (dim.*stride == run) run *= dim.size;
     }
-    nbytes_ = static_cast<size_t>(high - low);
+    const int64_t whole = high - low;
     // Many short runs cost more than the bytes between them, unless there are many more of those.
     constexpr int64_t kFewRuns = 16;
     constexpr int64_t kLongRun = 4096;
-    by_runs_ = high - low > dense &&
-               (dense / run <= kFewRuns || run >= kLongRun || (high - low) / 64 > dense);
-    TENON_TRY(buffer_.allocate(by_runs_ ? static_cast<size_t>(dense) : nbytes_));
-    if (by_runs_) {
-      detach(plan, is_source, buffer_.data(), part_);
-      return is_source ? move_runs(true) : Error::Ok;
+    if (whole > dense && (dense / run <= kFewRuns || run >= kLongRun || whole / 64 > dense)) {
+      TENON_TRY(buffer_.allocate(static_cast<size_t>(dense)));
+      detach(plan, is_source, buffer_.data(), runs_);
+      return is_source ? move(true) : Error::Ok;
     }
-    char* const data = static_cast<char*>(is_source ? const_cast<void*>(plan.src) : plan.dst);
-    range_ = data + low;
+    TENON_TRY(buffer_.allocate(static_cast<size_t>(whole)));
+    char* const here = buffer_.data() - low;
+    const void* there = nullptr;
     if (is_source) {
-      plan.src = buffer_.data() - low;
+      there = std::exchange(plan.src, here);
     } else {
-      plan.dst = buffer_.data() - low;
-      if (high - low == dense) return Error::Ok;  // nothing lies between the elements
+      there = std::exchange(plan.dst, here);
     }
-    return download(backend, buffer_.data(), range_, nbytes_);
+    runs_.src = static_cast<const char*>(there) + low;  // one run
+    runs_.unit = runs_.nbytes = static_cast<size_t>(whole);
+    return is_source || whole > dense ? move(true) : Error::Ok;
   }
   /// Stores the elements of a destination.
-  TENON_LAZY Error store() noexcept {
-    return by_runs_ ? move_runs(false) : upload(*backend_, range_, buffer_.data(), nbytes_);
-  }
+  TENON_LAZY Error store() noexcept { return move(false); }
 
  private:
   /// Copies run by run to the buffer, or from it.
-  TENON_LAZY Error move_runs(bool fetch) noexcept {
-    int64_t run = static_cast<int64_t>(part_.unit);
+  TENON_LAZY Error move(bool fetch) noexcept {
+    int64_t run = static_cast<int64_t>(runs_.unit);
     size_t inner = 0;
-    for (; inner < part_.rank && part_.dims[inner].src_stride == run; ++inner) {
-      run *= part_.dims[inner].size;
+    for (; inner < runs_.rank && runs_.dims[inner].src_stride == run; ++inner) {
+      run *= runs_.dims[inner].size;
     }
     int64_t index[kMaxDims] = {};
-    char* there = static_cast<char*>(const_cast<void*>(part_.src));
-    for (size_t done = 0; done < part_.nbytes; done += static_cast<size_t>(run)) {
+    char* there = static_cast<char*>(const_cast<void*>(runs_.src));
+    for (size_t done = 0; done < runs_.nbytes; done += static_cast<size_t>(run)) {
       char* const here = buffer_.data() + done;
       TENON_TRY(fetch ? download(*backend_, here, there, static_cast<size_t>(run))
                       : upload(*backend_, there, here, static_cast<size_t>(run)));
-      for (size_t d = inner; d < part_.rank; ++d) {
-        const CopyPlan::Dim& dim = part_.dims[d];
+      for (size_t d = inner; d < runs_.rank; ++d) {
+        const CopyPlan::Dim& dim = runs_.dims[d];
         there += dim.src_stride;
         if (++index[d] < dim.size) break;
         index[d] = 0;
@@ -133,10 +131,7 @@ class Staged {
 
   Backend* backend_ = nullptr;
   HostBuffer buffer_;
-  char* range_ = nullptr;
-  size_t nbytes_ = 0;  // of the range, gaps included
-  CopyPlan part_;
-  bool by_runs_ = false;
+  CopyPlan runs_;  // what to copy from the backend's memory, the innermost dimension first
 };
 
 /// Does what a plan says by way of host memory.
@@ -164,23 +159,32 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
+/// Copies elements between places that may overlap, the first way that applies:
+///
+///     no elements                                 nothing
+///     overlapping in one backend's memory         by way of the host
+///     a block, from the host or to it             copy_from_host(), copy_to_host()
+///     a block, in one backend's memory            copy_within()
+///     in one's memory, or of different devices    copy() of the destination's backend, or of the
+///                                                 source's, if one of them does it
+///     a block, from one backend to another        by way of the host, in pieces
+///     all else                                    by way of the host
 TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
                                             CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst.view, src.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  if (dst.backend == src.backend && touch(byte_range(dst.view), byte_range(src.view))) {
+  const bool is_one = dst.backend == src.backend;
+  if (is_one && touch(byte_range(dst.view), byte_range(src.view))) {
     return run_through_host(plan, dst.backend, src.backend, cast);
   }
   const bool is_block = plan.kind == CopyKind::Memcpy;
-  const bool is_direct =
-      dst.backend == nullptr || src.backend == nullptr || dst.backend == src.backend;
-  if (!(is_block && is_direct) &&
-      (dst.backend == src.backend || dst.view.device != src.view.device)) {
+  const bool is_direct = is_one || dst.backend == nullptr || src.backend == nullptr;
+  if (!(is_block && is_direct) && (is_one || dst.view.device != src.view.device)) {
     TensorView from = src.view;
     TENON_TRY(broadcast_to(dst.view.sizes, from));
     Error error = Error::Ok;
-    for (Backend* backend : {dst.backend, dst.backend == src.backend ? nullptr : src.backend}) {
+    for (Backend* backend : {dst.backend, is_one ? nullptr : src.backend}) {
       if (backend != nullptr && ask_optional(*backend, "copy", error, [&] {
             return backend->copy(public_view(dst.view), public_view(from), mode);
           })) {
@@ -188,10 +192,8 @@ TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, 
       }
     }
   }
-  if (is_block) {
-    return copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes);
-  }
-  return run_through_host(plan, dst.backend, src.backend, cast);
+  return is_block ? copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes)
+                  : run_through_host(plan, dst.backend, src.backend, cast);
 }
 
 /// Copies elements between places, at least one of them a backend's; the source is broadcast. The
@@ -239,11 +241,10 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
   const Place out{{row.data, row.type, row.device, {row.count}, {1}},
                   row.is_on_host ? nullptr : &base};
   const auto write = [&](const TensorView& view) noexcept { return make(view.data); };
-  if (element == nullptr) return produce_elements(nullptr, out, "", nullptr, write);
-  return produce_elements(
-      &base, out, "constant",
-      [&](Backend& asked, const tenon::TensorView& all) { return asked.constant(all, element); },
-      write);
+  const auto ask = [&](Backend& asked, const tenon::TensorView& all) {
+    return asked.constant(all, element);
+  };
+  return produce_elements(element == nullptr ? nullptr : &base, out, "constant", ask, write);
 }
 
 /// T makes it dependent: else it is compiled with the include.

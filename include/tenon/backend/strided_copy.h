@@ -2,13 +2,6 @@
 // StridedCopy: a copy between two views in the fewest dimensions, for a device's own copies.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/kernels/copy_plan.h"
 
 TENON_BEGIN_NAMESPACE

@@ -3,22 +3,10 @@
 // how.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string>
 
-#include "tenon/config.h"
-#include "tenon/core/memory.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar.h"
-#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/data.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -113,21 +101,28 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   return Error::Ok;
 }
 
-/// Copies between memories that may overlap.
+/// Copies between memories that may overlap:
+///
+///     the same elements, or none       nothing
+///     of the host, apart               run_plan()
+///     of the host, one block each      move_block(), whether they overlap or not
+///     of the host, overlapping else    by way of a temporary, which the policy has to allow
+///     a backend's, overlapping         copy_between(), if the policy allows a temporary
+///     a backend's, apart               copy_between()
 TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
                                   CastFunction cast) noexcept {
   CopyPlan plan;
   TENON_TRY(plan_job(job, mode, plan));
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const bool on_host = job.dst.backend == nullptr && job.src.backend == nullptr;
-  if (plan.kind == CopyKind::Staged) {
-    if (TENON_UNLIKELY(policy == CopyPolicy::NoTemporary)) {
-      return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
-                  plan.temporary_nbytes, " bytes");
-    }
-    if (on_host) return run_staged(plan, cast);
+  const bool is_staged = plan.kind == CopyKind::Staged;
+  if (TENON_UNLIKELY(is_staged && policy == CopyPolicy::NoTemporary)) {
+    return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+                plan.temporary_nbytes, " bytes");
   }
-  if (!on_host) return copy_between(job.dst, job.src, mode, cast);
+  if (job.dst.backend != nullptr || job.src.backend != nullptr) {
+    return copy_between(job.dst, job.src, mode, cast);
+  }
+  if (is_staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
     move_block(plan.dst, plan.src, plan.nbytes);
   } else {
@@ -141,19 +136,12 @@ TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& j
   return find_source(src, "the source", job.src);
 }
 
-TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
-                             CopyPolicy policy) noexcept {
-  CopyJob job;
-  TENON_TRY(make_job(dst, src, job));
-  return run_job(job, mode, policy, &cast_elements<>);
-}
-
 /// Writes the element at `element` to all of the tensor.
 TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
                             const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
   return produce(
-      asked_backend(tensor, out), out, "constant",
+      tensor, out, "constant",
       [&](Backend& backend, const auto& view) { return backend.constant(view, element); },
       [&](const TensorView& dst) noexcept -> Error {
         const TensorView src{const_cast<void*>(element), dst.type, Device(), {}, {}};
@@ -227,7 +215,10 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
-  return detail::blame_if("copy_", detail::copy_tensor(dst, src, mode, policy));
+  detail::CopyJob job;
+  Error error = detail::make_job(dst, src, job);
+  if (error == Error::Ok) error = detail::run_job(job, mode, policy, &detail::cast_elements<>);
+  return detail::blame_if("copy_", error);
 }
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
@@ -292,40 +283,18 @@ Result<Tensor> try_to(detail::ConstTensorArg tensor, ScalarType type,
   return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
-namespace detail {
-
-inline void append(Message& out, const CopyPlan& plan) noexcept {
-  append(out, plan.kind);
-  out.put(" {");
-  for (size_t i = 0; i < plan.rank; ++i) {
-    if (i != 0) out.put(", ");
-    append(out, plan.dims[i].size);
-  }
-  out.put("} of ");
-  append(out, static_cast<uint64_t>(plan.unit));
-  out.put(" bytes, ");
-  append(out, plan.src_type);
-  if (plan.src_type != plan.dst_type) {
-    out.put(" to ");
-    append(out, plan.dst_type);
-  }
-  out.put(", ");
-  append(out, static_cast<uint64_t>(plan.nbytes));
-  out.put(" bytes in all");
-  if (plan.temporary_nbytes != 0) {
-    out.put(", by way of a temporary of ");
-    append(out, static_cast<uint64_t>(plan.temporary_nbytes));
-  }
-}
-
-}  // namespace detail
-
 /// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
 template <class = void>
 std::string to_string(const CopyPlan& plan) {
   char text[detail::kMessageCapacity];
-  detail::Message message(text, sizeof text);
-  append(message, plan);
+  detail::Message out(text, sizeof text);
+  const auto put = [&](const auto&... parts) { (append(out, parts), ...); };
+  put(plan.kind, " {");
+  for (size_t i = 0; i < plan.rank; ++i) put(i == 0 ? "" : ", ", plan.dims[i].size);
+  put("} of ", plan.unit, " bytes, ", plan.src_type);
+  if (plan.src_type != plan.dst_type) put(" to ", plan.dst_type);
+  put(", ", plan.nbytes, " bytes in all");
+  if (plan.temporary_nbytes != 0) put(", by way of a temporary of ", plan.temporary_nbytes);
   return text;
 }
 

@@ -2,29 +2,13 @@
 // ExprBackend: records which creator made a tensor, and computes its elements when they are read.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <initializer_list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tenon/backend/backend.h"
-#include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
-#include "tenon/kernels/copy_elements.h"
-#include "tenon/kernels/fill.h"
 #include "tenon/kernels/random_elements.h"
-#include "tenon/kernels/random_plan.h"
-#include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
+#include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/transfer.h"
@@ -102,36 +86,29 @@ TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
   const size_t size = elementSize(type);
   const size_t nbytes = static_cast<size_t>(count) * size;
   switch (node.kind) {
-    case ExpressionKind::Empty: std::memset(out, 0, nbytes); break;
+    case ExpressionKind::Empty:  // whose element is zeros
     case ExpressionKind::Constant: fill_elements(out, count, node.element, size); break;
     case ExpressionKind::Data:
       std::memcpy(out,
                   static_cast<const char*>(node.data.get()) + static_cast<size_t>(first) * size,
                   nbytes);
       break;
-    case ExpressionKind::Eye: {
-      std::memset(out, 0, nbytes);
-      alignas(16) unsigned char one[16] = {};
-      TENON_TRY(store_scalar(type, 1, static_cast<void*>(one)));
-      const int64_t step = node.sizes[1] + 1;  // from one of the diagonal to the next
-      for (int64_t i = (first + step - 1) / step;
-           i < node.sizes[0] && i < node.sizes[1] && i * step < first + count; ++i) {
-        std::memcpy(out + static_cast<size_t>(i * step - first) * size, one, size);
-      }
-      break;
-    }
+    case ExpressionKind::Eye:
     case ExpressionKind::Iota: {
-      int64_t inner = 1;              // elements with one value
-      int64_t length = node.numel();  // values before they start over
-      if (node.axis.has_value()) {
-        const auto axis = static_cast<size_t>(node.axis.value_or(0));
+      int64_t inner = 1;              // elements with one index along the axis
+      int64_t length = node.numel();  // indices before they start over
+      if (node.kind == ExpressionKind::Eye || node.axis.has_value()) {
+        const auto axis = static_cast<size_t>(node.axis.value_or(1));
         length = node.sizes[axis];
         for (size_t d = axis + 1; d < node.sizes.size(); ++d) inner *= node.sizes[d];
       }
       int64_t exact[64];
       for (int64_t i = first, end = first + count; i < end;) {
         int64_t n = 0;
-        for (; n < 64 && i < end; ++n, ++i) exact[n] = i / inner % length;
+        for (; n < 64 && i < end; ++n, ++i) {
+          const int64_t index = i / inner % length;
+          exact[n] = node.kind == ExpressionKind::Iota ? index : index == i / length;
+        }
         store_exact(type, out, n, ScalarType::Long, exact);
         out += static_cast<size_t>(n) * size;
       }
@@ -149,49 +126,43 @@ TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
   return Error::Ok;
 }
 
-template <class... Parts>
-void append_parts(std::string& out, const Parts&... parts) {
-  char text[1024];
-  Message message(text, sizeof text);
-  (append(message, parts), ...);
-  out += text;
-}
-
-/// Appends a node's arguments, "0, 1", and with a separator its generator's state.
-TENON_LAZY void append_arguments(const Expression& node, const char* separator, std::string& out) {
-  if (node.kind == ExpressionKind::Constant) append_parts(out, node.value());
-  if (node.kind == ExpressionKind::Iota && node.axis.has_value()) {
-    append_parts(out, "axis ", node.axis.value_or(0));
-  }
-  if (node.kind != ExpressionKind::Uniform && node.kind != ExpressionKind::Normal) return;
-  append_parts(out, node.parameters[0], ", ", node.parameters[1]);
-  if (separator == nullptr) return;
-  append_parts(out, separator, "seed ", node.start.seed, ", offset ", node.start.offset);
-}
-
-/// Appends a node in the language of Graphviz.
-TENON_LAZY void append_dot(const Expression& node, size_t number, std::string& out) {
-  std::string arguments;
-  append_arguments(node, "\\n", arguments);
-  append_parts(out, "  n", number, " [label=\"", toString(node.kind));
-  if (!arguments.empty()) out += "\\n" + arguments;
-  append_parts(out, "\\n", toString(node.type), ' ', node.sizes, "\"];\n");
-}
-TENON_LAZY std::string dot_of(const std::string& body) {
-  return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
+/// What a generator drew.
+constexpr bool is_random(ExpressionKind kind) noexcept {
+  return kind == ExpressionKind::Uniform || kind == ExpressionKind::Normal;
 }
 
 }  // namespace detail
 
 /// The expression in a line: "Uniform(0, 1) Float {2, 3}".
 TENON_LAZY std::string to_string(const Expression& expression) {
+  const double* const p = expression.parameters;
   std::string text = toString(expression.kind);
-  std::string arguments;
-  detail::append_arguments(expression, nullptr, arguments);
-  if (!arguments.empty()) text += '(' + arguments + ')';
-  detail::append_parts(text, ' ', toString(expression.type), ' ', expression.sizes);
+  if (expression.kind == ExpressionKind::Constant) {
+    detail::append_text(text, '(', expression.value(), ')');
+  } else if (expression.kind == ExpressionKind::Iota && expression.axis.has_value()) {
+    detail::append_text(text, "(axis ", expression.axis.value_or(0), ')');
+  } else if (detail::is_random(expression.kind)) {
+    detail::append_text(text, '(', p[0], ", ", p[1], ')');
+  }
+  detail::append_text(text, ' ', toString(expression.type), ' ', expression.sizes);
   return text;
 }
+
+namespace detail {
+
+/// Appends a node in the language of Graphviz.
+TENON_LAZY void append_dot(const Expression& node, size_t number, std::string& out) {
+  append_text(out, "  n", number, " [label=\"", to_string(node).c_str());
+  if (is_random(node.kind)) {
+    append_text(out, "\\nseed ", node.start.seed, ", offset ", node.start.offset);
+  }
+  out += "\"];\n";
+}
+TENON_LAZY std::string dot_of(const std::string& body) {
+  return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
+}
+
+}  // namespace detail
 
 /// Records creators instead of computing elements: full, zeros, ones, eye, iota, uniform and normal
 /// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
@@ -214,29 +185,28 @@ class TENON_EXPORT ExprBackend final : public Backend {
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     const Lock lock(mutex_);
-    const auto align = [&](uintptr_t at) { return at + (uintptr_t{0} - at) % alignment; };
-    const auto fits = [&](uintptr_t at) {
-      return at <= detail::kEndOfMadeUp && nbytes <= detail::kEndOfMadeUp - at;
-    };
-    // An address is used again only once all were, so that a stale one is found out.
-    uintptr_t address = align(next_);
-    if (!fits(address)) {
-      address = align(detail::kFirstMadeUp);
-      for (const auto& [begin, block] : blocks_) {
-        if (begin >= address && begin - address >= nbytes) break;
-        address = align(begin + block.nbytes);
+    // From `at` on. An address is used again only once all were, so that a stale one is found out.
+    const auto find_room = [&](uintptr_t at) -> uintptr_t {
+      at += (uintptr_t{0} - at) % alignment;
+      for (auto block = blocks_.lower_bound(at);
+           block != blocks_.end() && block->first - at < nbytes; ++block) {
+        at = block->first + block->second.nbytes;
+        at += (uintptr_t{0} - at) % alignment;
       }
-      if (!fits(address)) return nullptr;
-    }
+      return at <= detail::kEndOfMadeUp && nbytes <= detail::kEndOfMadeUp - at ? at : 0;
+    };
+    uintptr_t address = find_room(next_);
+    if (address == 0) address = find_room(detail::kFirstMadeUp);
+    if (address == 0) return nullptr;
     const Error error = detail::call_safely([&] {
-      const auto node = std::make_shared<Expression>();
-      node->type = detail::public_type(detail::ScalarType::Byte);
-      node->sizes = {nbytes};
-      blocks_.emplace(address, Block{nbytes, node, nullptr});
+      const auto byte = detail::public_type(detail::ScalarType::Byte);
+      Expression node{ExpressionKind::Empty, byte, {nbytes}};
+      auto made = std::make_shared<const Expression>(std::move(node));
+      blocks_.emplace(address, Block{nbytes, std::move(made), nullptr});
       return Error::Ok;
     });
     if (error != Error::Ok) return nullptr;
-    if (next_ < address + nbytes) next_ = address + nbytes;
+    next_ = address + nbytes;
     return reinterpret_cast<void*>(address);
   }
   void deallocate(void* p, size_t) noexcept override {
@@ -281,19 +251,17 @@ class TENON_EXPORT ExprBackend final : public Backend {
   }
   Error eye(const TensorView& out) override {
     if (TENON_UNLIKELY(out.sizes.size() != 2)) {
-      return detail::fail(Error::InvalidArgument, "sizes ", out.sizes, " are not a matrix's");
+      return set_error(Error::InvalidArgument, "only a matrix has a diagonal");
     }
     return record(out, Expression{ExpressionKind::Eye});
   }
   Error iota(const TensorView& out, OptionalIndex axis) override {
-    const auto rank = static_cast<int64_t>(out.sizes.size());
-    const int64_t given = axis.value_or(0);
-    if (TENON_UNLIKELY(axis.has_value() && (given < -rank || given >= rank))) {
-      return detail::fail(Error::OutOfBounds, "axis ", given, " is out of range for ", rank,
-                          " dimensions");
+    if (TENON_UNLIKELY(axis.has_value() &&
+                       static_cast<uint64_t>(axis.value_or(0)) >= out.sizes.size())) {
+      return set_error(Error::OutOfBounds, "there is no such axis");
     }
     Expression node{ExpressionKind::Iota};
-    if (axis.has_value()) node.axis = given < 0 ? given + rank : given;
+    node.axis = axis;
     return record(out, std::move(node));
   }
   Error random_uniform(const TensorView& out, double min, double max,
@@ -321,6 +289,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
     TENON_TRY(detail::check_dims("sizes", made->sizes));
     found = made;
     if (made->numel() == 0) return Error::Ok;
+    made->kind = ExpressionKind::Data;
     const detail::ByteRange bytes = detail::byte_range(detail::own_view(in));
     const Lock lock(mutex_);
     Range range;
@@ -339,16 +308,12 @@ class TENON_EXPORT ExprBackend final : public Backend {
     }
     const ExpressionKind kind = node.kind;
     // The same but for type, sizes and where it begins.
-    const bool is_random = kind == ExpressionKind::Uniform || kind == ExpressionKind::Normal;
     const bool is_flat_iota = kind == ExpressionKind::Iota && !node.axis.has_value();
-    const bool is_same = kind == ExpressionKind::Empty ||
-                         (kind == ExpressionKind::Data && is_row_major) ||
-                         (is_alike && (kind == ExpressionKind::Constant ||
-                                       (is_random && is_row_major) || (is_flat_iota && is_whole)));
-    if (!is_same) {
-      made->kind = ExpressionKind::Data;
-      return Error::Ok;
-    }
+    const bool is_same =
+        kind == ExpressionKind::Empty || (kind == ExpressionKind::Data && is_row_major) ||
+        (is_alike && (kind == ExpressionKind::Constant ||
+                      (detail::is_random(kind) && is_row_major) || (is_flat_iota && is_whole)));
+    if (!is_same) return Error::Ok;
     Dims sizes = std::move(made->sizes);
     *made = node;
     made->type = in.type;
@@ -417,12 +382,9 @@ class TENON_EXPORT ExprBackend final : public Backend {
     const std::shared_ptr<void> data(memory.data, [base = memory.base](void*) { std::free(base); });
     auto* const bytes = static_cast<unsigned char*>(memory.data);
     if (!range.is_whole()) TENON_TRY(read({&block, 0, block.nbytes}, bytes));
-    const auto made = std::make_shared<Expression>();
-    made->kind = ExpressionKind::Data;
-    made->type = block.node->type;
-    made->sizes = block.node->sizes;
-    made->data = data;
-    block.node = made;
+    Expression made{ExpressionKind::Data, block.node->type, block.node->sizes};
+    made.data = data;
+    block.node = std::make_shared<const Expression>(std::move(made));
     block.own = bytes;
     return Error::Ok;
   }
@@ -564,9 +526,9 @@ TENON_LAZY std::string to_dot(std::initializer_list<TensorArg> tensors) {
       detail::append_dot(*found, number, body);
       nodes.push_back(std::move(found));
     }
-    detail::append_parts(body, "  t", index, " [shape=ellipse, label=\"tensor");
-    if (tensors.size() != 1) detail::append_parts(body, ' ', index);
-    detail::append_parts(body, "\"];\n  n", number, " -> t", index++, ";\n");
+    detail::append_text(body, "  t", index, " [shape=ellipse, label=\"tensor");
+    if (tensors.size() != 1) detail::append_text(body, ' ', index);
+    detail::append_text(body, "\"];\n  n", number, " -> t", index++, ";\n");
   }
   return detail::dot_of(body);
 }

@@ -7,22 +7,12 @@
 // floating conversions in some libraries, and knows nothing of the 8- and 16-bit types.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <string>
 
-#include "tenon/config.h"
-#include "tenon/core/complex.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/message.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/kernels/cast.h"
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor_arg.h"
-#include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -43,18 +33,17 @@ struct TensorText {
 
   TensorText(const TensorFields& source, const FormatOptions& asked, std::string& text) noexcept
       : tensor(source), out(text), options(asked) {
-    options.edge_items = asked.edge_items < 0 ? 0 : asked.edge_items;
-    options.width = asked.width < 0 ? 0 : asked.width;
+    for (int* option : {&options.edge_items, &options.precision, &options.width}) {
+      if (*option < 0) *option = 0;
+    }
     shortened = tensor.layout.numel > (asked.limit < 0 ? 0 : asked.limit);
     const ScalarType type = tensor.type;
-    real.type = type == ScalarType::ComplexHalf    ? ScalarType::Half
-                : type == ScalarType::ComplexFloat ? ScalarType::Float
-                : isFloatingType(type)             ? type
-                                                   : ScalarType::Double;
-    real.precision = asked.precision < 0 ? 0 : asked.precision > 24 ? 24 : asked.precision;
-    imaginary.type = real.type;
-    imaginary.precision = real.precision;
+    real.type = isIntegralType(type, true) ? ScalarType::Double : part_type_of(type);
+    real.precision = options.precision > 24 ? 24 : options.precision;
+    imaginary = real;
     imaginary.plus = true;
+    // Wide enough for True and False, whatever the tensor holds.
+    if (type == ScalarType::Bool && !tensor.layout.sizes.empty()) word_width = 5;
   }
 
   /// Of a dimension's indices, how many are shown; less than there are where it is shortened.
@@ -78,27 +67,6 @@ struct TensorText {
   size_t line = 0;        // where the last line begins in `out`
 };
 
-TENON_LAZY void take_word(TensorText& t, const char* word) {
-  const size_t size = std::char_traits<char>::length(word);
-  if (t.pass == TensorText::Pass::Write) {
-    pad(t.out, size, t.word_width);
-    t.out += word;
-  } else if (size > t.word_width) {
-    t.word_width = size;
-  }
-}
-template <class T>
-void take_integer(TensorText& t, T value) {
-  char text[24];
-  Message message(text, sizeof text);
-  append(message, value);
-  take_word(t, text);
-}
-TENON_LAZY void take_bool(TensorText& t, bool value) {
-  // Wide enough for both, whatever the tensor holds.
-  if (!t.tensor.layout.sizes.empty()) t.word_width = 5;
-  take_word(t, value ? "True" : "False");
-}
 TENON_LAZY void take_float(TensorText& t, FloatColumn& column, double value, const char* unit) {
   switch (t.pass) {
     case TensorText::Pass::LookAt: return look_at(column, value);
@@ -113,6 +81,8 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
   alignas(16) unsigned char exact[16] = {};
   const int64_t at = offset * static_cast<int64_t>(elementSize(type));
   load_exact(type, static_cast<const char*>(t.data) + at, 1, exact);
+  char word[24];
+  Message message(word, sizeof word);
   switch (exact_type(type)) {
     case ScalarType::ComplexDouble: {
       const auto value = load_element<complex<double>>(exact, 0);
@@ -120,11 +90,23 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
       return take_float(t, t.imaginary, value.imag(), "j");
     }
     case ScalarType::Double: return take_float(t, t.real, load_element<double>(exact, 0), "");
-    case ScalarType::UInt64: return take_integer(t, load_element<uint64_t>(exact, 0));
-    default: break;
+    case ScalarType::UInt64: append(message, load_element<uint64_t>(exact, 0)); break;
+    default: {
+      const auto value = load_element<int64_t>(exact, 0);
+      if (type == ScalarType::Bool) {
+        append(message, value != 0 ? "True" : "False");
+      } else {
+        append(message, value);
+      }
+    }
   }
-  const auto value = load_element<int64_t>(exact, 0);
-  return type == ScalarType::Bool ? take_bool(t, value != 0) : take_integer(t, value);
+  const size_t size = std::strlen(word);
+  if (t.pass == TensorText::Pass::Write) {
+    pad(t.out, size, t.word_width);
+    t.out += word;
+  } else if (size > t.word_width) {
+    t.word_width = size;
+  }
 }
 
 /// Writes what stands between two elements of dimension d.
@@ -155,111 +137,88 @@ TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
 TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const Layout& layout = t.tensor.layout;
   if (d == layout.sizes.size()) return take_element(t, offset);
-  const bool writing = t.pass == TensorText::Pass::Write;
-  const bool is_row = d + 1 == layout.sizes.size();
-  const int64_t size = layout.sizes[d];
-  const int64_t edge = t.options.edge_items;
-  const bool has_gap = t.shown(d) != size;
-  if (writing) t.out += '[';
-  for (int64_t i = 0; i < size; ++i) {
-    if (writing && i != 0) write_separator(t, d);
-    if (has_gap && i == edge) {
-      i = size - edge;
-      const size_t begin = t.out.size();
-      if (writing) t.out += "...";
-      if (writing && is_row) wrap_row(t, begin);
-      if (i == size) break;
-      if (writing) write_separator(t, d);
-    }
+  const bool is_writing = t.pass == TensorText::Pass::Write;
+  const int64_t shown = t.shown(d);
+  const int64_t hidden = layout.sizes[d] - shown;
+  const int64_t gap = hidden == 0 ? -1 : shown / 2;  // the ellipsis' place among the shown
+  if (is_writing) t.out += '[';
+  for (int64_t k = 0; k < shown + (hidden == 0 ? 0 : 1); ++k) {
+    if (is_writing && k != 0) write_separator(t, d);
     const size_t begin = t.out.size();
-    const int64_t at = t.is_compact && i >= edge ? i - (size - t.shown(d)) : i;
-    walk_shown(t, d + 1, offset + at * (*t.strides)[d]);
-    if (writing && is_row) wrap_row(t, begin);
+    if (k != gap) {
+      const bool is_behind = hidden != 0 && k > gap;
+      const int64_t at = !is_behind ? k : k - 1 + (t.is_compact ? 0 : hidden);
+      walk_shown(t, d + 1, offset + at * (*t.strides)[d]);
+    } else if (is_writing) {
+      t.out += "...";
+    }
+    if (is_writing && d + 1 == layout.sizes.size()) wrap_row(t, begin);
   }
-  if (writing) t.out += ']';
+  if (is_writing) t.out += ']';
 }
 
-TENON_LAZY void write_elements(TensorText& t) {
-  const TensorFields& tensor = t.tensor;
-  walk_shown(t, 0, 0);
-  if (!isIntegralType(tensor.type, true)) {
-    t.pass = TensorText::Pass::Measure;
-    walk_shown(t, 0, 0);
-  }
-  t.pass = TensorText::Pass::Write;
-  walk_shown(t, 0, 0);
-}
-
-/// Fetches what is shown of a backend's memory, and nothing else: the corners of a shortened
-/// tensor.
+/// Fetches what is shown of a backend's memory, of a shortened tensor the corners, by one copy.
 TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
-  const size_t rank = from.view.sizes.size();
-  Dims sizes = from.view.sizes;
-  for (size_t d = 0; d < rank; ++d) sizes[d] = t.shown(d);
-  const size_t size = elementSize(from.view.type);
+  const TensorView& whole = from.view;
+  const size_t size = elementSize(whole.type);
+  Dims sizes = whole.sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = t.shown(d);
   TENON_TRY(make_dense_layout(sizes, nullptr, size, compact));
   TENON_TRY(buffer.allocate(static_cast<size_t>(compact.numel) * size));
   t.data = buffer.data();
   t.strides = &compact.strides;
   t.is_compact = true;
   if (compact.numel == 0) return Error::Ok;
-  bool at_end[kMaxDims] = {};  // of each shortened dimension
-  for (;;) {
-    Place to{{buffer.data(), from.view.type, Device(), compact.sizes, compact.strides}, nullptr};
-    Place corner = from;
-    int64_t to_offset = 0;
-    int64_t from_offset = 0;
-    for (size_t d = 0; d < rank; ++d) {
-      const int64_t whole = from.view.sizes[d];
-      if (sizes[d] == whole) continue;
-      const int64_t edge = sizes[d] / 2;
-      to.view.sizes[d] = corner.view.sizes[d] = edge;
-      if (!at_end[d]) continue;
-      to_offset += edge * compact.strides[d];
-      from_offset += (whole - edge) * from.view.strides[d];
-    }
-    const auto move = [size](void*& data, int64_t offset) {
-      data = static_cast<char*>(data) + offset * static_cast<int64_t>(size);
-    };
-    move(to.view.data, to_offset);
-    move(corner.view.data, from_offset);
-    TENON_TRY(copy_between(to, corner, CastMode::Checked, nullptr));
-    size_t d = 0;
-    for (; d < rank; ++d) {
-      if (sizes[d] == from.view.sizes[d]) continue;
-      at_end[d] = !at_end[d];
-      if (at_end[d]) break;
-    }
-    if (d == rank) return Error::Ok;
+  Place there{{whole.data, whole.type, whole.device, {}, {}}, from.backend};
+  Place here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
+  const auto add = [&](int64_t n, int64_t from_stride, int64_t to_stride) {
+    if (n == 1) return;  // so that there are no more than kMaxDims
+    for (Dims* dims : {&there.view.sizes, &here.view.sizes}) dims->push_back(n);
+    there.view.strides.push_back(from_stride);
+    here.view.strides.push_back(to_stride);
+  };
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t hidden = whole.sizes[d] - sizes[d];
+    const int64_t edge = sizes[d] / 2;
+    // A shortened dimension is two: which end, and where in it.
+    if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides[d]);
+    add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides[d]);
   }
+  for (const TensorView* view : {&here.view, &there.view}) {
+    TENON_TRY(check_dims("sizes", view->sizes));
+    TENON_TRY(check_dims("strides", view->strides));
+  }
+  return copy_between(here, there, CastMode::Checked, nullptr);
 }
 
 /// Writes the elements of a tensor that has some.
 TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions& options,
                                 std::string& out) {
   TensorText t(tensor, options, out);
-  if (tensor.is_host_accessible()) {
-    t.data = tensor.data;
-    t.strides = &tensor.layout.strides;
-    write_elements(t);
-    return Error::Ok;
-  }
-  Place place;
-  TENON_TRY(find_place(tensor, "the tensor", place));
-  Error error = Error::Ok;
-  const size_t begin = out.size();
-  if (ask_optional(*place.backend, "inspect", error, [&] {
-        return place.backend->inspect(public_view(place.view),
-                                      options.limit < 0 ? 0 : options.limit, out);
-      })) {
-    if (error != Error::Ok) out.resize(begin);
-    return error;
-  }
   HostBuffer buffer;
   Layout compact;
-  TENON_TRY(fetch_shown(t, place, buffer, compact));
-  write_elements(t);
+  t.data = tensor.data;
+  t.strides = &tensor.layout.strides;
+  if (!tensor.is_host_accessible()) {
+    Place place;
+    TENON_TRY(find_place(tensor, "the tensor", place));
+    Error error = Error::Ok;
+    const size_t begin = out.size();
+    if (ask_optional(*place.backend, "inspect", error, [&] {
+          return place.backend->inspect(public_view(place.view),
+                                        options.limit < 0 ? 0 : options.limit, out);
+        })) {
+      if (error != Error::Ok) out.resize(begin);
+      return error;
+    }
+    TENON_TRY(fetch_shown(t, place, buffer, compact));
+  }
+  using Pass = TensorText::Pass;
+  for (const Pass pass : {Pass::LookAt, Pass::Measure, Pass::Write}) {
+    t.pass = pass;
+    if (pass != Pass::Measure || !isIntegralType(tensor.type, true)) walk_shown(t, 0, 0);
+  }
   return Error::Ok;
 }
 
@@ -280,8 +239,9 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
 /// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
 /// which says so. What is in a backend's memory is fetched from there, unless its inspect() shows
-/// it. Reads and writes nothing but the elements shown; on the host's memory takes memory for the
-/// text alone. Does not depend on the C locale.
+/// it: the elements shown, and what lies between them where there is little of it. Of the host's
+/// memory nothing else is read, and memory is taken for the text alone. Does not depend on the C
+/// locale.
 /// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
 /// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
 /// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
@@ -306,16 +266,10 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
       refusal = std::string("not shown: ") + last_error_message();
     }
   }
-  detail::append_text(out, tensor.type);
-  out += ' ';
-  detail::append_list(out, tensor.layout.sizes);
-  if (!tensor.device.is_cpu()) {
-    out += " on ";
-    detail::append_text(out, tensor.device);
-  }
+  detail::append_text(out, tensor.type, ' ', tensor.layout.sizes);
+  if (!tensor.device.is_cpu()) detail::append_text(out, " on ", tensor.device);
   if (!tensor.layout.is_contiguous()) {
-    out += ", strides ";
-    detail::append_list(out, tensor.layout.strides);
+    detail::append_text(out, ", strides ", tensor.layout.strides);
   }
   if (tensor.readonly) out += ", read-only";
   if (tensor.deallocated) {

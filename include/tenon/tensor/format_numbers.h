@@ -3,36 +3,24 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <string_view>
 
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/float_bits.h"
-#include "tenon/core/message.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Appends what an error message would say of the value, up to 63 characters.
-template <class T>
-void append_text(std::string& out, const T& value) {
-  char text[64];
+/// Appends what an error message would say of the values, up to 2 KiB.
+template <class... Values>
+void append_text(std::string& out, const Values&... values) {
+  char text[2048];
   Message message(text, sizeof text);
-  append(message, value);
+  (append(message, values), ...);
   out += text;
-}
-TENON_LAZY void append_list(std::string& out, const Dims& values) {
-  out += '{';
-  for (size_t d = 0; d < values.size(); ++d) {
-    if (d != 0) out += ", ";
-    append_text(out, values[d]);
-  }
-  out += '}';
 }
 /// Appends what `size` characters lack of `width`; they may be more, where somebody else wrote to
 /// the memory since it was measured.
@@ -66,16 +54,12 @@ struct FloatColumn {
   }
 };
 
-/// A finite number's digits, in pieces that lie in `text`.
+/// A finite number's digits, in pieces of `text`.
 struct FloatText {
-  struct Piece {
-    const char* begin;
-    size_t size;
-  };
   char text[64] = {};
-  Piece whole;     // with its sign, where it is shown
-  Piece fraction;  // digits
-  Piece exponent;  // digits, after the sign
+  std::string_view whole;     // with its sign, where it is shown
+  std::string_view fraction;  // digits
+  std::string_view exponent;  // digits, after the sign
 };
 
 TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
@@ -101,19 +85,16 @@ TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
 /// Finds the pieces of what snprintf printed with %+e or %+f: between the digits it puts what the C
 /// locale has for a point, which may be several bytes.
 TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto take_digits = [&](const char* p) {
-    FloatText::Piece piece{p, 0};
-    while (is_digit(p[piece.size])) ++piece.size;
-    return piece;
+  const auto digits_at = [](const char* p) {
+    return std::string_view(p, std::strspn(p, "0123456789"));
   };
-  out.whole = take_digits(out.text + 1);
-  const char* p = out.whole.begin + out.whole.size;
-  if (plus || out.text[0] == '-') out.whole = {out.text, out.whole.size + 1};
-  while (*p != '\0' && *p != 'e' && !is_digit(*p)) ++p;
-  out.fraction = take_digits(p);
-  p += out.fraction.size;
-  out.exponent = *p == 'e' ? take_digits(p + 2) : FloatText::Piece{p, 0};
+  out.whole = digits_at(out.text + 1);
+  const char* p = out.whole.data() + out.whole.size();
+  if (plus || out.text[0] == '-') out.whole = {out.text, out.whole.size() + 1};
+  p += std::strcspn(p, "0123456789e");
+  out.fraction = digits_at(p);
+  p += out.fraction.size();
+  out.exponent = digits_at(*p == 'e' ? p + 2 : p);
 }
 
 /// Prints a finite number with so many digits after the point.
@@ -147,36 +128,35 @@ TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noex
 /// Prints a finite number with as few digits as identify it among those of its type, and at most
 /// `precision` after the point.
 TENON_LAZY void print_shortest(const FloatColumn& column, double value, FloatText& out) noexcept {
-  print_digits(column, value, static_cast<size_t>(column.precision), out);
-  size_t digits = out.fraction.size;
-  const bool is_exact = reads_back(column.type, out.text, value);
-  while (digits > 0 && out.fraction.begin[digits - 1] == '0') --digits;
-  while (is_exact && digits > 0) {
-    print_digits(column, value, digits - 1, out);
-    if (!reads_back(column.type, out.text, value)) break;
-    --digits;
-  }
+  const auto most = static_cast<size_t>(column.precision);
+  size_t digits = 0;
   print_digits(column, value, digits, out);
+  while (digits < most && !reads_back(column.type, out.text, value)) {
+    print_digits(column, value, ++digits, out);
+  }
+  while (digits > 0 && out.fraction.back() == '0') print_digits(column, value, --digits, out);
 }
 
 TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
   if (!is_finite(value)) return;
   FloatText text;
   print_shortest(column, value, text);
-  if (text.whole.size > column.whole) column.whole = text.whole.size;
-  if (text.fraction.size > column.fraction) column.fraction = text.fraction.size;
-  if (text.exponent.size > column.exponent) column.exponent = text.exponent.size;
+  const auto widen = [](size_t& width, std::string_view piece) {
+    if (piece.size() > width) width = piece.size();
+  };
+  widen(column.whole, text.whole);
+  widen(column.fraction, text.fraction);
+  widen(column.exponent, text.exponent);
 }
 
 /// Writes a number, `unit` ("j" or "") right after it, and what it lacks of the column's width.
 TENON_LAZY void write_float(const FloatColumn& column, double value, const char* unit,
                             std::string& out) {
   if (!is_finite(value)) {
-    const char* const sign = !is_nan(value) && value < 0 ? "-" : column.plus ? "+" : "";
-    pad(out, *sign == '\0' ? 3 : 4, column.left() + 1 + column.right());
-    out += sign;
-    out += is_nan(value) ? "nan" : "inf";
-    out += unit;
+    std::string word = !is_nan(value) && value < 0 ? "-" : column.plus ? "+" : "";
+    word += is_nan(value) ? "nan" : "inf";
+    pad(out, word.size(), column.left() + 1 + column.right());
+    out += word + unit;
     return;
   }
   FloatText text;
@@ -185,18 +165,18 @@ TENON_LAZY void write_float(const FloatColumn& column, double value, const char*
   } else {
     print_shortest(column, value, text);
   }
-  pad(out, text.whole.size, column.left());
-  out.append(text.whole.begin, text.whole.size);
+  pad(out, text.whole.size(), column.left());
+  out += text.whole;
   out += '.';
-  out.append(text.fraction.begin, text.fraction.size);
+  out += text.fraction;
   if (column.scientific) {
     out += 'e';
-    out += text.exponent.begin[-1];
-    pad(out, text.exponent.size, column.exponent, '0');
-    out.append(text.exponent.begin, text.exponent.size);
+    out += text.exponent.data()[-1];
+    pad(out, text.exponent.size(), column.exponent, '0');
+    out += text.exponent;
   }
   out += unit;
-  pad(out, text.fraction.size, column.fraction);
+  pad(out, text.fraction.size(), column.fraction);
 }
 
 }  // namespace detail

@@ -4,10 +4,6 @@
 
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
@@ -55,10 +51,9 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
   TENON_TRY(find_owner(tensor, role, place.backend));
   if (tensor.is_host_accessible()) {
     place.backend = nullptr;
-  } else if (place.backend != nullptr) {
-    place.backend = &place.backend->base();
   } else {
-    TENON_TRY(find_mover(tensor.device, role, place.backend));
+    if (place.backend == nullptr) TENON_TRY(find_registered(tensor.device, role, place.backend));
+    place.backend = &place.backend->base();
   }
   if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
@@ -72,19 +67,15 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
 inline Place place_of_new(const TensorFields& made, const TensorView& part) noexcept {
   return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
 }
-/// The backend to ask first for a tensor's values.
-inline Backend* asked_backend(const TensorFields& tensor, const Place& place) noexcept {
-  return tensor.backend != nullptr ? &tensor.backend->backend->base() : place.backend;
-}
 
-/// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
-/// writes to host memory, the library's.
+/// Makes a tensor's values: `ask(backend, out)` is the backend's way, also where it gave memory of
+/// the host's; where it has none `make(out)`, which writes to host memory, the library's.
 template <class Ask, class Make>
-Error produce(Backend* asked, const Place& out, const char* operation, const Ask& ask,
+Error produce(const TensorFields& tensor, const Place& out, const char* operation, const Ask& ask,
               const Make& make) noexcept {
-  if (asked == nullptr && out.backend == nullptr) return make(out.view);
-  const Backend& mover = *(asked != nullptr ? asked : out.backend);
-  return BackendAccess::hooks(mover).produce(asked, out, operation, ask, make);
+  Backend* const asked = tensor.backend != nullptr ? &tensor.backend->backend->base() : out.backend;
+  if (asked == nullptr) return make(out.view);
+  return BackendAccess::hooks(*asked).produce(asked, out, operation, ask, make);
 }
 
 /// For what a backend is not asked to do.

@@ -9,17 +9,8 @@
 // As in creators.h: what is made owns its memory, aligned to 64 bytes; try_ twins return a Result.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 #if TENON_ATEN_MODE
 #include "tenon/aten/random.h"
@@ -90,13 +81,13 @@ TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t f
   }
 }
 
-/// To a tensor's host memory.
-TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start,
-                          const Layout& layout, const TensorView& dst) noexcept {
-  if (layout.is_contiguous()) {
-    random_elements(plan, start.seed, start.offset, layout.numel, dst.data);
+/// To host memory, where the elements may lie one after the other.
+TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
+                          bool is_row, const TensorView& dst) noexcept {
+  if (is_row) {
+    random_elements(plan, start.seed, start.offset, numel, dst.data);
   } else {
-    random_strided(plan, start.seed, start.offset, layout.numel, dst);
+    random_strided(plan, start.seed, start.offset, numel, dst);
   }
 }
 
@@ -109,7 +100,7 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
   const double* const given = plan.arguments;
   const bool is_normal = plan.distribution == Distribution::Normal;
   return produce(
-      asked_backend(tensor, out), out, is_normal ? "random_normal" : "random_uniform",
+      tensor, out, is_normal ? "random_normal" : "random_uniform",
       [&](Backend& backend, const auto& view) {
         return is_normal ? backend.random_normal(view, given[0], given[1], start)
                : plan.distribution == Distribution::Uniform
@@ -117,11 +108,8 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
                    : Error::NotSupported;
       },
       [&](const TensorView& view) noexcept {
-        if (out.backend != nullptr) {  // a dense buffer
-          random_elements(plan, start.seed, start.offset, tensor.layout.numel, view.data);
-        } else {
-          random_to(plan, start, tensor.layout, view);
-        }
+        const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
+        random_to(plan, start, tensor.layout.numel, is_row, view);
         return Error::Ok;
       });
 }
@@ -138,7 +126,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
     const TensorView view = view_of(tensor);
     TENON_TRY(check_dims("sizes", view.sizes));
     TENON_TRY(check_dims("strides", view.strides));
-    random_to(plan, start, layout, view);
+    random_to(plan, start, layout.numel, layout.is_contiguous(), view);
   }
   static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));
   return Error::Ok;
@@ -243,30 +231,15 @@ struct RandomLike {
   }
 };
 
-namespace detail {
-
-template <class Out>
-struct Randoms {
-  template <template <class, class, class...> class Form>
-  using Rand = Form<Out, UniformKind>;
-  template <template <class, class, class...> class Form>
-  using Randn = Form<Out, NormalKind>;
-  template <template <class, class, class...> class Form>
-  using Randint = Form<Out, IntegersKind, AnyInteger, AnyInteger>;
-  template <template <class, class, class...> class Form>
-  using Uniform = Form<Out, UniformKind, double, double>;
-  template <template <class, class, class...> class Form>
-  using Normal = Form<Out, NormalKind, double, double>;
-};
-using Makes = Randoms<TensorPtr>;
-using Tries = Randoms<Result<TensorPtr>>;
-
-}  // namespace detail
-
 // Each of these may end in options: a type, a dynamism, a generator (also a temporary), a backend.
 // Without them the type is Float, of randint Int, of _like the source's; the dynamism is
 // DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
 // the source's. Backends give the same numbers.
+
+// A creator and its try_ twin, which returns a Result.
+#define TENON_RANDOM(name, Form, ...)                        \
+  inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
+  inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
 /// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
@@ -278,19 +251,20 @@ using Tries = Randoms<Result<TensorPtr>>;
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
 template <class... Options>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
-  return detail::Makes::Rand<Random>{"rand"}(sizes, options...);
+  return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
-inline constexpr detail::Makes::Rand<RandomLike> rand_like{"rand_like"};
-inline constexpr detail::Makes::Rand<RandomStrided> rand_strided{"rand_strided"};
+inline constexpr Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
+TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
+TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
 /// Rounded to nearest; integral types truncate, their nearest end in place of what is out of range.
 /// A complex element's variance is 1 too, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
-inline constexpr detail::Makes::Randn<Random> randn{"randn"};
-inline constexpr detail::Makes::Randn<RandomLike> randn_like{"randn_like"};
-inline constexpr detail::Makes::Randn<RandomStrided> randn_strided{"randn_strided"};
+TENON_RANDOM(randn, Random, detail::NormalKind);
+TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);
+TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 
 /// randint(low, high, sizes, …), randint_like(source, low, high, …), randint_strided(low, high,
 /// sizes, strides, …): each integer of [low, high) with exactly the same probability.
@@ -301,9 +275,11 @@ inline constexpr detail::Makes::Randn<RandomStrided> randn_strided{"randn_stride
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
-inline constexpr detail::Makes::Randint<Random> randint{"randint"};
-inline constexpr detail::Makes::Randint<RandomLike> randint_like{"randint_like"};
-inline constexpr detail::Makes::Randint<RandomStrided> randint_strided{"randint_strided"};
+TENON_RANDOM(randint, Random, detail::IntegersKind, detail::AnyInteger, detail::AnyInteger);
+TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::AnyInteger,
+             detail::AnyInteger);
+TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::AnyInteger,
+             detail::AnyInteger);
 
 /// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
 /// uniform in [low, high), of which the width too must be finite.
@@ -312,9 +288,9 @@ inline constexpr detail::Makes::Randint<RandomStrided> randint_strided{"randint_
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.
-inline constexpr detail::Makes::Uniform<Random> uniform{"uniform"};
-inline constexpr detail::Makes::Uniform<RandomLike> uniform_like{"uniform_like"};
-inline constexpr detail::Makes::Uniform<RandomStrided> uniform_strided{"uniform_strided"};
+TENON_RANDOM(uniform, Random, detail::UniformKind, double, double);
+TENON_RANDOM(uniform_like, RandomLike, detail::UniformKind, double, double);
+TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double);
 
 /// normal(mean, stddev, sizes, …), normal_like(source, mean, stddev, …),
 /// normal_strided: mean + stddev * randn.
@@ -322,25 +298,11 @@ inline constexpr detail::Makes::Uniform<RandomStrided> uniform_strided{"uniform_
 /// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
 /// is not finite in the type (of floating types up to Float: in Float).
 /// Source: at::normal, Nx.Random.normal.
-inline constexpr detail::Makes::Normal<Random> normal{"normal"};
-inline constexpr detail::Makes::Normal<RandomLike> normal_like{"normal_like"};
-inline constexpr detail::Makes::Normal<RandomStrided> normal_strided{"normal_strided"};
+TENON_RANDOM(normal, Random, detail::NormalKind, double, double);
+TENON_RANDOM(normal_like, RandomLike, detail::NormalKind, double, double);
+TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
-inline constexpr detail::Tries::Rand<Random> try_rand{"try_rand"};
-inline constexpr detail::Tries::Rand<RandomLike> try_rand_like{"try_rand_like"};
-inline constexpr detail::Tries::Rand<RandomStrided> try_rand_strided{"try_rand_strided"};
-inline constexpr detail::Tries::Randn<Random> try_randn{"try_randn"};
-inline constexpr detail::Tries::Randn<RandomLike> try_randn_like{"try_randn_like"};
-inline constexpr detail::Tries::Randn<RandomStrided> try_randn_strided{"try_randn_strided"};
-inline constexpr detail::Tries::Randint<Random> try_randint{"try_randint"};
-inline constexpr detail::Tries::Randint<RandomLike> try_randint_like{"try_randint_like"};
-inline constexpr detail::Tries::Randint<RandomStrided> try_randint_strided{"try_randint_strided"};
-inline constexpr detail::Tries::Uniform<Random> try_uniform{"try_uniform"};
-inline constexpr detail::Tries::Uniform<RandomLike> try_uniform_like{"try_uniform_like"};
-inline constexpr detail::Tries::Uniform<RandomStrided> try_uniform_strided{"try_uniform_strided"};
-inline constexpr detail::Tries::Normal<Random> try_normal{"try_normal"};
-inline constexpr detail::Tries::Normal<RandomLike> try_normal_like{"try_normal_like"};
-inline constexpr detail::Tries::Normal<RandomStrided> try_normal_strided{"try_normal_strided"};
+#undef TENON_RANDOM
 
 /// Fills a tensor with what uniform() makes. At any strides, the same numbers.
 ///

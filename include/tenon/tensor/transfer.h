@@ -39,20 +39,6 @@ TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noe
   return Error::Ok;
 }
 
-TENON_LAZY Error deallocate(const TensorArg& tensor, Deallocation& outcome) noexcept {
-  TENON_TRY(check_metadata(tensor, "the tensor"));
-  if (fields(tensor).deallocated) {
-    outcome = Deallocation::AlreadyDeallocated;
-    return Error::Ok;
-  }
-  if (is_shared_memory(tensor)) {
-    outcome = Deallocation::InUse;
-    return Error::Ok;
-  }
-  outcome = Deallocation::Ok;
-  return drop_memory(tensor);
-}
-
 /// Whether a tensor lives in `backend`'s memory.
 TENON_LAZY bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
   if (tensor.backend != nullptr) return tensor.backend->backend == &backend;
@@ -134,9 +120,12 @@ inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_ba
 /// Source: Nx.backend_deallocate.
 template <class = void>
 Deallocation backend_deallocate(TensorArg t) {
-  Deallocation outcome = Deallocation::Ok;
-  detail::raise_if("backend_deallocate", detail::deallocate(t, outcome));
-  return outcome;
+  const char* const function = "backend_deallocate";
+  detail::raise_if(function, detail::check_metadata(t, "the tensor"));
+  if (detail::fields(t).deallocated) return Deallocation::AlreadyDeallocated;
+  if (detail::is_shared_memory(t)) return Deallocation::InUse;
+  detail::raise_if(function, detail::drop_memory(t));
+  return Deallocation::Ok;
 }
 
 /// Waits until what a backend has begun is done.
