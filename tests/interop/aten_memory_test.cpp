@@ -7,10 +7,7 @@
 
 #undef CHECK  // c10's; Catch2's is meant
 
-#include <cstdlib>
 #include <new>
-#include <string>
-#include <utility>
 
 #include "support/catch.h"
 #include "tenon/tensor/resize.h"

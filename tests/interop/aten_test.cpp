@@ -4,11 +4,6 @@
 
 #undef CHECK  // c10's; Catch2's is meant
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
@@ -113,7 +108,7 @@ TEST_CASE("to_aten: every dtype keeps its name and size") {
     INFO(name);
     const TensorPtr t = zeros({3}, type);
     if (!has_all && (name.find("Float8") == 0 || name.find("UInt") == 0)) {
-      CHECK_ERROR(Error::NotSupported, "to_aten: this libtorch has no dtype " + name, to_aten(t));
+      RAISES(NotSupported, "to_aten: this libtorch has no dtype " + name, to_aten(t));
       continue;
     }
     const at::Tensor a = to_aten(t);
@@ -186,7 +181,7 @@ TEST_CASE("to_aten: of a view, keeps what the view is of") {
 TEST_CASE("to_aten: the tensor cannot grow while the at::Tensor lives, and can afterwards") {
   TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
   at::Tensor a = to_aten(t);
-  CHECK_RETURNS(Error::InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
+  RETURNS(InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
   CHECK(a.data_ptr() == t->const_data_ptr());
   CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
   CHECK(sizes_of(a) == Vector{4});
@@ -243,18 +238,18 @@ TEST_CASE("to_aten: a Template tensor becomes one on Meta, with which ATen infer
 }
 
 TEST_CASE("to_aten: an undefined tensor is refused") {
-  CHECK_ERROR(Error::InvalidState, "to_aten: the source tensor is undefined", to_aten(Tensor()));
-  CHECK_ERROR(Error::InvalidState, "to_aten: the source tensor is undefined", to_aten(TensorPtr()));
+  RAISES(InvalidState, "to_aten: the source tensor is undefined", to_aten(Tensor()));
+  RAISES(InvalidState, "to_aten: the source tensor is undefined", to_aten(TensorPtr()));
 }
 
 TEST_CASE("to_aten: a read-only tensor is refused, and the way around it named") {
   Calls calls;
   const float constants[] = {1, 2};
   TensorPtr t = from_blob(constants, {2}, ScalarType::Float, calls.deleter());
-  CHECK_ERROR(Error::NotSupported,
-              "to_aten: the tensor is read-only, and ATen has no read-only tensors; "
-              "clone_tensor_ptr() makes a writable copy",
-              to_aten(t));
+  RAISES(NotSupported,
+         "to_aten: the tensor is read-only, and ATen has no read-only tensors; "
+         "clone_tensor_ptr() makes a writable copy",
+         to_aten(t));
   CHECK(calls.count == 0);
   t.reset();
   CHECK(calls.count == 1);
@@ -262,27 +257,27 @@ TEST_CASE("to_aten: a read-only tensor is refused, and the way around it named")
 
 TEST_CASE("to_aten: negative strides are refused, and the way around them named") {
   const TensorPtr t = make_tensor_ptr({1.0f, 2.0f, 3.0f});
-  CHECK_ERROR(Error::NotSupported,
-              "to_aten: strides {-1} of sizes {3} are negative, which ATen's cannot be; "
-              "contiguous() makes a copy",
-              to_aten(flip(*t, {0})));
+  RAISES(NotSupported,
+         "to_aten: strides {-1} of sizes {3} are negative, which ATen's cannot be; "
+         "contiguous() makes a copy",
+         to_aten(flip(*t, {0})));
 }
 
 TEST_CASE("to_aten: a placeholder is refused") {
-  CHECK_ERROR(Error::InvalidState, "to_aten: the tensor is a placeholder without data",
-              to_aten(make_tensor_ptr({2, 3}, nullptr)));
+  RAISES(InvalidState, "to_aten: the tensor is a placeholder without data",
+         to_aten(make_tensor_ptr({2, 3}, nullptr)));
 }
 
 TEST_CASE("to_aten: devices without strided tensors in libtorch are refused by name") {
   const auto on = [](DeviceType type) {
     return for_blob(memory, {4}).device(Device(type)).make_tensor();
   };
-  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no device for webgpu:0",
-              to_aten(on(DeviceType::WebGPU)));
-  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no strided tensors on opencl:0",
-              to_aten(on(DeviceType::OpenCL)));
-  CHECK_ERROR(Error::NotSupported, "to_aten: libtorch has no strided tensors on vulkan:0",
-              to_aten(on(DeviceType::Vulkan)));
+  RAISES(NotSupported, "to_aten: libtorch has no device for webgpu:0",
+         to_aten(on(DeviceType::WebGPU)));
+  RAISES(NotSupported, "to_aten: libtorch has no strided tensors on opencl:0",
+         to_aten(on(DeviceType::OpenCL)));
+  RAISES(NotSupported, "to_aten: libtorch has no strided tensors on vulkan:0",
+         to_aten(on(DeviceType::Vulkan)));
 }
 
 TEST_CASE("try_to_aten: gives the at::Tensor, or the error under its own name") {

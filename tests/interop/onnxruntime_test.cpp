@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/onnxruntime.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "interop/files.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
@@ -234,13 +228,11 @@ TEST_CASE("OnnxModule: set outputs that are inputs are exchanged") {
 
 TEST_CASE("OnnxModule: a tensor that cannot be an output is refused when it is set") {
   OnnxModule module(model("double_batch"));
-  CHECK_RETURNS(Error::InvalidArgument,
-                "set_output: output 0 (doubled): dimension 1 is 9, expected 8",
-                module.set_output(zeros({1, 9})));
-  CHECK_RETURNS(Error::InvalidType, "set_output: output 0 (doubled): it is Int, expected Float",
-                module.set_output(zeros({1, 8}, ScalarType::Int)));
-  CHECK_RETURNS(Error::OutOfBounds, "output 1 is out of range",
-                module.set_output(zeros({1, 8}), 1));
+  RETURNS(InvalidArgument, "set_output: output 0 (doubled): dimension 1 is 9, expected 8",
+          module.set_output(zeros({1, 9})));
+  RETURNS(InvalidType, "set_output: output 0 (doubled): it is Int, expected Float",
+          module.set_output(zeros({1, 8}, ScalarType::Int)));
+  RETURNS(OutOfBounds, "output 1 is out of range", module.set_output(zeros({1, 8}), 1));
 }
 
 TEST_CASE("OnnxModule: outputs are over the runtime's memory, each run's its own") {
@@ -431,22 +423,20 @@ TEST_CASE("OnnxModule: bytes that are no model are an error") {
   OnnxModule nothing(empty({0}, ScalarType::Byte));
   CHECK(nothing.load_method() == Error::InvalidArgument);
   OnnxModule placeholder(from_blob(nullptr, {8}, ScalarType::Byte));
-  CHECK_RETURNS(Error::InvalidState, "load_method: the tensor is a placeholder",
-                placeholder.load_method());
+  RETURNS(InvalidState, "load_method: the tensor is a placeholder", placeholder.load_method());
   OnnxModule undefined{Tensor()};
-  CHECK_RETURNS(Error::InvalidState, "load_method: the model is undefined",
-                undefined.load_method());
+  RETURNS(InvalidState, "load_method: the model is undefined", undefined.load_method());
 }
 
 TEST_CASE("OnnxModule: inputs and outputs that are no tensors of tenon's are refused by name") {
   OnnxModule strings(model("strings"));
-  CHECK_RETURNS(Error::NotSupported,
-                "load_method: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
-                strings.load_method());
+  RETURNS(NotSupported,
+          "load_method: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
+          strings.load_method());
   OnnxModule sequence(model("sequence"));
-  CHECK_RETURNS(Error::NotSupported,
-                "load_method: output 0 (images): it is a sequence, OnnxModule takes tensors only",
-                sequence.load_method());
+  RETURNS(NotSupported,
+          "load_method: output 0 (images): it is a sequence, OnnxModule takes tensors only",
+          sequence.load_method());
 }
 
 TEST_CASE("OnnxModule: the options of a session are the caller's") {

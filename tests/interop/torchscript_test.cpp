@@ -6,11 +6,7 @@
 
 #include <ATen/Functions.h>
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "interop/files.h"
 #include "interop/models.h"
@@ -209,14 +205,12 @@ TEST_CASE("TorchScriptModule: method_meta has the arguments' names and kinds, an
 
 TEST_CASE("TorchScriptModule: a method of a type that no EValue is of is refused when it is used") {
   TorchScriptModule many(model_path("many.pt"));
-  CHECK_RETURNS(Error::NotSupported,
-                "load_method: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be",
-                many.load_method("look_up"));
-  CHECK_RETURNS(Error::NotSupported, "output 0: it is Dict[str, Tensor], which",
-                many.load_method("table"));
-  CHECK_RETURNS(Error::NotSupported, "output 0: it is List[str], which", many.load_method("texts"));
-  CHECK_RETURNS(Error::NotSupported, "output 1: it is Tuple[Tensor, int], which",
-                many.load_method("nested"));
+  RETURNS(NotSupported,
+          "load_method: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be",
+          many.load_method("look_up"));
+  RETURNS(NotSupported, "output 0: it is Dict[str, Tensor], which", many.load_method("table"));
+  RETURNS(NotSupported, "output 0: it is List[str], which", many.load_method("texts"));
+  RETURNS(NotSupported, "output 1: it is Tuple[Tensor, int], which", many.load_method("nested"));
   CHECK(many.load_method("pair") == Error::Ok);
 }
 
@@ -237,14 +231,14 @@ def forward(self, x: Tensor, device: Optional[Device] = None, times: int = 2) ->
 
 TEST_CASE("TorchScriptModule: inputs are checked before libtorch sees them") {
   TorchScriptModule many(model_path("many.pt"));
-  CHECK_RETURNS(Error::InvalidType, "run: input 1 (by): it is an Int, 5, expected a Double",
-                many.run("scaled", {row(), 5, 4, false}));
-  CHECK_RETURNS(Error::InvalidState, "run: input 0 (x) is not given", many.run("forward"));
-  CHECK_RETURNS(Error::InvalidArgument, "2 inputs are given, forward has 1",
-                many.run("forward", {row(), row()}));
-  CHECK_RETURNS(Error::InvalidType, "input 0 (tensors): it is a TensorList of 1, expected an Opt",
-                many.run("count_there", EValue(std::vector<Tensor>{*row()})));
-  CHECK_RETURNS(Error::InvalidState, "input 0 (x)", many.run("forward", EValue(Tensor())));
+  RETURNS(InvalidType, "run: input 1 (by): it is an Int, 5, expected a Double",
+          many.run("scaled", {row(), 5, 4, false}));
+  RETURNS(InvalidState, "run: input 0 (x) is not given", many.run("forward"));
+  RETURNS(InvalidArgument, "2 inputs are given, forward has 1",
+          many.run("forward", {row(), row()}));
+  RETURNS(InvalidType, "input 0 (tensors): it is a TensorList of 1, expected an Opt",
+          many.run("count_there", EValue(std::vector<Tensor>{*row()})));
+  RETURNS(InvalidState, "input 0 (x)", many.run("forward", EValue(Tensor())));
 }
 
 TEST_CASE("TorchScriptModule: inputs that were set stand where a run gives none") {
@@ -320,11 +314,10 @@ TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for
   CHECK(const_data_ptr(one(many.forward(x)).toTensor()) == memory);
   CHECK(Floats(memory, memory + 4) == Floats{2, 4, 6, 9});
   CHECK(tests::sizes(to) == Vector{1, 3});
-  CHECK_RETURNS(Error::InvalidArgument, "output 0",
-                many.run("forward", ones({5})));  // no room for five
+  RETURNS(InvalidArgument, "output 0", many.run("forward", ones({5})));  // no room for five
   CHECK(many.set_output(zeros({3}, ScalarType::Int)) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidType, "output 0: it is Float, the tensor that was set for it is Int",
-                many.run("forward", x));
+  RETURNS(InvalidType, "output 0: it is Float, the tensor that was set for it is Int",
+          many.run("forward", x));
   CHECK(many.set_output(none) == Error::Ok);
   CHECK(floats(one(many.forward(x))) == Floats{2, 4, 6});
 }
@@ -336,9 +329,8 @@ TEST_CASE("TorchScriptModule: outputs of a tuple are set one by one") {
   CHECK(many.run("pair", row()) == Error::Ok);
   CHECK(tests::values<float>(second) == Floats{0, 1, 2});
   CHECK(floats(*many.get_output("pair", 0)) == Floats{2, 3, 4});
-  CHECK_RETURNS(Error::InvalidType, "output 1: it is a Tensor",
-                many.set_output("mixed", second, 1));
-  CHECK_RETURNS(Error::OutOfBounds, "output 2 is out of range", many.set_output("pair", second, 2));
+  RETURNS(InvalidType, "output 1: it is a Tensor", many.set_output("mixed", second, 1));
+  RETURNS(OutOfBounds, "output 2 is out of range", many.set_output("pair", second, 2));
 }
 
 TEST_CASE("TorchScriptModule: a state that is set as input and output is the last one for others") {
@@ -382,17 +374,16 @@ TEST_CASE("TorchScriptModule: what the script raises is the error's text, on one
   CHECK(refused.message() == std::string("execute: libtorch: the sensor is off"));
   TorchScriptModule asserts(script(
       "def forward(self, x: Tensor):\n    assert x.dim() == 1, \"one row\"\n    return x\n"));
-  CHECK_RETURNS(Error::InvalidArgument, "run: libtorch: AssertionError: one row",
-                asserts.run("forward", row()));
+  RETURNS(InvalidArgument, "run: libtorch: AssertionError: one row", asserts.run("forward", row()));
   CHECK(floats(one(asserts.forward(make_tensor_ptr({1.0f})))) == Floats{1});
 }
 
 TEST_CASE("TorchScriptModule: what an operator refuses is the error's text, and runs go on") {
   TorchScriptModule add(model_path("add.pt"));
   CHECK(add.run("forward", {row(), row()}) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidArgument,
-                "run: libtorch: The size of tensor a (3) must match the size of tensor b (2)",
-                add.run("forward", {row(), ones({2})}));
+  RETURNS(InvalidArgument,
+          "run: libtorch: The size of tensor a (3) must match the size of tensor b (2)",
+          add.run("forward", {row(), ones({2})}));
   CHECK(last_error().find('\n') == std::string::npos);
   CHECK(add.get_output().error() == Error::InvalidState);
   CHECK(floats(one(add.forward({row(), row()}))) == Floats{2, 4, 6});
@@ -400,7 +391,7 @@ TEST_CASE("TorchScriptModule: what an operator refuses is the error's text, and 
 
 TEST_CASE("TorchScriptModule: an operator that finds no memory is OutOfMemory") {
   TorchScriptModule huge(script("def forward(self):\n    return torch.empty([1 << 50])\n"));
-  CHECK_RETURNS(Error::OutOfMemory, "run: libtorch: ", huge.run());
+  RETURNS(OutOfMemory, "run: libtorch: ", huge.run());
 }
 
 TEST_CASE("TorchScriptModule: parameters that require grad leave no gradients on the outputs") {
@@ -439,15 +430,14 @@ TEST_CASE("TorchScriptModule: module() loads the file, and raises why it cannot"
   TorchScriptModule many(model_path("many.pt"));
   CHECK(many.module().find_method("forward").has_value());
   TorchScriptModule missing(model_path("missing.pt"));
-  CHECK_ERROR(Error::NotFound, "module: ", missing.module());
+  RAISES(NotFound, "module: ", missing.module());
 }
 
 TEST_CASE("TorchScriptModule: a missing file is NotFound until it is there") {
   const tests::TempFolder folder;
   const std::string path = folder / "late.pt";
   TorchScriptModule module(path);
-  CHECK_RETURNS(Error::NotFound, "run: " + path + ": cannot open: No such file",
-                module.run("forward", row()));
+  RETURNS(NotFound, "run: " + path + ": cannot open: No such file", module.run("forward", row()));
   CHECK(module.method_names().error() == Error::NotFound);
   tests::put_file(path, tests::file_bytes(model_path("many.pt")));
   CHECK(floats(one(module.forward(row()))) == Floats{2, 4, 6});
@@ -456,7 +446,7 @@ TEST_CASE("TorchScriptModule: a missing file is NotFound until it is there") {
 TEST_CASE("TorchScriptModule: a folder is AccessFailed, what is no TorchScript InvalidArgument") {
   const tests::TempFolder folder;
   TorchScriptModule is_folder(folder / "");
-  CHECK_RETURNS(Error::AccessFailed, "not a regular file", is_folder.load_method());
+  RETURNS(AccessFailed, "not a regular file", is_folder.load_method());
   const std::string path = folder / "x.pt";
   std::vector<uint8_t> bytes = tests::file_bytes(model_path("many.pt"));
   bytes.resize(bytes.size() / 2);
@@ -464,8 +454,7 @@ TEST_CASE("TorchScriptModule: a folder is AccessFailed, what is no TorchScript I
   for (const std::vector<uint8_t>& content : contents) {
     tests::put_file(path, content);
     TorchScriptModule module(path);
-    CHECK_RETURNS(Error::InvalidArgument, path + ": libtorch: PytorchStreamReader failed",
-                  module.load_method());
+    RETURNS(InvalidArgument, path + ": libtorch: PytorchStreamReader failed", module.load_method());
     CHECK(last_error().find('\n') == std::string::npos);
   }
 }
@@ -508,13 +497,12 @@ TEST_CASE("TorchScriptModule: a read-only tensor may be an input, and views of i
 
 TEST_CASE("TorchScriptModule: what cannot be an at::Tensor is refused by the input's name") {
   TorchScriptModule many(model_path("many.pt"));
-  CHECK_RETURNS(Error::NotSupported,
-                "run: input 0 (x): strides {3, -1} of sizes {1, 3} are negative",
-                many.run("forward", flip(*row(), {1})));
-  CHECK_RETURNS(Error::InvalidState, "input 0 (x): the tensor is a placeholder",
-                many.run("forward", from_blob(nullptr, {1, 3})));
-  CHECK_RETURNS(Error::NotSupported, "input 0 (tensors): element 1: strides",
-                many.run("total", EValue(std::vector<Tensor>{*row(), flip(*row(), {1})})));
+  RETURNS(NotSupported, "run: input 0 (x): strides {3, -1} of sizes {1, 3} are negative",
+          many.run("forward", flip(*row(), {1})));
+  RETURNS(InvalidState, "input 0 (x): the tensor is a placeholder",
+          many.run("forward", from_blob(nullptr, {1, 3})));
+  RETURNS(NotSupported, "input 0 (tensors): element 1: strides",
+          many.run("total", EValue(std::vector<Tensor>{*row(), flip(*row(), {1})})));
 }
 
 #endif

@@ -9,20 +9,12 @@
     "tenon: interop/aten.h needs exceptions and libtorch's <ATen/core/Tensor.h> in the include path"
 #endif
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
-
 #include <ATen/core/Tensor.h>
 
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
-#include "tenon/core/layout.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -151,25 +143,23 @@ void* writable_data(const T& tensor, long) {
 
 /// What an at::Tensor must be to be nothing but memory with a shape.
 inline Error check_from_aten(const at::Tensor& source) {
-  const auto refuse = [](const char* what, const char* advice) {
-    return fail(Error::NotSupported, "the at::Tensor ", what, advice);
+  struct Refusal {
+    bool applies;
+    const char* what;
   };
-  if (TENON_UNLIKELY(source.is_nested() || source.layout() != c10::kStrided)) {
-    return refuse("is sparse, nested or of another layout that is not strided",
-                  "; to_dense() or to_padded_tensor() makes a copy that is");
-  }
-  if (TENON_UNLIKELY(source.requires_grad())) {
-    return refuse("requires grad, and writes through tenon would pass autograd by",
-                  "; from_aten(t.detach()) shares the memory");
-  }
-  if (TENON_UNLIKELY(source.is_conj())) {
-    return refuse("is to be conjugated when it is read", "; resolve_conj() does so now");
-  }
-  if (TENON_UNLIKELY(source.is_neg())) {
-    return refuse("is to be negated when it is read", "; resolve_neg() does so now");
-  }
-  if (TENON_UNLIKELY(!source.has_storage())) {
-    return refuse("has no storage: its memory is opaque", "");
+  const Refusal refusals[] = {
+      {source.is_nested() || source.layout() != c10::kStrided,
+       "is sparse, nested or of another layout that is not strided; to_dense() or "
+       "to_padded_tensor() makes a copy that is"},
+      {source.requires_grad(),
+       "requires grad, and writes through tenon would pass autograd by; from_aten(t.detach()) "
+       "shares the memory"},
+      {source.is_conj(), "is to be conjugated when it is read; resolve_conj() does so now"},
+      {source.is_neg(), "is to be negated when it is read; resolve_neg() does so now"},
+      {!source.has_storage(), "has no storage: its memory is opaque"},
+  };
+  for (const auto& [applies, what] : refusals) {
+    if (TENON_UNLIKELY(applies)) return fail(Error::NotSupported, "the at::Tensor ", what);
   }
   return Error::Ok;
 }

@@ -4,15 +4,8 @@
 // runtime, wants compat/executorch.h instead.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "tenon/backend/cpu.h"
 #include "tenon/interop/executorch/loaded_method.h"
-#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
 
@@ -73,10 +66,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   size_t count_methods() const noexcept override { return names_.size(); }
   const char* name_of(size_t method) const noexcept override { return names_[method]; }
   Error prepare(size_t method, MethodMeta& meta) override {
-    auto made = detail::make_stored<detail::ExecutorchMethod>(methods_.where(), 0, memory_);
-    if (TENON_UNLIKELY(made == nullptr)) {
-      return detail::fail(Error::OutOfMemory, "out of memory for a method");
-    }
+    detail::Stored<detail::ExecutorchMethod> made;
+    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_));
     TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
     methods_[method] = std::move(made);

@@ -2,35 +2,21 @@
 // OnnxModule: a .onnx model on ONNX Runtime.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "tenon/interop/file.h"
 #include "tenon/interop/onnxruntime/ort_value.h"
 #include "tenon/module/module.h"
-#include "tenon/tensor/clone.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-constexpr const char* onnx_kind(ONNXType kind) noexcept {
-  return kind == ONNX_TYPE_SEQUENCE       ? "a sequence"
-         : kind == ONNX_TYPE_MAP          ? "a map"
-         : kind == ONNX_TYPE_SPARSETENSOR ? "a sparse tensor"
-         : kind == ONNX_TYPE_OPTIONAL     ? "an optional value"
-                                          : "opaque";
-}
 
 /// Describes an input or an output, whose name is in `spec`.
 inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec& spec) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   TENON_TRY(check_onnx(api, api.GetOnnxTypeFromTypeInfo(&info, &kind)));
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported, "it is ", onnx_kind(kind), ", OnnxModule takes tensors only");
+    return fail(Error::NotSupported, "it is of ONNX type ", static_cast<int>(kind),
+                kind == ONNX_TYPE_SEQUENCE ? ", a sequence" : "",
+                "; OnnxModule takes tensors only");
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
   TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
@@ -68,8 +54,7 @@ struct OnnxPorts {
       name = Text(text);
       TENON_TRY(check_onnx(api, api.AllocatorFree(allocator, text)));
       OnnxHandle<OrtTypeInfo> info;
-      TENON_TRY(make_onnx(api, api.ReleaseTypeInfo, info,
-                          [&](OrtTypeInfo** made) { return get_type(&session, i, made); }));
+      TENON_TRY(check_onnx(api, get_type(&session, i, MadeOnnx(info))));
       TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(api, *info, specs[i])));
       TENON_TRY(check_spec(specs[i].tensor));  // of which there may be no more than a name
       names.push_back(name.c_str());
@@ -128,13 +113,12 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     // There is one in the process, which counts how often it was made.
     detail::OnnxHandle<OrtEnv> environment;
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseEnv, environment, [&](OrtEnv** made) {
-      return api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon", made);
-    }));
+    TENON_TRY(detail::check_onnx(
+        *api_, api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon", detail::MadeOnnx(environment))));
     environment_ = std::move(environment);
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseMemoryInfo, host_, [&](OrtMemoryInfo** made) {
-      return api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, made);
-    }));
+    TENON_TRY(detail::check_onnx(
+        *api_,
+        api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
     if (is_in_memory_) return open_bytes();
     const Error error = open_file();
     return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
@@ -174,10 +158,15 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t i = 0; i < count; ++i) {
       if (made.is_lent(i)) continue;
       Tensor tensor;
-      Error error = detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor);
-      if (error == Error::Ok) error = separate(tensor, inputs);
-      TENON_TRY(detail::blame_unless_ok("output", i, outputs_.names[i], error));
-      TENON_TRY(outputs.put(i, std::move(tensor)));
+      TENON_TRY(detail::blame_unless_ok(
+          "output", i, outputs_.names[i],
+          detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor)));
+      TENON_TRY(outputs.put(i, tensor));
+      for (const EValue& input : inputs) {  // as which it may come back
+        if (!detail::overlap(input, tensor)) continue;
+        TENON_TRY(outputs.save(i));
+        break;
+      }
     }
     return Error::Ok;
   }
@@ -186,19 +175,17 @@ class TENON_EXPORT OnnxModule final : public Module {
   Error open_file() {
     detail::InputFile file;  // for its errors, which tell more than the library's
     TENON_TRY(file.open(path_.c_str()));
-    return detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
-      return api_->CreateSession(environment_.get(), path_.c_str(), options_, made);
-    });
+    return detail::check_onnx(*api_, api_->CreateSession(environment_.get(), path_.c_str(),
+                                                         options_, detail::MadeOnnx(session_)));
   }
   Error open_bytes() {
     const TensorArg arg(model_);
     TENON_TRY(detail::check_defined(arg, "the model"));
     const detail::TensorFields& bytes = detail::fields(arg);
     TENON_TRY(detail::check_for_onnx(bytes));
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
-      return api_->CreateSessionFromArray(environment_.get(), bytes.data, bytes.nbytes(), options_,
-                                          made);
-    }));
+    TENON_TRY(detail::check_onnx(
+        *api_, api_->CreateSessionFromArray(environment_.get(), bytes.data, bytes.nbytes(),
+                                            options_, detail::MadeOnnx(session_))));
     if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
     return Error::Ok;
   }
@@ -226,17 +213,6 @@ class TENON_EXPORT OnnxModule final : public Module {
       }
     }
     return -1;
-  }
-  /// Gives an output that is an input, as it is, memory of its own.
-  static Error separate(Tensor& output, Span<const EValue> inputs) {
-    for (const EValue& input : inputs) {
-      if (!detail::overlap(input, output)) continue;
-      Result<TensorPtr> copy = try_clone_tensor_ptr(output);
-      if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), copy.message());
-      output = **copy;
-      break;
-    }
-    return Error::Ok;
   }
 
   std::string path_;

@@ -2,11 +2,6 @@
 // TorchScriptModule: a .pt file as a module, run by libtorch.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "tenon/interop/file.h"
 #include "tenon/interop/torchscript/ivalue.h"
 #include "tenon/module/module.h"
@@ -28,27 +23,25 @@ class TorchScriptMethod {
 
   Error describe(MethodMeta& meta) {
     const c10::FunctionSchema& schema = method_.function().getSchema();
-    inputs_.clear();
+    TENON_TRY(specs_.inputs.resize(0));
     for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
       const c10::Argument& argument = schema.arguments()[i];
       TENON_TRY(add(argument.name(), *argument.real_type(), argument.default_value().has_value(),
-                    "input", inputs_));
+                    "input", specs_.inputs));
     }
-    outputs_.clear();
+    TENON_TRY(specs_.outputs.resize(0));
     const c10::Type& type = *schema.returns().at(0).real_type();
     returns_tuple_ = type.kind() == c10::TypeKind::TupleType;
     if (returns_tuple_) {
       const auto& tuple = type.expectRef<c10::TupleType>();
       for (size_t i = 0; i < tuple.elements().size(); ++i) {
         TENON_TRY(add(tuple.schema() ? tuple.schema()->arguments()[i].name() : "",
-                      *tuple.elements()[i], false, "output", outputs_));
+                      *tuple.elements()[i], false, "output", specs_.outputs));
       }
     } else if (type.kind() != c10::TypeKind::NoneType) {
-      TENON_TRY(add("", type, false, "output", outputs_));
+      TENON_TRY(add("", type, false, "output", specs_.outputs));
     }
-    meta.inputs = inputs_;
-    meta.outputs = outputs_;
-    meta.knows_inputs = meta.knows_outputs = true;
+    specs_.describe(meta);
     return Error::Ok;
   }
 
@@ -60,15 +53,16 @@ class TorchScriptMethod {
       if (inputs[i].isNone() && otherwise) {
         stack[i] = *otherwise;
       } else {
-        TENON_TRY(blame_unless_ok("input", i, inputs_[i].name(), to_ivalue(inputs[i], stack[i])));
+        TENON_TRY(
+            blame_unless_ok("input", i, specs_.inputs[i].name(), to_ivalue(inputs[i], stack[i])));
       }
     }
     const c10::NoGradGuard without_gradients;
     const c10::IValue result = method_(std::move(stack));
-    for (size_t i = 0; i < outputs_.size(); ++i) {
+    for (size_t i = 0; i < specs_.outputs.size(); ++i) {
       EValue made;
       TENON_TRY(blame_unless_ok(
-          "output", i, outputs_[i].name(),
+          "output", i, specs_.outputs[i].name(),
           from_ivalue(returns_tuple_ ? result.toTupleRef().elements()[i] : result, made)));
       TENON_TRY(outputs.put(i, std::move(made)));
     }
@@ -77,21 +71,19 @@ class TorchScriptMethod {
 
  private:
   static Error add(const std::string& name, const c10::Type& type, bool has_default,
-                   const char* role, std::vector<ValueSpec>& specs) {
+                   const char* role, StoredArray<ValueSpec>& specs) {
     ValueSpec spec(name, ValueKind::None);
     TENON_TRY(check_spec(spec.tensor));
     const Error error = describe_type(type, spec);
-    // An argument of a type that no EValue has gets its default in every run.
-    if (error != Error::Ok && has_default) spec.kind = ValueKind::None;
-    if (has_default) spec.is_optional = true;
     if (!has_default) TENON_TRY(blame_unless_ok(role, specs.size(), spec.name(), error));
-    specs.push_back(std::move(spec));
-    return Error::Ok;
+    // An argument of a type that no EValue has gets its default in every run.
+    if (error != Error::Ok) spec.kind = ValueKind::None;
+    spec.is_optional = spec.is_optional || has_default;
+    return specs.push_back(std::move(spec));
   }
 
   torch::jit::Method method_;
-  std::vector<ValueSpec> inputs_;
-  std::vector<ValueSpec> outputs_;
+  MethodSpecs specs_;
   bool returns_tuple_ = false;
 };
 
@@ -156,15 +148,14 @@ class TENON_EXPORT TorchScriptModule final : public Module {
     return detail::call_libtorch([&] { return methods_[method].describe(meta); });
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
-    return detail::call_torchscript(Error::InvalidArgument,
-                                    [&] { return methods_[method].call(inputs, outputs); });
+    return detail::call_torchscript([&] { return methods_[method].call(inputs, outputs); });
   }
 
  private:
   Error load_file() {
     detail::InputFile file;  // for its errors, which tell more than libtorch's
     TENON_TRY(file.open(path_.c_str()));
-    return detail::call_torchscript(Error::InvalidArgument, [&] {
+    return detail::call_torchscript([&] {
       torch::jit::Module loaded = torch::jit::load(path_);
       loaded.eval();
       module_ = std::move(loaded);

@@ -2,12 +2,6 @@
 // Needs ONNX Runtime, and is built with it by interop/onnxruntime/CMakeLists.txt.
 #include "tenon/interop/onnxruntime/ort_value.h"
 
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -91,10 +85,9 @@ TEST_CASE("onnxruntime_error: what was made is released once, what was not made 
   }
   CHECK(released == 1);
   detail::OnnxHandle<OrtSession> failed;
-  CHECK_RETURNS(Error::NotSupported, "no luck",
-                detail::make_onnx(api, &count_release, failed, [&](OrtSession**) {
-                  return api.CreateStatus(ORT_FAIL, "no luck");
-                }));
+  RETURNS(NotSupported, "no luck",
+          detail::make_onnx(api, &count_release, failed,
+                            [&](OrtSession**) { return api.CreateStatus(ORT_FAIL, "no luck"); }));
   CHECK(failed == nullptr);
   CHECK(released == 1);
 }
@@ -113,12 +106,12 @@ TEST_CASE("onnxruntime_value: dtypes are the same in both directions, and as lar
   }
   ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   ScalarType own = ScalarType::Undefined;
-  CHECK_RETURNS(Error::NotSupported, "ONNX Runtime has no tensors of ComplexFloat",
-                detail::to_onnx(ScalarType::ComplexFloat, theirs));
-  CHECK_RETURNS(Error::NotSupported, "element type 8, texts",
-                detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, own));
-  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype for ONNX's element type 21",
-                detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, own));
+  RETURNS(NotSupported, "ONNX Runtime has no tensors of ComplexFloat",
+          detail::to_onnx(ScalarType::ComplexFloat, theirs));
+  RETURNS(NotSupported, "element type 8, texts",
+          detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, own));
+  RETURNS(NotSupported, "tenon has no dtype for ONNX's element type 21",
+          detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, own));
 }
 
 TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
@@ -138,15 +131,15 @@ TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
 TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
   const OnnxHandle<OrtMemoryInfo> info = host();
   OnnxValues values(api(), 1);
-  CHECK_RETURNS(Error::InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
-  CHECK_RETURNS(Error::InvalidState, "placeholder", values.lend(0, *info, from_blob(nullptr, {2})));
-  CHECK_RETURNS(Error::NotSupported, "contiguous() makes a copy",
-                values.lend(0, *info, transpose(zeros({2, 3}), 0, 1)));
-  CHECK_RETURNS(Error::NotSupported, "no tensors of ComplexDouble",
-                values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
+  RETURNS(InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
+  RETURNS(InvalidState, "placeholder", values.lend(0, *info, from_blob(nullptr, {2})));
+  RETURNS(NotSupported, "contiguous() makes a copy",
+          values.lend(0, *info, transpose(zeros({2, 3}), 0, 1)));
+  RETURNS(NotSupported, "no tensors of ComplexDouble",
+          values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
   float memory[2] = {};
-  CHECK_RETURNS(Error::NotSupported, "memory on cuda:0 cannot be read by the host",
-                values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
+  RETURNS(NotSupported, "memory on cuda:0 cannot be read by the host",
+          values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
   CHECK_FALSE(values.is_lent(0));
 }
 
@@ -172,13 +165,12 @@ TEST_CASE("onnxruntime_value: a tensor adopts a value, and drops it before the e
 
 TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
   Tensor tensor;
-  CHECK_RETURNS(
-      Error::NotSupported, "element type 8, texts",
-      detail::adopt_from_onnx(api(), make_value({1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING),
-                              environment(), tensor));
+  RETURNS(NotSupported, "element type 8, texts",
+          detail::adopt_from_onnx(api(), make_value({1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING),
+                                  environment(), tensor));
   CHECK(environments == 1);
-  CHECK_RETURNS(Error::NotSupported, "it is no tensor",
-                detail::adopt_from_onnx(api(), {}, environment(), tensor));
+  RETURNS(NotSupported, "it is no tensor",
+          detail::adopt_from_onnx(api(), {}, environment(), tensor));
   CHECK(environments == 1);
   CHECK_FALSE(tensor.defined());
 }

@@ -4,14 +4,10 @@
 
 #undef CHECK  // c10's; Catch2's is meant
 
-#include <cstdint>
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <ATen/Functions.h>
 
@@ -91,35 +87,33 @@ TEST_CASE("without_traceback: of a text without a traceback, the first line that
 
 TEST_CASE("call_torchscript: what is returned is passed on") {
   CHECK(call([] {}) == Error::Ok);
-  CHECK_RETURNS(Error::InUse, "said here", call_torchscript(Error::InvalidArgument, [] {
-                  return detail::fail(Error::InUse, "said here");
-                }));
+  RETURNS(InUse, "said here", call_torchscript(Error::InvalidArgument, [] {
+            return detail::fail(Error::InUse, "said here");
+          }));
 }
 
 TEST_CASE("call_torchscript: what is thrown becomes one line of text and an error of its kind") {
-  CHECK_RETURNS(Error::InvalidArgument, "libtorch: list index out of range",
-                call([] { throw std::runtime_error(kTraceback); }));
-  CHECK_RETURNS(Error::InvalidArgument, "libtorch: said",
-                call([] { throw torch::jit::JITException("said"); }));
-  CHECK_RETURNS(Error::InvalidArgument, "libtorch: raised",
-                call([] { throw torch::jit::JITException("with more", "a.B", "raised\nmore"); }));
+  RETURNS(InvalidArgument, "libtorch: list index out of range",
+          call([] { throw std::runtime_error(kTraceback); }));
+  RETURNS(InvalidArgument, "libtorch: said", call([] { throw torch::jit::JITException("said"); }));
+  RETURNS(InvalidArgument, "libtorch: raised",
+          call([] { throw torch::jit::JITException("with more", "a.B", "raised\nmore"); }));
   CHECK(std::string(last_error_message()).find("more") == std::string::npos);
-  CHECK_RETURNS(Error::InvalidArgument, "libtorch: checked 5",
-                call([] { TORCH_CHECK(false, "checked ", 5); }));
-  CHECK_RETURNS(Error::NotSupported, "libtorch: no kernel",
-                call([] { TORCH_CHECK_NOT_IMPLEMENTED(false, "no kernel"); }));
-  CHECK_RETURNS(Error::OutOfMemory, "out of memory", call([] { throw std::bad_alloc(); }));
-  CHECK_RETURNS(Error::OutOfBounds, "tenon's own",
-                call([] { throw Exception(Error::OutOfBounds, "tenon's own"); }));
+  RETURNS(InvalidArgument, "libtorch: checked 5", call([] { TORCH_CHECK(false, "checked ", 5); }));
+  RETURNS(NotSupported, "libtorch: no kernel",
+          call([] { TORCH_CHECK_NOT_IMPLEMENTED(false, "no kernel"); }));
+  RETURNS(OutOfMemory, "out of memory", call([] { throw std::bad_alloc(); }));
+  RETURNS(OutOfBounds, "tenon's own",
+          call([] { throw Exception(Error::OutOfBounds, "tenon's own"); }));
 }
 
 TEST_CASE("call_torchscript: memory that an operator lacks is known by its text") {
-  CHECK_RETURNS(Error::OutOfMemory, "you tried to allocate 8 bytes", call([] {
-                  throw std::runtime_error(
-                      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes");
-                }));
-  CHECK_RETURNS(Error::OutOfMemory, "CUDA out of memory",
-                call([] { throw std::runtime_error("CUDA out of memory. Tried to"); }));
+  RETURNS(OutOfMemory, "you tried to allocate 8 bytes", call([] {
+            throw std::runtime_error(
+                "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes");
+          }));
+  RETURNS(OutOfMemory, "CUDA out of memory",
+          call([] { throw std::runtime_error("CUDA out of memory. Tried to"); }));
 }
 
 TEST_CASE("to_ivalue: None, numbers, flags and texts") {
@@ -174,10 +168,9 @@ TEST_CASE("to_ivalue: a tensor's memory is kept until the IValue is gone, and re
 
 TEST_CASE("to_ivalue: an undefined tensor is refused, and in a list its place is named") {
   c10::IValue value;
-  CHECK_RETURNS(Error::InvalidState, "the source tensor is undefined",
-                to_ivalue(EValue(Tensor()), value));
-  CHECK_RETURNS(Error::InvalidState, "element 1: the source tensor is undefined",
-                to_ivalue(std::vector<Tensor>{*two(), Tensor()}, value));
+  RETURNS(InvalidState, "the source tensor is undefined", to_ivalue(EValue(Tensor()), value));
+  RETURNS(InvalidState, "element 1: the source tensor is undefined",
+          to_ivalue(std::vector<Tensor>{*two(), Tensor()}, value));
   CHECK(value.isNone());
 }
 
@@ -233,10 +226,10 @@ TEST_CASE("from_ivalue: a conjugation or negation that was put off is done") {
 
 TEST_CASE("from_ivalue: what no EValue can be is refused by its type's name") {
   EValue value;
-  CHECK_RETURNS(Error::NotSupported, "it is List[str], which an EValue cannot be",
-                from_ivalue(c10::List<std::string>(), value));
-  CHECK_RETURNS(Error::NotSupported, "it is Tuple[int, bool], which an EValue cannot be",
-                from_ivalue(c10::ivalue::Tuple::create(5, true), value));
+  RETURNS(NotSupported, "it is List[str], which an EValue cannot be",
+          from_ivalue(c10::List<std::string>(), value));
+  RETURNS(NotSupported, "it is Tuple[int, bool], which an EValue cannot be",
+          from_ivalue(c10::ivalue::Tuple::create(5, true), value));
   CHECK(value.isNone());
 }
 
@@ -268,13 +261,13 @@ TEST_CASE("describe_type: the kinds of values that there are") {
 
 TEST_CASE("describe_type: other types are refused by their names") {
   ValueSpec spec;
-  CHECK_RETURNS(
-      Error::NotSupported, "it is Dict[str, Tensor], which an EValue cannot be",
+  RETURNS(
+      NotSupported, "it is Dict[str, Tensor], which an EValue cannot be",
       describe_type(*c10::DictType::create(c10::StringType::get(), c10::TensorType::get()), spec));
-  CHECK_RETURNS(Error::NotSupported, "it is List[str], which",
-                describe_type(*c10::ListType::create(c10::StringType::get()), spec));
-  CHECK_RETURNS(
-      Error::NotSupported, "it is List[Optional[int]], which",
+  RETURNS(NotSupported, "it is List[str], which",
+          describe_type(*c10::ListType::create(c10::StringType::get()), spec));
+  RETURNS(
+      NotSupported, "it is List[Optional[int]], which",
       describe_type(*c10::ListType::create(c10::OptionalType::create(c10::IntType::get())), spec));
 }
 
@@ -307,25 +300,24 @@ TEST_CASE("to_ivalue: a read-only tensor's memory is released once too") {
 TEST_CASE("to_ivalue: negative strides are refused, and in a list the place is named") {
   c10::IValue value;
   const Tensor flipped = flip(*two(), {0});
-  CHECK_RETURNS(Error::NotSupported, "strides {-1} of sizes {2} are negative",
-                to_ivalue(flipped, value));
-  CHECK_RETURNS(Error::NotSupported, "element 1: strides {-1}",
-                to_ivalue(std::vector<Tensor>{*two(), flipped}, value));
+  RETURNS(NotSupported, "strides {-1} of sizes {2} are negative", to_ivalue(flipped, value));
+  RETURNS(NotSupported, "element 1: strides {-1}",
+          to_ivalue(std::vector<Tensor>{*two(), flipped}, value));
 }
 
 TEST_CASE("from_ivalue: a dtype that tenon lacks is refused by its name") {
   EValue value;
-  CHECK_RETURNS(Error::NotSupported, "tenon has no dtype QInt8",
-                from_ivalue(at::_empty_affine_quantized({2}, at::kQInt8), value));
+  RETURNS(NotSupported, "tenon has no dtype QInt8",
+          from_ivalue(at::_empty_affine_quantized({2}, at::kQInt8), value));
 }
 
 #if !__has_include(<c10/util/Float8_e4m3fnuz.h>)
 TEST_CASE("to_ivalue: a dtype that an older libtorch lacks is refused by its name") {
   c10::IValue value;
-  CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype UInt16",
-                to_ivalue(zeros({2}, ScalarType::UInt16), value));
-  CHECK_RETURNS(Error::NotSupported, "this libtorch has no dtype Float8_e5m2",
-                to_ivalue(zeros({2}, ScalarType::Float8_e5m2), value));
+  RETURNS(NotSupported, "this libtorch has no dtype UInt16",
+          to_ivalue(zeros({2}, ScalarType::UInt16), value));
+  RETURNS(NotSupported, "this libtorch has no dtype Float8_e5m2",
+          to_ivalue(zeros({2}, ScalarType::Float8_e5m2), value));
 }
 #endif
 

@@ -13,11 +13,6 @@
 #error "tenon: interop/executorch.h needs ExecuTorch's headers in the include path"
 #endif
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
@@ -60,22 +55,12 @@ constexpr Error own_error(::executorch::runtime::Error error) noexcept {
   return Error::Internal;
 }
 
-/// As its headers and logs have it: "InvalidArgument (0x12)".
-inline void append(Message& out, ::executorch::runtime::Error error) noexcept {
-  out.put(::executorch::runtime::to_string(error) + (sizeof "Error::" - 1));
-  out.put(" (0x");
-  const auto number = static_cast<uint32_t>(error);
-  int shift = 28;
-  while (shift > 0 && number >> shift == 0) shift -= 4;
-  for (; shift >= 0; shift -= 4) out.put("0123456789abcdef"[number >> shift & 0xf]);
-  out.put(')');
-}
-
-/// Ok, or the error with the message "<what>: ExecuTorch says InvalidArgument (0x12)".
+/// Ok, or the error with the message "<what>: ExecuTorch says InvalidArgument".
 template <class... Parts>
 Error check_executorch(::executorch::runtime::Error error, const Parts&... what) noexcept {
   if (error == ::executorch::runtime::Error::Ok) return Error::Ok;
-  return fail(own_error(error), what..., ": ExecuTorch says ", error);
+  const char* const name = ::executorch::runtime::to_string(error);  // "Error::InvalidArgument"
+  return fail(own_error(error), what..., ": ExecuTorch says ", name + (sizeof "Error::" - 1));
 }
 
 // Both have the same numbers.
@@ -134,12 +119,9 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   const TensorFields& from = fields(source);
   TENON_TRY(check_has_data(from));
   const bool is_host = from.is_host_accessible();
-  if (TENON_UNLIKELY(!is_host && from.device.is_host_accessible())) {
-    return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
-                " that only its backend reaches");
-  }
   if (TENON_UNLIKELY(!is_host && (!from.device.is_cuda() || from.device.index() > INT8_MAX))) {
-    return fail(Error::NotSupported, "ExecuTorch has no device ", from.device);
+    return fail(Error::NotSupported, "ExecuTorch has no device ", from.device,
+                from.opaque ? " with memory that only a backend reaches" : "");
   }
   layout.device_type = is_host ? Theirs::CPU : Theirs::CUDA;
   layout.device_index =

@@ -2,10 +2,7 @@
 // The memory that a method of ExecuTorch's lives in, from a backend of tenon's.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "tenon/interop/executorch/impl_layout.h"
 #include "tenon/module/stored_array.h"

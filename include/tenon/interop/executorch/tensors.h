@@ -6,20 +6,11 @@
 // numbers and of what to_executorch() gives.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <type_traits>
-#include <utility>
 
-#include "tenon/backend/calls.h"
 #include "tenon/interop/executorch/impl_layout.h"
 #include "tenon/module/evalue.h"
 #include "tenon/module/stored_array.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 #include <executorch/runtime/core/evalue.h>
@@ -65,17 +56,6 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   return Error::Ok;
 }
 
-/// Whether the layout is that which the sizes alone imply: such a tensor is made in half the time.
-inline bool is_row_major(const TheirTensor& tensor) noexcept {
-  if (tensor.dim_order().data() == nullptr || tensor.strides().data() == nullptr) return false;
-  int64_t stride = 1;
-  for (size_t d = tensor.sizes().size(); d-- > 0;) {
-    if (tensor.dim_order()[d] != d || tensor.strides()[d] != stride) return false;
-    if (tensor.sizes()[d] != 0) stride *= tensor.sizes()[d];  // of 32 bits each
-  }
-  return true;
-}
-
 /// Reads a list of a TensorImpl's, which may lack it.
 template <class T>
 Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
@@ -118,15 +98,10 @@ class ExecutorchReader {
     return call_safely([&] {  // without memory, an EValue of a text or a list throws
       switch (from.tag) {
         case Tag::None: value = EValue(); return Error::Ok;
-        case Tag::Tensor: {
-          Tensor tensor;
-          TENON_TRY(read_tensor(from.payload.as_tensor, tensor));
-          value = std::move(tensor);
-          return Error::Ok;
-        }
-        case Tag::Int: value = from.payload.copyable_union.as_int; return Error::Ok;
-        case Tag::Double: value = from.payload.copyable_union.as_double; return Error::Ok;
-        case Tag::Bool: value = from.payload.copyable_union.as_bool; return Error::Ok;
+        case Tag::Tensor: value = Tensor(); return read_tensor(from.toTensor(), value.toTensor());
+        case Tag::Int: value = from.toInt(); return Error::Ok;
+        case Tag::Double: value = from.toDouble(); return Error::Ok;
+        case Tag::Bool: value = from.toBool(); return Error::Ok;
         case Tag::String: return copy("String", from.tryToString(), value);
         case Tag::ListInt: return copy("ListInt", from.tryToIntList(), value);
         case Tag::ListDouble: return copy("ListDouble", from.tryToDoubleList(), value);
@@ -171,8 +146,8 @@ class ExecutorchReader {
         return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
       }
     }
-    const ArrayRef<Tensor> read(tensors.data(), tensors.size());
-    value = std::is_same_v<T, TheirTensor> ? EValue(read) : EValue::optional_tensor_list(read);
+    value =
+        std::is_same_v<T, TheirTensor> ? EValue(tensors) : EValue::optional_tensor_list(tensors);
     return Error::Ok;
   }
 

@@ -7,16 +7,10 @@
 #error "tenon: interop/onnxruntime.h needs ONNX Runtime's <onnxruntime_c_api.h> in the include path"
 #endif
 
-#include <cstddef>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include <onnxruntime_c_api.h>
 
-#include "tenon/core/error.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/fields.h"
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -52,25 +46,34 @@ inline Error check_onnx(const OrtApi& api, OrtStatus* status) noexcept {
   return error;
 }
 
-template <class T>
 struct OnnxRelease {
-  void(ORT_API_CALL* release)(T*) = nullptr;
-  void operator()(T* object) const noexcept { release(object); }
+  void operator()(OrtEnv* object) const noexcept { onnx_api()->ReleaseEnv(object); }
+  void operator()(OrtMemoryInfo* object) const noexcept { onnx_api()->ReleaseMemoryInfo(object); }
+  void operator()(OrtSession* object) const noexcept { onnx_api()->ReleaseSession(object); }
+  void operator()(OrtTypeInfo* object) const noexcept { onnx_api()->ReleaseTypeInfo(object); }
+  void operator()(OrtTensorTypeAndShapeInfo* object) const noexcept {
+    onnx_api()->ReleaseTensorTypeAndShapeInfo(object);
+  }
+  void operator()(OrtValue* object) const noexcept { onnx_api()->ReleaseValue(object); }
 };
 
 /// Owns one of the library's objects.
 template <class T>
-using OnnxHandle = std::unique_ptr<T, OnnxRelease<T>>;
+using OnnxHandle = std::unique_ptr<T, OnnxRelease>;
 
-/// Puts what `create(&object)` makes into `made`, which `release` releases.
-template <class T, class Create>
-Error make_onnx(const OrtApi& api, void(ORT_API_CALL* release)(T*), OnnxHandle<T>& made,
-                const Create& create) noexcept {
-  T* object = nullptr;
-  TENON_TRY(check_onnx(api, create(&object)));
-  made = OnnxHandle<T>(object, OnnxRelease<T>{release});
-  return Error::Ok;
-}
+/// Gives a handle what a function of the library's makes: `Create(…, MadeOnnx(handle))`.
+/// Source: std::out_ptr.
+template <class T>
+class MadeOnnx {
+ public:
+  explicit MadeOnnx(OnnxHandle<T>& handle) noexcept : handle_(handle) {}
+  ~MadeOnnx() { handle_.reset(object_); }
+  operator T**() noexcept { return &object_; }
+
+ private:
+  OnnxHandle<T>& handle_;
+  T* object_ = nullptr;
+};
 
 struct OnnxDtype {
   ScalarType own;
@@ -156,7 +159,7 @@ class OnnxValues {
   /// Whether lend() made it.
   bool is_lent(size_t i) const noexcept { return lent_[i]; }
   OnnxHandle<OrtValue> take(size_t i) noexcept {
-    return {std::exchange(values_[i], nullptr), OnnxRelease<OrtValue>{api_.ReleaseValue}};
+    return OnnxHandle<OrtValue>(std::exchange(values_[i], nullptr));
   }
 
   /// Makes value i one over a tensor's memory, which has to stay. That it may be written to is not
@@ -193,10 +196,7 @@ inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
   if (value != nullptr) TENON_TRY(check_onnx(api, api.IsTensor(value.get(), &is_tensor)));
   if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is no tensor");
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
-  TENON_TRY(make_onnx(api, api.ReleaseTensorTypeAndShapeInfo, info,
-                      [&](OrtTensorTypeAndShapeInfo** made) {
-                        return api.GetTensorTypeAndShape(value.get(), made);
-                      }));
+  TENON_TRY(check_onnx(api, api.GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
   ScalarType type = ScalarType::Undefined;
   Dims sizes;
   TENON_TRY(read_onnx_shape(api, *info, type, sizes));

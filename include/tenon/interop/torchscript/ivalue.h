@@ -10,23 +10,11 @@
     "tenon: interop/torchscript.h needs exceptions and libtorch's TorchScript in the include path"
 #endif
 
-#include <algorithm>
-#include <cstddef>
-#include <exception>
-#include <new>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/jit/runtime/jit_exception.h>
 
 #include "tenon/interop/aten.h"
-#include "tenon/module/evalue.h"
-#include "tenon/module/names.h"
 #include "tenon/module/tensor_spec.h"
 
 TENON_BEGIN_NAMESPACE
@@ -48,7 +36,8 @@ inline std::string_view without_traceback(std::string_view text) noexcept {
 
 /// What libtorch said, as an error. Only by its text can be told that the interpreter ran out of
 /// memory.
-TENON_COLD inline Error fail_torchscript(Error error, std::string_view text) noexcept {
+TENON_COLD inline Error fail_torchscript(std::string_view text,
+                                         Error error = Error::InvalidArgument) noexcept {
   text = without_traceback(text);
   for (const char* const sign : {"can't allocate memory", "out of memory"}) {
     if (text.find(sign) != std::string_view::npos) error = Error::OutOfMemory;
@@ -56,10 +45,10 @@ TENON_COLD inline Error fail_torchscript(Error error, std::string_view text) noe
   return fail(error, "libtorch: ", text);
 }
 
-/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: `otherwise`,
+/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: InvalidArgument,
 /// unless memory is out or there is no such operator.
 template <class F>
-Error call_torchscript(Error otherwise, F&& f) noexcept {
+Error call_torchscript(F&& f) noexcept {
   try {
     return f();
   } catch (const Exception& e) {  // ours
@@ -67,13 +56,13 @@ Error call_torchscript(Error otherwise, F&& f) noexcept {
   } catch (const std::bad_alloc&) {
     return fail(Error::OutOfMemory, "out of memory in libtorch");
   } catch (const c10::NotImplementedError& e) {
-    return fail_torchscript(Error::NotSupported, e.what_without_backtrace());
+    return fail_torchscript(e.what_without_backtrace(), Error::NotSupported);
   } catch (const c10::Error& e) {
-    return fail_torchscript(otherwise, e.what_without_backtrace());
+    return fail_torchscript(e.what_without_backtrace());
   } catch (const torch::jit::JITException& e) {  // raised by the script
-    return fail_torchscript(otherwise, e.getOriginalMsg().value_or(e.what()));
+    return fail_torchscript(e.getOriginalMsg().value_or(e.what()));
   } catch (const std::exception& e) {
-    return fail_torchscript(otherwise, e.what());
+    return fail_torchscript(e.what());
   }
 }
 
@@ -119,14 +108,6 @@ inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
   return fail_type(type);
 }
 
-template <class T>
-c10::List<T> to_ivalue_list(ArrayRef<T> values) {
-  c10::List<T> list;
-  list.reserve(values.size());
-  for (const T value : values) list.push_back(value);
-  return list;
-}
-
 /// Tensors of which, with `has_none`, the undefined ones become None.
 inline Error to_ivalue_list(ArrayRef<Tensor> tensors, bool has_none, c10::IValue& to) {
   const c10::TypePtr tensor = c10::TensorType::get();
@@ -164,9 +145,9 @@ inline Error to_ivalue(const EValue& from, c10::IValue& to) {
     case ValueKind::TensorList: return to_ivalue_list(from.toTensorList(), false, to);
     case ValueKind::OptionalTensorList:
       return to_ivalue_list(from.toOptionalTensorList(), true, to);
-    case ValueKind::IntList: to = to_ivalue_list(from.toIntList()); break;
-    case ValueKind::DoubleList: to = to_ivalue_list(from.toDoubleList()); break;
-    case ValueKind::BoolList: to = to_ivalue_list(from.toBoolList()); break;
+    case ValueKind::IntList: to = from.toIntList().vec(); break;
+    case ValueKind::DoubleList: to = from.toDoubleList().vec(); break;
+    case ValueKind::BoolList: to = from.toBoolList().vec(); break;
   }
   return Error::Ok;
 }
@@ -181,51 +162,38 @@ inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
   return make_from_aten(from, TensorShapeDynamism::DYNAMIC_BOUND, to);
 }
 
-/// Errors: NotSupported for a list of other elements.
-inline Error from_ivalue_list(const c10::IValue& from, EValue& to) {
-  const ValueKind kind = list_kind_of(*from.toList().elementType());
-  switch (kind) {
-    case ValueKind::IntList: to = from.toIntVector(); return Error::Ok;
-    case ValueKind::DoubleList: to = from.toDoubleVector(); return Error::Ok;
-    case ValueKind::BoolList: to = from.toBoolList().vec(); return Error::Ok;
-    case ValueKind::TensorList:
-    case ValueKind::OptionalTensorList: break;
-    default: return fail_type(*from.type());
-  }
-  const c10::ArrayRef<c10::IValue> elements = from.toListRef();
-  std::vector<Tensor> tensors(elements.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (elements[i].isNone()) continue;
-    TENON_TRY(
-        blame_unless_ok("element", i, "", from_ivalue_tensor(elements[i].toTensor(), tensors[i])));
-  }
-  to = kind == ValueKind::TensorList ? EValue(tensors) : EValue::optional_tensor_list(tensors);
-  return Error::Ok;
-}
-
 /// A value of TorchScript's.
 ///
 /// Ownership: shares tensors' memory as from_aten() does; copies texts and lists.
 /// Errors: NotSupported for a value that no EValue can be; those of from_aten() for tensors, but
 /// gradients are left behind; what is thrown is c10's and EValue's.
 inline Error from_ivalue(const c10::IValue& from, EValue& to) {
-  if (from.isList()) return from_ivalue_list(from, to);
-  if (from.isNone()) {
-    to = EValue();
-  } else if (from.isTensor()) {
-    Tensor tensor;
-    TENON_TRY(from_ivalue_tensor(from.toTensor(), tensor));
-    to = std::move(tensor);
-  } else if (from.isInt()) {
-    to = from.toInt();
-  } else if (from.isDouble()) {
-    to = from.toDouble();
-  } else if (from.isBool()) {
-    to = from.toBool();
-  } else if (from.isString()) {
-    to = from.toStringRef();
-  } else {
-    return fail_type(*from.type());
+  ValueSpec spec;
+  TENON_TRY(describe_type(*from.type(), spec));
+  switch (spec.kind) {
+    case ValueKind::None: to = EValue(); break;
+    case ValueKind::Tensor:
+      to = Tensor();
+      return from_ivalue_tensor(from.toTensor(), to.toTensor());
+    case ValueKind::Int: to = from.toInt(); break;
+    case ValueKind::Double: to = from.toDouble(); break;
+    case ValueKind::Bool: to = from.toBool(); break;
+    case ValueKind::String: to = from.toStringRef(); break;
+    case ValueKind::IntList: to = from.toIntVector(); break;
+    case ValueKind::DoubleList: to = from.toDoubleVector(); break;
+    case ValueKind::BoolList: to = from.toBoolList().vec(); break;
+    case ValueKind::TensorList:
+    case ValueKind::OptionalTensorList: {
+      const c10::ArrayRef<c10::IValue> elements = from.toListRef();
+      std::vector<Tensor> tensors(elements.size());
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        if (elements[i].isNone()) continue;
+        TENON_TRY(blame_unless_ok("element", i, "",
+                                  from_ivalue_tensor(elements[i].toTensor(), tensors[i])));
+      }
+      to = spec.kind == ValueKind::TensorList ? EValue(tensors)
+                                              : EValue::optional_tensor_list(tensors);
+    }
   }
   return Error::Ok;
 }
