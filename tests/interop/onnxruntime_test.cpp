@@ -359,7 +359,7 @@ TEST_CASE("OnnxModule: inputs and outputs that are no tensors of tenon's are ref
           strings.load_method());
   OnnxModule sequence(model("sequence"));
   RETURNS(NotSupported,
-          "output 0 (images): it is of ONNX type 4, a sequence; OnnxModule takes tensors only",
+          "output 0 (images): it is of ONNX type 2, a sequence; OnnxModule takes tensors only",
           sequence.load_method());
 }
 
