@@ -237,7 +237,7 @@ TEST_CASE("ExecuTorchModule: the digits' network gives 440 of 450 right") {
   const TensorPtr held_out = read_npy(tests::digits_path("test_index.npy"));
   int right = 0;
   for (const int32_t at : tests::values<int32_t>(held_out)) {
-    const auto scores = floats(module.forward(narrow(images, 0, at, 1)));
+    const auto scores = floats(module.forward(to(narrow(images, 0, at, 1), ScalarType::Float)));
     const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
     right += labels->const_data_ptr<uint8_t>()[at] == best;
   }

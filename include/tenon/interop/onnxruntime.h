@@ -36,8 +36,9 @@ constexpr Error own_error(OrtErrorCode code) noexcept {
 
 /// The status of a call, which is released: Ok, or the error with the message "ONNX Runtime: <its
 /// text>".
-inline Error check_onnx(const OrtApi& api, OrtStatus* status) noexcept {
+inline Error check_onnx(OrtStatus* status) noexcept {
   if (status == nullptr) return Error::Ok;
+  const OrtApi& api = *onnx_api();
   const Error error =
       fail(own_error(api.GetErrorCode(status)), "ONNX Runtime: ", api.GetErrorMessage(status));
   api.ReleaseStatus(status);
@@ -73,59 +74,47 @@ class MadeOnnx {
   T* object_ = nullptr;
 };
 
-struct OnnxDtype {
-  ScalarType own;
-  ONNXTensorElementDataType theirs;
-};
-
-/// The dtypes that both have. For complex ones the library's header has numbers, but the library no
-/// tensors.
-inline constexpr OnnxDtype kOnnxDtypes[] = {
-    {ScalarType::Float, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT},
-    {ScalarType::Long, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64},
-    {ScalarType::Int, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32},
-    {ScalarType::Byte, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8},
-    {ScalarType::Half, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16},
-    {ScalarType::BFloat16, ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16},
-    {ScalarType::Bool, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL},
-    {ScalarType::Double, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE},
-    {ScalarType::Char, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8},
-    {ScalarType::Short, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16},
-    {ScalarType::UInt16, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16},
-    {ScalarType::UInt32, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32},
-    {ScalarType::UInt64, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64},
-    {ScalarType::Float8_e5m2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2},
-    {ScalarType::Float8_e4m3fn, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN},
-    {ScalarType::Float8_e5m2fnuz, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ},
-    {ScalarType::Float8_e4m3fnuz, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ},
-};
+/// The dtypes that both have, by the library's numbers, else Undefined. For complex ones its header
+/// has numbers, but the library no tensors.
+inline constexpr ScalarType kOnnxTypes[] = {ScalarType::Undefined,     ScalarType::Float,
+                                            ScalarType::Byte,          ScalarType::Char,
+                                            ScalarType::UInt16,        ScalarType::Short,
+                                            ScalarType::Int,           ScalarType::Long,
+                                            ScalarType::Undefined,  // a text
+                                            ScalarType::Bool,          ScalarType::Half,
+                                            ScalarType::Double,        ScalarType::UInt32,
+                                            ScalarType::UInt64,        ScalarType::Undefined,
+                                            ScalarType::Undefined,     ScalarType::BFloat16,
+                                            ScalarType::Float8_e4m3fn, ScalarType::Float8_e4m3fnuz,
+                                            ScalarType::Float8_e5m2,   ScalarType::Float8_e5m2fnuz};
+static_assert(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ == std::size(kOnnxTypes) - 1);
 
 inline Error to_onnx(ScalarType from, ONNXTensorElementDataType& to) noexcept {
-  for (const OnnxDtype& dtype : kOnnxDtypes) {
-    if (dtype.own == from) return to = dtype.theirs, Error::Ok;
+  for (size_t i = 0; i < std::size(kOnnxTypes); ++i) {
+    to = static_cast<ONNXTensorElementDataType>(i);
+    if (kOnnxTypes[i] == from) return Error::Ok;
   }
   return fail(Error::NotSupported, "ONNX Runtime has no tensors of ", from);
 }
 
 inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept {
-  for (const OnnxDtype& dtype : kOnnxDtypes) {
-    if (dtype.theirs == from) return to = dtype.own, Error::Ok;
-  }
+  to = from < std::size(kOnnxTypes) ? kOnnxTypes[from] : ScalarType::Undefined;
+  if (to != ScalarType::Undefined) return Error::Ok;
   return fail(Error::NotSupported, "tenon has no dtype for ONNX's element type ",
               static_cast<int>(from),
               from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
 }
 
 /// The element type and sizes of a tensor, -1 for an open one.
-inline Error read_onnx_shape(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
-                             ScalarType& type, Dims& sizes) noexcept {
+inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& type,
+                             Dims& sizes) noexcept {
   ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-  TENON_TRY(check_onnx(api, api.GetTensorElementType(&info, &theirs)));
+  TENON_TRY(check_onnx(onnx_api()->GetTensorElementType(&info, &theirs)));
   TENON_TRY(from_onnx(theirs, type));
   size_t rank = 0;
-  TENON_TRY(check_onnx(api, api.GetDimensionsCount(&info, &rank)));
+  TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
   if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
-  return check_onnx(api, api.GetDimensions(&info, sizes.data(), rank));
+  return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
 }
 
 /// Checks that the library can be given a tensor's memory.
@@ -144,12 +133,12 @@ inline Error check_for_onnx(const TensorFields& tensor) noexcept {
 /// The values of a call, of which some are over a tensor's memory; released with it.
 class OnnxValues {
  public:
-  OnnxValues(const OrtApi& api, size_t count) : api_(api), values_(count), lent_(count) {}
+  explicit OnnxValues(size_t count) : values_(count), lent_(count) {}
   OnnxValues(const OnnxValues&) = delete;
   OnnxValues& operator=(const OnnxValues&) = delete;
   ~OnnxValues() {
     for (OrtValue* const value : values_) {
-      if (value != nullptr) api_.ReleaseValue(value);
+      if (value != nullptr) onnx_api()->ReleaseValue(value);
     }
   }
 
@@ -171,15 +160,13 @@ class OnnxValues {
     ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     TENON_TRY(to_onnx(tensor.type, type));
     const Dims& sizes = tensor.layout.sizes;
-    TENON_TRY(check_onnx(
-        api_, api_.CreateTensorWithDataAsOrtValue(&host, tensor.data, tensor.nbytes(), sizes.data(),
-                                                  sizes.size(), type, &values_[i])));
+    TENON_TRY(check_onnx(onnx_api()->CreateTensorWithDataAsOrtValue(
+        &host, tensor.data, tensor.nbytes(), sizes.data(), sizes.size(), type, &values_[i])));
     lent_[i] = true;
     return Error::Ok;
   }
 
  private:
-  const OrtApi& api_;
   std::vector<OrtValue*> values_;
   std::vector<bool> lent_;
 };
@@ -188,18 +175,18 @@ class OnnxValues {
 ///
 /// Ownership: the tensor keeps the value and the environment.
 /// Errors: NotSupported for what is no tensor, or one of a dtype that tenon lacks; OutOfMemory.
-inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
-                             std::shared_ptr<OrtEnv> environment, Tensor& tensor) noexcept {
+inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv> environment,
+                             Tensor& tensor) noexcept {
   int is_tensor = 0;
-  if (value != nullptr) TENON_TRY(check_onnx(api, api.IsTensor(value.get(), &is_tensor)));
+  if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->IsTensor(value.get(), &is_tensor)));
   if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is no tensor");
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
-  TENON_TRY(check_onnx(api, api.GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
+  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
   ScalarType type = ScalarType::Undefined;
   Dims sizes;
-  TENON_TRY(read_onnx_shape(api, *info, type, sizes));
+  TENON_TRY(read_onnx_shape(*info, type, sizes));
   void* data = nullptr;
-  TENON_TRY(check_onnx(api, api.GetTensorMutableData(value.get(), &data)));
+  TENON_TRY(check_onnx(onnx_api()->GetTensorMutableData(value.get(), &data)));
   // The value goes before the environment.
   Deleter release(data, [environment = std::move(environment),
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
@@ -212,22 +199,22 @@ inline Error adopt_from_onnx(const OrtApi& api, OnnxHandle<OrtValue> value,
 }
 
 /// Describes an input or an output, whose name is in `spec`.
-inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec& spec) {
+inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
-  TENON_TRY(check_onnx(api, api.GetOnnxTypeFromTypeInfo(&info, &kind)));
+  TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
     return fail(Error::NotSupported, "it is of ONNX type ", static_cast<int>(kind),
                 kind == ONNX_TYPE_SEQUENCE ? ", a sequence" : "",
                 "; OnnxModule takes tensors only");
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
-  TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
+  TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToTensorInfo(&info, &tensor)));
   ScalarType type = ScalarType::Undefined;
-  TENON_TRY(read_onnx_shape(api, *tensor, type, spec.tensor.sizes));
+  TENON_TRY(read_onnx_shape(*tensor, type, spec.tensor.sizes));
   spec.tensor.type = public_type(type);
   if (spec.tensor.sizes.empty()) return Error::Ok;
   std::vector<const char*> symbols(spec.tensor.sizes.size());
-  TENON_TRY(check_onnx(api, api.GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
+  TENON_TRY(check_onnx(onnx_api()->GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
   spec.tensor.names = NameList(symbols);
   spec.is_described = true;
   return check_spec(spec.tensor);
@@ -239,25 +226,25 @@ struct OnnxPorts {
   std::vector<const char*> names;  // in the specs
 
   /// By the session's functions for inputs, or those for outputs.
-  Error describe(const OrtApi& api, const OrtSession& session, const char* role,
+  Error describe(const OrtSession& session, const char* role,
                  decltype(OrtApi::SessionGetInputCount) get_count,
                  decltype(OrtApi::SessionGetInputName) get_name,
                  decltype(OrtApi::SessionGetInputTypeInfo) get_type) {
     OrtAllocator* allocator = nullptr;  // the library's
-    TENON_TRY(check_onnx(api, api.GetAllocatorWithDefaultOptions(&allocator)));
+    TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
     size_t count = 0;
-    TENON_TRY(check_onnx(api, get_count(&session, &count)));
+    TENON_TRY(check_onnx(get_count(&session, &count)));
     specs.assign(count, ValueKind::Tensor);
     names.clear();
     for (size_t i = 0; i < count; ++i) {
       Text& name = specs[i].tensor.name;
       char* text = nullptr;
-      TENON_TRY(check_onnx(api, get_name(&session, i, allocator, &text)));
+      TENON_TRY(check_onnx(get_name(&session, i, allocator, &text)));
       name = Text(text);
-      TENON_TRY(check_onnx(api, api.AllocatorFree(allocator, text)));
+      TENON_TRY(check_onnx(onnx_api()->AllocatorFree(allocator, text)));
       OnnxHandle<OrtTypeInfo> info;
-      TENON_TRY(check_onnx(api, get_type(&session, i, MadeOnnx(info))));
-      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(api, *info, specs[i])));
+      TENON_TRY(check_onnx(get_type(&session, i, MadeOnnx(info))));
+      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(*info, specs[i])));
       TENON_TRY(check_spec(specs[i].tensor));  // of which there may be no more than a name
       names.push_back(name.c_str());
     }
@@ -307,20 +294,18 @@ class TENON_EXPORT OnnxModule final : public Module {
 
  protected:
   Error load() override {
-    api_ = detail::onnx_api();
-    if (TENON_UNLIKELY(api_ == nullptr)) {
+    if (TENON_UNLIKELY(detail::onnx_api() == nullptr)) {
       return detail::fail(Error::NotSupported, "ONNX Runtime ", OrtGetApiBase()->GetVersionString(),
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
     }
     // There is one in the process, which counts how often it was made.
     detail::OnnxHandle<OrtEnv> environment;
-    TENON_TRY(detail::check_onnx(
-        *api_, api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon", detail::MadeOnnx(environment))));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon",
+                                                               detail::MadeOnnx(environment))));
     environment_ = std::move(environment);
-    TENON_TRY(detail::check_onnx(
-        *api_,
-        api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateCpuMemoryInfo(
+        OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
     if (is_in_memory_) return open_bytes();
     const Error error = open_file();
     return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
@@ -330,10 +315,12 @@ class TENON_EXPORT OnnxModule final : public Module {
   const char* name_of(size_t) const noexcept override { return "forward"; }
 
   Error prepare(size_t, MethodMeta& meta) override {
-    TENON_TRY(inputs_.describe(*api_, *session_, "input", api_->SessionGetInputCount,
-                               api_->SessionGetInputName, api_->SessionGetInputTypeInfo));
-    TENON_TRY(outputs_.describe(*api_, *session_, "output", api_->SessionGetOutputCount,
-                                api_->SessionGetOutputName, api_->SessionGetOutputTypeInfo));
+    TENON_TRY(inputs_.describe(*session_, "input", detail::onnx_api()->SessionGetInputCount,
+                               detail::onnx_api()->SessionGetInputName,
+                               detail::onnx_api()->SessionGetInputTypeInfo));
+    TENON_TRY(outputs_.describe(*session_, "output", detail::onnx_api()->SessionGetOutputCount,
+                                detail::onnx_api()->SessionGetOutputName,
+                                detail::onnx_api()->SessionGetOutputTypeInfo));
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
@@ -341,13 +328,13 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
-    detail::OnnxValues given(*api_, inputs.size());
+    detail::OnnxValues given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       TENON_TRY(detail::blame_unless_ok("input", i, inputs_.names[i],
                                         given.lend(i, *host_, inputs[i].toTensor())));
     }
     const size_t count = outputs_.specs.size();
-    detail::OnnxValues made(*api_, count);
+    detail::OnnxValues made(count);
     for (size_t i = 0; i < count; ++i) {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
@@ -355,14 +342,14 @@ class TENON_EXPORT OnnxModule final : public Module {
           detail::blame_unless_ok("output", i, outputs_.names[i], made.lend(i, *host_, *target)));
     }
     TENON_TRY(detail::check_onnx(
-        *api_, api_->Run(session_.get(), nullptr, inputs_.names.data(), given.data(), inputs.size(),
-                         outputs_.names.data(), count, made.data())));
+        detail::onnx_api()->Run(session_.get(), nullptr, inputs_.names.data(), given.data(),
+                                inputs.size(), outputs_.names.data(), count, made.data())));
     for (size_t i = 0; i < count; ++i) {
       if (made.is_lent(i)) continue;
       Tensor tensor;
-      TENON_TRY(detail::blame_unless_ok(
-          "output", i, outputs_.names[i],
-          detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor)));
+      TENON_TRY(
+          detail::blame_unless_ok("output", i, outputs_.names[i],
+                                  detail::adopt_from_onnx(made.take(i), environment_, tensor)));
       TENON_TRY(outputs.put(i, tensor));
       for (const EValue& input : inputs) {  // as which it may come back
         if (!detail::overlap(input, tensor)) continue;
@@ -377,17 +364,16 @@ class TENON_EXPORT OnnxModule final : public Module {
   Error open_file() {
     detail::InputFile file;  // for its errors, which tell more than the library's
     TENON_TRY(file.open(path_.c_str()));
-    return detail::check_onnx(*api_, api_->CreateSession(environment_.get(), path_.c_str(),
-                                                         options_, detail::MadeOnnx(session_)));
+    return detail::check_onnx(detail::onnx_api()->CreateSession(
+        environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
   }
   Error open_bytes() {
     const TensorArg arg(model_);
     TENON_TRY(detail::check_defined(arg, "the model"));
     const detail::TensorFields& bytes = detail::fields(arg);
     TENON_TRY(detail::check_for_onnx(bytes));
-    TENON_TRY(detail::check_onnx(
-        *api_, api_->CreateSessionFromArray(environment_.get(), bytes.data, bytes.nbytes(),
-                                            options_, detail::MadeOnnx(session_))));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
+        environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
     if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
     return Error::Ok;
   }
@@ -421,7 +407,6 @@ class TENON_EXPORT OnnxModule final : public Module {
   Tensor model_;
   bool is_in_memory_ = false;
   const OrtSessionOptions* options_;
-  const OrtApi* api_ = nullptr;
   std::shared_ptr<OrtEnv> environment_;  // goes last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;
