@@ -48,8 +48,8 @@ TENON_COLD inline Error fail_torchscript(std::string_view text,
   return fail(error, "libtorch: ", text);
 }
 
-/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: InvalidArgument,
-/// unless memory is out or there is no such operator.
+/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: that becomes
+/// InvalidArgument, unless memory is out or there is no such operator.
 template <class F>
 Error call_torchscript(F&& f) noexcept {
   try {

@@ -60,13 +60,12 @@ inline void append(Message& out, ValueKind kind) noexcept {
   out.put(name);
 }
 
-/// The elements of a list.
+/// The elements of a list or the characters of a text, and a zero behind them.
 template <class T>
 struct ValueList {
   std::unique_ptr<T[]> elements;
   size_t size = 0;
 };
-using SharedText = std::shared_ptr<const std::string>;
 template <class T>
 using SharedList = std::shared_ptr<const ValueList<T>>;
 
@@ -75,16 +74,18 @@ template <class T>
 const T& shown(const T& value) noexcept {
   return value;
 }
-inline std::string_view shown(const SharedText& text) noexcept { return *text; }
 template <class T>
 ArrayRef<T> shown(const SharedList<T>& list) noexcept {
   return {list->elements.get(), list->size};
 }
+inline std::string_view shown(const SharedList<char>& text) noexcept {
+  return {text->elements.get(), text->size};
+}
 
 // In the order of ValueKind.
-using ValueStorage =
-    std::variant<std::monostate, Tensor, int64_t, double, bool, SharedText, SharedList<Tensor>,
-                 SharedList<Tensor>, SharedList<int64_t>, SharedList<double>, SharedList<bool>>;
+using ValueStorage = std::variant<std::monostate, Tensor, int64_t, double, bool, SharedList<char>,
+                                  SharedList<Tensor>, SharedList<Tensor>, SharedList<int64_t>,
+                                  SharedList<double>, SharedList<bool>>;
 template <ValueKind K>
 using ValueOf = std::variant_alternative_t<static_cast<size_t>(K), ValueStorage>;
 template <ValueKind K>
@@ -128,11 +129,6 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
   using type = Bare<decltype(*std::begin(std::declval<const C&>()))>;
 };
 
-template <class T>
-inline constexpr bool is_text_v =
-    std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
-    std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>;
-
 /// The kind of value that a T becomes by its type alone, else None.
 template <class T>
 constexpr ValueKind kind_of() noexcept {
@@ -141,7 +137,10 @@ constexpr ValueKind kind_of() noexcept {
   if (std::is_same_v<T, bool>) return ValueKind::Bool;
   if (std::is_floating_point_v<T>) return ValueKind::Double;
   if (is_number_v<T>) return ValueKind::Int;
-  if (is_text_v<T>) return ValueKind::String;
+  if (std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
+      std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>) {
+    return ValueKind::String;
+  }
   if (std::is_same_v<E, Tensor>) return ValueKind::TensorList;
   if (std::is_same_v<pointee_t<E>, Tensor>) {
     return HasValue<E>::value ? ValueKind::OptionalTensorList : ValueKind::TensorList;
@@ -278,7 +277,35 @@ class EValue {
   Result<ArrayRef<bool>> tryToBoolList() const { return attempt<ValueKind::BoolList>(); }
 
   /// "a Tensor, Float {2, 3}", "an Int, 5", "a String, "abc"", "an IntList of 2", "None".
-  friend void append(detail::Message& out, const EValue& value) noexcept { value.describe(out); }
+  friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {
+    detail::append(out, from.kind());
+    const auto add = [&](const auto& value) {
+      using T = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<T, Tensor>) {
+        const TensorArg tensor(value);
+        if (!tensor.defined()) return out.put(", undefined");
+#if TENON_ATEN_MODE
+        if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;
+#endif
+        out.put(", ");
+        detail::append(out, detail::fields(tensor).type);
+        out.put(' ');
+        detail::append(out, detail::fields(tensor).layout.sizes);
+      } else if constexpr (std::is_arithmetic_v<T>) {
+        out.put(", ");
+        detail::append(out, value);
+      } else if constexpr (std::is_same_v<T, detail::SharedList<char>>) {
+        constexpr size_t kShown = 40;
+        out.put(", \"");
+        for (const char c : detail::shown(value).substr(0, kShown)) out.put(c);
+        out.put(value->size > kShown ? "\"..." : "\"");
+      } else if constexpr (!std::is_same_v<T, std::monostate>) {
+        out.put(" of ");
+        detail::append(out, value->size);
+      }
+    };
+    std::visit(add, from.value_);
+  }
 
  private:
   TENON_COLD Error fail_kind(const char* to, const char* kind) const noexcept {
@@ -333,9 +360,7 @@ class EValue {
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
       if (TENON_UNLIKELY(value == nullptr)) refuse_null("text");
-      put_text(value);
-    } else if constexpr (kKind == ValueKind::String) {
-      put_text({value.data(), value.size()});
+      put_list<kKind>(std::string_view(value));
     } else if constexpr (kKind != ValueKind::None) {
       put_list<kKind>(value);
     } else {
@@ -357,30 +382,20 @@ class EValue {
       put(*pointer);
     }
   }
-  /// Calls `make`, which allocates.
-  template <class Make>
-  static void allocate(ValueKind kind, size_t count, const Make& make) {
-    if (TENON_UNLIKELY(detail::call_safely(make) != Error::Ok)) {
-      detail::raise(Error::OutOfMemory, "EValue: out of memory for ", kind, " of ", count);
-    }
-  }
-  void put_text(std::string_view text) {
-    allocate(ValueKind::String, text.size(), [&] {
-      set<ValueKind::String>(std::make_shared<const std::string>(text));
-      return Error::Ok;
-    });
-  }
   template <ValueKind K, class C>
   void put_list(const C& values) {
     using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
     using T = typename decltype(List::elements)::element_type;
     const auto count = static_cast<size_t>(std::size(values));
     std::shared_ptr<List> list;
-    allocate(K, count, [&] {
+    const Error error = detail::call_safely([&] {
       list = std::make_shared<List>();
-      list->elements.reset(new T[count]);
+      list->elements.reset(new T[count + 1]());
       return Error::Ok;
     });
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      detail::raise(error, "EValue: out of memory for ", K, " of ", count);
+    }
     for (const auto& value : values) {
       list->elements[list->size] = element<T>(value, list->size);
       ++list->size;
@@ -408,36 +423,6 @@ class EValue {
   }
   [[noreturn]] TENON_COLD static void refuse_null(const char* what) {
     detail::raise(Error::InvalidState, "EValue: the ", what, " is null");
-  }
-
-  TENON_COLD void describe(detail::Message& out) const noexcept {
-    detail::append(out, kind());
-    const auto add = [&](const auto& value) {
-      using T = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<T, Tensor>) {
-        const TensorArg tensor(value);
-        if (!tensor.defined()) return out.put(", undefined");
-#if TENON_ATEN_MODE
-        if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;
-#endif
-        out.put(", ");
-        detail::append(out, detail::fields(tensor).type);
-        out.put(' ');
-        detail::append(out, detail::fields(tensor).layout.sizes);
-      } else if constexpr (std::is_arithmetic_v<T>) {
-        out.put(", ");
-        detail::append(out, value);
-      } else if constexpr (std::is_same_v<T, detail::SharedText>) {
-        constexpr size_t kShown = 40;
-        out.put(", \"");
-        for (const char c : std::string_view(*value).substr(0, kShown)) out.put(c);
-        out.put(value->size() > kShown ? "\"..." : "\"");
-      } else if constexpr (!std::is_same_v<T, std::monostate>) {
-        out.put(" of ");
-        detail::append(out, value->size);
-      }
-    };
-    std::visit(add, value_);
   }
 
   detail::ValueStorage value_;

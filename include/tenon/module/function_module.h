@@ -34,15 +34,6 @@ struct Function {
   MethodSpecs specs;
 };
 
-template <class = void>
-Error check_outputs(const Function& function, Span<const EValue> values) noexcept {
-  for (size_t i = 0; i < values.size() && function.knows_outputs; ++i) {
-    const ValueSpec& spec = function.specs.outputs[i];
-    TENON_TRY(blame_unless_ok("output", i, spec.name(), check_value(spec, values[i])));
-  }
-  return Error::Ok;
-}
-
 // What a callable may return: outputs, one output, or a Result of either.
 template <class = void>
 Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
@@ -51,7 +42,6 @@ Error take(const Function& function, Span<EValue> values, Outputs& outputs) noex
     return fail(Error::InvalidState, function.name, " gave ", values.size(),
                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size());
   }
-  TENON_TRY(check_outputs(function, values));
   for (size_t i = 0; i < values.size(); ++i) TENON_TRY(outputs.put(i, std::move(values[i])));
   return Error::Ok;
 }
@@ -101,7 +91,7 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
     } else {
       TENON_TRY(callable(inputs, outputs.values()));
     }
-    return check_outputs(self, outputs.values());
+    return Error::Ok;
   }
 }
 
@@ -193,7 +183,13 @@ class TENON_EXPORT FunctionModule final : public Module {
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     detail::Function& function = *functions_[method];
-    return function.call(function, inputs, outputs);
+    TENON_TRY(function.call(function, inputs, outputs));
+    for (size_t i = 0; i < outputs.size() && function.knows_outputs; ++i) {
+      const ValueSpec& spec = function.specs.outputs[i];
+      TENON_TRY(detail::blame_unless_ok("output", i, spec.name(),
+                                        detail::check_value(spec, outputs.values()[i])));
+    }
+    return Error::Ok;
   }
 
  private:

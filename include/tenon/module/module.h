@@ -130,7 +130,6 @@ struct Method {
 
   MethodMeta meta;
   size_t number;
-  bool ready = false;
   bool runs = false;
   bool has_run = false;
   StoredArray<ValueSpec> described;  // the inputs, if describe_inputs() added to them
@@ -337,16 +336,14 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
                         count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0));
   }
   if (methods_.size() < count) TENON_TRY(methods_.resize(count));
-  detail::Stored<Method>& kept = methods_[index];
-  if (kept == nullptr) TENON_TRY(detail::make_stored(kept, methods_.where(), 0, memory_, index));
-  found = kept.get();
-  if (TENON_UNLIKELY(!found->ready)) {
-    MethodMeta meta;
-    meta.name = name_of(index);
-    TENON_TRY(detail::call_safely([&] { return prepare(index, meta); }));
-    found->meta = meta;
-    found->ready = true;
+  if (methods_[index] == nullptr) {
+    detail::Stored<Method> made;
+    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_, index));
+    made->meta.name = name_of(index);
+    TENON_TRY(detail::call_safely([&] { return prepare(index, made->meta); }));
+    methods_[index] = std::move(made);
   }
+  found = methods_[index].get();
   return Error::Ok;
 }
 

@@ -326,13 +326,12 @@ inline Error blame_unless_ok(const char* role, size_t index, const char* name,
   return TENON_UNLIKELY(error != Error::Ok) ? blame_value(role, index, name, error) : error;
 }
 
-/// Makes `spec`, a user's description, what passes both: what a module knows, `own`, with more
-/// names, and sizes where that has -1.
+/// Makes `spec`, a user's description that can be met, what passes both: what a module knows,
+/// `own`, with more names, and sizes where that has -1.
 /// Errors: InvalidArgument, InvalidType when nothing can pass both.
 TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;
   TensorSpec& to = spec.tensor;
-  TENON_TRY(check_spec(to));
   if (TENON_UNLIKELY(spec.kind != own.kind)) {
     return fail(Error::InvalidType, "the spec is for ", spec.kind, ", the module takes ", own.kind);
   }

@@ -138,37 +138,32 @@ TEST_CASE("describe_value: what is no tensor by its kind, lists of tensors are r
   value.tag = Tag::None;
 }
 
-TEST_CASE("describe_value: the sizes of a fixed shape, the largest of a dynamic one") {
+TEST_CASE(
+    "describe_value: the sizes of a fixed shape, the largest of a dynamic one; what is lacked") {
+  using Dynamism = executorch::aten::TensorShapeDynamism;
   int32_t sizes[] = {2, 3};
   uint8_t order[] = {0, 1};
   int32_t strides[] = {3, 1};
-  Their fixed(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides);
   ValueSpec spec;
-  REQUIRE(describe_value(executorch::aten::Tensor(&fixed), spec) == Error::Ok);
+  const auto describe = [&](executorch::aten::ScalarType type, Dynamism dynamism,
+                            executorch::aten::DeviceType device) {
+    Their impl(type, 2, sizes, nullptr, order, strides, dynamism, device);
+    return describe_value(executorch::aten::Tensor(&impl), spec);
+  };
+  const auto cpu = executorch::aten::DeviceType::CPU;
+  const auto longs = executorch::aten::ScalarType::Long;
+  REQUIRE(describe(longs, Dynamism::STATIC, cpu) == Error::Ok);
   CHECK((spec.kind == ValueKind::Tensor && spec.is_described));
   CHECK(spec.tensor.type == ScalarType::Long);
   CHECK(spec.tensor.sizes == Dims{2, 3});
   CHECK(spec.tensor.max_sizes.empty());
-  Their dynamic(executorch::aten::ScalarType::Long, 2, sizes, nullptr, order, strides,
-                executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
-  REQUIRE(describe_value(executorch::aten::Tensor(&dynamic), spec) == Error::Ok);
+  REQUIRE(describe(longs, Dynamism::DYNAMIC_BOUND, cpu) == Error::Ok);
   CHECK(spec.tensor.sizes == Dims{-1, -1});
   CHECK(spec.tensor.max_sizes == Dims{2, 3});
-}
-
-TEST_CASE("describe_value: a dtype that tenon lacks and another device's memory are refused") {
-  int32_t size = 4;
-  uint8_t order = 0;
-  int32_t stride = 1;
-  Their quantised(executorch::aten::ScalarType::QInt8, 1, &size, nullptr, &order, &stride);
-  ValueSpec spec;
   RETURNS(NotSupported, "tenon has no dtype for ExecuTorch's number 12",
-          describe_value(executorch::aten::Tensor(&quantised), spec));
-  Their elsewhere(executorch::aten::ScalarType::Float, 1, &size, nullptr, &order, &stride,
-                  executorch::aten::TensorShapeDynamism::STATIC,
-                  executorch::aten::DeviceType::CUDA);
+          describe(executorch::aten::ScalarType::QInt8, Dynamism::STATIC, cpu));
   RETURNS(NotSupported, "not the host's",
-          describe_value(executorch::aten::Tensor(&elsewhere), spec));
+          describe(longs, Dynamism::STATIC, executorch::aten::DeviceType::CUDA));
 }
 
 TEST_CASE("is_same_order: dimensions of size 1 may stand anywhere") {
@@ -203,62 +198,52 @@ TEST_CASE("ExecuTorch inputs: a read-only tensor passes") {
   }
 }
 
-TEST_CASE(
-    "ExecuTorch outputs: one that is not planned is written right into the tensor set for it") {
+TEST_CASE("ExecuTorch outputs: one that is not planned is written right into the tensor set") {
   TrackingBackend memory(host_backend());
   {
     ExecuTorchModule module(model_path("add_unplanned.pte"), memory);
-    std::vector<float> room(16 * 3, -1.0f);
-    TensorPtr out = from_blob(room.data(), {16, 3});
+    auto room = std::make_unique<float[]>(48);
+    room[6] = -1.0f;
+    TensorPtr out = from_blob(room.get(), {16, 3});
     REQUIRE(module.set_output(out) == Error::Ok);
     REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-    CHECK(data(module, "forward") == room.data());
+    CHECK(data(module, "forward") == room.get());
     CHECK(tests::sizes(out) == Vector{2, 3});
     CHECK(floats(*out) == Floats{2, 4, 6, 8, 10, 12});
     CHECK(room[6] == -1.0f);
+    const auto count = memory.total_count();
     REQUIRE(module.run("forward", {full({16, 3}, 1), full({16, 3}, 2)}) == Error::Ok);
     CHECK(tests::sizes(out) == Vector{16, 3});
     CHECK(room[47] == 3.0f);
-    // It had nothing else to write to: that is made only now.
-    const auto count = memory.total_count();
-    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
     CHECK(memory.total_count() == count);
+    // It had nothing else to write to: that is made only now. What is gone, the runtime forgets.
     REQUIRE(module.set_output(none) == Error::Ok);
+    room.reset();
     REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
+    CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
     CHECK(memory.total_count() > count);
   }
   CHECK(memory.live_bytes() == 0);
 }
 
-TEST_CASE("ExecuTorch outputs: a set tensor without room for the largest shape gets a copy") {
+TEST_CASE("ExecuTorch outputs: a set tensor without room, or of another layout, gets a copy") {
   ExecuTorchModule module(model_path("add_unplanned.pte"));
-  float room[7] = {-1, -1, -1, -1, -1, -1, -1};
-  TensorPtr out = from_blob(room, {2, 3});
+  Floats room(48, -1.0f);
+  TensorPtr out = from_blob(room.data(), {2, 3});
   REQUIRE(module.set_output(out) == Error::Ok);
   REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-  CHECK(Floats(room, room + 7) == Floats{2, 4, 6, 8, 10, 12, -1});
+  CHECK(Floats(room.begin(), room.begin() + 7) == Floats{2, 4, 6, 8, 10, 12, -1});
   RETURNS(InvalidArgument, "output 0: resize_tensor: sizes {3, 3} hold 9",
           module.run("forward", {full({3, 3}, 1), full({3, 3}, 1)}));
   REQUIRE(module.run("forward", {full({1, 3}, 1), full({1, 3}, 1)}) == Error::Ok);
   CHECK(tests::sizes(out) == Vector{1, 3});
-  CHECK(Floats(room, room + 7) == Floats{2, 2, 2, 8, 10, 12, -1});
-}
-
-TEST_CASE("ExecuTorch outputs: a set tensor of another layout or alignment gets a copy") {
-  ExecuTorchModule module(model_path("add_unplanned.pte"));
-  std::vector<float> room(200, -1.0f);
-  SECTION("padded rows") {
-    TensorPtr out = from_blob(room.data(), {2, 3}, {5, 1});
-    REQUIRE(module.set_output(out) == Error::Ok);
-    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-    CHECK(Floats(room.begin(), room.begin() + 9) == Floats{2, 4, 6, -1, -1, 8, 10, 12, -1});
-  }
-  SECTION("column by column") {
-    TensorPtr out = from_blob(room.data(), {16, 3}, {1, 16});
+  CHECK(Floats(room.begin(), room.begin() + 4) == Floats{2, 2, 2, 8});
+  const std::pair<Dims, Dims> rows[] = {{{2, 3}, {5, 1}}, {{16, 3}, {1, 16}}};
+  for (const auto& [sizes, strides] : rows) {
+    out = from_blob(room.data(), sizes, strides);
     REQUIRE(module.set_output(out) == Error::Ok);
     REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
     CHECK(floats(*out) == Floats{2, 4, 6, 8, 10, 12});
-    CHECK(Floats(room.begin(), room.begin() + 7) == Floats{2, 8, 4, 10, 6, 12, -1});
   }
 }
 
@@ -361,17 +346,6 @@ TEST_CASE("ExecuTorch outputs: memory is used again once nobody has it, never be
     CHECK(floats(kept) == Floats{2, 4, 6, 8, 10, 12});
     CHECK(floats(module, "forward") == Floats{2, 3, 4, 5, 6, 7});
   }
-}
-
-TEST_CASE("ExecuTorch outputs: the runtime forgets memory that was taken away or is gone") {
-  ExecuTorchModule module(model_path("add_unplanned.pte"));
-  auto room = std::make_unique<float[]>(48);
-  REQUIRE(module.set_output(from_blob(room.get(), {16, 3})) == Error::Ok);
-  REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-  REQUIRE(module.set_output(none) == Error::Ok);
-  room.reset();
-  REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-  CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
 }
 
 TEST_CASE("ExecuTorch shapes: of rank 0, and without elements") {
