@@ -63,8 +63,10 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     buffer_.reset();
     return is_in_memory_ ? error : detail::FilePath(path_).blame(error);
   }
-  size_t count_methods() const noexcept override { return names_.size(); }
-  const char* name_of(size_t method) const noexcept override { return names_[method]; }
+  size_t count_methods() const noexcept override { return methods_.size(); }
+  const char* name_of(size_t method) const noexcept override {
+    return program_->get_method_name(method).get();
+  }
   Error prepare(size_t method, MethodMeta& meta) override {
     detail::Stored<detail::ExecutorchMethod> made;
     TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_));
@@ -86,7 +88,6 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         path_(std::move(path)),
         bytes_(std::move(bytes)),
         is_in_memory_(is_in_memory),
-        names_(detail::storage_of(&memory)),
         methods_(detail::storage_of(&memory)) {}
 
   Error open() {
@@ -98,25 +99,22 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     ::executorch::runtime::DataLoader* loader = nullptr;
     TENON_TRY(is_in_memory_ ? open_bytes(loader) : open_file(loader));
     // All that the file refers to is checked, if the runtime was built with that.
-    auto error = load_program(loader, Program::Verification::InternalConsistency);
+    const auto load_with = [&](Program::Verification verification) {
+      auto program = Program::load(loader, verification);
+      if (program.ok()) program_.emplace(std::move(*program));
+      return program.error();
+    };
+    auto error = load_with(Program::Verification::InternalConsistency);
     if (error == ::executorch::runtime::Error::NotSupported) {
-      error = load_program(loader, Program::Verification::Minimal);
+      error = load_with(Program::Verification::Minimal);
     }
     TENON_TRY(detail::check_executorch(error, "it is no program that can be loaded"));
     const size_t count = program_->num_methods();
-    TENON_TRY(names_.resize(count));
     for (size_t i = 0; i < count; ++i) {
-      const auto name = program_->get_method_name(i);
-      TENON_TRY(detail::check_executorch(name.error(), "method ", i, " has no name"));
-      names_[i] = *name;
+      TENON_TRY(detail::check_executorch(program_->get_method_name(i).error(), "method ", i,
+                                         " has no name"));
     }
     return methods_.resize(count);
-  }
-  ::executorch::runtime::Error load_program(::executorch::runtime::DataLoader* loader,
-                                            Program::Verification verification) {
-    auto program = Program::load(loader, verification);
-    if (program.ok()) program_.emplace(std::move(*program));
-    return program.error();
   }
   /// Not mapped: a file that is truncated while it is would end the program by SIGBUS.
   Error open_file(::executorch::runtime::DataLoader*& loader) {
@@ -153,7 +151,6 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::FileDataLoader> file_;
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
-  detail::StoredArray<const char*> names_;
   detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_;
 };
 

@@ -306,9 +306,23 @@ class TENON_EXPORT OnnxModule final : public Module {
     environment_ = std::move(environment);
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateCpuMemoryInfo(
         OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
-    if (is_in_memory_) return open_bytes();
-    const Error error = open_file();
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+    if (!is_in_memory_) {
+      detail::InputFile file;  // for its errors, which tell more than the library's
+      Error error = file.open(path_.c_str());
+      if (error == Error::Ok) {
+        error = detail::check_onnx(detail::onnx_api()->CreateSession(
+            environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
+      }
+      return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+    }
+    const TensorArg arg(model_);
+    TENON_TRY(detail::check_defined(arg, "the model"));
+    const detail::TensorFields& bytes = detail::fields(arg);
+    TENON_TRY(detail::check_for_onnx(bytes));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
+        environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
+    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
+    return Error::Ok;
   }
 
   size_t count_methods() const noexcept override { return 1; }
@@ -361,22 +375,6 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
  private:
-  Error open_file() {
-    detail::InputFile file;  // for its errors, which tell more than the library's
-    TENON_TRY(file.open(path_.c_str()));
-    return detail::check_onnx(detail::onnx_api()->CreateSession(
-        environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
-  }
-  Error open_bytes() {
-    const TensorArg arg(model_);
-    TENON_TRY(detail::check_defined(arg, "the model"));
-    const detail::TensorFields& bytes = detail::fields(arg);
-    TENON_TRY(detail::check_for_onnx(bytes));
-    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
-        environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
-    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
-    return Error::Ok;
-  }
   /// Whether the library may write an output to this tensor.
   bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
     const TensorArg arg(target);

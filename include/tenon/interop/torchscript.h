@@ -315,7 +315,16 @@ class TENON_EXPORT TorchScriptModule final : public Module {
  protected:
   Error load() override {
     if (!is_loaded_) {
-      const Error error = load_file();
+      detail::InputFile file;  // for its errors, which tell more than libtorch's
+      Error error = file.open(path_.c_str());
+      if (error == Error::Ok) {
+        error = detail::call_torchscript([&] {
+          torch::jit::Module loaded = torch::jit::load(path_);
+          loaded.eval();
+          module_ = std::move(loaded);
+          return Error::Ok;
+        });
+      }
       if (TENON_UNLIKELY(error != Error::Ok)) return detail::FilePath(path_).blame(error);
       is_loaded_ = true;
     }
@@ -339,17 +348,6 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   }
 
  private:
-  Error load_file() {
-    detail::InputFile file;  // for its errors, which tell more than libtorch's
-    TENON_TRY(file.open(path_.c_str()));
-    return detail::call_torchscript([&] {
-      torch::jit::Module loaded = torch::jit::load(path_);
-      loaded.eval();
-      module_ = std::move(loaded);
-      return Error::Ok;
-    });
-  }
-
   std::string path_;
   torch::jit::Module module_;
   bool is_loaded_ = false;

@@ -166,11 +166,11 @@ class TENON_EXPORT Module {
 
   /// Runs `forward`, and gives its outputs.
   Result<std::vector<EValue>> forward(const EValues& inputs = {}) {
-    return collect("forward", "forward", [&](Method& m) { return start(m, inputs); });
+    return collect("forward", "forward", &inputs);
   }
   /// Runs a method.
   Result<std::vector<EValue>> execute(std::string_view method, const EValues& inputs = {}) {
-    return collect("execute", method, [&](Method& m) { return start(m, inputs); });
+    return collect("execute", method, &inputs);
   }
   /// The same without a vector of outputs, which get_output() gives: needs no heap if the runtime
   /// does not.
@@ -222,7 +222,7 @@ class TENON_EXPORT Module {
     return value;
   }
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
-    return collect("get_outputs", method, [](Method& m) { return m.check_has_run(); });
+    return collect("get_outputs", method, nullptr);
   }
 
   /// The methods' names, in the module's order.
@@ -296,12 +296,12 @@ class TENON_EXPORT Module {
     const Error error = find(name, method);
     return detail::blame_if(function, error == Error::Ok ? f(*method) : error);
   }
-  /// Its outputs after `f`.
-  template <class F>
-  Result<std::vector<EValue>> collect(const char* function, std::string_view name, const F& f) {
+  /// Its outputs of a run on these inputs, of the last one without.
+  Result<std::vector<EValue>> collect(const char* function, std::string_view name,
+                                      const EValues* inputs) {
     std::vector<EValue> outputs;
     const Error error = change(function, name, [&](Method& method) {
-      TENON_TRY(f(method));
+      TENON_TRY(inputs != nullptr ? start(method, *inputs) : method.check_has_run());
       const Span<EValue> values = method.outputs.values();
       return detail::call_safely([&] {
         outputs.assign(values.begin(), values.end());

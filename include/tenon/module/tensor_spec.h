@@ -14,25 +14,28 @@ inline void append(Message& out, std::string_view text) noexcept {
 
 }  // namespace detail
 
-/// A name: up to 47 characters in place, one heap block beyond, which copies share. Unlike
-/// std::string it needs no heap for usual names, and never throws: without memory it is empty and
-/// error() says so.
+/// A name: up to 47 characters in place, one heap block beyond. Unlike std::string it needs no heap
+/// for usual names, and never throws: without memory it is empty and error() says so.
 class Text {
  public:
   Text() noexcept = default;
   template <class S, std::enable_if_t<std::is_convertible_v<const S&, std::string_view>, int> = 0>
   Text(const S& text) noexcept {
-    const std::string_view from = text;
-    if (char* const to = make(from.size())) from.copy(to, from.size());
+    copy(text);
   }
-  Text(const Text&) noexcept = default;  // a move is a copy
-  Text& operator=(const Text&) noexcept = default;
+  Text(const Text& other) noexcept : error_(other.error_) { copy(other); }  // a move, too
+  Text& operator=(const Text& other) noexcept {
+    if (this == &other) return *this;
+    this->~Text();
+    return *::new (static_cast<void*>(this)) Text(other);
+  }
+  ~Text() { std::free(heap_); }
 
-  const char* c_str() const noexcept { return heap_ != nullptr ? heap_.get() : inline_; }
-  size_t size() const noexcept { return std::strlen(c_str()); }
-  bool empty() const noexcept { return *c_str() == '\0'; }
+  const char* c_str() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
   Error error() const noexcept { return error_; }
-  operator std::string_view() const noexcept { return c_str(); }
+  operator std::string_view() const noexcept { return {c_str(), size_}; }
 
   /// With whatever is text. A template, as two overloads are ambiguous in C++20.
   template <class S>
@@ -51,15 +54,20 @@ class Text {
 
   /// Room for `n` characters in an empty Text, all zero; null when memory is out.
   char* make(size_t n) noexcept {
-    if (n <= kInline) return inline_;
-    error_ = detail::call_safely([&] {
-      heap_.reset(new char[n + 1]());
-      return Error::Ok;
-    });
-    return heap_.get();
+    if (n > kInline) heap_ = static_cast<char*>(std::calloc(n + 1, 1));
+    if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
+      error_ = Error::OutOfMemory;
+      return nullptr;
+    }
+    size_ = n;
+    return heap_ != nullptr ? heap_ : inline_;
+  }
+  void copy(std::string_view from) noexcept {
+    if (char* const to = make(from.size())) from.copy(to, from.size());
   }
 
-  std::shared_ptr<char[]> heap_;
+  char* heap_ = nullptr;
+  size_t size_ = 0;
   char inline_[kInline + 1] = {};
   Error error_ = Error::Ok;
 };
@@ -84,7 +92,7 @@ class NameList {
   Error error() const noexcept { return joined_.error(); }
   /// The i-th name; "" beyond the last.
   const char* operator[](size_t i) const noexcept {
-    if (i >= count_) return "";
+    if (i >= count_ || joined_.empty()) return "";
     const char* name = joined_.c_str();
     for (; i > 0; --i) name += std::strlen(name) + 1;
     return name;

@@ -77,57 +77,6 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   size_t capacity_ = 0;  // of all blocks
 };
 
-/// All memory of one method but that of its inputs and outputs: what was planned at export, what
-/// the runtime keeps, and what kernels need during a run.
-///
-/// Ownership: keeps it all; the method goes first.
-class ExecutorchStorage {
- public:
-  explicit ExecutorchStorage(Backend& memory) noexcept
-      : memory_(memory),
-        planned_(storage_of(&memory)),
-        spans_(storage_of(&memory)),
-        kept_(memory),
-        temporary_(memory) {}
-
-  /// Makes what was planned, of zeros: so starts a mutable buffer that has no value yet.
-  /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
-  Error plan(const ::executorch::runtime::MethodMeta& meta) {
-    const size_t count = meta.num_memory_planned_buffers();
-    TENON_TRY(planned_.reserve(count));
-    TENON_TRY(spans_.reserve(count));
-    for (size_t i = 0; i < count; ++i) {
-      const auto nbytes = meta.memory_planned_buffer_size(i);
-      const auto device = meta.memory_planned_buffer_device(i);
-      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
-      TENON_TRY(check_executorch(device.error(), "planned memory ", i));
-      if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
-        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
-      }
-      constexpr Constant<Result<Tensor>, 0> make{"zeros"};
-      Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
-      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
-      TENON_TRY(spans_.push_back(
-          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
-      TENON_TRY(planned_.push_back(std::move(*made)));
-    }
-    hierarchy_.emplace(
-        ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
-    manager_.emplace(&kept_, &*hierarchy_, &temporary_);
-    return Error::Ok;
-  }
-  ::executorch::runtime::MemoryManager* manager() noexcept { return &*manager_; }
-
- private:
-  Backend& memory_;
-  StoredArray<Tensor> planned_;
-  StoredArray<::executorch::runtime::Span<uint8_t>> spans_;
-  ExecutorchMemory kept_;
-  ExecutorchMemory temporary_;
-  std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
-  std::optional<::executorch::runtime::MemoryManager> manager_;
-};
-
 /// The kind of a value; None for any other, such as a list of tensors.
 inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
   using ::executorch::runtime::Tag;
@@ -204,13 +153,19 @@ inline const TheirValue& input_of(const ::executorch::runtime::Method& method, s
 class ExecutorchMethod {
  public:
   explicit ExecutorchMethod(Backend& memory) noexcept
-      : specs_(storage_of(&memory)), outputs_(storage_of(&memory)), storage_(memory) {}
+      : memory_(memory),
+        specs_(storage_of(&memory)),
+        outputs_(storage_of(&memory)),
+        planned_(storage_of(&memory)),
+        spans_(storage_of(&memory)),
+        kept_(memory),
+        temporary_(memory) {}
 
   Error load(const ::executorch::runtime::Program& program, const char* name) {
     const auto meta = program.method_meta(name);
     TENON_TRY(check_executorch(meta.error(), "method ", name));
-    TENON_TRY(storage_.plan(*meta));
-    auto loaded = program.load_method(name, storage_.manager());
+    TENON_TRY(plan(*meta));
+    auto loaded = program.load_method(name, &*manager_);
     TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
     method_.emplace(std::move(*loaded));
     // The runtime aborts where a tag would be an error, for a broken program.
@@ -264,6 +219,32 @@ class ExecutorchMethod {
     }
   };
 
+  /// Makes what was planned, of zeros: so starts a mutable buffer that has no value yet.
+  /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
+  Error plan(const ::executorch::runtime::MethodMeta& meta) {
+    const size_t count = meta.num_memory_planned_buffers();
+    TENON_TRY(planned_.reserve(count));
+    TENON_TRY(spans_.reserve(count));
+    for (size_t i = 0; i < count; ++i) {
+      const auto nbytes = meta.memory_planned_buffer_size(i);
+      const auto device = meta.memory_planned_buffer_device(i);
+      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
+      TENON_TRY(check_executorch(device.error(), "planned memory ", i));
+      if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
+        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
+      }
+      constexpr Constant<Result<Tensor>, 0> make{"zeros"};
+      Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
+      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
+      TENON_TRY(spans_.push_back(
+          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
+      TENON_TRY(planned_.push_back(std::move(*made)));
+    }
+    hierarchy_.emplace(
+        ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
+    manager_.emplace(&kept_, &*hierarchy_, &temporary_);
+    return Error::Ok;
+  }
   static Error describe(
       const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
       const char* role, size_t i, const TheirValue& value, ValueSpec& spec) {
@@ -300,7 +281,7 @@ class ExecutorchMethod {
   Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
     if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
     EValue expected;
-    TENON_TRY(ExecutorchReader(nullptr).read(input_of(*method_, i), expected));
+    TENON_TRY(read_value(input_of(*method_, i), nullptr, expected));
     return fail(Error::InvalidArgument, "it is ", value, ", expected ", expected,
                 ", as when the program was exported");
   }
@@ -355,7 +336,7 @@ class ExecutorchMethod {
       return fail(Error::Internal, "the runtime made it ", kind, ", not ", specs_.outputs[i].kind);
     }
     if (kind == ValueKind::Tensor) return take_tensor(value.toTensor(), output.toTensor());
-    return ExecutorchReader(nullptr).read(value, output);
+    return read_value(value, nullptr, output);
   }
   static Error take_tensor(const TheirTensor& from, Tensor& to) {
     const Dims sizes(from.sizes());
@@ -372,9 +353,17 @@ class ExecutorchMethod {
     return deliver(Tensor(&source), to);
   }
 
+  Backend& memory_;
   MethodSpecs specs_;
   StoredArray<Output> outputs_;
-  ExecutorchStorage storage_;  // what the method lives in
+  // What the method lives in: what was planned at export, what the runtime keeps, and what kernels
+  // need during a run.
+  StoredArray<Tensor> planned_;
+  StoredArray<::executorch::runtime::Span<uint8_t>> spans_;
+  ExecutorchMemory kept_;
+  ExecutorchMemory temporary_;
+  std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
+  std::optional<::executorch::runtime::MemoryManager> manager_;
   std::optional<::executorch::runtime::Method> method_;
 };
 

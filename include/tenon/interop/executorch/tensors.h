@@ -233,71 +233,69 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   return Error::Ok;
 }
 
-/// Reads EValues of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed else.
-class ExecutorchReader {
- public:
-  explicit ExecutorchReader(const std::shared_ptr<const void>& owner) noexcept : owner_(owner) {}
+/// With an owner, the tensor keeps it; else it is borrowed.
+inline Error read_tensor(const TheirTensor& from, const std::shared_ptr<const void>& owner,
+                         Tensor& tensor) noexcept {
+  if (owner.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
+  return make_from_executorch(
+      &from, [kept = owner](void*) noexcept {}, tensor);
+}
+inline Error read_tensor(const std::optional<TheirTensor>& from,
+                         const std::shared_ptr<const void>& owner, Tensor& tensor) noexcept {
+  return from.has_value() ? read_tensor(*from, owner, tensor) : Error::Ok;
+}
 
-  Error read(const TheirValue& from, EValue& value) const noexcept {
-    using ::executorch::runtime::Tag;
-    return call_safely([&] {  // without memory, an EValue of a text or a list throws
-      switch (from.tag) {
-        case Tag::None: value = EValue(); return Error::Ok;
-        case Tag::Tensor: value = Tensor(); return read_tensor(from.toTensor(), value.toTensor());
-        case Tag::Int: value = from.toInt(); return Error::Ok;
-        case Tag::Double: value = from.toDouble(); return Error::Ok;
-        case Tag::Bool: value = from.toBool(); return Error::Ok;
-        case Tag::String: return copy("String", from.tryToString(), value);
-        case Tag::ListInt: return copy("ListInt", from.tryToIntList(), value);
-        case Tag::ListDouble: return copy("ListDouble", from.tryToDoubleList(), value);
-        case Tag::ListBool: return copy("ListBool", from.tryToBoolList(), value);
-        case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), value);
-        case Tag::ListOptionalTensor:
-          return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), value);
-        case Tag::ListScalar: break;  // which its runtime cannot make
-      }
-      return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
-                  static_cast<uint32_t>(from.tag));
-    });
-  }
+template <class T>
+Error copy_value(const char* kind, const ::executorch::runtime::Result<T>& got, EValue& value) {
+  TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+  value = EValue(got.get());
+  return Error::Ok;
+}
 
- private:
-  template <class T>
-  using Got = ::executorch::runtime::Result<T>;
-
-  template <class T>
-  static Error copy(const char* kind, const Got<T>& got, EValue& value) {
-    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
-    value = EValue(got.get());
-    return Error::Ok;
-  }
-  Error read_tensor(const TheirTensor& from, Tensor& tensor) const noexcept {
-    if (owner_.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
-    return make_from_executorch(
-        &from, [kept = owner_](void*) noexcept {}, tensor);
-  }
-  Error read_tensor(const std::optional<TheirTensor>& from, Tensor& tensor) const noexcept {
-    return from.has_value() ? read_tensor(*from, tensor) : Error::Ok;
-  }
-  template <class T>
-  Error read_list(const char* kind, const Got<::executorch::aten::ArrayRef<T>>& got,
-                  EValue& value) const {
-    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
-    StoredArray<Tensor> tensors;
-    TENON_TRY(tensors.resize(got->size()));
-    for (size_t i = 0; i < got->size(); ++i) {
-      const Error error = read_tensor((*got)[i], tensors[i]);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
-      }
+template <class T>
+Error read_list(const char* kind,
+                const ::executorch::runtime::Result<::executorch::aten::ArrayRef<T>>& got,
+                const std::shared_ptr<const void>& owner, EValue& value) {
+  TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+  StoredArray<Tensor> tensors;
+  TENON_TRY(tensors.resize(got->size()));
+  for (size_t i = 0; i < got->size(); ++i) {
+    const Error error = read_tensor((*got)[i], owner, tensors[i]);
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
     }
-    value =
-        std::is_same_v<T, TheirTensor> ? EValue(tensors) : EValue::optional_tensor_list(tensors);
-    return Error::Ok;
   }
+  value = std::is_same_v<T, TheirTensor> ? EValue(tensors) : EValue::optional_tensor_list(tensors);
+  return Error::Ok;
+}
 
-  const std::shared_ptr<const void>& owner_;
-};
+/// Reads an EValue of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed
+/// else.
+inline Error read_value(const TheirValue& from, const std::shared_ptr<const void>& owner,
+                        EValue& value) noexcept {
+  using ::executorch::runtime::Tag;
+  return call_safely([&] {  // without memory, an EValue of a text or a list throws
+    switch (from.tag) {
+      case Tag::None: value = EValue(); return Error::Ok;
+      case Tag::Tensor:
+        value = Tensor();
+        return read_tensor(from.toTensor(), owner, value.toTensor());
+      case Tag::Int: value = from.toInt(); return Error::Ok;
+      case Tag::Double: value = from.toDouble(); return Error::Ok;
+      case Tag::Bool: value = from.toBool(); return Error::Ok;
+      case Tag::String: return copy_value("String", from.tryToString(), value);
+      case Tag::ListInt: return copy_value("ListInt", from.tryToIntList(), value);
+      case Tag::ListDouble: return copy_value("ListDouble", from.tryToDoubleList(), value);
+      case Tag::ListBool: return copy_value("ListBool", from.tryToBoolList(), value);
+      case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), owner, value);
+      case Tag::ListOptionalTensor:
+        return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), owner, value);
+      case Tag::ListScalar: break;  // which its runtime cannot make
+    }
+    return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
+                static_cast<uint32_t>(from.tag));
+  });
+}
 
 }  // namespace detail
 
@@ -370,7 +368,7 @@ struct FromExecutorch {
   Value operator()(const detail::TheirValue& value,
                    const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;
-    const Error error = detail::ExecutorchReader(owner).read(value, made);
+    const Error error = detail::read_value(value, owner, made);
     return detail::finish_value<Value>(function, error, std::move(made));
   }
 
