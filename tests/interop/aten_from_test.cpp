@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// from_aten. Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
+// from_aten, and both directions when operator new fails, which this file replaces for its whole
+// program, libtorch included. Built by interop/aten/CMakeLists.txt.
 #include <ATen/ops/_empty_affine_quantized.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -12,6 +13,8 @@
 #include "tenon/interop/aten.h"
 
 #undef CHECK  // c10's; Catch2's is meant
+
+#include <new>
 
 #include "support/catch.h"
 #include "tenon/tensor/resize.h"
@@ -46,7 +49,42 @@ at::Tensor on_device(at::Device device, at::DispatchKey key) {
   return t;
 }
 
+thread_local int until_failure = -1;  // calls that still succeed; none fail when negative
+
+void* take(std::size_t size) {
+  if (until_failure == 0) throw std::bad_alloc();
+  if (until_failure > 0) --until_failure;
+  if (void* p = std::malloc(size + 1)) return p;
+  throw std::bad_alloc();
+}
+
+// Calls f with operator new failing at the n-th call, for every n until it succeeds; returns the n.
+template <class F>
+int fail_each(const F& f) {
+  for (int n = 0;; ++n) {
+    until_failure = n;
+    auto made = f();
+    until_failure = -1;
+    if (made.ok()) return n;
+    CHECK(made.error() == Error::OutOfMemory);
+    CHECK(std::string(made.message()).find("out of memory") != std::string::npos);
+  }
+}
+
 }  // namespace
+
+void* operator new(std::size_t size) { return take(size); }
+void* operator new[](std::size_t size) { return take(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size + 1);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size + 1);
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 TEST_CASE("from_aten: the tensor has the at::Tensor's memory, sizes, strides, dtype and device") {
   at::Tensor a = at::arange(6, at::kFloat).view({2, 3});
@@ -236,6 +274,28 @@ TEST_CASE("from_aten: more dimensions than tenon has are refused, and the storag
   at::Tensor a = counted(calls, {1});
   const Vector ones(65, 1);
   RAISES(InvalidArgument, "has more than 64 entries", from_aten(a.view(ones)));
+  CHECK(a.storage().use_count() == 1);
+  a.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("to_aten: whichever allocation of libtorch's fails, nothing is lost or kept") {
+  Calls calls;
+  TensorPtr t = from_blob(memory, {1, 2, 1, 2, 1, 2}, ScalarType::Float, calls.deleter(),
+                          TensorShapeDynamism::DYNAMIC_UNBOUND);
+  CHECK(fail_each([&] { return try_to_aten(t); }) >= 3);
+  CHECK(calls.count == 0);
+  // Nobody borrows it any more, so that it may be replaced.
+  CHECK(t->use_count() == 1);
+  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_aten: whichever allocation of libtorch's fails, nothing is lost or kept") {
+  Calls calls;
+  at::Tensor a = at::from_blob(memory, {8}, [&calls](void* p) { calls.deleter()(p); });
+  fail_each([&] { return try_from_aten(a); });
   CHECK(a.storage().use_count() == 1);
   a.reset();
   CHECK(calls.count == 1);

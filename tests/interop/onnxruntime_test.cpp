@@ -130,13 +130,10 @@ TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
 TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
   const OnnxHandle<OrtMemoryInfo> info = host();
   OnnxValues values(1);
+  float memory[2] = {};
   RETURNS(InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
-  RETURNS(InvalidState, "placeholder", values.lend(0, *info, from_blob(nullptr, {2})));
-  RETURNS(NotSupported, "contiguous() makes a copy",
-          values.lend(0, *info, transpose(zeros({2, 3}), 0, 1)));
   RETURNS(NotSupported, "no tensors of ComplexDouble",
           values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
-  float memory[2] = {};
   RETURNS(NotSupported, "memory on cuda:0 cannot be read by the host",
           values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
   CHECK_FALSE(values.is_lent(0));
@@ -171,15 +168,6 @@ TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
   RETURNS(NotSupported, "it is no tensor", detail::adopt_from_onnx({}, environment(), tensor));
   CHECK(environments == 1);
   CHECK_FALSE(tensor.defined());
-}
-
-TEST_CASE("onnxruntime_value: what is not taken goes with the list") {
-  OnnxValues values(2);
-  values.data()[0] = make_value({4}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT).release();
-  values.data()[1] = make_value({4}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT).release();
-  const OnnxHandle<OrtValue> taken = values.take(1);
-  CHECK(taken != nullptr);
-  CHECK(values.data()[1] == nullptr);
 }
 
 TEST_CASE("OnnxModule: of outputs that are set to the same memory the last one is there") {
@@ -242,18 +230,6 @@ TEST_CASE("OnnxModule: an input or output that does not fit is refused in the mo
   CHECK(module.forward(zeros({1, 8})).ok());
 }
 
-TEST_CASE("OnnxModule: a batch may have any size, none too") {
-  OnnxModule module(model("double_batch"));
-  for (const int64_t rows : {3, 1, 7, 0}) {
-    const auto outputs = module.forward(ramp(rows));
-    INFO(outputs.message());
-    REQUIRE(outputs.ok());
-    const Tensor& doubled = (*outputs)[0].toTensor();
-    CHECK(doubled.sizes() == Dims{rows, 8});
-    CHECK(is_doubled(doubled));
-  }
-}
-
 TEST_CASE("OnnxModule: inputs are read where they are, read-only ones and slices too") {
   std::vector<float> memory(32);
   for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i) - 8;
@@ -273,7 +249,7 @@ TEST_CASE("OnnxModule: an output with a symbol is written in place, or copied an
   OnnxModule module(model("double_batch"));
   const TensorPtr target = from_blob(memory, {4, 8});
   REQUIRE(module.set_output(target) == Error::Ok);
-  for (const int64_t rows : {4, 2, 2, 3}) {
+  for (const int64_t rows : {4, 2, 2, 0, 3}) {
     std::fill(memory, memory + 32, -1.0f);
     REQUIRE(module.run("forward", ramp(rows)) == Error::Ok);
     CHECK(target->sizes() == Dims{rows, 8});

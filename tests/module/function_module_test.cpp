@@ -223,7 +223,8 @@ TEST_CASE(
     RETURNS(OutOfMemory, "run: output 0 (large): empty: ", too_large.run());
   }
   CHECK(arena.used() == 0);
-  ArenaBackend small(buffer, 512);
+  alignas(64) unsigned char tiny[512];
+  ArenaBackend small(tiny, sizeof tiny);
   RAISES(OutOfMemory, "FunctionModule: out of memory",
          FunctionModule(add, {kPair, kPair}, kPair, small));
 }

@@ -123,6 +123,7 @@ TEST_CASE("TensorSpec: one that cannot be met says so") {
       {{{huge, -1, huge}}, "sizes {1099511627776, -1, 1099511627776} of Float overflow"},
   };
   for (const auto& [spec, words] : rows) {
+    INFO(words);
     RETURNS(InvalidArgument, words, spec.check(zeros({8, 1})));
   }
   CHECK(bounded({8, -1}, {8, 1}).check(zeros({8, 1})) == Error::Ok);
