@@ -137,34 +137,6 @@ TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {
   RETURNS(NotSupported, "STATIC", resize_tensor(fixed, {6}));
 }
 
-TEST_CASE("from_aten: every dtype that libtorch has keeps its name and size") {
-  int count = 0;
-  for (int number = 0; number < static_cast<int>(c10::ScalarType::Undefined); ++number) {
-    const auto type = static_cast<c10::ScalarType>(number);
-    const std::string name = c10::toString(type);
-    INFO(name);
-    at::Storage storage(at::Storage::use_byte_size_t(), sizeof memory,
-                        at::DataPtr(memory, at::Device(at::kCPU)));
-    at::Tensor a = at::detail::make_tensor<at::TensorImpl>(std::move(storage),
-                                                           at::DispatchKeySet(at::DispatchKey::CPU),
-                                                           c10::scalarTypeToTypeMeta(type));
-    a.unsafeGetTensorImpl()->set_sizes_contiguous({2});
-    const auto made = try_from_aten(a);
-    // The gaps in tenon's numbers, and what comes after them.
-    const bool known = number <= 11 || number == 15 || (number >= 23 && number <= 29);
-    CHECK(made.ok() == known);
-    if (made.ok()) {
-      CHECK(toString(made->scalar_type()) == name);
-      CHECK(static_cast<int64_t>(made->element_size()) == a.element_size());
-      ++count;
-    } else {
-      CHECK(made.error() == Error::NotSupported);
-      CHECK(std::string(made.message()) == "try_from_aten: tenon has no dtype " + name);
-    }
-  }
-  CHECK((count == 20 || count == 13));
-}
-
 TEST_CASE("from_aten: the memory lives until the tensor is gone, whatever becomes of its source") {
   Calls calls;
   at::Tensor a = counted(calls, {8});

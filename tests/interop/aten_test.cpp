@@ -105,6 +105,7 @@ TEST_CASE("to_aten: every dtype keeps its name and size") {
     CHECK(c10::toString(a.scalar_type()) == name);
     CHECK(a.element_size() == static_cast<int64_t>(t->element_size()));
     CHECK(a.storage().nbytes() == t->nbytes());
+    CHECK(from_aten(a).scalar_type() == type);
     ++count;
   }
   CHECK(count == (has_all ? 20 : 13));

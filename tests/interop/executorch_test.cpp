@@ -176,7 +176,7 @@ TEST_CASE("ExecuTorchModule: bytes that are no program's, or where it cannot be,
   std::vector<uint8_t> room(bytes.size() + 32);
   std::memcpy(room.data() + 1, bytes.data(), bytes.size());
   ExecuTorchModule shifted(from_blob(room.data() + 1, {size}));
-  RETURNS(InvalidArgument, "not at a multiple of 16", shifted.run());
+  RETURNS(InvalidArgument, "not contiguous at a multiple of 16", shifted.run());
   ExecuTorchModule strided(from_blob(bytes.data(), {size / 2}, {2}));
   RETURNS(InvalidArgument, "not contiguous", strided.run());
   for (int64_t part = 0; part < size; part += 7) {

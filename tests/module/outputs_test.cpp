@@ -212,16 +212,6 @@ TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in 
   CHECK(arena.reset() == Error::Ok);
 }
 
-TEST_CASE("Outputs: what is copied aside is in the host's memory in any scope") {
-  const TensorPtr state = make_tensor_ptr({1.0f, 2.0f});
-  const TensorPtr next = full({2}, 9);
-  Outputs outputs;
-  TemplateBackend nothing;
-  const BackendScope scope(nothing);
-  REQUIRE(deliver(outputs, {*state, Tensor()}, {next, state}) == Error::Ok);
-  CHECK(const_data_ptr<float>(outputs.values()[1].toTensor())[1] == 2.0f);
-}
-
 TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too", "[plain]") {
   tests::FaultBackend device;
   const TensorPtr state = clone_tensor_ptr(make_tensor_ptr({1.0f, 2.0f}), device);

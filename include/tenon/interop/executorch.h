@@ -131,13 +131,14 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     TENON_TRY(detail::check_defined(bytes_, "the program"));
     const detail::TensorFields& bytes = detail::fields(TensorArg(bytes_));
     TENON_TRY(detail::check_has_data(bytes));
-    if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous())) {
+    if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous() ||
+                       reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
       return detail::fail(Error::InvalidArgument,
-                          "the program's bytes are not contiguous in memory that the host reads");
-    }
-    if (TENON_UNLIKELY(reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
-      return detail::fail(Error::InvalidArgument, "the program's bytes are not at a multiple of ",
-                          kAlignment, "; clone_tensor_ptr() aligns them");
+                          "the program's bytes are not contiguous at a "
+                          "multiple of ",
+                          kAlignment,
+                          " in memory that the host reads; "
+                          "clone_tensor_ptr() aligns them");
     }
     loader = &buffer_.emplace(bytes.data, bytes.nbytes());
     return Error::Ok;

@@ -84,11 +84,6 @@ inline ValueKind list_kind_of(const c10::Type& element) {
   }
 }
 
-TENON_COLD inline Error fail_type(const c10::Type& type) {
-  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
-              ", which an EValue cannot be");
-}
-
 /// Describes values of a type, but for the name: their tensors are any tensors.
 /// Errors: NotSupported for a type that no EValue is of.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
@@ -108,7 +103,8 @@ inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
       break;
     default: break;
   }
-  return fail_type(type);
+  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
+              ", which an EValue cannot be");
 }
 
 /// Tensors of which, with `has_none`, the undefined ones become None.
@@ -171,13 +167,15 @@ inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
 /// Errors: NotSupported for a value that no EValue can be; those of from_aten() for tensors, but
 /// gradients are left behind; what is thrown is c10's and EValue's.
 inline Error from_ivalue(const c10::IValue& from, EValue& to) {
+  if (from.isTensor()) {  // whose type takes long to make
+    to = Tensor();
+    return from_ivalue_tensor(from.toTensor(), to.toTensor());
+  }
   ValueSpec spec;
   TENON_TRY(describe_type(*from.type(), spec));
   switch (spec.kind) {
-    case ValueKind::None: to = EValue(); break;
     case ValueKind::Tensor:
-      to = Tensor();
-      return from_ivalue_tensor(from.toTensor(), to.toTensor());
+    case ValueKind::None: to = EValue(); break;
     case ValueKind::Int: to = from.toInt(); break;
     case ValueKind::Double: to = from.toDouble(); break;
     case ValueKind::Bool: to = from.toBool(); break;

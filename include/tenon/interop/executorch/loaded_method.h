@@ -2,6 +2,9 @@
 // A method of a program, loaded with the memory that it needs: an ExecuTorchModule's method.
 #pragma once
 
+#include "tenon/interop/executorch/tensors.h"
+#include "tenon/module/outputs.h"
+
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
 #include <executorch/runtime/core/span.h>
@@ -9,8 +12,6 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>
-#include "tenon/interop/executorch/tensors.h"
-#include "tenon/module/outputs.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
