@@ -87,8 +87,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         memory_(memory),
         path_(std::move(path)),
         bytes_(std::move(bytes)),
-        is_in_memory_(is_in_memory),
-        methods_(detail::storage_of(&memory)) {}
+        is_in_memory_(is_in_memory) {}
 
   Error open() {
     if (TENON_UNLIKELY(!memory_.device().is_cpu() || memory_.is_opaque())) {
@@ -152,7 +151,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::FileDataLoader> file_;
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
-  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_;
+  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
+      detail::storage_of(&memory_)};
 };
 
 TENON_END_NAMESPACE

@@ -24,11 +24,7 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
 /// What a module keeps of a method.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
-      : number(number_),
-        described(storage_of(memory)),
-        inputs(storage_of(memory)),
-        given(storage_of(memory)),
-        outputs(memory) {}
+      : number(number_), where(storage_of(memory)), outputs(memory) {}
 
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
     const size_t limit = known ? count : kMaxValues;
@@ -91,7 +87,7 @@ struct Method {
       return fail(Error::InvalidArgument, specs.size(), " specs are given for ",
                   meta.knows_inputs ? "" : "at least ", count, " inputs");
     }
-    StoredArray<ValueSpec> made(described.where());
+    StoredArray<ValueSpec> made(where);
     TENON_TRY(store_specs("input", specs, made));
     for (size_t i = 0; i < made.size() && meta.knows_inputs; ++i) {
       TENON_TRY(blame_unless_ok("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
@@ -132,9 +128,10 @@ struct Method {
   size_t number;
   bool runs = false;
   bool has_run = false;
-  StoredArray<ValueSpec> described;  // the inputs, if describe_inputs() added to them
-  StoredArray<EValue> inputs;        // those that were set
-  StoredArray<EValue> given;         // a run's, if some that were set stand among them
+  BackendState* where;
+  StoredArray<ValueSpec> described{where};  // the inputs, if describe_inputs() added to them
+  StoredArray<EValue> inputs{where};        // those that were set
+  StoredArray<EValue> given{where};         // a run's, if some that were set stand among them
   Outputs outputs;
 };
 
@@ -267,8 +264,7 @@ class TENON_EXPORT Module {
  protected:
   /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
-  explicit Module(Backend* memory = nullptr) noexcept
-      : memory_(memory), methods_(detail::storage_of(memory)) {}
+  explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
   // thrown becomes one.
@@ -322,7 +318,7 @@ class TENON_EXPORT Module {
 
   Backend* memory_;
   bool loaded_ = false;
-  detail::StoredArray<detail::Stored<Method>> methods_;
+  detail::StoredArray<detail::Stored<Method>> methods_{detail::storage_of(memory_)};
 };
 
 inline Error Module::find(std::string_view name, Method*& found) noexcept {

@@ -154,11 +154,7 @@ TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, co
 class Outputs {
  public:
   /// Of a module with that memory; of the thread's default backend if it is null.
-  explicit Outputs(Backend* memory = nullptr) noexcept
-      : memory_(memory),
-        values_(detail::storage_of(memory)),
-        set_(detail::storage_of(memory)),
-        own_(detail::storage_of(memory)) {}
+  explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   size_t size() const noexcept { return values_.size(); }
   /// For a module that does not know how many there are.
@@ -320,9 +316,9 @@ class Outputs {
 
   Backend* memory_;
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_;  // of the last run
-  detail::StoredArray<Tensor> set_;
-  detail::StoredArray<Tensor> own_;  // made here, by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::storage_of(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::storage_of(memory_)};
+  detail::StoredArray<Tensor> own_{detail::storage_of(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

@@ -24,7 +24,7 @@ namespace detail {
 class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
  public:
   explicit ExecutorchMemory(Backend& memory) noexcept
-      : MemoryAllocator(0, nullptr), memory_(memory), blocks_(storage_of(&memory)) {}
+      : MemoryAllocator(0, nullptr), memory_(memory) {}
 
   /// Null, with the thread's text, when there is none.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
@@ -72,7 +72,7 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   }
 
   Backend& memory_;
-  StoredArray<Tensor> blocks_;
+  StoredArray<Tensor> blocks_{storage_of(&memory_)};
   unsigned char* next_ = nullptr;  // in the last block
   unsigned char* end_ = nullptr;
   size_t capacity_ = 0;  // of all blocks
@@ -153,14 +153,7 @@ inline const TheirValue& input_of(const ::executorch::runtime::Method& method, s
 /// Ownership: the program outlives it.
 class ExecutorchMethod {
  public:
-  explicit ExecutorchMethod(Backend& memory) noexcept
-      : memory_(memory),
-        specs_(storage_of(&memory)),
-        outputs_(storage_of(&memory)),
-        planned_(storage_of(&memory)),
-        spans_(storage_of(&memory)),
-        kept_(memory),
-        temporary_(memory) {}
+  explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
 
   Error load(const ::executorch::runtime::Program& program, const char* name) {
     const auto meta = program.method_meta(name);
@@ -355,14 +348,14 @@ class ExecutorchMethod {
   }
 
   Backend& memory_;
-  MethodSpecs specs_;
-  StoredArray<Output> outputs_;
+  MethodSpecs specs_{storage_of(&memory_)};
+  StoredArray<Output> outputs_{storage_of(&memory_)};
   // What the method lives in: what was planned at export, what the runtime keeps, and what kernels
   // need during a run.
-  StoredArray<Tensor> planned_;
-  StoredArray<::executorch::runtime::Span<uint8_t>> spans_;
-  ExecutorchMemory kept_;
-  ExecutorchMemory temporary_;
+  StoredArray<Tensor> planned_{storage_of(&memory_)};
+  StoredArray<::executorch::runtime::Span<uint8_t>> spans_{storage_of(&memory_)};
+  ExecutorchMemory kept_{memory_};
+  ExecutorchMemory temporary_{memory_};
   std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
   std::optional<::executorch::runtime::MemoryManager> manager_;
   std::optional<::executorch::runtime::Method> method_;
