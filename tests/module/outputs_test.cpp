@@ -298,18 +298,3 @@ TEST_CASE("Outputs: nothing is made where the spec does not say what") {
     CHECK(outputs.values()[0].isNone());
   }
 }
-
-TEST_CASE("Outputs: tensors are made in the memory that was given, and errors name the output") {
-  alignas(64) static unsigned char buffer[4096];
-  ArenaBackend arena(buffer, sizeof buffer);
-  {
-    Outputs outputs(&arena);
-    begin(outputs, {Tensor(), Tensor()});
-    const Tensor tensor = make(outputs, 0, TensorSpec{{4}});
-    const auto* const at = static_cast<const unsigned char*>(const_data_ptr(tensor));
-    CHECK((at >= buffer && at < buffer + sizeof buffer));
-    RETURNS(OutOfMemory,
-            "output 1 (scores): ", outputs.make(1, ValueSpec("scores", TensorSpec{{4096}})));
-  }
-  CHECK(arena.reset() == Error::Ok);
-}
