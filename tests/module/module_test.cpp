@@ -2,13 +2,9 @@
 #include "tenon/module/module.h"
 
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
-#include "tensor/helpers.h"
 
 using namespace tenon;
 
@@ -99,25 +95,20 @@ TEST_CASE("Module: forward takes a tensor as it is, one or in braces, and gives 
 TEST_CASE("Module: the model is loaded and a method prepared once, when it is first used") {
   Doubler module;
   CHECK(module.loads == 0);
-  CHECK(module.load_method() == Error::Ok);
-  CHECK(module.forward(image()).ok());
-  CHECK(module.method_meta("forward").ok());
-  CHECK(module.loads == 1);
-  CHECK(module.prepared == 1);
-  CHECK(module.method_meta("trouble").ok());
-  CHECK(module.prepared == 2);
-}
-
-TEST_CASE("Module: a model that cannot be loaded is an error, of each use until it can") {
-  Doubler module;
   module.is_missing = true;
-  auto refused = module.forward(image());
+  const auto refused = module.forward(image());
   CHECK(refused.error() == Error::NotFound);
   CHECK(refused.message() == std::string("forward: no such file"));
   CHECK(module.method_names().message() == std::string("method_names: no such file"));
-  CHECK(module.loads == 2);
+  CHECK(module.loads == 2);  // each use tries again
   module.is_missing = false;
+  CHECK(module.load_method() == Error::Ok);
   CHECK(module.forward(image()).ok());
+  CHECK(module.method_meta("forward").ok());
+  CHECK(module.loads == 3);
+  CHECK(module.prepared == 1);
+  CHECK(module.method_meta("trouble").ok());
+  CHECK(module.prepared == 2);
 }
 
 TEST_CASE("Module: an input that is not what the method takes never gets to the runtime") {
@@ -151,7 +142,7 @@ TEST_CASE("Module: an unknown method is an error that names it") {
   CHECK(module.method_meta("backward").error() == Error::NotFound);
 }
 
-TEST_CASE("Module: inputs that are set stay, those of a call are for that call") {
+TEST_CASE("Module: an input that is set is kept, one that does not fit is refused") {
   Doubler module;
   TensorPtr x = image();
   CHECK(module.set_input(x, 0) == Error::Ok);
@@ -163,25 +154,15 @@ TEST_CASE("Module: inputs that are set stay, those of a call are for that call")
   const TensorPtr y = image();
   REQUIRE(module.forward(y).ok());
   CHECK(module.seen == const_data_ptr(*y));
-  REQUIRE(module.forward().ok());
-  CHECK(module.seen == data);
-  CHECK(module.set_inputs({y}) == Error::Ok);
   REQUIRE(module.forward(none).ok());
-  CHECK(module.seen == const_data_ptr(*y));
-  CHECK(module.set_input(none, 0) == Error::Ok);
-  CHECK(module.forward().error() == Error::InvalidState);
+  CHECK(module.seen == data);
+  RETURNS(InvalidArgument, "set_input: input 0 (image): dimension 1 (pixels) is 3, expected 2",
+          module.set_input(zeros({1, 3}), 0));
+  RETURNS(OutOfBounds, "set_input: input 1 is out of range: forward has 1 input",
+          module.set_input(image(), 1));
+  RETURNS(OutOfBounds, "set_inputs: input 1 is out of range",
+          module.set_inputs({image(), image()}));
   CHECK(y->use_count() == 1);
-}
-
-TEST_CASE("Module: an input that does not fit is refused when it is set") {
-  Doubler module;
-  CHECK_RETURNS(Error::InvalidArgument,
-                "set_input: input 0 (image): dimension 1 (pixels) is 3, expected 2",
-                module.set_input(zeros({1, 3}), 0));
-  CHECK_RETURNS(Error::OutOfBounds, "set_input: input 1 is out of range: forward has 1 input",
-                module.set_input(image(), 1));
-  CHECK_RETURNS(Error::OutOfBounds, "set_inputs: input 1 is out of range",
-                module.set_inputs({image(), image()}));
 }
 
 TEST_CASE("Module: an output that is set is what the runtime writes to") {
@@ -202,31 +183,26 @@ TEST_CASE("Module: an output that is set is what the runtime writes to") {
 
 TEST_CASE("Module: an output that cannot be written to is refused when it is set") {
   Doubler module;
-  CHECK_RETURNS(Error::InvalidArgument,
-                "set_output: output 0 (doubled): dimension 1 is 3, expected 2",
-                module.set_output(zeros({1, 3})));
-  CHECK_RETURNS(Error::InvalidType, "set_output: output 1 (count): it is a Tensor",
-                module.set_output(image(), 1));
-  CHECK_RETURNS(Error::OutOfBounds, "set_output: output 2 is out of range: forward has 2 outputs",
-                module.set_output(image(), 2));
-  CHECK_RETURNS(Error::InvalidState, "set_output: the tensor is undefined",
-                module.set_output(TensorPtr()));
-  REQUIRE(module.forward(image()).ok());
-}
-
-TEST_CASE("Module: a read-only tensor and a placeholder are no outputs", "[plain]") {
-  Doubler module;
+  RETURNS(InvalidArgument, "set_output: output 0 (doubled): dimension 1 is 3, expected 2",
+          module.set_output(zeros({1, 3})));
+  RETURNS(InvalidType, "set_output: output 1 (count): it is a Tensor",
+          module.set_output(image(), 1));
+  RETURNS(OutOfBounds, "set_output: output 2 is out of range: forward has 2 outputs",
+          module.set_output(image(), 2));
+  RETURNS(InvalidState, "set_output: the tensor is undefined", module.set_output(TensorPtr()));
+#if !TENON_ATEN_MODE
   const float memory[2] = {};
-  CHECK_RETURNS(Error::InvalidState, "set_output: the tensor is read-only",
-                module.set_output(from_blob(tests::read_only(memory), {1, 2})));
-  CHECK_RETURNS(Error::InvalidState, "placeholder",
-                module.set_output(make_tensor_ptr({1, 2}, nullptr)));
+  RETURNS(InvalidState, "set_output: the tensor is read-only",
+          module.set_output(from_blob(memory, {1, 2})));
+  RETURNS(InvalidState, "placeholder", module.set_output(make_tensor_ptr({1, 2}, nullptr)));
+#endif
+  REQUIRE(module.forward(image()).ok());
 }
 
 TEST_CASE("Module: outputs of the last run can be got again, until one fails") {
   Doubler module;
-  CHECK_RETURNS(Error::InvalidState, "get_output: forward has not run yet, or failed",
-                module.get_output().error());
+  RETURNS(InvalidState, "get_output: forward has not run yet, or failed",
+          module.get_output().error());
   REQUIRE(module.forward(image()).ok());
   CHECK(module.get_output(1)->toInt() == 1);
   CHECK(module.get_output("forward", 0)->isTensor());
@@ -248,51 +224,38 @@ TEST_CASE("Module: what a runtime reports or throws is the error") {
   CHECK(trouble(2).error() == Error::Internal);
   CHECK(trouble(3).error() == Error::AccessFailed);
   CHECK(trouble(3).message() == std::string("execute: which is 3"));
-  CHECK_RETURNS(Error::AccessFailed, "run: which is 4", module.run("trouble", 4));
+  RETURNS(AccessFailed, "run: which is 4", module.run("trouble", 4));
 }
 
 TEST_CASE("Module: it tells its methods, and what they take and give") {
   Doubler module;
-  CHECK(*module.method_names() == std::vector<std::string>{"forward", "trouble"});
+  CHECK(*module.method_names() == tests::Texts{"forward", "trouble"});
   const auto meta = module.method_meta();
-  REQUIRE(meta.ok());
   CHECK(meta->name == std::string("forward"));
-  REQUIRE(meta->inputs.size() == 1);
-  CHECK(meta->inputs[0].name() == std::string("image"));
   CHECK(meta->inputs[0].tensor.sizes[0] == -1);
   CHECK(meta->inputs[0].tensor.names[1] == std::string("pixels"));
   CHECK(meta->outputs[1].kind == ValueKind::Int);
   CHECK_FALSE(module.method_meta("trouble")->knows_inputs);
 }
 
-TEST_CASE("Module: what its user says of the inputs is checked and shown like its own") {
-  Doubler doubler;
-  REQUIRE(doubler.describe_inputs({{"photo", TensorSpec{{4, -1}, ScalarType::Float, {"n", ""}}}}) ==
+TEST_CASE("Module: what its user says of the inputs is checked and shown, or changes nothing") {
+  Doubler module;
+  RETURNS(InvalidArgument, "describe_inputs: input 0 (photo): the spec's dimension 1 (pixels) is 3",
+          module.describe_inputs({{"photo", TensorSpec{{-1, 3}}}}));
+  RETURNS(InvalidArgument, "describe_inputs: 2 specs are given for 1 inputs",
+          module.describe_inputs({TensorSpec{{-1, 2}}, ValueKind::Int}));
+  RETURNS(NotFound, "describe_inputs: there is no method \"decode\"",
+          module.describe_inputs("decode", ValueKind::Int));
+  CHECK(module.method_meta()->inputs[0].name() == std::string("image"));
+  REQUIRE(module.describe_inputs({{"photo", TensorSpec{{4, -1}, ScalarType::Float, {"n", ""}}}}) ==
           Error::Ok);
-  CHECK(doubler.method_meta()->inputs[0].name() == std::string("photo"));
-  CHECK(doubler.method_meta()->inputs[0].tensor.sizes == Dims{4, 2});
-  CHECK(std::string(doubler.forward(ones({3, 2})).message()) ==
-        "forward: input 0 (photo): dimension 0 (n) is 3, expected 4");
-  CHECK(doubler.forward(ones({4, 2})).ok());
-}
-
-TEST_CASE("Module: a description that contradicts the module's changes nothing") {
-  Doubler doubler;
-  CHECK_RETURNS(
-      Error::InvalidArgument,
-      "describe_inputs: input 0 (photo): the spec's dimension 1 (pixels) is 3, the module's is 2",
-      doubler.describe_inputs({{"photo", TensorSpec{{-1, 3}}}}));
-  CHECK_RETURNS(Error::InvalidArgument, "describe_inputs: 2 specs are given, forward has 1 input",
-                doubler.describe_inputs({TensorSpec{{-1, 2}}, ValueKind::Int}));
-  CHECK_RETURNS(Error::NotFound, "describe_inputs: there is no method \"decode\"",
-                doubler.describe_inputs("decode", ValueKind::Int));
-  CHECK(doubler.method_meta()->inputs[0].name() == std::string("image"));
-}
-
-TEST_CASE("Module: where it knows nothing of its inputs, the description is what is known") {
-  Doubler doubler;
-  REQUIRE(doubler.describe_inputs("trouble", {{"text", ValueKind::String}}) == Error::Ok);
-  CHECK(doubler.method_meta("trouble")->knows_inputs);
-  CHECK(std::string(doubler.execute("trouble", 5).message()) ==
-        "execute: input 0 (text): it is an Int, 5, expected a String");
+  CHECK(module.method_meta()->inputs[0].name() == std::string("photo"));
+  CHECK(module.method_meta()->inputs[0].tensor.sizes == Dims{4, 2});
+  RETURNS(InvalidArgument, "run: input 0 (photo): dimension 0 (n) is 3, expected 4",
+          module.run("forward", ones({3, 2})));
+  CHECK(module.forward(ones({4, 2})).ok());
+  REQUIRE(module.describe_inputs("trouble", {{"text", ValueKind::String}}) == Error::Ok);
+  CHECK(module.method_meta("trouble")->knows_inputs);
+  RETURNS(InvalidType, "run: input 0 (text): it is an Int, 5, expected a String",
+          module.run("trouble", 5));
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/module/tensor_spec.h"
 
-#include <array>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -15,12 +10,14 @@ namespace {
 
 TensorSpec images() { return {{-1, 8, 8}, ScalarType::Float, {"batch", "rows", "columns"}}; }
 
-// What a runtime says of {at most 16, 3} floats.
-ValueSpec batches() {
-  TensorSpec own{{-1, 3}};
-  own.max_sizes = {16, -1};
-  return own;
+TensorSpec bounded(const Dims& sizes, const Dims& max_sizes) {
+  TensorSpec spec{sizes};
+  spec.max_sizes = max_sizes;
+  return spec;
 }
+
+// What a runtime says of {at most 16, 3} floats.
+ValueSpec batches() { return bounded({-1, 3}, {16, -1}); }
 
 size_t count(const EValues& values) { return values.size(); }
 const EValue* first(const EValues& values) { return values.data(); }
@@ -28,105 +25,122 @@ ValueKind kind(const EValues& values) { return values[0].kind(); }
 
 }  // namespace
 
-TEST_CASE("TensorSpec: a tensor of its type and sizes passes, any size passes for -1") {
+TEST_CASE("Text: it keeps a copy of any text, short and long, through copies") {
+  for (const size_t length : {0, 1, 47, 48, 1000}) {
+    CAPTURE(length);
+    std::string source(length, 'x');
+    Text text(source);
+    if (length != 0) source[0] = 'y';
+    const std::string expected(length, 'x');
+    CHECK(text.c_str() == expected);
+    CHECK(text.size() == length);
+    CHECK(text.empty() == (length == 0));
+    Text copy(text);
+    const Text& alias = copy;
+    copy = alias;
+    text = Text("another");
+    CHECK(copy == expected);
+    CHECK(copy.error() == Error::Ok);
+  }
+  CHECK(Text("literal") == "literal");
+  CHECK(Text("a") != "b");
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<int, Text>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::vector<std::string>, Text>);
+}
+
+TEST_CASE("NameList: it keeps names of braces and ranges, and gives an empty one beyond") {
+  const NameList braces{"batch", "", "columns"};
+  REQUIRE(braces.size() == 3);
+  CHECK(braces[0] == std::string("batch"));
+  CHECK(braces[1] == std::string());
+  CHECK(braces[2] == std::string("columns"));
+  CHECK(braces[3] == std::string());
+  std::vector<std::string> source(9, "a name of some length");
+  source[8] = "last";
+  NameList range(source);
+  source.clear();
+  REQUIRE(range.size() == 9);
+  const NameList copy(range);
+  range = NameList();
+  CHECK(range.empty());
+  CHECK(copy[7] == std::string("a name of some length"));
+  CHECK(copy[8] == std::string("last"));
+  CHECK(NameList()[0] == std::string());
+}
+
+TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {
   CHECK(images().check(zeros({1, 8, 8})) == Error::Ok);
   CHECK(images().check(zeros({0, 8, 8})) == Error::Ok);
   CHECK(images().check(transpose(zeros({5, 8, 8}), 1, 2)) == Error::Ok);
   CHECK(TensorSpec{}.check(scalar_tensor(1)) == Error::Ok);
-}
-
-TEST_CASE("TensorSpec: a wrong size is an error that names the dimension") {
-  CHECK_RETURNS(Error::InvalidArgument, "check: dimension 1 (rows) is 9, expected 8",
-                images().check(zeros({1, 9, 8})));
-  CHECK_RETURNS(Error::InvalidArgument, "check: dimension 2 (columns) is 7, expected 8",
-                images().check(zeros({1, 8, 7})));
-  const TensorSpec unnamed{{2}};
-  CHECK_RETURNS(Error::InvalidArgument, "check: dimension 0 is 3, expected 2",
-                unnamed.check(zeros({3})));
-}
-
-TEST_CASE("TensorSpec: a wrong rank and a wrong type are errors that say both") {
-  CHECK_RETURNS(Error::InvalidArgument,
-                "check: it has 2 dimensions, {8, 8}, expected 3, {any, 8, 8}",
-                images().check(zeros({8, 8})));
-  CHECK_RETURNS(Error::InvalidArgument, "it has 1 dimension, {8}", images().check(zeros({8})));
-  CHECK_RETURNS(Error::InvalidType, "check: it is Double, expected Float",
-                images().check(zeros({1, 8, 8}, ScalarType::Double)));
   TensorSpec any = images();
   any.type = ScalarType::Undefined;
   CHECK(any.check(zeros({1, 8, 8}, ScalarType::Byte)) == Error::Ok);
-}
-
-TEST_CASE("TensorSpec: max_sizes bound what may be any size") {
-  TensorSpec spec = images();
-  spec.max_sizes = {64, -1, -1};
-  CHECK(spec.check(zeros({64, 8, 8})) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidArgument, "dimension 0 (batch) is 65, expected at most 64",
-                spec.check(zeros({65, 8, 8})));
-  CHECK_RETURNS(Error::InvalidArgument, "dimension 1 (rows) is 9, expected 8",
-                spec.check(zeros({64, 9, 8})));
-}
-
-TEST_CASE("TensorSpec: a tensor elsewhere and one that is not there are errors") {
+  TensorSpec most = images();
+  most.max_sizes = {64, -1, -1};
+  CHECK(most.check(zeros({64, 8, 8})) == Error::Ok);
   TensorSpec gpu = images();
   gpu.device = Device(DeviceType::CUDA, 1);
-  CHECK_RETURNS(Error::InvalidArgument, "check: it is on cpu, expected cuda:1",
-                gpu.check(zeros({1, 8, 8})));
-  CHECK_RETURNS(Error::InvalidArgument, "expected cpu",
-                images().check(make_template({1, 8, 8}, ScalarType::Float)));
-  CHECK_RETURNS(Error::InvalidState, "check: the tensor is undefined", images().check(Tensor()));
-  CHECK_RETURNS(Error::InvalidState, "check: the tensor is undefined", images().check(TensorPtr()));
+  const struct {
+    TensorSpec spec;
+    TensorPtr tensor;
+    Error error;
+    const char* words;
+  } rows[] = {
+      {images(), zeros({1, 9, 8}), Error::InvalidArgument, "dimension 1 (rows) is 9, expected 8"},
+      {images(), zeros({1, 8, 7}), Error::InvalidArgument,
+       "dimension 2 (columns) is 7, expected 8"},
+      {TensorSpec{{2}}, zeros({3}), Error::InvalidArgument, "dimension 0 is 3, expected 2"},
+      {images(), zeros({8, 8}), Error::InvalidArgument, "it has sizes {8, 8}, expected {-1, 8, 8}"},
+      {images(), zeros({1, 8, 8}, ScalarType::Double), Error::InvalidType,
+       "it is Double, expected Float"},
+      {most, zeros({65, 8, 8}), Error::InvalidArgument,
+       "dimension 0 (batch) is 65, expected at most 64"},
+      {most, zeros({64, 9, 8}), Error::InvalidArgument, "dimension 1 (rows) is 9, expected 8"},
+      {gpu, zeros({1, 8, 8}), Error::InvalidArgument, "it is on cpu, expected cuda:1"},
+      {images(), make_template({1, 8, 8}, ScalarType::Float), Error::InvalidArgument,
+       "expected cpu"},
+      {images(), TensorPtr(), Error::InvalidState, "the tensor is undefined"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.words);
+    CHECK_RETURNS(row.error, row.words, row.spec.check(row.tensor));
+  }
+  RETURNS(InvalidState, "check: the tensor is undefined", images().check(Tensor()));
 }
 
 TEST_CASE("TensorSpec: one that cannot be met says so") {
-  TensorSpec spec{{2, 3}, ScalarType::Float, {"rows"}};
-  CHECK_RETURNS(Error::InvalidArgument, "check: the spec has 1 names for sizes {2, 3}",
-                spec.check(zeros({2, 3})));
-  spec.names = {};
-  spec.max_sizes = {4};
-  CHECK_RETURNS(Error::InvalidArgument, "the spec has max_sizes {4} for sizes {2, 3}",
-                spec.check(zeros({2, 3})));
-  spec.max_sizes = {};
-  spec.sizes = std::vector<int>(65, 1);
-  CHECK_RETURNS(Error::InvalidArgument, "the spec's sizes has more than 64 entries",
-                spec.check(zeros({2, 3})));
-  spec.sizes = {uint64_t{2} - 3, 3};  // not -1, which is any size
-  CHECK_RETURNS(Error::InvalidArgument, "the spec's sizes has an unsigned value",
-                spec.check(zeros({2, 3})));
-}
-
-TEST_CASE("TensorSpec: sizes that contradict themselves say so") {
-  const auto check = [](const char* words, const Dims& sizes, const Dims& most) {
-    TensorSpec spec{sizes};
-    spec.max_sizes = most;
-    CHECK_RETURNS(Error::InvalidArgument, words, spec.check(zeros({8, 1})));
-  };
-  check("the spec has size -7 for dimension 1", {-1, -7}, {});
-  check("the spec has max_size -2 for dimension 0", {-1, -1}, {-2, -1});
-  check("the spec's dimension 0 is 8, its max_sizes say at most 4", {8, -1}, {4, -1});
   const int64_t huge = int64_t{1} << 40;
-  check("the spec's sizes {1099511627776, any, 1099511627776} of Float overflow", {huge, -1, huge},
-        {});
-  TensorSpec most{{8, -1}};
-  most.max_sizes = {8, 1};
-  CHECK(most.check(zeros({8, 1})) == Error::Ok);
+  const std::pair<TensorSpec, const char*> rows[] = {
+      {{{2, 3}, ScalarType::Float, {"rows"}},
+       "check: the spec has 1 names and max_sizes {} for sizes {2, 3}"},
+      {bounded({2, 3}, {4}), "the spec has 0 names and max_sizes {4} for sizes {2, 3}"},
+      {{std::vector<int>(65, 1)}, "the spec's sizes has more than 64 entries"},
+      {{{uint64_t{2} - 3, 3}}, "the spec's sizes has an unsigned value"},  // not -1, any size
+      {{{-1, -7}}, "the spec's dimension 1 has size -7"},
+      {bounded({-1, -1}, {-2, -1}), "the spec's dimension 0 has size -1 and max_size -2"},
+      {bounded({8, -1}, {4, -1}), "the spec's dimension 0 has size 8 and max_size 4"},
+      {{{huge, -1, huge}}, "sizes {1099511627776, -1, 1099511627776} of Float overflow"},
+  };
+  for (const auto& [spec, words] : rows) {
+    INFO(words);
+    RETURNS(InvalidArgument, words, spec.check(zeros({8, 1})));
+  }
+  CHECK(bounded({8, -1}, {8, 1}).check(zeros({8, 1})) == Error::Ok);
 }
 
 TEST_CASE("ValueSpec: it tells kinds of values, and describes tensors if it was given a spec") {
   const ValueSpec image("image", images());
   CHECK(std::string(image.name()) == "image");
   CHECK(image.check(zeros({1, 8, 8})) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidArgument, "dimension 1 (rows) is 9", image.check(zeros({1, 9, 8})));
-  CHECK_RETURNS(Error::InvalidType, "check: it is an Int, 5, expected a Tensor", image.check(5));
+  RETURNS(InvalidArgument, "dimension 1 (rows) is 9", image.check(zeros({1, 9, 8})));
+  RETURNS(InvalidType, "check: it is an Int, 5, expected a Tensor", image.check(5));
   const ValueSpec tensor = ValueKind::Tensor;
   CHECK(tensor.check(zeros({1, 9, 8})) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidState, "undefined", tensor.check(Tensor()));
-  const ValueSpec count("count", ValueKind::Int);
-  CHECK(count.check(5) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidType, "check: it is None, expected an Int", count.check(none));
-}
-
-TEST_CASE("ValueSpec: an optional one takes None too") {
+  RETURNS(InvalidState, "undefined", tensor.check(Tensor()));
+  const ValueSpec number("count", ValueKind::Int);
+  CHECK(number.check(5) == Error::Ok);
+  RETURNS(InvalidType, "check: it is None, expected an Int", number.check(none));
   ValueSpec mask("mask", TensorSpec{{2}});
   CHECK(mask.check(none) == Error::InvalidType);
   mask.is_optional = true;
@@ -134,118 +148,97 @@ TEST_CASE("ValueSpec: an optional one takes None too") {
   CHECK(mask.check(zeros({3})) == Error::InvalidArgument);
 }
 
-TEST_CASE("narrow_spec: names are added, and what is left out stays as it was") {
-  ValueSpec spec("image", TensorSpec{{-1, -1}, ScalarType::Undefined, {"batch", "pixels"}});
-  REQUIRE(detail::narrow_spec(batches(), spec) == Error::Ok);
-  CHECK(spec.name() == std::string("image"));
-  CHECK(spec.tensor.names[1] == std::string("pixels"));
-  CHECK(spec.tensor.type == ScalarType::Float);
-  CHECK(spec.tensor.sizes == Dims{-1, 3});
-  CHECK(spec.tensor.max_sizes == Dims{16, -1});
-}
-
-TEST_CASE("narrow_spec: a name or a kind alone is enough") {
-  ValueSpec spec("image", ValueKind::Tensor);
-  REQUIRE(detail::narrow_spec(batches(), spec) == Error::Ok);
-  CHECK(spec.name() == std::string("image"));
-  CHECK(spec.is_described);
-  CHECK(spec.tensor.sizes == Dims{-1, 3});
+TEST_CASE("narrow_spec: what a user adds, and what is left out and stays as it was") {
+  ValueSpec named("image", TensorSpec{{-1, -1}, ScalarType::Undefined, {"batch", "pixels"}});
+  REQUIRE(detail::narrow_spec(batches(), named) == Error::Ok);
+  CHECK(named.name() == std::string("image"));
+  CHECK(named.tensor.names[1] == std::string("pixels"));
+  CHECK(named.tensor.type == ScalarType::Float);
+  ValueSpec kind_alone("image", ValueKind::Tensor);
+  REQUIRE(detail::narrow_spec(batches(), kind_alone) == Error::Ok);
+  CHECK(kind_alone.name() == std::string("image"));
+  CHECK(kind_alone.is_described);
+  CHECK(kind_alone.tensor.sizes == Dims{-1, 3});
   ValueSpec own("scale", ValueKind::Double);
   own.is_optional = true;
   ValueSpec unnamed(ValueKind::Double);
   REQUIRE(detail::narrow_spec(own, unnamed) == Error::Ok);
   CHECK(unnamed.name() == std::string("scale"));
   CHECK(unnamed.is_optional);
-}
-
-TEST_CASE("narrow_spec: open sizes become exact or get a lower bound") {
-  ValueSpec exact = TensorSpec{{8, 3}};
-  REQUIRE(detail::narrow_spec(batches(), exact) == Error::Ok);
-  CHECK(exact.tensor.sizes == Dims{8, 3});
-  TensorSpec lower{{-1, -1}};
-  lower.max_sizes = {4, -1};
-  ValueSpec bounded = lower;
-  REQUIRE(detail::narrow_spec(batches(), bounded) == Error::Ok);
-  CHECK(bounded.tensor.max_sizes == Dims{4, -1});
-  lower.max_sizes = {40, -1};
-  bounded = lower;
-  REQUIRE(detail::narrow_spec(batches(), bounded) == Error::Ok);
-  CHECK(bounded.tensor.max_sizes == Dims{16, -1});
+  const struct {
+    ValueSpec own;
+    TensorSpec given;
+    Dims sizes;
+    int64_t most;  // of dimension 0
+  } rows[] = {
+      {batches(), TensorSpec{{-1, -1}}, {-1, 3}, 16},
+      {batches(), TensorSpec{{8, 3}}, {8, 3}, 16},
+      {batches(), bounded({-1, -1}, {4, -1}), {-1, 3}, 4},
+      {batches(), bounded({-1, -1}, {40, -1}), {-1, 3}, 16},
+      {TensorSpec{{8}}, bounded({-1}, {16}), {8}, 16},
+  };
+  for (const auto& row : rows) {
+    ValueSpec spec = row.given;
+    CAPTURE(row.most);
+    REQUIRE(detail::narrow_spec(row.own, spec) == Error::Ok);
+    CHECK(spec.tensor.sizes == row.sizes);
+    CHECK(spec.tensor.max_sizes[0] == row.most);
+  }
 }
 
 TEST_CASE("narrow_spec: what can never pass both is refused") {
-  ValueSpec spec = TensorSpec{{-1, 4}};
-  CHECK_RETURNS(Error::InvalidArgument, "the spec's dimension 1 is 4, the module's is 3",
-                detail::narrow_spec(batches(), spec));
-  spec = TensorSpec{{17, 3}, ScalarType::Float, {"batch", ""}};
-  CHECK_RETURNS(Error::InvalidArgument,
-                "the spec's dimension 0 (batch) is 17, the module's is at most 16",
-                detail::narrow_spec(batches(), spec));
-  spec = TensorSpec{{3}};
-  CHECK_RETURNS(Error::InvalidArgument, "the spec has sizes {3}, the module's are {any, 3}",
-                detail::narrow_spec(batches(), spec));
-  spec = TensorSpec{{-1, 3}, ScalarType::Int};
-  CHECK_RETURNS(Error::InvalidType, "the spec is for Int, the module takes Float",
-                detail::narrow_spec(batches(), spec));
-  spec = ValueSpec(ValueKind::Int);
-  CHECK_RETURNS(Error::InvalidType, "the spec is for an Int, the module takes a Tensor",
-                detail::narrow_spec(batches(), spec));
-  spec = TensorSpec{{-1, 3}, ScalarType::Float, {"batch"}};
-  CHECK_RETURNS(Error::InvalidArgument, "the spec has 1 names for sizes {any, 3}",
-                detail::narrow_spec(batches(), spec));
   TensorSpec device{{-1, 3}};
   device.device = Device("cuda:0");
-  spec = device;
-  CHECK_RETURNS(Error::InvalidArgument, "the spec is for cuda:0, the module takes cpu",
-                detail::narrow_spec(batches(), spec));
-}
-
-TEST_CASE("narrow_spec: a bound below the module's exact size is refused, one above it passes") {
-  const ValueSpec own = TensorSpec{{8}};
-  TensorSpec bound{{-1}};
-  bound.max_sizes = {4};
-  ValueSpec spec = bound;
-  CHECK_RETURNS(Error::InvalidArgument, "the spec's dimension 0 is 8, its max_sizes say at most 4",
-                detail::narrow_spec(own, spec));
-  bound.max_sizes = {16};
-  spec = bound;
-  REQUIRE(detail::narrow_spec(own, spec) == Error::Ok);
-  CHECK(spec.tensor.sizes == Dims{8});
+  const struct {
+    ValueSpec own;
+    ValueSpec given;
+    Error error;
+    const char* words;
+  } rows[] = {
+      {batches(), TensorSpec{{-1, 4}}, Error::InvalidArgument,
+       "the spec's dimension 1 is 4, the module's is 3"},
+      {batches(), TensorSpec{{17, 3}, ScalarType::Float, {"batch", ""}}, Error::InvalidArgument,
+       "the spec's dimension 0 (batch) has size 17 and max_size 16"},
+      {batches(), bounded({17, 3}, {20, 3}), Error::InvalidArgument,
+       "the spec's dimension 0 is 17, the module's is at most 16"},
+      {batches(), TensorSpec{{3}}, Error::InvalidArgument,
+       "the spec has sizes {3}, the module's are {-1, 3}"},
+      {batches(), TensorSpec{{-1, 3}, ScalarType::Int}, Error::InvalidType,
+       "the spec is for Int, the module takes Float"},
+      {batches(), ValueSpec(ValueKind::Int), Error::InvalidType,
+       "the spec is for an Int, the module takes a Tensor"},
+      {batches(), TensorSpec{{-1, 3}, ScalarType::Float, {"batch"}}, Error::InvalidArgument,
+       "the spec has 1 names"},
+      {batches(), device, Error::InvalidArgument, "the spec is for cuda:0, the module takes cpu"},
+      {TensorSpec{{8}}, bounded({-1}, {4}), Error::InvalidArgument,
+       "the spec's dimension 0 has size 8 and max_size 4"},
+  };
+  for (const auto& row : rows) {
+    ValueSpec spec = row.given;
+    INFO(row.words);
+    CHECK_RETURNS(row.error, row.words, detail::narrow_spec(row.own, spec));
+  }
 }
 
 TEST_CASE("EValues: one value, braces, containers and nothing at all are all arguments") {
   TensorPtr x = make_tensor_ptr({1.0f});
+  const std::vector<EValue> vector{1, 2, 3};
   CHECK(count({}) == 0);
   CHECK(count(x) == 1);
   CHECK(count(*x) == 1);
   CHECK(count({x}) == 1);
   CHECK(count({x, 5, 0.5, "text", none}) == 5);
-  const std::vector<EValue> vector{1, 2, 3};
   CHECK(count(vector) == 3);
   CHECK(count({vector[0], vector[1]}) == 2);
   CHECK(count(std::array<EValue, 2>{1, 2}) == 2);
   CHECK(count(Span<const EValue>(vector.data(), 2)) == 2);
   CHECK(count(5) == 1);
   CHECK(count(EValue()) == 1);
-}
-
-TEST_CASE("EValues: a list of tensors or numbers is one value") {
   CHECK(count(std::vector<int>{1, 2}) == 1);
   CHECK(kind(std::vector<int>{1, 2}) == ValueKind::IntList);
-  const std::vector<Tensor> tensors(2);
-  CHECK(kind(tensors) == ValueKind::TensorList);
-}
-
-TEST_CASE("EValues: EValues are referred to, not copied") {
-  const std::vector<EValue> vector{1, 2};
-  CHECK(first(vector) == vector.data());
+  CHECK(kind(std::vector<Tensor>(2)) == ValueKind::TensorList);
+  CHECK(first(vector) == vector.data());  // referred to, not copied
   CHECK(first(vector[1]) == &vector[1]);
-  EValue value(3);
-  CHECK(first(value) == &value);
-}
-
-TEST_CASE("EValues: a moved TensorPtr is taken") {
-  TensorPtr x = make_tensor_ptr({1.0f});
   CHECK(kind(std::move(x)) == ValueKind::Tensor);
   CHECK(x == nullptr);
 }

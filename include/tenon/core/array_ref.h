@@ -67,7 +67,7 @@ class Span {
   constexpr T& operator[](size_t i) const noexcept { return data_[i]; }
   constexpr T& front() const noexcept { return data_[0]; }
   constexpr T& back() const noexcept { return data_[size_ - 1]; }
-  std::vector<value_type> vec() const { return {begin(), end()}; }
+  std::vector<value_type> vec() const { return std::vector<value_type>(begin(), end()); }
 
   friend constexpr bool operator==(Span a, Span b) noexcept {
     if (a.size_ != b.size_) return false;

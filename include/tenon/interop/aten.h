@@ -9,20 +9,12 @@
     "tenon: interop/aten.h needs exceptions and libtorch's <ATen/core/Tensor.h> in the include path"
 #endif
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
-
 #include <ATen/core/Tensor.h>
 
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
-#include "tenon/core/layout.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/deleter.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -47,41 +39,6 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
 
 #else
 
-/// The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
-inline Error to_c10(ScalarType from, c10::ScalarType& to) noexcept {
-  if (TENON_UNLIKELY(static_cast<int>(from) >= static_cast<int>(c10::ScalarType::Undefined))) {
-    return fail(Error::NotSupported, "this libtorch has no dtype ", from);
-  }
-  to = static_cast<c10::ScalarType>(from);
-  return Error::Ok;
-}
-
-inline Error from_c10(c10::ScalarType from, ScalarType& to) noexcept {
-  to = static_cast<ScalarType>(from);
-  if (TENON_UNLIKELY(from >= c10::ScalarType::Undefined || !isValidType(to))) {
-    return fail(Error::NotSupported, "tenon has no dtype ", c10::toString(from));
-  }
-  return Error::Ok;
-}
-
-/// What the memory must be for libtorch to have it; `nbytes` is what the strides reach.
-inline Error check_for_aten(const Blob& blob, c10::ScalarType& type, c10::Device& device,
-                            size_t& nbytes) noexcept {
-  Extent extent;
-  TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
-  if (TENON_UNLIKELY(extent.min < 0)) {
-    return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
-                " are negative, which ATen's cannot be; contiguous() makes a copy");
-  }
-  const bool placeholder = blob.data == nullptr && extent.max >= 0;
-  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidState, "the tensor is a placeholder without data");
-  }
-  TENON_TRY(to_c10(blob.dtype, type));
-  TENON_TRY(to_c10_strided(blob.device, device));
-  return compute_nbytes(extent.max + 1, elementSize(blob.dtype), nbytes);
-}
-
 /// What a storage over a tensor's memory keeps.
 struct LentMemory {
   std::shared_ptr<const void> owner;
@@ -100,40 +57,48 @@ inline bool is_lent_readonly(const c10::Storage& storage) {
          static_cast<const LentMemory*>(data.get_context())->readonly;
 }
 
-/// The blob's memory as at::from_blob makes it a tensor, but with any device's dispatch key and
-/// without asking the device. Takes the owner.
-/// Errors: what libtorch and operator new throw; the owner is dropped.
-inline at::Tensor wrap_blob(Blob& blob, size_t nbytes, c10::ScalarType type, c10::Device device) {
-  c10::DataPtr data(blob.data, device);
-  if (blob.readonly || blob.owner.use_count() != 0) {
-    auto* const lent = new LentMemory{std::move(blob.owner), blob.readonly};
-    data = c10::DataPtr(blob.data, lent, release_lent(), device);
-  }
-  const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
-  // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.
-  c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes, std::move(data),
-                       /*allocator=*/nullptr, /*resizable=*/false);
-  at::Tensor tensor = at::detail::make_tensor<at::TensorImpl>(std::move(storage), keys,
-                                                              c10::scalarTypeToTypeMeta(type));
-  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(
-      c10::IntArrayRef(blob.sizes.data(), blob.sizes.size()),
-      c10::IntArrayRef(blob.strides.data(), blob.strides.size()));
-  return tensor;
-}
-
-/// A read-only tensor passes, for models, which only read their inputs. What from_aten() makes of
-/// its storage is read-only again.
+/// The memory as at::from_blob makes it a tensor, but with any device's dispatch key and without
+/// asking the device. A read-only tensor passes, for models, which only read their inputs: what
+/// from_aten() makes of its storage is read-only again.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
   TENON_TRY(make_blob(source, blob));
-  c10::ScalarType type = c10::ScalarType::Undefined;
-  c10::Device device(c10::DeviceType::CPU);
-  size_t nbytes = 0;
-  TENON_TRY(check_for_aten(blob, type, device, nbytes));
+  Extent extent;
+  TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
+  if (TENON_UNLIKELY(extent.min < 0)) {
+    return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
+                " are negative, which ATen's cannot be; contiguous() makes a copy");
+  }
   // The signs that are left are those of dimensions of size 1 and of shapes without elements.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
+  const bool placeholder = blob.data == nullptr && extent.max >= 0;
+  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
+    return fail(Error::InvalidState, "the tensor is a placeholder without data");
+  }
+  // The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
+  const auto type = static_cast<c10::ScalarType>(blob.dtype);
+  if (TENON_UNLIKELY(type >= c10::ScalarType::Undefined)) {
+    return fail(Error::NotSupported, "this libtorch has no dtype ", blob.dtype);
+  }
+  c10::Device device(c10::DeviceType::CPU);
+  TENON_TRY(to_c10_strided(blob.device, device));
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(extent.max + 1, elementSize(blob.dtype), nbytes));
   return call_libtorch([&] {
-    tensor = wrap_blob(blob, nbytes, type, device);
+    c10::DataPtr data(blob.data, device);
+    if (blob.readonly || blob.owner.use_count() != 0) {
+      auto* const lent = new LentMemory{std::move(blob.owner), blob.readonly};
+      data = c10::DataPtr(blob.data, lent, release_lent(), device);
+    }
+    // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.
+    c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes, std::move(data),
+                         /*allocator=*/nullptr, /*resizable=*/false);
+    const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
+    tensor = at::detail::make_tensor<at::TensorImpl>(std::move(storage), keys,
+                                                     c10::scalarTypeToTypeMeta(type));
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(
+        c10::IntArrayRef(blob.sizes.data(), blob.sizes.size()),
+        c10::IntArrayRef(blob.strides.data(), blob.strides.size()));
     return Error::Ok;
   });
 }
@@ -151,25 +116,23 @@ void* writable_data(const T& tensor, long) {
 
 /// What an at::Tensor must be to be nothing but memory with a shape.
 inline Error check_from_aten(const at::Tensor& source) {
-  const auto refuse = [](const char* what, const char* advice) {
-    return fail(Error::NotSupported, "the at::Tensor ", what, advice);
+  struct Refusal {
+    bool applies;
+    const char* what;
   };
-  if (TENON_UNLIKELY(source.is_nested() || source.layout() != c10::kStrided)) {
-    return refuse("is sparse, nested or of another layout that is not strided",
-                  "; to_dense() or to_padded_tensor() makes a copy that is");
-  }
-  if (TENON_UNLIKELY(source.requires_grad())) {
-    return refuse("requires grad, and writes through tenon would pass autograd by",
-                  "; from_aten(t.detach()) shares the memory");
-  }
-  if (TENON_UNLIKELY(source.is_conj())) {
-    return refuse("is to be conjugated when it is read", "; resolve_conj() does so now");
-  }
-  if (TENON_UNLIKELY(source.is_neg())) {
-    return refuse("is to be negated when it is read", "; resolve_neg() does so now");
-  }
-  if (TENON_UNLIKELY(!source.has_storage())) {
-    return refuse("has no storage: its memory is opaque", "");
+  const Refusal refusals[] = {
+      {source.is_nested() || source.layout() != c10::kStrided,
+       "is sparse, nested or of another layout that is not strided; to_dense() or "
+       "to_padded_tensor() makes a copy that is"},
+      {source.requires_grad(),
+       "requires grad, and writes through tenon would pass autograd by; from_aten(t.detach()) "
+       "shares the memory"},
+      {source.is_conj(), "is to be conjugated when it is read; resolve_conj() does so now"},
+      {source.is_neg(), "is to be negated when it is read; resolve_neg() does so now"},
+      {!source.has_storage(), "has no storage: its memory is opaque"},
+  };
+  for (const auto& [applies, what] : refusals) {
+    if (TENON_UNLIKELY(applies)) return fail(Error::NotSupported, "the at::Tensor ", what);
   }
   return Error::Ok;
 }
@@ -200,9 +163,11 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
   }
   return call_libtorch([&] {
     TENON_TRY(check_from_aten(source));
-    ScalarType type = ScalarType::Undefined;
+    const auto type = static_cast<ScalarType>(source.scalar_type());
+    if (TENON_UNLIKELY(source.scalar_type() >= c10::ScalarType::Undefined || !isValidType(type))) {
+      return fail(Error::NotSupported, "tenon has no dtype ", c10::toString(source.scalar_type()));
+    }
     Device device;
-    TENON_TRY(from_c10(source.scalar_type(), type));
     TENON_TRY(from_c10(source.device(), device));
     void* data = nullptr;
     if (device.type() != DeviceType::Template) {

@@ -4,15 +4,8 @@
 // runtime, wants compat/executorch.h instead.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "tenon/backend/cpu.h"
 #include "tenon/interop/executorch/loaded_method.h"
-#include "tenon/interop/executorch/tensors.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
 
@@ -70,13 +63,13 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     buffer_.reset();
     return is_in_memory_ ? error : detail::FilePath(path_).blame(error);
   }
-  size_t count_methods() const noexcept override { return names_.size(); }
-  const char* name_of(size_t method) const noexcept override { return names_[method]; }
+  size_t count_methods() const noexcept override { return methods_.size(); }
+  const char* name_of(size_t method) const noexcept override {
+    return program_->get_method_name(method).get();
+  }
   Error prepare(size_t method, MethodMeta& meta) override {
-    auto made = detail::make_stored<detail::ExecutorchMethod>(methods_.where(), 0, memory_);
-    if (TENON_UNLIKELY(made == nullptr)) {
-      return detail::fail(Error::OutOfMemory, "out of memory for a method");
-    }
+    detail::Stored<detail::ExecutorchMethod> made;
+    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_));
     TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
     methods_[method] = std::move(made);
@@ -94,9 +87,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         memory_(memory),
         path_(std::move(path)),
         bytes_(std::move(bytes)),
-        is_in_memory_(is_in_memory),
-        names_(detail::storage_of(&memory)),
-        methods_(detail::storage_of(&memory)) {}
+        is_in_memory_(is_in_memory) {}
 
   Error open() {
     if (TENON_UNLIKELY(!memory_.device().is_cpu() || memory_.is_opaque())) {
@@ -107,25 +98,22 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     ::executorch::runtime::DataLoader* loader = nullptr;
     TENON_TRY(is_in_memory_ ? open_bytes(loader) : open_file(loader));
     // All that the file refers to is checked, if the runtime was built with that.
-    auto error = load_program(loader, Program::Verification::InternalConsistency);
+    const auto load_with = [&](Program::Verification verification) {
+      auto program = Program::load(loader, verification);
+      if (program.ok()) program_.emplace(std::move(*program));
+      return program.error();
+    };
+    auto error = load_with(Program::Verification::InternalConsistency);
     if (error == ::executorch::runtime::Error::NotSupported) {
-      error = load_program(loader, Program::Verification::Minimal);
+      error = load_with(Program::Verification::Minimal);
     }
     TENON_TRY(detail::check_executorch(error, "it is no program that can be loaded"));
     const size_t count = program_->num_methods();
-    TENON_TRY(names_.resize(count));
     for (size_t i = 0; i < count; ++i) {
-      const auto name = program_->get_method_name(i);
-      TENON_TRY(detail::check_executorch(name.error(), "method ", i, " has no name"));
-      names_[i] = *name;
+      TENON_TRY(detail::check_executorch(program_->get_method_name(i).error(), "method ", i,
+                                         " has no name"));
     }
     return methods_.resize(count);
-  }
-  ::executorch::runtime::Error load_program(::executorch::runtime::DataLoader* loader,
-                                            Program::Verification verification) {
-    auto program = Program::load(loader, verification);
-    if (program.ok()) program_.emplace(std::move(*program));
-    return program.error();
   }
   /// Not mapped: a file that is truncated while it is would end the program by SIGBUS.
   Error open_file(::executorch::runtime::DataLoader*& loader) {
@@ -142,13 +130,14 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     TENON_TRY(detail::check_defined(bytes_, "the program"));
     const detail::TensorFields& bytes = detail::fields(TensorArg(bytes_));
     TENON_TRY(detail::check_has_data(bytes));
-    if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous())) {
+    if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous() ||
+                       reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
       return detail::fail(Error::InvalidArgument,
-                          "the program's bytes are not contiguous in memory that the host reads");
-    }
-    if (TENON_UNLIKELY(reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
-      return detail::fail(Error::InvalidArgument, "the program's bytes are not at a multiple of ",
-                          kAlignment, "; clone_tensor_ptr() aligns them");
+                          "the program's bytes are not contiguous at a "
+                          "multiple of ",
+                          kAlignment,
+                          " in memory that the host reads; "
+                          "clone_tensor_ptr() aligns them");
     }
     loader = &buffer_.emplace(bytes.data, bytes.nbytes());
     return Error::Ok;
@@ -162,8 +151,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::FileDataLoader> file_;
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
-  detail::StoredArray<const char*> names_;
-  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_;
+  detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
+      detail::storage_of(&memory_)};
 };
 
 TENON_END_NAMESPACE

@@ -1,45 +1,220 @@
 // SPDX-License-Identifier: MIT
-// OnnxModule: a .onnx model on ONNX Runtime.
+// OnnxModule: a .onnx model on ONNX Runtime, by its C API.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+#if !__has_include(<onnxruntime_c_api.h>)
+#error "tenon: interop/onnxruntime.h needs ONNX Runtime's <onnxruntime_c_api.h> in the include path"
+#endif
+
+#include <onnxruntime_c_api.h>
 
 #include "tenon/interop/file.h"
-#include "tenon/interop/onnxruntime/ort_value.h"
 #include "tenon/module/module.h"
-#include "tenon/tensor/clone.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-constexpr const char* onnx_kind(ONNXType kind) noexcept {
-  return kind == ONNX_TYPE_SEQUENCE       ? "a sequence"
-         : kind == ONNX_TYPE_MAP          ? "a map"
-         : kind == ONNX_TYPE_SPARSETENSOR ? "a sparse tensor"
-         : kind == ONNX_TYPE_OPTIONAL     ? "an optional value"
-                                          : "opaque";
+/// The library's functions, as the header at hand lists them; null from a library that is older.
+/// Cost: asking is as cheap as keeping what it says.
+inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_API_VERSION); }
+
+/// The kind of error that it is here. Of a model that is broken: InvalidArgument; of a run that
+/// went wrong, for which the library has no finer kinds: NotSupported.
+constexpr Error own_error(OrtErrorCode code) noexcept {
+  switch (code) {
+    case ORT_OK: return Error::Ok;
+    case ORT_INVALID_ARGUMENT:
+    case ORT_NO_MODEL:
+    case ORT_INVALID_PROTOBUF:
+    case ORT_INVALID_GRAPH: return Error::InvalidArgument;
+    case ORT_NO_SUCHFILE: return Error::NotFound;
+    case ORT_MODEL_LOADED: return Error::InvalidState;
+    default: return Error::NotSupported;
+  }
+}
+
+/// The status of a call, which is released: Ok, or the error with the message "ONNX Runtime: <its
+/// text>".
+inline Error check_onnx(OrtStatus* status) noexcept {
+  if (status == nullptr) return Error::Ok;
+  const OrtApi& api = *onnx_api();
+  const Error error =
+      fail(own_error(api.GetErrorCode(status)), "ONNX Runtime: ", api.GetErrorMessage(status));
+  api.ReleaseStatus(status);
+  return error;
+}
+
+struct OnnxRelease {
+  void operator()(OrtEnv* object) const noexcept { onnx_api()->ReleaseEnv(object); }
+  void operator()(OrtMemoryInfo* object) const noexcept { onnx_api()->ReleaseMemoryInfo(object); }
+  void operator()(OrtSession* object) const noexcept { onnx_api()->ReleaseSession(object); }
+  void operator()(OrtTypeInfo* object) const noexcept { onnx_api()->ReleaseTypeInfo(object); }
+  void operator()(OrtTensorTypeAndShapeInfo* object) const noexcept {
+    onnx_api()->ReleaseTensorTypeAndShapeInfo(object);
+  }
+  void operator()(OrtValue* object) const noexcept { onnx_api()->ReleaseValue(object); }
+};
+
+/// Owns one of the library's objects.
+template <class T>
+using OnnxHandle = std::unique_ptr<T, OnnxRelease>;
+
+/// Gives a handle what a function of the library's makes: `Create(…, MadeOnnx(handle))`.
+/// Source: std::out_ptr.
+template <class T>
+class MadeOnnx {
+ public:
+  explicit MadeOnnx(OnnxHandle<T>& handle) noexcept : handle_(handle) {}
+  ~MadeOnnx() { handle_.reset(object_); }
+  operator T**() noexcept { return &object_; }
+
+ private:
+  OnnxHandle<T>& handle_;
+  T* object_ = nullptr;
+};
+
+/// The dtypes that both have, by the library's numbers, else Undefined. For complex ones its header
+/// has numbers, but the library no tensors.
+inline constexpr ScalarType kOnnxTypes[] = {ScalarType::Undefined,     ScalarType::Float,
+                                            ScalarType::Byte,          ScalarType::Char,
+                                            ScalarType::UInt16,        ScalarType::Short,
+                                            ScalarType::Int,           ScalarType::Long,
+                                            ScalarType::Undefined,  // a text
+                                            ScalarType::Bool,          ScalarType::Half,
+                                            ScalarType::Double,        ScalarType::UInt32,
+                                            ScalarType::UInt64,        ScalarType::Undefined,
+                                            ScalarType::Undefined,     ScalarType::BFloat16,
+                                            ScalarType::Float8_e4m3fn, ScalarType::Float8_e4m3fnuz,
+                                            ScalarType::Float8_e5m2,   ScalarType::Float8_e5m2fnuz};
+static_assert(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ == std::size(kOnnxTypes) - 1);
+
+inline Error to_onnx(ScalarType from, ONNXTensorElementDataType& to) noexcept {
+  for (size_t i = 0; i < std::size(kOnnxTypes); ++i) {
+    to = static_cast<ONNXTensorElementDataType>(i);
+    if (kOnnxTypes[i] == from) return Error::Ok;
+  }
+  return fail(Error::NotSupported, "ONNX Runtime has no tensors of ", from);
+}
+
+inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept {
+  to = from < std::size(kOnnxTypes) ? kOnnxTypes[from] : ScalarType::Undefined;
+  if (to != ScalarType::Undefined) return Error::Ok;
+  return fail(Error::NotSupported, "tenon has no dtype for ONNX's element type ",
+              static_cast<int>(from),
+              from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
+}
+
+/// The element type and sizes of a tensor, -1 for an open one.
+inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& type,
+                             Dims& sizes) noexcept {
+  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorElementType(&info, &theirs)));
+  TENON_TRY(from_onnx(theirs, type));
+  size_t rank = 0;
+  TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
+  if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
+  return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
+}
+
+/// Checks that the library can be given a tensor's memory.
+inline Error check_for_onnx(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
+  if (TENON_UNLIKELY(!tensor.layout.is_contiguous())) {
+    return fail(Error::NotSupported, "strides ", tensor.layout.strides, " of sizes ",
+                tensor.layout.sizes,
+                " are not contiguous, as ONNX Runtime's "
+                "tensors are; contiguous() makes a copy");
+  }
+  return Error::Ok;
+}
+
+/// The values of a call, of which some are over a tensor's memory; released with it.
+class OnnxValues {
+ public:
+  explicit OnnxValues(size_t count) : values_(count), lent_(count) {}
+  OnnxValues(const OnnxValues&) = delete;
+  OnnxValues& operator=(const OnnxValues&) = delete;
+  ~OnnxValues() {
+    for (OrtValue* const value : values_) {
+      if (value != nullptr) onnx_api()->ReleaseValue(value);
+    }
+  }
+
+  OrtValue** data() noexcept { return values_.data(); }
+  /// Whether lend() made it.
+  bool is_lent(size_t i) const noexcept { return lent_[i]; }
+  OnnxHandle<OrtValue> take(size_t i) noexcept {
+    return OnnxHandle<OrtValue>(std::exchange(values_[i], nullptr));
+  }
+
+  /// Makes value i one over a tensor's memory, which has to stay. That it may be written to is not
+  /// checked.
+  /// Errors: those of check_for_onnx(); NotSupported for a dtype that the library lacks.
+  /// Source: OrtApi::CreateTensorWithDataAsOrtValue.
+  Error lend(size_t i, const OrtMemoryInfo& host, const TensorArg& source) noexcept {
+    TENON_TRY(check_defined(source, "the tensor"));
+    const TensorFields& tensor = fields(source);
+    TENON_TRY(check_for_onnx(tensor));
+    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    TENON_TRY(to_onnx(tensor.type, type));
+    const Dims& sizes = tensor.layout.sizes;
+    TENON_TRY(check_onnx(onnx_api()->CreateTensorWithDataAsOrtValue(
+        &host, tensor.data, tensor.nbytes(), sizes.data(), sizes.size(), type, &values_[i])));
+    lent_[i] = true;
+    return Error::Ok;
+  }
+
+ private:
+  std::vector<OrtValue*> values_;
+  std::vector<bool> lent_;
+};
+
+/// Makes a tensor over the memory of a value that the library made.
+///
+/// Ownership: the tensor keeps the value and the environment.
+/// Errors: NotSupported for what is no tensor, or one of a dtype that tenon lacks; OutOfMemory.
+inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv> environment,
+                             Tensor& tensor) noexcept {
+  int is_tensor = 0;
+  if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->IsTensor(value.get(), &is_tensor)));
+  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is no tensor");
+  OnnxHandle<OrtTensorTypeAndShapeInfo> info;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
+  ScalarType type = ScalarType::Undefined;
+  Dims sizes;
+  TENON_TRY(read_onnx_shape(*info, type, sizes));
+  void* data = nullptr;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorMutableData(value.get(), &data)));
+  // The value goes before the environment.
+  Deleter release(data, [environment = std::move(environment),
+                         kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
+  Made<Tensor> made;
+  TENON_TRY(make_from_pointer(data, sizes, {}, {}, public_type(type),
+                              TensorShapeDynamism::DYNAMIC_BOUND, Device(), release, made.draft()));
+  TENON_TRY(made.commit());
+  tensor = made.finish("forward", Error::Ok);
+  return Error::Ok;
 }
 
 /// Describes an input or an output, whose name is in `spec`.
-inline Error describe_onnx(const OrtApi& api, const OrtTypeInfo& info, ValueSpec& spec) {
+inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
-  TENON_TRY(check_onnx(api, api.GetOnnxTypeFromTypeInfo(&info, &kind)));
+  TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported, "it is ", onnx_kind(kind), ", OnnxModule takes tensors only");
+    return fail(Error::NotSupported, "it is of ONNX type ", static_cast<int>(kind),
+                kind == ONNX_TYPE_SEQUENCE ? ", a sequence" : "",
+                "; OnnxModule takes tensors only");
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
-  TENON_TRY(check_onnx(api, api.CastTypeInfoToTensorInfo(&info, &tensor)));
+  TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToTensorInfo(&info, &tensor)));
   ScalarType type = ScalarType::Undefined;
-  TENON_TRY(read_onnx_shape(api, *tensor, type, spec.tensor.sizes));
+  TENON_TRY(read_onnx_shape(*tensor, type, spec.tensor.sizes));
   spec.tensor.type = public_type(type);
   if (spec.tensor.sizes.empty()) return Error::Ok;
   std::vector<const char*> symbols(spec.tensor.sizes.size());
-  TENON_TRY(check_onnx(api, api.GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
+  TENON_TRY(check_onnx(onnx_api()->GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
   spec.tensor.names = NameList(symbols);
   spec.is_described = true;
   return check_spec(spec.tensor);
@@ -51,26 +226,25 @@ struct OnnxPorts {
   std::vector<const char*> names;  // in the specs
 
   /// By the session's functions for inputs, or those for outputs.
-  Error describe(const OrtApi& api, const OrtSession& session, const char* role,
+  Error describe(const OrtSession& session, const char* role,
                  decltype(OrtApi::SessionGetInputCount) get_count,
                  decltype(OrtApi::SessionGetInputName) get_name,
                  decltype(OrtApi::SessionGetInputTypeInfo) get_type) {
     OrtAllocator* allocator = nullptr;  // the library's
-    TENON_TRY(check_onnx(api, api.GetAllocatorWithDefaultOptions(&allocator)));
+    TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
     size_t count = 0;
-    TENON_TRY(check_onnx(api, get_count(&session, &count)));
+    TENON_TRY(check_onnx(get_count(&session, &count)));
     specs.assign(count, ValueKind::Tensor);
     names.clear();
     for (size_t i = 0; i < count; ++i) {
       Text& name = specs[i].tensor.name;
       char* text = nullptr;
-      TENON_TRY(check_onnx(api, get_name(&session, i, allocator, &text)));
+      TENON_TRY(check_onnx(get_name(&session, i, allocator, &text)));
       name = Text(text);
-      TENON_TRY(check_onnx(api, api.AllocatorFree(allocator, text)));
+      TENON_TRY(check_onnx(onnx_api()->AllocatorFree(allocator, text)));
       OnnxHandle<OrtTypeInfo> info;
-      TENON_TRY(make_onnx(api, api.ReleaseTypeInfo, info,
-                          [&](OrtTypeInfo** made) { return get_type(&session, i, made); }));
-      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(api, *info, specs[i])));
+      TENON_TRY(check_onnx(get_type(&session, i, MadeOnnx(info))));
+      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(*info, specs[i])));
       TENON_TRY(check_spec(specs[i].tensor));  // of which there may be no more than a name
       names.push_back(name.c_str());
     }
@@ -120,34 +294,47 @@ class TENON_EXPORT OnnxModule final : public Module {
 
  protected:
   Error load() override {
-    api_ = detail::onnx_api();
-    if (TENON_UNLIKELY(api_ == nullptr)) {
+    if (TENON_UNLIKELY(detail::onnx_api() == nullptr)) {
       return detail::fail(Error::NotSupported, "ONNX Runtime ", OrtGetApiBase()->GetVersionString(),
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
     }
     // There is one in the process, which counts how often it was made.
     detail::OnnxHandle<OrtEnv> environment;
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseEnv, environment, [&](OrtEnv** made) {
-      return api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon", made);
-    }));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon",
+                                                               detail::MadeOnnx(environment))));
     environment_ = std::move(environment);
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseMemoryInfo, host_, [&](OrtMemoryInfo** made) {
-      return api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, made);
-    }));
-    if (is_in_memory_) return open_bytes();
-    const Error error = open_file();
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateCpuMemoryInfo(
+        OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
+    if (!is_in_memory_) {
+      detail::InputFile file;  // for its errors, which tell more than the library's
+      Error error = file.open(path_.c_str());
+      if (error == Error::Ok) {
+        error = detail::check_onnx(detail::onnx_api()->CreateSession(
+            environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
+      }
+      return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+    }
+    const TensorArg arg(model_);
+    TENON_TRY(detail::check_defined(arg, "the model"));
+    const detail::TensorFields& bytes = detail::fields(arg);
+    TENON_TRY(detail::check_for_onnx(bytes));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
+        environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
+    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
+    return Error::Ok;
   }
 
   size_t count_methods() const noexcept override { return 1; }
   const char* name_of(size_t) const noexcept override { return "forward"; }
 
   Error prepare(size_t, MethodMeta& meta) override {
-    TENON_TRY(inputs_.describe(*api_, *session_, "input", api_->SessionGetInputCount,
-                               api_->SessionGetInputName, api_->SessionGetInputTypeInfo));
-    TENON_TRY(outputs_.describe(*api_, *session_, "output", api_->SessionGetOutputCount,
-                                api_->SessionGetOutputName, api_->SessionGetOutputTypeInfo));
+    TENON_TRY(inputs_.describe(*session_, "input", detail::onnx_api()->SessionGetInputCount,
+                               detail::onnx_api()->SessionGetInputName,
+                               detail::onnx_api()->SessionGetInputTypeInfo));
+    TENON_TRY(outputs_.describe(*session_, "output", detail::onnx_api()->SessionGetOutputCount,
+                                detail::onnx_api()->SessionGetOutputName,
+                                detail::onnx_api()->SessionGetOutputTypeInfo));
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
@@ -155,13 +342,13 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
-    detail::OnnxValues given(*api_, inputs.size());
+    detail::OnnxValues given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       TENON_TRY(detail::blame_unless_ok("input", i, inputs_.names[i],
                                         given.lend(i, *host_, inputs[i].toTensor())));
     }
     const size_t count = outputs_.specs.size();
-    detail::OnnxValues made(*api_, count);
+    detail::OnnxValues made(count);
     for (size_t i = 0; i < count; ++i) {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
@@ -169,39 +356,25 @@ class TENON_EXPORT OnnxModule final : public Module {
           detail::blame_unless_ok("output", i, outputs_.names[i], made.lend(i, *host_, *target)));
     }
     TENON_TRY(detail::check_onnx(
-        *api_, api_->Run(session_.get(), nullptr, inputs_.names.data(), given.data(), inputs.size(),
-                         outputs_.names.data(), count, made.data())));
+        detail::onnx_api()->Run(session_.get(), nullptr, inputs_.names.data(), given.data(),
+                                inputs.size(), outputs_.names.data(), count, made.data())));
     for (size_t i = 0; i < count; ++i) {
       if (made.is_lent(i)) continue;
       Tensor tensor;
-      Error error = detail::adopt_from_onnx(*api_, made.take(i), environment_, tensor);
-      if (error == Error::Ok) error = separate(tensor, inputs);
-      TENON_TRY(detail::blame_unless_ok("output", i, outputs_.names[i], error));
-      TENON_TRY(outputs.put(i, std::move(tensor)));
+      TENON_TRY(
+          detail::blame_unless_ok("output", i, outputs_.names[i],
+                                  detail::adopt_from_onnx(made.take(i), environment_, tensor)));
+      TENON_TRY(outputs.put(i, tensor));
+      for (const EValue& input : inputs) {  // as which it may come back
+        if (!detail::overlap(input, tensor)) continue;
+        TENON_TRY(outputs.save(i));
+        break;
+      }
     }
     return Error::Ok;
   }
 
  private:
-  Error open_file() {
-    detail::InputFile file;  // for its errors, which tell more than the library's
-    TENON_TRY(file.open(path_.c_str()));
-    return detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
-      return api_->CreateSession(environment_.get(), path_.c_str(), options_, made);
-    });
-  }
-  Error open_bytes() {
-    const TensorArg arg(model_);
-    TENON_TRY(detail::check_defined(arg, "the model"));
-    const detail::TensorFields& bytes = detail::fields(arg);
-    TENON_TRY(detail::check_for_onnx(bytes));
-    TENON_TRY(detail::make_onnx(*api_, api_->ReleaseSession, session_, [&](OrtSession** made) {
-      return api_->CreateSessionFromArray(environment_.get(), bytes.data, bytes.nbytes(), options_,
-                                          made);
-    }));
-    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
-    return Error::Ok;
-  }
   /// Whether the library may write an output to this tensor.
   bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
     const TensorArg arg(target);
@@ -227,23 +400,11 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return -1;
   }
-  /// Gives an output that is an input, as it is, memory of its own.
-  static Error separate(Tensor& output, Span<const EValue> inputs) {
-    for (const EValue& input : inputs) {
-      if (!detail::overlap(input, output)) continue;
-      Result<TensorPtr> copy = try_clone_tensor_ptr(output);
-      if (TENON_UNLIKELY(!copy.ok())) return detail::fail(copy.error(), copy.message());
-      output = **copy;
-      break;
-    }
-    return Error::Ok;
-  }
 
   std::string path_;
   Tensor model_;
   bool is_in_memory_ = false;
   const OrtSessionOptions* options_;
-  const OrtApi* api_ = nullptr;
   std::shared_ptr<OrtEnv> environment_;  // goes last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;

@@ -2,15 +2,10 @@
 // EValue: what goes into a model and comes out of it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "tenon/backend/calls.h"
@@ -65,13 +60,12 @@ inline void append(Message& out, ValueKind kind) noexcept {
   out.put(name);
 }
 
-/// The elements of a list.
+/// The elements of a list or the characters of a text, and a zero behind them.
 template <class T>
 struct ValueList {
   std::unique_ptr<T[]> elements;
   size_t size = 0;
 };
-using SharedText = std::shared_ptr<const std::string>;
 template <class T>
 using SharedList = std::shared_ptr<const ValueList<T>>;
 
@@ -80,16 +74,18 @@ template <class T>
 const T& shown(const T& value) noexcept {
   return value;
 }
-inline std::string_view shown(const SharedText& text) noexcept { return *text; }
 template <class T>
 ArrayRef<T> shown(const SharedList<T>& list) noexcept {
   return {list->elements.get(), list->size};
 }
+inline std::string_view shown(const SharedList<char>& text) noexcept {
+  return {text->elements.get(), text->size};
+}
 
 // In the order of ValueKind.
-using ValueStorage =
-    std::variant<std::monostate, Tensor, int64_t, double, bool, SharedText, SharedList<Tensor>,
-                 SharedList<Tensor>, SharedList<int64_t>, SharedList<double>, SharedList<bool>>;
+using ValueStorage = std::variant<std::monostate, Tensor, int64_t, double, bool, SharedList<char>,
+                                  SharedList<Tensor>, SharedList<Tensor>, SharedList<int64_t>,
+                                  SharedList<double>, SharedList<bool>>;
 template <ValueKind K>
 using ValueOf = std::variant_alternative_t<static_cast<size_t>(K), ValueStorage>;
 template <ValueKind K>
@@ -133,44 +129,31 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
   using type = Bare<decltype(*std::begin(std::declval<const C&>()))>;
 };
 
+/// The kind of value that a T becomes by its type alone, else None.
 template <class T>
-constexpr ValueKind number_kind() noexcept {
-  return std::is_same_v<T, bool>       ? ValueKind::Bool
-         : std::is_floating_point_v<T> ? ValueKind::Double
-         : is_number_v<T>              ? ValueKind::Int
-                                       : ValueKind::None;
+constexpr ValueKind kind_of() noexcept {
+  using E = typename SizedElement<T>::type;
+  if (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorImplPtr>) return ValueKind::Tensor;
+  if (std::is_same_v<T, bool>) return ValueKind::Bool;
+  if (std::is_floating_point_v<T>) return ValueKind::Double;
+  if (is_number_v<T>) return ValueKind::Int;
+  if (std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
+      std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>) {
+    return ValueKind::String;
+  }
+  if (std::is_same_v<E, Tensor>) return ValueKind::TensorList;
+  if (std::is_same_v<pointee_t<E>, Tensor>) {
+    return HasValue<E>::value ? ValueKind::OptionalTensorList : ValueKind::TensorList;
+  }
+  if (std::is_same_v<E, bool>) return ValueKind::BoolList;
+  if (std::is_floating_point_v<E>) return ValueKind::DoubleList;
+  return is_number_v<E> ? ValueKind::IntList : ValueKind::None;
 }
-
-/// The list that a range becomes; None for anything else.
-template <class C>
-constexpr ValueKind list_kind() noexcept {
-  using E = typename SizedElement<C>::type;
-  if (!std::is_class_v<C>) return ValueKind::None;
-  if (std::is_same_v<pointee_t<E>, Tensor> && HasValue<E>::value) {
-    return ValueKind::OptionalTensorList;
-  }
-  if (std::is_same_v<E, Tensor> || std::is_same_v<pointee_t<E>, Tensor>) {
-    return ValueKind::TensorList;
-  }
-  switch (number_kind<E>()) {
-    case ValueKind::Int: return ValueKind::IntList;
-    case ValueKind::Double: return ValueKind::DoubleList;
-    case ValueKind::Bool: return ValueKind::BoolList;
-    default: return ValueKind::None;
-  }
-}
-
-template <class T>
-inline constexpr bool is_text_v =
-    std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
-    std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>;
 
 /// Whether a T, or what it points to, becomes an EValue.
 template <class T>
 constexpr bool is_value() noexcept {
-  if constexpr (number_kind<T>() != ValueKind::None || is_text_v<T> ||
-                list_kind<T>() != ValueKind::None || std::is_same_v<T, Tensor> ||
-                std::is_same_v<T, TensorImplPtr> || std::is_same_v<T, tenon::Scalar> ||
+  if constexpr (kind_of<T>() != ValueKind::None || std::is_same_v<T, tenon::Scalar> ||
                 std::is_same_v<T, EValue>) {
     return true;
   } else if constexpr (!std::is_void_v<pointee_t<T>>) {
@@ -184,12 +167,14 @@ template <class T>
 inline constexpr bool is_value_v =
     !std::is_same_v<std::decay_t<T>, EValue> && is_value<std::decay_t<T>>();
 
-/// Whether it does so without a way to fail.
+/// Whether a number may be beyond int64_t.
+template <class T>
+inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int64_t);
+
+/// Whether a T becomes an EValue without a way to fail.
 template <class T>
 inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> ||
-                                        (number_kind<T>() != ValueKind::None &&
-                                         !(std::is_unsigned_v<T> && !std::is_same_v<T, bool> &&
-                                           sizeof(T) >= sizeof(int64_t)));
+                                        (std::is_arithmetic_v<T> && !may_overflow_v<T>);
 
 }  // namespace detail
 
@@ -251,75 +236,97 @@ class EValue {
   // Each raises InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind.
   // References, texts and lists are valid as long as an EValue that shares them.
   Tensor& toTensor() & { return const_cast<Tensor&>(std::as_const(*this).toTensor()); }
-  const Tensor& toTensor() const& { return get<ValueKind::Tensor>("toTensor"); }
+  const Tensor& toTensor() const& { return get<ValueKind::Tensor>(); }
   /// Leaves None.
   Tensor toTensor() && {
     Tensor tensor(std::move(toTensor()));
     value_.emplace<0>();
     return tensor;
   }
-  int64_t toInt() const { return get<ValueKind::Int>("toInt"); }
-  double toDouble() const { return get<ValueKind::Double>("toDouble"); }
-  bool toBool() const { return get<ValueKind::Bool>("toBool"); }
+  int64_t toInt() const { return get<ValueKind::Int>(); }
+  double toDouble() const { return get<ValueKind::Double>(); }
+  bool toBool() const { return get<ValueKind::Bool>(); }
   /// An Int, a Double or a Bool.
   Scalar toScalar() const {
-    if (TENON_UNLIKELY(!isScalar())) detail::raise_if("toScalar", fail_kind());
+    if (TENON_UNLIKELY(!isScalar())) raise_kind("Scalar");
     return scalar();
   }
   /// Zero-terminated.
-  std::string_view toString() const { return get<ValueKind::String>("toString"); }
-  ArrayRef<Tensor> toTensorList() const { return get<ValueKind::TensorList>("toTensorList"); }
-  ArrayRef<Tensor> toOptionalTensorList() const {
-    return get<ValueKind::OptionalTensorList>("toOptionalTensorList");
-  }
-  ArrayRef<int64_t> toIntList() const { return get<ValueKind::IntList>("toIntList"); }
-  ArrayRef<double> toDoubleList() const { return get<ValueKind::DoubleList>("toDoubleList"); }
-  ArrayRef<bool> toBoolList() const { return get<ValueKind::BoolList>("toBoolList"); }
+  std::string_view toString() const { return get<ValueKind::String>(); }
+  ArrayRef<Tensor> toTensorList() const { return get<ValueKind::TensorList>(); }
+  ArrayRef<Tensor> toOptionalTensorList() const { return get<ValueKind::OptionalTensorList>(); }
+  ArrayRef<int64_t> toIntList() const { return get<ValueKind::IntList>(); }
+  ArrayRef<double> toDoubleList() const { return get<ValueKind::DoubleList>(); }
+  ArrayRef<bool> toBoolList() const { return get<ValueKind::BoolList>(); }
 
-  Result<Tensor> tryToTensor() const { return attempt<ValueKind::Tensor>("tryToTensor"); }
-  Result<int64_t> tryToInt() const { return attempt<ValueKind::Int>("tryToInt"); }
-  Result<double> tryToDouble() const { return attempt<ValueKind::Double>("tryToDouble"); }
-  Result<bool> tryToBool() const { return attempt<ValueKind::Bool>("tryToBool"); }
+  Result<Tensor> tryToTensor() const { return attempt<ValueKind::Tensor>(); }
+  Result<int64_t> tryToInt() const { return attempt<ValueKind::Int>(); }
+  Result<double> tryToDouble() const { return attempt<ValueKind::Double>(); }
+  Result<bool> tryToBool() const { return attempt<ValueKind::Bool>(); }
   Result<Scalar> tryToScalar() const {
-    if (TENON_UNLIKELY(!isScalar())) return detail::blame("tryToScalar", fail_kind());
+    if (TENON_UNLIKELY(!isScalar())) return fail_kind("tryTo", "Scalar");
     return scalar();
   }
-  Result<std::string_view> tryToString() const { return attempt<ValueKind::String>("tryToString"); }
-  Result<ArrayRef<Tensor>> tryToTensorList() const {
-    return attempt<ValueKind::TensorList>("tryToTensorList");
-  }
+  Result<std::string_view> tryToString() const { return attempt<ValueKind::String>(); }
+  Result<ArrayRef<Tensor>> tryToTensorList() const { return attempt<ValueKind::TensorList>(); }
   Result<ArrayRef<Tensor>> tryToOptionalTensorList() const {
-    return attempt<ValueKind::OptionalTensorList>("tryToOptionalTensorList");
+    return attempt<ValueKind::OptionalTensorList>();
   }
-  Result<ArrayRef<int64_t>> tryToIntList() const {
-    return attempt<ValueKind::IntList>("tryToIntList");
-  }
-  Result<ArrayRef<double>> tryToDoubleList() const {
-    return attempt<ValueKind::DoubleList>("tryToDoubleList");
-  }
-  Result<ArrayRef<bool>> tryToBoolList() const {
-    return attempt<ValueKind::BoolList>("tryToBoolList");
-  }
+  Result<ArrayRef<int64_t>> tryToIntList() const { return attempt<ValueKind::IntList>(); }
+  Result<ArrayRef<double>> tryToDoubleList() const { return attempt<ValueKind::DoubleList>(); }
+  Result<ArrayRef<bool>> tryToBoolList() const { return attempt<ValueKind::BoolList>(); }
 
   /// "a Tensor, Float {2, 3}", "an Int, 5", "a String, "abc"", "an IntList of 2", "None".
-  friend void append(detail::Message& out, const EValue& value) noexcept { value.describe(out); }
+  friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {
+    detail::append(out, from.kind());
+    const auto add = [&](const auto& value) {
+      using T = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<T, Tensor>) {
+        const TensorArg tensor(value);
+        if (!tensor.defined()) return out.put(", undefined");
+#if TENON_ATEN_MODE
+        if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;
+#endif
+        out.put(", ");
+        detail::append(out, detail::fields(tensor).type);
+        out.put(' ');
+        detail::append(out, detail::fields(tensor).layout.sizes);
+      } else if constexpr (std::is_arithmetic_v<T>) {
+        out.put(", ");
+        detail::append(out, value);
+      } else if constexpr (std::is_same_v<T, detail::SharedList<char>>) {
+        constexpr size_t kShown = 40;
+        out.put(", \"");
+        for (const char c : detail::shown(value).substr(0, kShown)) out.put(c);
+        out.put(value->size > kShown ? "\"..." : "\"");
+      } else if constexpr (!std::is_same_v<T, std::monostate>) {
+        out.put(" of ");
+        detail::append(out, value->size);
+      }
+    };
+    std::visit(add, from.value_);
+  }
 
  private:
-  TENON_COLD Error fail_kind() const noexcept {
-    return detail::fail(Error::InvalidType, "the EValue is ", *this);
+  TENON_COLD Error fail_kind(const char* to, const char* kind) const noexcept {
+    return detail::fail(Error::InvalidType, to, kind, ": the EValue is ", *this);
+  }
+  [[noreturn]] TENON_COLD void raise_kind(const char* kind) const {
+    const Error error = fail_kind("to", kind);
+    detail::raise_message(error, last_error_message());
   }
   template <ValueKind K>
   const detail::ValueOf<K>& stored() const noexcept {
     return *std::get_if<static_cast<size_t>(K)>(&value_);
   }
   template <ValueKind K>
-  detail::Shown<K> get(const char* function) const {
-    if (TENON_UNLIKELY(kind() != K)) detail::raise_if(function, fail_kind());
+  detail::Shown<K> get() const {
+    if (TENON_UNLIKELY(kind() != K)) raise_kind(tenon::toString(K));
     return detail::shown(stored<K>());
   }
   template <ValueKind K>
-  Result<std::decay_t<detail::Shown<K>>> attempt(const char* function) const {
-    if (TENON_UNLIKELY(kind() != K)) return detail::blame(function, fail_kind());
+  Result<std::decay_t<detail::Shown<K>>> attempt() const {
+    if (TENON_UNLIKELY(kind() != K)) return fail_kind("tryTo", tenon::toString(K));
     return std::decay_t<detail::Shown<K>>(detail::shown(stored<K>()));
   }
   Scalar scalar() const noexcept {
@@ -335,16 +342,16 @@ class EValue {
   template <class T>
   void put(T&& value) {
     using Type = std::decay_t<T>;
-    constexpr ValueKind kNumber = detail::number_kind<Type>();
+    constexpr ValueKind kKind = detail::kind_of<Type>();
     if constexpr (std::is_same_v<Type, EValue>) {
       *this = std::forward<T>(value);
     } else if constexpr (std::is_same_v<Type, Tensor>) {
-      set<ValueKind::Tensor>(std::forward<T>(value));
+      set<kKind>(std::forward<T>(value));
     } else if constexpr (std::is_same_v<Type, TensorImplPtr>) {
       if (TENON_UNLIKELY(value.get() == nullptr)) refuse_null("pointer");
-      set<ValueKind::Tensor>(Tensor(std::forward<T>(value)));
-    } else if constexpr (kNumber != ValueKind::None) {
-      set<kNumber>(element<detail::ValueOf<kNumber>>(value));
+      set<kKind>(Tensor(std::forward<T>(value)));
+    } else if constexpr (std::is_arithmetic_v<Type>) {
+      set<kKind>(element<detail::ValueOf<kKind>>(value, 0));
     } else if constexpr (std::is_same_v<Type, Scalar>) {
       TENON_CHECK(!value.isComplex(), Error::InvalidArgument,
                   "EValue: a complex Scalar is neither an Int nor a Double nor a Bool");
@@ -353,11 +360,9 @@ class EValue {
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
       if (TENON_UNLIKELY(value == nullptr)) refuse_null("text");
-      put_text(value);
-    } else if constexpr (detail::is_text_v<Type>) {
-      put_text({value.data(), value.size()});
-    } else if constexpr (detail::list_kind<Type>() != ValueKind::None) {
-      put_list<detail::list_kind<Type>()>(value);
+      put_list<kKind>(std::string_view(value));
+    } else if constexpr (kKind != ValueKind::None) {
+      put_list<kKind>(value);
     } else {
       put_pointee(std::forward<T>(value));
     }
@@ -377,92 +382,47 @@ class EValue {
       put(*pointer);
     }
   }
-  /// Calls `make`, which allocates.
-  template <class Make>
-  static void allocate(ValueKind kind, size_t count, const Make& make) {
-    if (TENON_UNLIKELY(detail::call_safely(make) != Error::Ok)) {
-      detail::raise(Error::OutOfMemory, "EValue: out of memory for ", kind, " of ", count);
-    }
-  }
-  void put_text(std::string_view text) {
-    allocate(ValueKind::String, text.size(), [&] {
-      set<ValueKind::String>(std::make_shared<const std::string>(text));
-      return Error::Ok;
-    });
-  }
   template <ValueKind K, class C>
   void put_list(const C& values) {
     using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
     using T = typename decltype(List::elements)::element_type;
     const auto count = static_cast<size_t>(std::size(values));
     std::shared_ptr<List> list;
-    allocate(K, count, [&] {
+    const Error error = detail::call_safely([&] {
       list = std::make_shared<List>();
-      list->elements.reset(new T[count]);
+      list->elements.reset(new T[count + 1]());
       return Error::Ok;
     });
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      detail::raise(error, "EValue: out of memory for ", K, " of ", count);
+    }
     for (const auto& value : values) {
       list->elements[list->size] = element<T>(value, list->size);
       ++list->size;
     }
     set<K>(std::move(list));
   }
+  /// An element of a list, or a number.
   template <class T, class From>
-  static T element(const From& from, size_t index = 0) noexcept(detail::is_safe_value_v<From>) {
-    if constexpr (std::is_same_v<From, Tensor>) {
-      return from;
-    } else if constexpr (std::is_same_v<T, Tensor> && detail::HasValue<From>::value) {
-      return from.has_value() ? Tensor(*from) : Tensor();
-    } else if constexpr (std::is_same_v<T, Tensor>) {
-      if constexpr (!detail::IsResult<From>::value) {
-        TENON_CHECK(static_cast<bool>(from), Error::InvalidState, "EValue: element ", index,
-                    " of the list is a null pointer");
-      }
-      return *from;
-    } else {
-      if constexpr (!detail::is_safe_value_v<From>) {
-        TENON_CHECK(from <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()),
-                    Error::InvalidArgument, "EValue: ", from, " does not fit an Int");
-      }
+  static T element(const From& from, size_t index) {
+    if constexpr (detail::may_overflow_v<From>) {
+      TENON_CHECK(from <= uint64_t{INT64_MAX}, Error::InvalidArgument, "EValue: ", from,
+                  " does not fit an Int");
+    } else if constexpr (detail::HasValue<From>::value) {
+      if (!from.has_value()) return T();
+    } else if constexpr (std::is_class_v<From> && !std::is_same_v<From, Tensor> &&
+                         !detail::IsResult<From>::value) {
+      TENON_CHECK(static_cast<bool>(from), Error::InvalidState, "EValue: element ", index,
+                  " of the list is a null pointer");
+    }
+    if constexpr (std::is_same_v<T, From> || std::is_arithmetic_v<T>) {
       return static_cast<T>(from);
+    } else {
+      return *from;
     }
   }
   [[noreturn]] TENON_COLD static void refuse_null(const char* what) {
     detail::raise(Error::InvalidState, "EValue: the ", what, " is null");
-  }
-
-  TENON_COLD void describe(detail::Message& out) const noexcept {
-    detail::append(out, kind());
-    const auto add = [&](const auto& value) {
-      using T = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<T, Tensor>) {
-        describe_tensor(out, value);
-      } else if constexpr (std::is_arithmetic_v<T>) {
-        out.put(", ");
-        detail::append(out, value);
-      } else if constexpr (std::is_same_v<T, detail::SharedText>) {
-        constexpr size_t kShown = 40;
-        out.put(", \"");
-        for (const char c : std::string_view(*value).substr(0, kShown)) out.put(c);
-        out.put(value->size() > kShown ? "\"..." : "\"");
-      } else if constexpr (!std::is_same_v<T, std::monostate>) {
-        out.put(" of ");
-        detail::append(out, value->size);
-      }
-    };
-    std::visit(add, value_);
-  }
-  static void describe_tensor(detail::Message& out, const Tensor& value) noexcept {
-    const TensorArg tensor(value);
-    if (!tensor.defined()) return out.put(", undefined");
-#if TENON_ATEN_MODE
-    if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;
-#endif
-    const detail::TensorFields& fields = detail::fields(tensor);
-    out.put(", ");
-    detail::append(out, fields.type);
-    out.put(' ');
-    detail::append(out, fields.layout.sizes);
   }
 
   detail::ValueStorage value_;

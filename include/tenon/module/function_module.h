@@ -2,14 +2,6 @@
 // FunctionModule: plain functions as a module, for what no runtime has to run, and for bare metal.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <new>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "tenon/module/module.h"
 
 TENON_BEGIN_NAMESPACE
@@ -26,8 +18,7 @@ inline constexpr bool returns_outputs_v =
 
 /// A method: this head, and behind it in one block the callable.
 struct Function {
-  Function(BackendState* where, std::string_view name_) noexcept
-      : name(name_), inputs(where), outputs(where) {}
+  Function(BackendState* where, std::string_view name_) noexcept : name(name_), specs(where) {}
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
   ~Function() {
@@ -40,18 +31,8 @@ struct Function {
   Error (*call)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
   bool knows_inputs = false;
   bool knows_outputs = false;
-  StoredArray<ValueSpec> inputs;
-  StoredArray<ValueSpec> outputs;
+  MethodSpecs specs;
 };
-
-template <class = void>
-Error check_outputs(const Function& function, Span<const EValue> values) noexcept {
-  for (size_t i = 0; i < values.size() && function.knows_outputs; ++i) {
-    const ValueSpec& spec = function.outputs[i];
-    TENON_TRY(blame_unless_ok("output", i, spec.name(), check_value(spec, values[i])));
-  }
-  return Error::Ok;
-}
 
 // What a callable may return: outputs, one output, or a Result of either.
 template <class = void>
@@ -61,7 +42,6 @@ Error take(const Function& function, Span<EValue> values, Outputs& outputs) noex
     return fail(Error::InvalidState, function.name, " gave ", values.size(),
                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size());
   }
-  TENON_TRY(check_outputs(function, values));
   for (size_t i = 0; i < values.size(); ++i) TENON_TRY(outputs.put(i, std::move(values[i])));
   return Error::Ok;
 }
@@ -88,7 +68,7 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
     if (outputs.is_set(i)) {
       TENON_TRY(outputs.save(i));
     } else if (function.knows_outputs) {
-      TENON_TRY(outputs.make(i, function.outputs[i]));
+      TENON_TRY(outputs.make(i, function.specs.outputs[i]));
     }
   }
   return Error::Ok;
@@ -111,38 +91,26 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
     } else {
       TENON_TRY(callable(inputs, outputs.values()));
     }
-    return check_outputs(self, outputs.values());
+    return Error::Ok;
   }
 }
 
-/// Null when memory is out.
 /// Ownership: takes `f`. Throws what moving it throws, or copying it, if a member is const.
+/// Errors: OutOfMemory.
 template <class F>
-Stored<Function> make_function(BackendState* where, std::string_view name, F&& f) {
+Error make_function(Stored<Function>& made, BackendState* where, std::string_view name, F&& f) {
   using Callable = std::decay_t<F>;
   static_assert(writes_outputs_v<Callable> || returns_outputs_v<Callable>,
                 "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
                 "f(Span<const EValue>, Span<EValue>)");
   constexpr size_t kPadding = alignof(Callable) > alignof(void*) ? alignof(Callable) : 0;
-  auto made = make_stored<Function>(where, kPadding + sizeof(Callable), where, name);
-  if (TENON_UNLIKELY(made == nullptr)) return made;
+  TENON_TRY(make_stored(made, where, kPadding + sizeof(Callable), where, name));
   auto* at = reinterpret_cast<char*>(made.get() + 1);
   at += (uintptr_t{0} - reinterpret_cast<uintptr_t>(at)) % alignof(Callable);
   made->callable = ::new (static_cast<void*>(at)) Callable(std::forward<F>(f));
   made->destroy = [](void* callable) noexcept { static_cast<Callable*>(callable)->~Callable(); };
   made->call = call_function<Callable>;
-  return made;
-}
-
-inline Error store_specs(const char* role, const ValueSpecs& specs, StoredArray<ValueSpec>& to,
-                         bool& knows) noexcept {
-  knows = specs.is_given();
-  TENON_TRY(to.resize(specs.size()));
-  for (size_t i = 0; i < specs.size(); ++i) {
-    to[i] = specs[i];
-    TENON_TRY(blame_unless_ok(role, i, to[i].name(), check_spec(to[i].tensor)));
-  }
-  return Error::Ok;
+  return made->name.error();
 }
 
 }  // namespace detail
@@ -208,15 +176,20 @@ class TENON_EXPORT FunctionModule final : public Module {
   }
   Error prepare(size_t method, MethodMeta& meta) override {
     const detail::Function& function = *functions_[method];
-    meta.inputs = {function.inputs.data(), function.inputs.size()};
-    meta.outputs = {function.outputs.data(), function.outputs.size()};
+    function.specs.describe(meta);
     meta.knows_inputs = function.knows_inputs;
     meta.knows_outputs = function.knows_outputs;
     return Error::Ok;
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     detail::Function& function = *functions_[method];
-    return function.call(function, inputs, outputs);
+    TENON_TRY(function.call(function, inputs, outputs));
+    for (size_t i = 0; i < outputs.size() && function.knows_outputs; ++i) {
+      const ValueSpec& spec = function.specs.outputs[i];
+      TENON_TRY(detail::blame_unless_ok("output", i, spec.name(),
+                                        detail::check_value(spec, outputs.values()[i])));
+    }
+    return Error::Ok;
   }
 
  private:
@@ -226,25 +199,22 @@ class TENON_EXPORT FunctionModule final : public Module {
   template <class F>
   Error add(std::string_view name, F&& f, const ValueSpecs& inputs, const ValueSpecs& outputs) {
     detail::Stored<detail::Function> made;
-    TENON_TRY(detail::call_safely([&] {
-      made = detail::make_function(functions_.where(), name, std::forward<F>(f));
-      return Error::Ok;
-    }));
+    TENON_TRY(detail::call_safely(
+        [&] { return detail::make_function(made, functions_.where(), name, std::forward<F>(f)); }));
     return adopt(std::move(made), inputs, outputs);
   }
   Error adopt(detail::Stored<detail::Function> function, const ValueSpecs& inputs,
               const ValueSpecs& outputs) noexcept {
-    if (TENON_UNLIKELY(function == nullptr || function->name.error() != Error::Ok)) {
-      return detail::fail(Error::OutOfMemory, "out of memory for a method");
-    }
     for (const auto& other : functions_) {
       if (TENON_UNLIKELY(other->name == function->name)) {
         return detail::fail(Error::InvalidArgument, "there is a method \"", function->name,
                             "\" already");
       }
     }
-    TENON_TRY(detail::store_specs("input", inputs, function->inputs, function->knows_inputs));
-    TENON_TRY(detail::store_specs("output", outputs, function->outputs, function->knows_outputs));
+    function->knows_inputs = inputs.is_given();
+    function->knows_outputs = outputs.is_given();
+    TENON_TRY(detail::store_specs("input", inputs, function->specs.inputs));
+    TENON_TRY(detail::store_specs("output", outputs, function->specs.outputs));
     return functions_.push_back(std::move(function));
   }
 

@@ -2,10 +2,6 @@
 // Module: a model, whatever runtime runs it.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tenon/module/outputs.h"
@@ -14,35 +10,40 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
+/// Keeps specs that can be met.
+inline Error store_specs(const char* role, const ValueSpecs& specs,
+                         StoredArray<ValueSpec>& to) noexcept {
+  TENON_TRY(to.resize(specs.size()));
+  for (size_t i = 0; i < specs.size(); ++i) {
+    to[i] = specs[i];
+    TENON_TRY(blame_unless_ok(role, i, to[i].name(), check_spec(to[i].tensor)));
+  }
+  return Error::Ok;
+}
+
 /// What a module keeps of a method.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
-      : number(number_),
-        described(storage_of(memory)),
-        inputs(storage_of(memory)),
-        given(storage_of(memory)),
-        outputs(memory) {}
+      : number(number_), where(storage_of(memory)), outputs(memory) {}
 
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
-    if (TENON_UNLIKELY(known && index >= count)) {
-      return fail(Error::OutOfBounds, role, ' ', index, " is out of range: ", meta.name, " has ",
-                  count, ' ', role, count == 1 ? "" : "s");
-    }
-    if (TENON_UNLIKELY(index >= kMaxValues)) {
-      return fail(Error::OutOfBounds, role, ' ', index, " is out of range: how many ", role, "s ",
-                  meta.name, " has is not known, at most ", kMaxValues);
-    }
-    return Error::Ok;
+    const size_t limit = known ? count : kMaxValues;
+    if (index < limit) return Error::Ok;
+    return fail(Error::OutOfBounds, role, ' ', index, " is out of range: ", meta.name, " has ",
+                known ? "" : "at most ", limit, ' ', role, limit == 1 ? "" : "s");
   }
   Error check_idle() const noexcept {
     return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
+  }
+  Error check_has_run() const noexcept {
+    if (has_run) return Error::Ok;
+    return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
   }
   Error check_input(const EValue& value, size_t index) const noexcept {
     if (!meta.knows_inputs) return Error::Ok;
     const ValueSpec& spec = meta.inputs[index];
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
-      return fail(Error::InvalidState, "input ", index, InParentheses{spec.name()},
-                  " is not given");
+      return fail(Error::InvalidState, "input ", Numbered{index, spec.name()}, " is not given");
     }
     return blame_unless_ok("input", index, spec.name(), check_value(spec, value));
   }
@@ -78,27 +79,21 @@ struct Method {
   /// Adds to what is known of the inputs: to all of them or none.
   Error describe(const ValueSpecs& specs) noexcept {
     TENON_TRY(check_idle());  // what it was given has to stay
-    if (TENON_UNLIKELY(meta.knows_inputs && specs.size() != meta.inputs.size())) {
-      return fail(Error::InvalidArgument, specs.size(), " specs are given, ", meta.name, " has ",
-                  meta.inputs.size(), meta.inputs.size() == 1 ? " input" : " inputs");
+    size_t count = meta.inputs.size();
+    for (size_t i = 0; i < inputs.size() && !meta.knows_inputs; ++i) {
+      if (!inputs[i].isNone()) count = i + 1;
     }
-    for (size_t i = specs.size(); i < inputs.size(); ++i) {
-      if (TENON_UNLIKELY(!inputs[i].isNone())) {
-        return fail(Error::InvalidArgument, "input ", i, " was set, but ", specs.size(),
-                    specs.size() == 1 ? " spec is" : " specs are", " given");
-      }
+    if (TENON_UNLIKELY(specs.size() < count || (meta.knows_inputs && specs.size() > count))) {
+      return fail(Error::InvalidArgument, specs.size(), " specs are given for ",
+                  meta.knows_inputs ? "" : "at least ", count, " inputs");
     }
-    StoredArray<ValueSpec> made(described.where());
-    TENON_TRY(made.reserve(specs.size()));
-    for (size_t i = 0; i < specs.size(); ++i) {
-      ValueSpec spec = specs[i];
-      TENON_TRY(blame_unless_ok(
-          "input", i, spec.name(),
-          meta.knows_inputs ? narrow_spec(meta.inputs[i], spec) : check_spec(spec.tensor)));
-      TENON_TRY(made.push_back(std::move(spec)));
+    StoredArray<ValueSpec> made(where);
+    TENON_TRY(store_specs("input", specs, made));
+    for (size_t i = 0; i < made.size() && meta.knows_inputs; ++i) {
+      TENON_TRY(blame_unless_ok("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
     }
     described = std::move(made);
-    meta.inputs = {described.data(), described.size()};
+    meta.inputs = described;
     meta.knows_inputs = true;
     return Error::Ok;
   }
@@ -116,14 +111,14 @@ struct Method {
       if (i >= count) count = i + 1;
       complete = complete && i < values.size() && !values[i].isNone();
     }
-    passed = {values.data(), values.size()};
+    passed = values;
     if (!complete) {
       TENON_TRY(given.resize(count));
       for (size_t i = 0; i < count; ++i) {
         const bool is_given = i < values.size() && !values[i].isNone();
         if (is_given || i < inputs.size()) given[i] = is_given ? values[i] : inputs[i];
       }
-      passed = {given.data(), count};
+      passed = given;
     }
     for (size_t i = 0; i < count; ++i) TENON_TRY(check_input(passed[i], i));
     return Error::Ok;
@@ -131,12 +126,12 @@ struct Method {
 
   MethodMeta meta;
   size_t number;
-  bool ready = false;
   bool runs = false;
   bool has_run = false;
-  StoredArray<ValueSpec> described;  // the inputs, if describe_inputs() added to them
-  StoredArray<EValue> inputs;        // those that were set
-  StoredArray<EValue> given;         // a run's, if some that were set stand among them
+  BackendState* where;
+  StoredArray<ValueSpec> described{where};  // the inputs, if describe_inputs() added to them
+  StoredArray<EValue> inputs{where};        // those that were set
+  StoredArray<EValue> given{where};         // a run's, if some that were set stand among them
   Outputs outputs;
 };
 
@@ -168,16 +163,16 @@ class TENON_EXPORT Module {
 
   /// Runs `forward`, and gives its outputs.
   Result<std::vector<EValue>> forward(const EValues& inputs = {}) {
-    return collect("forward", start("forward", "forward", inputs));
+    return collect("forward", "forward", &inputs);
   }
   /// Runs a method.
   Result<std::vector<EValue>> execute(std::string_view method, const EValues& inputs = {}) {
-    return collect("execute", start("execute", method, inputs));
+    return collect("execute", method, &inputs);
   }
   /// The same without a vector of outputs, which get_output() gives: needs no heap if the runtime
   /// does not.
   [[nodiscard]] Error run(std::string_view method = "forward", const EValues& inputs = {}) {
-    return start("run", method, inputs).error;
+    return change("run", method, [&](Method& m) { return start(m, inputs); });
   }
 
   /// Sets an input for the runs that follow; None takes it away.
@@ -190,9 +185,7 @@ class TENON_EXPORT Module {
   /// Sets the first inputs, all of them or, after an error, none.
   [[nodiscard]] Error set_inputs(const EValues& values) { return set_inputs("forward", values); }
   [[nodiscard]] Error set_inputs(std::string_view method, const EValues& values) {
-    return change("set_inputs", method, [&](Method& m) {
-      return m.put_inputs({values.data(), values.size()}, 0);
-    });
+    return change("set_inputs", method, [&](Method& m) { return m.put_inputs(values, 0); });
   }
   /// Sets the tensor to which an output is written.
   /// Errors: also InvalidState for a placeholder or a read-only tensor.
@@ -215,15 +208,18 @@ class TENON_EXPORT Module {
   /// Errors: InvalidState when there was none, or it failed.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
-    const Run last = find_run("get_output", method);
-    if (TENON_UNLIKELY(last.error != Error::Ok)) return last.error;
-    const Span<EValue> values = last.method->outputs.values();
-    const Error error = last.method->check_index("output", index, true, values.size());
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("get_output", error);
-    return values[index];
+    EValue value;
+    const Error error = change("get_output", method, [&](Method& m) {
+      TENON_TRY(m.check_has_run());
+      TENON_TRY(m.check_index("output", index, true, m.outputs.size()));
+      value = m.outputs.values()[index];
+      return Error::Ok;
+    });
+    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    return value;
   }
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
-    return collect("get_outputs", find_run("get_outputs", method));
+    return collect("get_outputs", method, nullptr);
   }
 
   /// The methods' names, in the module's order.
@@ -239,10 +235,13 @@ class TENON_EXPORT Module {
   }
   /// What a method takes and gives.
   Result<MethodMeta> method_meta(std::string_view method = "forward") {
-    Method* found = nullptr;
-    const Error error = find(method, found);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_meta", error);
-    return found->meta;
+    MethodMeta meta;
+    const Error error = change("method_meta", method, [&](Method& m) {
+      meta = m.meta;
+      return Error::Ok;
+    });
+    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    return meta;
   }
   /// Adds to what the module knows of a method's inputs: names for messages, sizes that it leaves
   /// open, or all of it where it knows nothing. method_meta() and the checks take it in.
@@ -265,8 +264,7 @@ class TENON_EXPORT Module {
  protected:
   /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
-  explicit Module(Backend* memory = nullptr) noexcept
-      : memory_(memory), methods_(detail::storage_of(memory)) {}
+  explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
   // thrown becomes one.
@@ -286,53 +284,42 @@ class TENON_EXPORT Module {
 
  private:
   using Method = detail::Method;
-  struct Run {
-    Error error = Error::Ok;
-    Method* method = nullptr;
-  };
 
-  static Result<std::vector<EValue>> collect(const char* function, const Run& run) {
-    if (TENON_UNLIKELY(run.error != Error::Ok)) return run.error;
-    std::vector<EValue> outputs;
-    const Error error = detail::call_safely([&] {
-      const Span<EValue> values = run.method->outputs.values();
-      outputs.assign(values.begin(), values.end());
-      return Error::Ok;
-    });
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame(function, error);
-    return outputs;
-  }
+  /// Does something with a method.
   template <class F>
   Error change(const char* function, std::string_view name, const F& f) noexcept {
     Method* method = nullptr;
     const Error error = find(name, method);
     return detail::blame_if(function, error == Error::Ok ? f(*method) : error);
   }
-  Run find_run(const char* function, std::string_view name) noexcept {
-    Run run;
-    run.error = change(function, name, [&](Method& method) {
-      run.method = &method;
-      if (method.has_run) return Error::Ok;
-      return detail::fail(Error::InvalidState, method.meta.name, " has not run yet, or failed");
+  /// Its outputs of a run on these inputs, of the last one without.
+  Result<std::vector<EValue>> collect(const char* function, std::string_view name,
+                                      const EValues* inputs) {
+    std::vector<EValue> outputs;
+    const Error error = change(function, name, [&](Method& method) {
+      TENON_TRY(inputs != nullptr ? start(method, *inputs) : method.check_has_run());
+      const Span<EValue> values = method.outputs.values();
+      return detail::call_safely([&] {
+        outputs.assign(values.begin(), values.end());
+        return Error::Ok;
+      });
     });
-    return run;
+    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    return outputs;
   }
-
-  Error open() noexcept;
+  Error open() noexcept {
+    if (loaded_) return Error::Ok;
+    TENON_TRY(detail::call_safely([&] { return load(); }));
+    loaded_ = true;
+    return Error::Ok;
+  }
   Error find(std::string_view name, Method*& found) noexcept;
-  Run start(const char* function, std::string_view name, const EValues& inputs) noexcept;
+  Error start(Method& method, const EValues& inputs) noexcept;
 
   Backend* memory_;
   bool loaded_ = false;
-  detail::StoredArray<detail::Stored<Method>> methods_;
+  detail::StoredArray<detail::Stored<Method>> methods_{detail::storage_of(memory_)};
 };
-
-inline Error Module::open() noexcept {
-  if (loaded_) return Error::Ok;
-  TENON_TRY(detail::call_safely([&] { return load(); }));
-  loaded_ = true;
-  return Error::Ok;
-}
 
 inline Error Module::find(std::string_view name, Method*& found) noexcept {
   TENON_TRY(open());
@@ -344,58 +331,45 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
                         count, count == 1 ? " method" : " methods",
                         count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0));
   }
-  TENON_TRY(methods_.reserve(count));
-  while (methods_.size() < count) {
-    auto method = detail::make_stored<Method>(methods_.where(), 0, memory_, methods_.size());
-    if (TENON_UNLIKELY(method == nullptr)) {
-      return detail::fail(Error::OutOfMemory, "out of memory for a method");
-    }
-    TENON_TRY(methods_.push_back(std::move(method)));
+  if (methods_.size() < count) TENON_TRY(methods_.resize(count));
+  if (methods_[index] == nullptr) {
+    detail::Stored<Method> made;
+    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_, index));
+    made->meta.name = name_of(index);
+    TENON_TRY(detail::call_safely([&] { return prepare(index, made->meta); }));
+    methods_[index] = std::move(made);
   }
   found = methods_[index].get();
-  if (TENON_UNLIKELY(!found->ready)) {
-    MethodMeta meta;
-    meta.name = name_of(index);
-    TENON_TRY(detail::call_safely([&] { return prepare(index, meta); }));
-    found->meta = meta;
-    found->ready = true;
-  }
   return Error::Ok;
 }
 
-inline Module::Run Module::start(const char* function, std::string_view name,
-                                 const EValues& inputs) noexcept {
-  Run run;
-  run.error = find(name, run.method);
-  if (run.error == Error::Ok) run.error = run.method->check_idle();
-  if (TENON_UNLIKELY(run.error != Error::Ok)) return {detail::blame(function, run.error), nullptr};
-  Method& method = *run.method;
+inline Error Module::start(Method& method, const EValues& inputs) noexcept {
+  TENON_TRY(method.check_idle());
   method.runs = true;
   Span<const EValue> passed;
-  run.error = method.gather(inputs, passed);
-  if (run.error == Error::Ok) {
+  Error error = method.gather(inputs, passed);
+  if (error == Error::Ok) {
     method.has_run = false;
-    run.error = detail::call_safely([&] {
+    error = detail::call_safely([&] {
       TENON_TRY(method.outputs.begin(passed, method.meta.outputs.size()));
       TENON_TRY(invoke(method.number, passed, method.outputs));
       return method.outputs.deliver();
     });
-    method.has_run = run.error == Error::Ok;
+    method.has_run = error == Error::Ok;
   }
-  const auto drop_inputs = [&method] {  // they were for this run
-    for (EValue& value : method.given) value = EValue();
+  const auto drop_values = [&method] {
+    if (!method.has_run) method.outputs.clear();
+    for (EValue& value : method.given) value = EValue();  // they were for this run
   };
-  if (run.error == Error::Ok) {
-    drop_inputs();
+  if (error == Error::Ok) {
+    drop_values();
   } else {
     const detail::LastError text = detail::last_error();  // deleters may leave theirs
-    if (!method.has_run) method.outputs.clear();
-    drop_inputs();
+    drop_values();
     detail::last_error() = text;
-    run.error = detail::blame(function, run.error);
   }
   method.runs = false;
-  return run;
+  return error;
 }
 
 TENON_END_NAMESPACE

@@ -2,18 +2,146 @@
 // Outputs: where a runtime puts what a method gives.
 #pragma once
 
-#include <cstddef>
-#include <utility>
-
-#include "tenon/module/output_tensor.h"
+#include "tenon/backend/registry.h"
 #include "tenon/module/stored_array.h"
 #include "tenon/module/tensor_spec.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/resize.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Inputs and outputs beyond that many are refused: such an index is a mistake.
 inline constexpr size_t kMaxValues = 4096;
+
+/// What a runtime knows of a method.
+struct MethodSpecs {
+  explicit MethodSpecs(BackendState* where = nullptr) noexcept : inputs(where), outputs(where) {}
+
+  void describe(MethodMeta& meta) const noexcept {
+    meta.inputs = inputs;
+    meta.outputs = outputs;
+    meta.knows_inputs = meta.knows_outputs = true;
+  }
+
+  StoredArray<ValueSpec> inputs;
+  StoredArray<ValueSpec> outputs;
+};
+
+/// The tensors of a value: one, a list's, or none.
+inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
+  switch (value.kind()) {
+    case ValueKind::Tensor: return {&value.toTensor(), 1};
+    case ValueKind::TensorList: return value.toTensorList();
+    case ValueKind::OptionalTensorList: return value.toOptionalTensorList();
+    default: return {};
+  }
+}
+
+/// The addresses of a tensor's elements, and of the room that it may be resized to; from 0 to 0 for
+/// one without memory.
+inline ByteRange room_of(const TensorArg& arg) noexcept {
+  if (!arg.defined() || fields(arg).data == nullptr) return {0, 0};
+  const TensorFields& tensor = fields(arg);
+  const auto size = static_cast<int64_t>(elementSize(tensor.type));
+  const int64_t reach = tensor.layout.reach();
+  const int64_t room = reach < tensor.capacity ? tensor.capacity : reach;
+  const auto data = reinterpret_cast<uintptr_t>(tensor.data);
+  return {data + static_cast<uintptr_t>(tensor.layout.extent.min * size),
+          data + static_cast<uintptr_t>(room * size)};
+}
+
+/// Whether two tensors share memory, or would once they are resized: by the ranges of addresses, so
+/// strides that interleave count. One impl shares its shape, too.
+inline bool overlap(const Tensor& one, const Tensor& another) noexcept {
+  const ByteRange a = room_of(one);
+  const ByteRange b = room_of(another);
+  return touch(a, b) ||
+         (a.begin != 0 && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
+}
+inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
+  for (const Tensor& part : tensors_of(value)) {
+    if (overlap(part, tensor)) return true;
+  }
+  return false;
+}
+
+/// Whether an output can be copied to the tensor that was set for it.
+TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
+  if (TENON_UNLIKELY(!from.isTensor())) {
+    return fail(Error::InvalidType, "it is ", from, ", and a tensor was set for it");
+  }
+  const TensorArg args[] = {from.toTensor(), to};
+  TENON_TRY(check_defined(args[0], "the output"));
+  TENON_TRY(check_defined(args[1], "the tensor that was set for it"));
+  const TensorFields& source = fields(args[0]);
+  const TensorFields& target = fields(args[1]);
+  if (TENON_UNLIKELY(source.type != target.type)) {
+    return fail(Error::InvalidType, "it is ", source.type, ", the tensor that was set for it is ",
+                target.type);
+  }
+  const bool can_never_fit = target.dynamism == TensorShapeDynamism::STATIC ||
+                             (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
+                              source.layout.numel > target.capacity);
+  if (TENON_UNLIKELY(can_never_fit && source.layout.sizes != target.layout.sizes)) {
+    Tensor handle = to;
+    return resize_tensor(handle, source.layout.sizes);  // which says why not
+  }
+  return Error::Ok;
+}
+
+/// Copies an output to the tensor that was set for it, which takes its shape.
+TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
+  const TensorArg source(from);
+  const Dims& sizes = fields(source).layout.sizes;
+  if (sizes != fields(TensorArg(to)).layout.sizes) TENON_TRY(resize_tensor(to, sizes));
+  return copy_(to, from);
+}
+
+/// Where tensors are made in `memory`, or if it is null in that of the thread's default backend.
+inline Device device_of(const Backend* memory) noexcept {
+  return memory != nullptr ? memory->device() : default_backend().device();
+}
+
+/// Whether there is a tensor, and no other handle or view shares it.
+inline bool is_unshared(const Tensor& tensor) noexcept {
+  if (!tensor.defined() || tensor.use_count() != 1 || is_borrowed(resizable(tensor)) ||
+      fields(TensorArg(tensor)).deallocated) {
+    return false;
+  }
+  // Reading the count orders nothing; dropping a copy does, after all that other threads read.
+  static_cast<void>(Tensor(tensor));
+  return true;
+}
+
+/// Makes `kept` an unshared tensor of that shape: the same one again where possible.
+TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
+                       ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
+  if (is_unshared(kept)) {
+    const TensorArg arg(kept);
+    const TensorFields& last = fields(arg);
+    if (last.type == own_type(type) && last.device == device_of(memory) &&
+        (last.dynamism == dynamism || sizes.empty()) &&
+        (last.layout.sizes == sizes ||
+         (dynamism != TensorShapeDynamism::STATIC && resize_tensor(kept, sizes) == Error::Ok))) {
+      return Error::Ok;
+    }
+  }
+  kept = Tensor();
+  CreatorOptions options;
+  if (memory != nullptr) options = CreatorOptions(*memory);
+  options.type = type;
+  options.dynamism = dynamism;
+  Result<Tensor> made = create<Result<Tensor>>(
+      "empty", options, own::ScalarType::Float, [&](const auto& making, auto& draft) noexcept {
+        return make_owned(sizes, Dims(dim_order), {}, making, Contents::Uninitialized,
+                          draft.draft());
+      });
+  if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
+  kept = std::move(*made);
+  return Error::Ok;
+}
 
 }  // namespace detail
 
@@ -26,11 +154,7 @@ inline constexpr size_t kMaxValues = 4096;
 class Outputs {
  public:
   /// Of a module with that memory; of the thread's default backend if it is null.
-  explicit Outputs(Backend* memory = nullptr) noexcept
-      : memory_(memory),
-        values_(detail::storage_of(memory)),
-        set_(detail::storage_of(memory)),
-        own_(detail::storage_of(memory)) {}
+  explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   size_t size() const noexcept { return values_.size(); }
   /// For a module that does not know how many there are.
@@ -71,7 +195,7 @@ class Outputs {
     return Error::Ok;
   }
   /// All of them, to be assigned to, as by put(). Those that were set hold their tensors at first.
-  Span<EValue> values() noexcept { return {values_.data(), values_.size()}; }
+  Span<EValue> values() noexcept { return values_; }
 
   // For modules that come with tenon.
 
@@ -140,8 +264,7 @@ class Outputs {
       if (!tensor.defined()) continue;
       TENON_TRY(blamed(i, "", copy_aside(tensor, copies[copies.size() - 1])));
     }
-    const ArrayRef<Tensor> list(copies.data(), copies.size());
-    values_[i] = values_[i].isTensorList() ? EValue(list) : EValue::optional_tensor_list(list);
+    values_[i] = values_[i].isTensorList() ? EValue(copies) : EValue::optional_tensor_list(copies);
     return Error::Ok;
   }
   /// Copies outputs to the tensors that were set for them, which become the outputs.
@@ -168,8 +291,8 @@ class Outputs {
   }
   /// Whether output i is still to be copied to the tensor that was set for it.
   bool is_pending(size_t i) const noexcept {
-    return is_set(i) &&
-           !(values_[i].isTensor() && detail::is_delivered(values_[i].toTensor(), set_[i]));
+    return is_set(i) && !(values_[i].isTensor() && values_[i].toTensor().unsafeGetTensorImpl() ==
+                                                       set_[i].unsafeGetTensorImpl());
   }
   /// Whether delivery would change output i before it is where it belongs, or afterwards.
   bool is_overwritten(size_t i) const noexcept {
@@ -183,10 +306,8 @@ class Outputs {
   Error copy_aside(const Tensor& from, Tensor& copy) const noexcept {
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
-    Backend* where = memory_;
-    if (source.device != (memory_ == nullptr ? Device() : memory_->device())) {
-      TENON_TRY(detail::find_backend_like(source, nullptr, where));
-    }
+    Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
+    TENON_TRY(detail::find_backend_like(source, where, where));
     if (where == nullptr) where = &host_backend();  // whatever the thread's default is
     TENON_TRY(detail::renew(copy, where, detail::public_type(source.type), source.layout.sizes, {},
                             TensorShapeDynamism::DYNAMIC_UNBOUND));
@@ -195,9 +316,9 @@ class Outputs {
 
   Backend* memory_;
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_;  // of the last run
-  detail::StoredArray<Tensor> set_;
-  detail::StoredArray<Tensor> own_;  // made here, by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::storage_of(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::storage_of(memory_)};
+  detail::StoredArray<Tensor> own_{detail::storage_of(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

@@ -3,11 +3,7 @@
 // arena's. Standard containers cannot report that it is full without exceptions.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <new>
-#include <type_traits>
-#include <utility>
 
 #include "tenon/backend/calls.h"
 
@@ -30,12 +26,17 @@ struct DropStored {
 template <class T>
 using Stored = std::unique_ptr<T, DropStored>;
 
-/// With `more` bytes behind it. Null when memory is out.
+/// Makes a method with `more` bytes behind it.
+/// Errors: OutOfMemory.
 template <class T, class... Args>
-Stored<T> make_stored(BackendState* where, size_t more, Args&&... args) noexcept {
+Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
   static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
   void* const place = allocate_metadata(sizeof(T) + more, where);
-  return Stored<T>(place == nullptr ? nullptr : ::new (place) T(std::forward<Args>(args)...));
+  if (TENON_UNLIKELY(place == nullptr)) {
+    return fail(Error::OutOfMemory, "out of memory for a method");
+  }
+  made.reset(::new (place) T(std::forward<Args>(args)...));
+  return Error::Ok;
 }
 
 /// An array that grows, and reports that memory is out without exceptions.
@@ -43,9 +44,12 @@ template <class T>
 class StoredArray {
  public:
   explicit StoredArray(BackendState* where = nullptr) noexcept : where_(where) {}
-  StoredArray(StoredArray&& other) noexcept : where_(other.where_) { swap(other); }
+  StoredArray(StoredArray&& other) noexcept { *this = std::move(other); }
   StoredArray& operator=(StoredArray&& other) noexcept {
-    swap(other);
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
     return *this;
   }
   ~StoredArray() {
@@ -98,17 +102,11 @@ class StoredArray {
   }
 
  private:
-  void swap(StoredArray& other) noexcept {
-    std::swap(where_, other.where_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(capacity_, other.capacity_);
-  }
   void shrink(size_t count) noexcept {
     while (size_ > count) data_[--size_].~T();
   }
 
-  BackendState* where_;
+  BackendState* where_ = nullptr;
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

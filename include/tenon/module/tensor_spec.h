@@ -1,18 +1,119 @@
 // SPDX-License-Identifier: MIT
 // TensorSpec, ValueSpec, MethodMeta: what a method takes and gives, and the checks by that.
-// ListArg: several values as one argument.
+// Text, NameList: names in them. ListArg: several values as one argument.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <type_traits>
-#include <utility>
-
 #include "tenon/module/evalue.h"
-#include "tenon/module/names.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
+
+inline void append(Message& out, std::string_view text) noexcept {
+  for (const char c : text) out.put(c);
+}
+
+}  // namespace detail
+
+/// A name: up to 47 characters in place, one heap block beyond. Unlike std::string it needs no heap
+/// for usual names, and never throws: without memory it is empty and error() says so.
+class Text {
+ public:
+  Text() noexcept = default;
+  template <class S, std::enable_if_t<std::is_convertible_v<const S&, std::string_view>, int> = 0>
+  Text(const S& text) noexcept {
+    copy(text);
+  }
+  Text(const Text& other) noexcept : error_(other.error_) { copy(other); }  // a move, too
+  Text& operator=(const Text& other) noexcept {
+    if (this == &other) return *this;
+    this->~Text();
+    return *::new (static_cast<void*>(this)) Text(other);
+  }
+  ~Text() { std::free(heap_); }
+
+  const char* c_str() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  Error error() const noexcept { return error_; }
+  operator std::string_view() const noexcept { return {c_str(), size_}; }
+
+  /// With whatever is text. A template, as two overloads are ambiguous in C++20.
+  template <class S>
+  friend bool operator==(const Text& a, const S& b) noexcept {
+    return std::string_view(a) == std::string_view(b);
+  }
+  template <class S>
+  friend bool operator!=(const Text& a, const S& b) noexcept {
+    return !(a == b);
+  }
+  friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
+
+ private:
+  friend class NameList;
+  static constexpr size_t kInline = 47;
+
+  /// Room for `n` characters in an empty Text, all zero; null when memory is out.
+  char* make(size_t n) noexcept {
+    if (n > kInline) heap_ = static_cast<char*>(std::calloc(n + 1, 1));
+    if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
+      error_ = Error::OutOfMemory;
+      return nullptr;
+    }
+    size_ = n;
+    return heap_ != nullptr ? heap_ : inline_;
+  }
+  void copy(std::string_view from) noexcept {
+    if (char* const to = make(from.size())) from.copy(to, from.size());
+  }
+
+  char* heap_ = nullptr;
+  size_t size_ = 0;
+  char inline_[kInline + 1] = {};
+  Error error_ = Error::Ok;
+};
+
+/// The names of a tensor's dimensions, "" for one without: up to 47 characters in place, with a
+/// zero behind each, one heap block beyond. Never throws: see error().
+class NameList {
+ public:
+  NameList() noexcept = default;
+  NameList(std::initializer_list<std::string_view> names) noexcept { assign(names); }
+  /// From any range of texts.
+  template <class C,
+            std::enable_if_t<std::is_convertible_v<decltype(*std::declval<const C&>().begin()),
+                                                   std::string_view>,
+                             int> = 0>
+  NameList(const C& names) noexcept {
+    assign(names);
+  }
+
+  size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  Error error() const noexcept { return joined_.error(); }
+  /// The i-th name; "" beyond the last.
+  const char* operator[](size_t i) const noexcept {
+    if (i >= count_ || joined_.empty()) return "";
+    const char* name = joined_.c_str();
+    for (; i > 0; --i) name += std::strlen(name) + 1;
+    return name;
+  }
+
+ private:
+  template <class C>
+  void assign(const C& names) noexcept {
+    size_t total = 0;
+    for (const std::string_view name : names) total += name.size() + 1;
+    char* to = joined_.make(total);
+    if (to == nullptr) return;
+    for (const std::string_view name : names) {
+      to += name.copy(to, name.size()) + 1;
+      ++count_;
+    }
+  }
+
+  Text joined_;
+  size_t count_ = 0;
+};
 
 /// What functions that take several T do: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
@@ -130,10 +231,12 @@ struct MethodMeta {
 
 namespace detail {
 
-/// " (rows)", or nothing without a name.
-struct InParentheses {
+/// "1 (rows)", or "1" without a name.
+struct Numbered {
+  size_t index;
   const char* name;
-  friend void append(Message& out, InParentheses part) noexcept {
+  friend void append(Message& out, Numbered part) noexcept {
+    detail::append(out, part.index);
     if (*part.name == '\0') return;
     out.put(" (");
     out.put(part.name);
@@ -141,71 +244,32 @@ struct InParentheses {
   }
 };
 
-/// Sizes of which -1 is "any".
-struct AnySizes {
-  const Dims& sizes;
-  friend void append(Message& out, AnySizes part) noexcept {
-    out.put('{');
-    for (size_t d = 0; d < part.sizes.size(); ++d) {
-      if (d != 0) out.put(", ");
-      if (part.sizes[d] < 0) {
-        out.put("any");
-      } else {
-        detail::append(out, part.sizes[d]);
-      }
-    }
-    out.put('}');
-  }
-};
-
-/// "dimension 1 (rows) is 9".
-struct SizeOf {
-  const TensorSpec& spec;
-  size_t d;
-  int64_t size;
-  friend void append(Message& out, SizeOf part) noexcept {
-    out.put("dimension ");
-    detail::append(out, part.d);
-    append(out, InParentheses{part.spec.names[part.d]});
-    out.put(" is ");
-    detail::append(out, part.size);
-  }
-};
-
 /// Whether a spec can be met at all.
 inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's sizes", spec.sizes));
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
-  for (const Error error : {spec.names.error(), spec.name.error()}) {
-    if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, "out of memory for a spec");
+  if (TENON_UNLIKELY(spec.names.error() != Error::Ok || spec.name.error() != Error::Ok)) {
+    return fail(Error::OutOfMemory, "out of memory for a spec");
   }
-  const AnySizes sizes{spec.sizes};
   const size_t rank = spec.sizes.size();
-  if (TENON_UNLIKELY(!spec.names.empty() && spec.names.size() != rank)) {
-    return fail(Error::InvalidArgument, "the spec has ", spec.names.size(), " names for sizes ",
-                sizes);
-  }
-  if (TENON_UNLIKELY(!spec.max_sizes.empty() && spec.max_sizes.size() != rank)) {
-    return fail(Error::InvalidArgument, "the spec has max_sizes ", AnySizes{spec.max_sizes},
-                " for sizes ", sizes);
+  if (TENON_UNLIKELY((!spec.names.empty() && spec.names.size() != rank) ||
+                     (!spec.max_sizes.empty() && spec.max_sizes.size() != rank))) {
+    return fail(Error::InvalidArgument, "the spec has ", spec.names.size(), " names and max_sizes ",
+                spec.max_sizes, " for sizes ", spec.sizes);
   }
   DensePass known;
   for (size_t d = 0; d < rank; ++d) {
     const int64_t size = spec.sizes[d];
     const int64_t most = spec.max_sizes.empty() ? -1 : spec.max_sizes[d];
-    if (TENON_UNLIKELY(size < -1 || most < -1)) {
-      return fail(Error::InvalidArgument, "the spec has ", size < -1 ? "size " : "max_size ",
-                  size < -1 ? size : most, " for dimension ", d);
-    }
-    if (TENON_UNLIKELY(most >= 0 && size > most)) {
-      return fail(Error::InvalidArgument, "the spec's ", SizeOf{spec, d, size},
-                  ", its max_sizes say at most ", most);
+    if (TENON_UNLIKELY(size < -1 || most < -1 || (most >= 0 && size > most))) {
+      return fail(Error::InvalidArgument, "the spec's dimension ", Numbered{d, spec.names[d]},
+                  " has size ", size, " and max_size ", most);
     }
     if (size >= 0) known.take(size);
   }
   if (TENON_UNLIKELY(!known.valid(elementSize(own_type(spec.type))))) {
-    return fail(Error::InvalidArgument, "the spec's sizes ", sizes, " of ", own_type(spec.type),
-                " overflow the address space");
+    return fail(Error::InvalidArgument, "the spec's sizes ", spec.sizes, " of ",
+                own_type(spec.type), " overflow the address space");
   }
   return Error::Ok;
 }
@@ -231,14 +295,13 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
   }
   const Dims& sizes = found.layout.sizes;
   if (TENON_UNLIKELY(sizes.size() != spec.sizes.size())) {
-    return fail(Error::InvalidArgument, "it has ", sizes.size(),
-                sizes.size() == 1 ? " dimension, " : " dimensions, ", sizes, ", expected ",
-                spec.sizes.size(), ", ", AnySizes{spec.sizes});
+    return fail(Error::InvalidArgument, "it has sizes ", sizes, ", expected ", spec.sizes);
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (TENON_UNLIKELY(!allows(spec, d, sizes[d]))) {
-      return fail(Error::InvalidArgument, SizeOf{spec, d, sizes[d]},
-                  spec.sizes[d] < 0 ? ", expected at most " : ", expected ", limit_of(spec, d));
+      return fail(Error::InvalidArgument, "dimension ", Numbered{d, spec.names[d]}, " is ",
+                  sizes[d], spec.sizes[d] < 0 ? ", expected at most " : ", expected ",
+                  limit_of(spec, d));
     }
   }
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
@@ -263,7 +326,7 @@ TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcep
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
-  return fail(error, role, ' ', index, InParentheses{name}, ": ",
+  return fail(error, role, ' ', Numbered{index, name}, ": ",
               static_cast<const char*>(last_error().text));
 }
 inline Error blame_unless_ok(const char* role, size_t index, const char* name,
@@ -271,13 +334,12 @@ inline Error blame_unless_ok(const char* role, size_t index, const char* name,
   return TENON_UNLIKELY(error != Error::Ok) ? blame_value(role, index, name, error) : error;
 }
 
-/// Makes `spec`, a user's description, what passes both: what a module knows, `own`, with more
-/// names, and sizes where that has -1.
+/// Makes `spec`, a user's description that can be met, what passes both: what a module knows,
+/// `own`, with more names, and sizes where that has -1.
 /// Errors: InvalidArgument, InvalidType when nothing can pass both.
 TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;
   TensorSpec& to = spec.tensor;
-  TENON_TRY(check_spec(to));
   if (TENON_UNLIKELY(spec.kind != own.kind)) {
     return fail(Error::InvalidType, "the spec is for ", spec.kind, ", the module takes ", own.kind);
   }
@@ -285,9 +347,9 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   spec.is_optional = own.is_optional;
   if (!own.is_described) return check_spec(to);
   if (!spec.is_described) {
-    Text name(std::move(to.name));
+    const Text name = to.name;
     to = known;
-    to.name = std::move(name);
+    to.name = name;
     spec.is_described = true;
     return check_spec(to);
   }
@@ -300,26 +362,23 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
     return fail(Error::InvalidArgument, "the spec is for ", to.device, ", the module takes ",
                 known.device);
   }
-  if (to.names.empty()) to.names = known.names;
   if (TENON_UNLIKELY(to.sizes.size() != known.sizes.size())) {
-    return fail(Error::InvalidArgument, "the spec has sizes ", AnySizes{to.sizes},
-                ", the module's are ", AnySizes{known.sizes});
+    return fail(Error::InvalidArgument, "the spec has sizes ", to.sizes, ", the module's are ",
+                known.sizes);
   }
+  if (to.names.empty()) to.names = known.names;
+  if (to.max_sizes.empty()) to.max_sizes = known.max_sizes;
+  TENON_TRY(check_spec(to));
   for (size_t d = 0; d < to.sizes.size(); ++d) {
     const int64_t limit = limit_of(known, d);
     if (TENON_UNLIKELY(to.sizes[d] >= 0 && !allows(known, d, to.sizes[d]))) {
-      return fail(Error::InvalidArgument, "the spec's ", SizeOf{to, d, to.sizes[d]},
-                  ", the module's is ", known.sizes[d] < 0 ? "at most " : "", limit);
+      return fail(Error::InvalidArgument, "the spec's dimension ", Numbered{d, to.names[d]}, " is ",
+                  to.sizes[d], ", the module's is ", known.sizes[d] < 0 ? "at most " : "", limit);
     }
-    if (to.sizes[d] >= 0) continue;
-    to.sizes[d] = known.sizes[d];
-    if (known.sizes[d] >= 0 || limit < 0) continue;
-    if (to.max_sizes.empty()) {
-      to.max_sizes = known.max_sizes;
-      TENON_TRY(check_dims("the spec's max_sizes", to.max_sizes));
+    if (to.sizes[d] < 0) to.sizes[d] = known.sizes[d];
+    if (to.sizes[d] < 0 && limit >= 0 && (to.max_sizes[d] < 0 || to.max_sizes[d] > limit)) {
+      to.max_sizes[d] = limit;
     }
-    int64_t& most = to.max_sizes[d];
-    if (most < 0 || most > limit) most = limit;
   }
   return check_spec(to);
 }

@@ -2,53 +2,111 @@
 // A method of a program, loaded with the memory that it needs: an ExecuTorchModule's method.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
-
-#include "tenon/interop/executorch/planned_memory.h"
 #include "tenon/interop/executorch/tensors.h"
 #include "tenon/module/outputs.h"
 
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/method_meta.h>
 #include <executorch/runtime/executor/program.h>
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Errors: NotSupported for lists of tensors, which exported methods neither take nor give.
-inline Error find_kind(::executorch::runtime::Tag tag, ValueKind& kind) noexcept {
+/// Hands memory out in a row, from blocks that are tensors in a backend's memory.
+///
+/// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
+/// Cost: reset() makes one block of several, so that kernels, which take as much in each run, soon
+/// take it without an allocation.
+class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
+ public:
+  explicit ExecutorchMemory(Backend& memory) noexcept
+      : MemoryAllocator(0, nullptr), memory_(memory) {}
+
+  /// Null, with the thread's text, when there is none.
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
+    if (!isPowerOf2(alignment)) return nullptr;
+    void* const found = take(size, alignment);
+    if (found != nullptr || !add_block(size, alignment)) return found;
+    return take(size, alignment);
+  }
+  void reset() override {
+    if (blocks_.size() > 1) {
+      static_cast<void>(blocks_.resize(0));
+      next_ = end_ = nullptr;
+    } else if (blocks_.size() == 1) {
+      next_ = end_ - capacity_;
+    }
+  }
+
+ private:
+  static constexpr size_t kBlock = 4096;
+
+  void* take(size_t size, size_t alignment) noexcept {
+    if (next_ == nullptr) return nullptr;
+    const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(next_)) % alignment;
+    const auto room = static_cast<size_t>(end_ - next_);
+    if (padding > room || size > room - padding) return nullptr;
+    void* const taken = next_ + padding;
+    next_ += padding + size;
+    return taken;
+  }
+  bool add_block(size_t size, size_t alignment) noexcept {
+    if (size > PTRDIFF_MAX - alignment) return false;
+    size_t nbytes = size + alignment;
+    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;  // what the last run took
+    if (nbytes < kBlock) nbytes = kBlock;
+    constexpr Empty<Result<Tensor>> make{"empty"};
+    Result<Tensor> block = make({static_cast<int64_t>(nbytes)}, ScalarType::Byte,
+                                TensorShapeDynamism::STATIC, memory_);
+    if (!block.ok()) return false;
+    auto* const begin = static_cast<unsigned char*>(fields(TensorArg(*block)).data);
+    if (blocks_.push_back(std::move(*block)) != Error::Ok) return false;
+    next_ = begin;
+    end_ = begin + nbytes;
+    capacity_ = blocks_.size() == 1 ? nbytes : capacity_ + nbytes;
+    return true;
+  }
+
+  Backend& memory_;
+  StoredArray<Tensor> blocks_{storage_of(&memory_)};
+  unsigned char* next_ = nullptr;  // in the last block
+  unsigned char* end_ = nullptr;
+  size_t capacity_ = 0;  // of all blocks
+};
+
+/// The kind of a value; None for any other, such as a list of tensors.
+inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
   using ::executorch::runtime::Tag;
   switch (tag) {
-    case Tag::None: kind = ValueKind::None; return Error::Ok;
-    case Tag::Tensor: kind = ValueKind::Tensor; return Error::Ok;
-    case Tag::Int: kind = ValueKind::Int; return Error::Ok;
-    case Tag::Double: kind = ValueKind::Double; return Error::Ok;
-    case Tag::Bool: kind = ValueKind::Bool; return Error::Ok;
-    case Tag::String: kind = ValueKind::String; return Error::Ok;
-    case Tag::ListInt: kind = ValueKind::IntList; return Error::Ok;
-    case Tag::ListDouble: kind = ValueKind::DoubleList; return Error::Ok;
-    case Tag::ListBool: kind = ValueKind::BoolList; return Error::Ok;
-    case Tag::ListTensor:
-    case Tag::ListOptionalTensor:
-    case Tag::ListScalar: break;
+    case Tag::Tensor: return ValueKind::Tensor;
+    case Tag::Int: return ValueKind::Int;
+    case Tag::Double: return ValueKind::Double;
+    case Tag::Bool: return ValueKind::Bool;
+    case Tag::String: return ValueKind::String;
+    case Tag::ListInt: return ValueKind::IntList;
+    case Tag::ListDouble: return ValueKind::DoubleList;
+    case Tag::ListBool: return ValueKind::BoolList;
+    default: return ValueKind::None;
   }
-  return fail(Error::NotSupported, "a list of tensors, tag number ", static_cast<uint32_t>(tag),
-              ", is not supported");
 }
 
 /// Describes an input or output as it is before anything was run.
 ///
 /// Which dimensions of a dynamic shape may vary is not recorded: here any may, each up to what it
 /// is now.
-/// Errors: also NotSupported for a dtype that tenon lacks or memory that is not the host's.
+/// Errors: NotSupported for lists of tensors, which exported methods neither take nor give, a dtype
+/// that tenon lacks, and memory that is not the host's.
 inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
-  ValueKind kind = ValueKind::None;
-  TENON_TRY(find_kind(value.tag, kind));
-  spec = ValueSpec(kind);
-  if (kind != ValueKind::Tensor) return Error::Ok;
+  spec = ValueSpec(kind_of(value.tag));
+  if (TENON_UNLIKELY(spec.kind == ValueKind::None && !value.isNone())) {
+    return fail(Error::NotSupported, "a list of tensors, tag number ",
+                static_cast<uint32_t>(value.tag), ", is not supported");
+  }
+  if (spec.kind != ValueKind::Tensor) return Error::Ok;
   const ::executorch::aten::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
   TENON_TRY(own_dtype(tensor.scalar_type(), spec.tensor.type));
   if (TENON_UNLIKELY(tensor.device_type() != ::executorch::aten::DeviceType::CPU)) {
@@ -95,55 +153,48 @@ inline const TheirValue& input_of(const ::executorch::runtime::Method& method, s
 /// Ownership: the program outlives it.
 class ExecutorchMethod {
  public:
-  explicit ExecutorchMethod(Backend& memory) noexcept
-      : input_specs_(storage_of(&memory)),
-        output_specs_(storage_of(&memory)),
-        inputs_(storage_of(&memory)),
-        outputs_(storage_of(&memory)),
-        storage_(memory) {}
+  explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
 
   Error load(const ::executorch::runtime::Program& program, const char* name) {
     const auto meta = program.method_meta(name);
     TENON_TRY(check_executorch(meta.error(), "method ", name));
-    TENON_TRY(storage_.plan(*meta));
-    auto loaded = program.load_method(name, storage_.manager());
+    TENON_TRY(plan(*meta));
+    auto loaded = program.load_method(name, &*manager_);
     TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
     method_.emplace(std::move(*loaded));
     // The runtime aborts where a tag would be an error, for a broken program.
-    TENON_TRY(inputs_.resize(method_->inputs_size()));
-    TENON_TRY(input_specs_.resize(inputs_.size()));
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+    TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
+    for (size_t i = 0; i < method_->inputs_size(); ++i) {
       TENON_TRY(check_executorch(meta->input_tag(i).error(), "input ", i));
       TENON_TRY(describe(meta->input_tensor_meta(i), "input", i, input_of(*method_, i),
-                         input_specs_[i], inputs_[i]));
+                         specs_.inputs[i]));
     }
+    TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
     TENON_TRY(outputs_.resize(method_->outputs_size()));
-    TENON_TRY(output_specs_.resize(outputs_.size()));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       TENON_TRY(check_executorch(meta->output_tag(i).error(), "output ", i));
-      TENON_TRY(describe(meta->output_tensor_meta(i), "output", i, method_->get_output(i),
-                         output_specs_[i], outputs_[i]));
-      if (is_input(outputs_[i].free)) outputs_[i].free = nullptr;
+      const auto info = meta->output_tensor_meta(i);
+      const TheirValue& value = method_->get_output(i);
+      TENON_TRY(describe(info, "output", i, value, specs_.outputs[i]));
+      if (!value.isTensor()) continue;
+      TheirImpl* const impl = value.toTensor().unsafeGetTensorImpl();
+      outputs_[i] = {impl, info->nbytes(), !info->is_memory_planned() && !is_input(impl)};
     }
     return Error::Ok;
   }
-  void describe(MethodMeta& meta) const noexcept {
-    meta.inputs = {input_specs_.data(), input_specs_.size()};
-    meta.outputs = {output_specs_.data(), output_specs_.size()};
-    meta.knows_inputs = meta.knows_outputs = true;
-  }
+  void describe(MethodMeta& meta) const noexcept { specs_.describe(meta); }
 
   /// Inputs have been checked by their specs.
   Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      TENON_TRY(blame_unless_ok("input", i, input_specs_[i].name(), set_input(i, inputs[i])));
+      TENON_TRY(blame_unless_ok("input", i, specs_.inputs[i].name(), set_input(i, inputs[i])));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (output_specs_[i].kind == ValueKind::Tensor) TENON_TRY(bind_output(i, outputs));
+      if (outputs_[i].impl != nullptr) TENON_TRY(bind_output(i, outputs));
     }
     TENON_TRY(check_executorch(method_->execute(), "method ", name));
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      TENON_TRY(blame_unless_ok("output", i, output_specs_[i].name(),
+      TENON_TRY(blame_unless_ok("output", i, specs_.outputs[i].name(),
                                 take_output(i, outputs.values()[i])));
     }
     return Error::Ok;
@@ -152,27 +203,53 @@ class ExecutorchMethod {
  private:
   using TheirImpl = ::executorch::aten::TensorImpl;
 
-  /// A tensor that is an input or an output.
-  struct Port {
-    ArrayRef<DimOrderType> dim_order;
-    size_t nbytes = 0;          // the most that it takes
-    TheirImpl* free = nullptr;  // without memory of its own: to be given some
+  /// An output that is a tensor.
+  struct Output {
+    TheirImpl* impl = nullptr;
+    size_t nbytes = 0;     // the most that it takes
+    bool is_free = false;  // without memory of its own: to be given some
+    ArrayRef<DimOrderType> dim_order() const noexcept {
+      return {impl->dim_order().data(), impl->dim_order().size()};
+    }
   };
 
+  /// Makes what was planned, of zeros: so starts a mutable buffer that has no value yet.
+  /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
+  Error plan(const ::executorch::runtime::MethodMeta& meta) {
+    const size_t count = meta.num_memory_planned_buffers();
+    TENON_TRY(planned_.reserve(count));
+    TENON_TRY(spans_.reserve(count));
+    for (size_t i = 0; i < count; ++i) {
+      const auto nbytes = meta.memory_planned_buffer_size(i);
+      const auto device = meta.memory_planned_buffer_device(i);
+      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
+      TENON_TRY(check_executorch(device.error(), "planned memory ", i));
+      if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
+        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
+      }
+      constexpr Constant<Result<Tensor>, 0> make{"zeros"};
+      Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
+      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
+      TENON_TRY(spans_.push_back(
+          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
+      TENON_TRY(planned_.push_back(std::move(*made)));
+    }
+    hierarchy_.emplace(
+        ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
+    manager_.emplace(&kept_, &*hierarchy_, &temporary_);
+    return Error::Ok;
+  }
   static Error describe(
       const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
-      const char* role, size_t i, const TheirValue& value, ValueSpec& spec, Port& port) {
+      const char* role, size_t i, const TheirValue& value, ValueSpec& spec) {
     TENON_TRY(blame_unless_ok(role, i, "", describe_value(value, spec)));
-    if (spec.kind != ValueKind::Tensor) return Error::Ok;
+    if (!value.isTensor()) return Error::Ok;
     TENON_TRY(check_executorch(info.error(), role, ' ', i));
     spec.tensor.name = Text(info->name());
-    port.dim_order = {info->dim_order().data(), info->dim_order().size()};
-    port.nbytes = info->nbytes();
-    if (!info->is_memory_planned()) port.free = value.toTensor().unsafeGetTensorImpl();
     return Error::Ok;
   }
   bool is_input(const TheirImpl* impl) const noexcept {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+    for (size_t i = 0; i < specs_.inputs.size(); ++i) {
       const TheirValue& value = input_of(*method_, i);
       if (value.isTensor() && value.toTensor().unsafeGetTensorImpl() == impl) return true;
     }
@@ -198,7 +275,7 @@ class ExecutorchMethod {
   Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
     if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
     EValue expected;
-    TENON_TRY(copy_value(input_of(*method_, i), input_specs_[i].kind, expected));
+    TENON_TRY(read_value(input_of(*method_, i), nullptr, expected));
     return fail(Error::InvalidArgument, "it is ", value, ", expected ", expected,
                 ", as when the program was exported");
   }
@@ -206,7 +283,8 @@ class ExecutorchMethod {
     const Layout& shape = fields(TensorArg(tensor)).layout;
     ExecutorchLayout layout;
     TENON_TRY(make_executorch_layout(tensor, layout));
-    const ArrayRef<DimOrderType> wanted = inputs_[i].dim_order;
+    const auto order = input_of(*method_, i).toTensor().dim_order();
+    const ArrayRef<DimOrderType> wanted(order.data(), order.size());
     if (TENON_UNLIKELY(shape.numel != 0 && !is_same_order(shape.sizes, wanted, shape.dim_order))) {
       return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order),
                   ", the program was exported for ", Dims(wanted),
@@ -220,17 +298,17 @@ class ExecutorchMethod {
   /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that
   /// takes any.
   Error bind_output(size_t i, Outputs& outputs) {
-    const Port& port = outputs_[i];
+    const Output& output = outputs_[i];
     Tensor* const target = outputs.target(i);
     // A branch may have moved another tensor there, which has memory.
     const TheirValue& value = method_->get_output(i);
-    const bool is_free = port.free != nullptr && value.isTensor() &&
-                         value.toTensor().unsafeGetTensorImpl() == port.free;
-    if (target == nullptr || (is_free && !has_room(i, *target))) {
-      TENON_TRY(outputs.make(i, output_specs_[i], port.dim_order));
+    const bool takes_memory =
+        output.is_free && value.isTensor() && value.toTensor().unsafeGetTensorImpl() == output.impl;
+    if (target == nullptr || (takes_memory && !has_room(i, *target))) {
+      TENON_TRY(outputs.make(i, specs_.outputs[i], output.dim_order()));
     }
     // As set_output_data_ptr() does, which asks the program again how much there has to be.
-    if (is_free) port.free->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
+    if (takes_memory) output.impl->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
     return Error::Ok;
   }
   /// Whether the runtime may write an output right into the tensor that was set for it, whatever
@@ -238,28 +316,21 @@ class ExecutorchMethod {
   bool has_room(size_t i, const Tensor& target) const noexcept {
     const TensorFields& to = fields(TensorArg(target));
     const size_t element_size = elementSize(to.type);
-    const TensorSpec& spec = output_specs_[i].tensor;
+    const TensorSpec& spec = specs_.outputs[i].tensor;
     return static_cast<size_t>(to.capacity) >= outputs_[i].nbytes / element_size &&
            reinterpret_cast<uintptr_t>(to.data) % element_size == 0 && to.layout.is_dense() &&
            is_same_order(spec.max_sizes.empty() ? spec.sizes : spec.max_sizes,
-                         outputs_[i].dim_order, to.layout.dim_order);
+                         outputs_[i].dim_order(), to.layout.dim_order);
   }
 
   Error take_output(size_t i, EValue& output) {
     const TheirValue& value = method_->get_output(i);
-    const ValueKind kind = output_specs_[i].kind;
-    return kind == ValueKind::Tensor && value.isTensor()
-               ? take_tensor(value.toTensor(), output.toTensor())
-               : copy_value(value, kind, output);
-  }
-  /// For what is no tensor: its memory would be the runtime's.
-  static Error copy_value(const TheirValue& from, ValueKind expected, EValue& to) noexcept {
-    ValueKind kind = ValueKind::None;
-    TENON_TRY(find_kind(from.tag, kind));
-    if (TENON_UNLIKELY(kind != expected)) {
-      return fail(Error::Internal, "the runtime made it ", kind, ", not ", expected);
+    const ValueKind kind = kind_of(value.tag);
+    if (TENON_UNLIKELY(kind != specs_.outputs[i].kind)) {
+      return fail(Error::Internal, "the runtime made it ", kind, ", not ", specs_.outputs[i].kind);
     }
-    return ExecutorchReader(nullptr).read(from, to);
+    if (kind == ValueKind::Tensor) return take_tensor(value.toTensor(), output.toTensor());
+    return read_value(value, nullptr, output);
   }
   static Error take_tensor(const TheirTensor& from, Tensor& to) {
     const Dims sizes(from.sizes());
@@ -276,13 +347,20 @@ class ExecutorchMethod {
     return deliver(Tensor(&source), to);
   }
 
-  StoredArray<ValueSpec> input_specs_;
-  StoredArray<ValueSpec> output_specs_;
-  StoredArray<Port> inputs_;
-  StoredArray<Port> outputs_;
-  ExecutorchStorage storage_;  // what the method lives in
+  Backend& memory_;
+  MethodSpecs specs_{storage_of(&memory_)};
+  StoredArray<Output> outputs_{storage_of(&memory_)};
+  // What the method lives in: what was planned at export, what the runtime keeps, and what kernels
+  // need during a run.
+  StoredArray<Tensor> planned_{storage_of(&memory_)};
+  StoredArray<::executorch::runtime::Span<uint8_t>> spans_{storage_of(&memory_)};
+  ExecutorchMemory kept_{memory_};
+  ExecutorchMemory temporary_{memory_};
+  std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
+  std::optional<::executorch::runtime::MemoryManager> manager_;
   std::optional<::executorch::runtime::Method> method_;
 };
 
 }  // namespace detail
+
 TENON_END_NAMESPACE

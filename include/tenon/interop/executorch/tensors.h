@@ -1,31 +1,167 @@
 // SPDX-License-Identifier: MIT
 // to_executorch, from_executorch: tensors to and from those of ExecuTorch's runtime, over the same
-// memory, and its EValues as tenon's. Neither side needs runtime_init() for it.
+// memory, and its EValues as tenon's. Its errors and dtypes as tenon's. Neither side needs
+// runtime_init() for it; what its runtime logs beside an error goes to the program's platform
+// layer, by default to stderr.
 //
 // There is no to_executorch of an EValue: theirs owns nothing, so it is made, where it is used, of
 // numbers and of what to_executorch() gives.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <type_traits>
-#include <utility>
+#include "tenon/config.h"
 
-#include "tenon/backend/calls.h"
-#include "tenon/interop/executorch/impl_layout.h"
+#if TENON_ATEN_MODE  // Its headers mean at::Tensor by Tensor then, and want another build of it.
+#error "tenon: interop/executorch.h is for plain mode; build without USE_ATEN_LIB"
+#elif !__has_include(<executorch/runtime/core/error.h>)
+#error "tenon: interop/executorch.h needs ExecuTorch's headers in the include path"
+#endif
+
+#include <optional>
+
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+
 #include "tenon/module/evalue.h"
 #include "tenon/module/stored_array.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/draft.h"
-#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-
-#include <executorch/runtime/core/evalue.h>
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// The error here. For a broken program or broken data: InvalidArgument.
+constexpr Error own_error(::executorch::runtime::Error error) noexcept {
+  using Theirs = ::executorch::runtime::Error;
+  switch (error) {
+    case Theirs::Ok: return Error::Ok;
+    case Theirs::InvalidState:
+    case Theirs::EndOfMethod:
+    case Theirs::AlreadyLoaded:
+    case Theirs::RegistrationAlreadyRegistered:
+    case Theirs::DelegateInvalidHandle: return Error::InvalidState;
+    case Theirs::NotSupported:
+    case Theirs::NotImplemented:
+    case Theirs::OperatorMissing:
+    case Theirs::RegistrationExceedingMaxKernels:
+    case Theirs::DelegateInvalidCompatibility: return Error::NotSupported;
+    case Theirs::InvalidArgument:
+    case Theirs::InvalidProgram:
+    case Theirs::InvalidExternalData: return Error::InvalidArgument;
+    case Theirs::InvalidType: return Error::InvalidType;
+    case Theirs::NotFound: return Error::NotFound;
+    case Theirs::AccessFailed: return Error::AccessFailed;
+    case Theirs::MemoryAllocationFailed:
+    case Theirs::OutOfResources:
+    case Theirs::DelegateMemoryAllocationFailed: return Error::OutOfMemory;
+    case Theirs::Internal: break;
+  }
+  return Error::Internal;
+}
+
+/// Ok, or the error with the message "<what>: ExecuTorch says InvalidArgument".
+template <class... Parts>
+Error check_executorch(::executorch::runtime::Error error, const Parts&... what) noexcept {
+  if (error == ::executorch::runtime::Error::Ok) return Error::Ok;
+  const char* const name = ::executorch::runtime::to_string(error);  // "Error::InvalidArgument"
+  return fail(own_error(error), what..., ": ExecuTorch says ", name + (sizeof "Error::" - 1));
+}
+
+// Both have the same numbers.
+static_assert(static_cast<int>(ScalarType::BFloat16) ==
+              static_cast<int>(::executorch::aten::ScalarType::BFloat16));
+static_assert(static_cast<int>(ScalarType::UInt64) ==
+              static_cast<int>(::executorch::aten::ScalarType::UInt64));
+static_assert(static_cast<int>(TensorShapeDynamism::DYNAMIC_UNBOUND) ==
+              static_cast<int>(::executorch::aten::TensorShapeDynamism::DYNAMIC_UNBOUND));
+
+/// Errors: NotSupported for quantised and packed dtypes.
+inline Error own_dtype(::executorch::aten::ScalarType from, ScalarType& to) noexcept {
+  to = static_cast<ScalarType>(from);
+  if (isValidType(to)) return Error::Ok;
+  return fail(Error::NotSupported, "tenon has no dtype for ExecuTorch's number ",
+              static_cast<int>(from));
+}
+
+/// What a TensorImpl of ExecuTorch's is made of, and the lists that it refers to. Allocates
+/// nothing.
+struct ExecutorchLayout {
+  using Size = ::executorch::aten::SizesType;
+  static constexpr size_t kMaxRank = ::executorch::runtime::kTensorDimensionLimit;
+  static_assert(std::is_same_v<Size, ::executorch::aten::StridesType>);
+
+  // Nothing is set: make_executorch_layout() does.
+  ExecutorchLayout() noexcept {}  // NOLINT(modernize-use-equals-default)
+
+  Size sizes[kMaxRank];
+  Size strides[kMaxRank];
+  ::executorch::aten::DimOrderType dim_order[kMaxRank];
+  uint8_t rank;
+  ::executorch::aten::ScalarType type;
+  ::executorch::aten::TensorShapeDynamism dynamism;
+  ::executorch::aten::DeviceType device_type;
+  ::executorch::runtime::etensor::DeviceIndex device_index;
+  void* data;
+
+  /// Refers to the lists: this must stay where it is for as long.
+  ::executorch::aten::TensorImpl make_impl() noexcept {
+    return {type, rank, sizes, data, dim_order, strides, dynamism, device_type, device_index};
+  }
+};
+
+/// Describes a tensor for ExecuTorch, which knows the host's memory and CUDA's. Strides that mean
+/// nothing, of a size-1 dimension and of a shape without elements, become those of its dim order.
+///
+/// Ownership: none; the memory must stay.
+/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (strides that are not
+/// dense in some dim order; more dimensions than kMaxRank; a size or stride of more than 32 bits;
+/// another device, a template).
+TENON_LAZY Error make_executorch_layout(const TensorArg& source,
+                                        ExecutorchLayout& layout) noexcept {
+  using Theirs = ::executorch::aten::DeviceType;
+  TENON_TRY(check_defined(source, "the tensor"));
+  const TensorFields& from = fields(source);
+  TENON_TRY(check_has_data(from));
+  const bool is_host = from.is_host_accessible();
+  if (TENON_UNLIKELY(!is_host && (!from.device.is_cuda() || from.device.index() > INT8_MAX))) {
+    return fail(Error::NotSupported, "ExecuTorch has no device ", from.device,
+                from.opaque ? " with memory that only a backend reaches" : "");
+  }
+  layout.device_type = is_host ? Theirs::CPU : Theirs::CUDA;
+  layout.device_index =
+      static_cast<::executorch::runtime::etensor::DeviceIndex>(is_host ? 0 : from.device.index());
+  const Layout& shape = from.layout;
+  const size_t rank = shape.sizes.size();
+  if (TENON_UNLIKELY(rank > ExecutorchLayout::kMaxRank)) {
+    return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
+                ExecutorchLayout::kMaxRank);
+  }
+  constexpr int64_t kMost = std::numeric_limits<ExecutorchLayout::Size>::max();
+  int64_t stride = 1;
+  bool fits = true;
+  for (size_t i = rank; i-- > 0;) {
+    const DimOrderType d = shape.dim_order[i];
+    const int64_t size = shape.sizes[d];
+    fits = fits && size <= kMost && stride <= kMost;
+    if (TENON_UNLIKELY(shape.strides[d] != stride && size != 1 && shape.numel != 0)) {
+      return fail(Error::NotSupported, "strides ", shape.strides, " of sizes ", shape.sizes,
+                  " are not dense, which ExecuTorch's have to be; contiguous() makes a copy");
+    }
+    layout.sizes[d] = static_cast<ExecutorchLayout::Size>(size);
+    layout.strides[d] = static_cast<ExecutorchLayout::Size>(stride);
+    layout.dim_order[i] = d;
+    if (size != 0) stride *= size;  // fits, as a tensor's shape does
+  }
+  if (TENON_UNLIKELY(!fits)) {
+    return fail(Error::NotSupported, "sizes ", shape.sizes,
+                " or their strides are beyond ExecuTorch's 32 bits");
+  }
+  layout.rank = static_cast<uint8_t>(rank);
+  layout.type = static_cast<::executorch::aten::ScalarType>(from.type);
+  layout.dynamism = static_cast<::executorch::aten::TensorShapeDynamism>(from.dynamism);
+  layout.data = from.data;
+  return Error::Ok;
+}
 
 using TheirTensor = ::executorch::aten::Tensor;
 using TheirValue = ::executorch::runtime::EValue;
@@ -65,17 +201,6 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   return Error::Ok;
 }
 
-/// Whether the layout is that which the sizes alone imply: such a tensor is made in half the time.
-inline bool is_row_major(const TheirTensor& tensor) noexcept {
-  if (tensor.dim_order().data() == nullptr || tensor.strides().data() == nullptr) return false;
-  int64_t stride = 1;
-  for (size_t d = tensor.sizes().size(); d-- > 0;) {
-    if (tensor.dim_order()[d] != d || tensor.strides()[d] != stride) return false;
-    if (tensor.sizes()[d] != 0) stride *= tensor.sizes()[d];  // of 32 bits each
-  }
-  return true;
-}
-
 /// Reads a list of a TensorImpl's, which may lack it.
 template <class T>
 Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
@@ -108,76 +233,69 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   return Error::Ok;
 }
 
-/// Reads EValues of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed else.
-class ExecutorchReader {
- public:
-  explicit ExecutorchReader(const std::shared_ptr<const void>& owner) noexcept : owner_(owner) {}
+/// With an owner, the tensor keeps it; else it is borrowed.
+inline Error read_tensor(const TheirTensor& from, const std::shared_ptr<const void>& owner,
+                         Tensor& tensor) noexcept {
+  if (owner.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
+  return make_from_executorch(
+      &from, [kept = owner](void*) noexcept {}, tensor);
+}
+inline Error read_tensor(const std::optional<TheirTensor>& from,
+                         const std::shared_ptr<const void>& owner, Tensor& tensor) noexcept {
+  return from.has_value() ? read_tensor(*from, owner, tensor) : Error::Ok;
+}
 
-  Error read(const TheirValue& from, EValue& value) const noexcept {
-    using ::executorch::runtime::Tag;
-    return call_safely([&] {  // without memory, an EValue of a text or a list throws
-      switch (from.tag) {
-        case Tag::None: value = EValue(); return Error::Ok;
-        case Tag::Tensor: {
-          Tensor tensor;
-          TENON_TRY(read_tensor(from.payload.as_tensor, tensor));
-          value = std::move(tensor);
-          return Error::Ok;
-        }
-        case Tag::Int: value = from.payload.copyable_union.as_int; return Error::Ok;
-        case Tag::Double: value = from.payload.copyable_union.as_double; return Error::Ok;
-        case Tag::Bool: value = from.payload.copyable_union.as_bool; return Error::Ok;
-        case Tag::String: return copy("String", from.tryToString(), value);
-        case Tag::ListInt: return copy("ListInt", from.tryToIntList(), value);
-        case Tag::ListDouble: return copy("ListDouble", from.tryToDoubleList(), value);
-        case Tag::ListBool: return copy("ListBool", from.tryToBoolList(), value);
-        case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), value);
-        case Tag::ListOptionalTensor:
-          return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), value);
-        case Tag::ListScalar: break;  // which its runtime cannot make
-      }
-      return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
-                  static_cast<uint32_t>(from.tag));
-    });
-  }
+template <class T>
+Error copy_value(const char* kind, const ::executorch::runtime::Result<T>& got, EValue& value) {
+  TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+  value = EValue(got.get());
+  return Error::Ok;
+}
 
- private:
-  template <class T>
-  using Got = ::executorch::runtime::Result<T>;
-
-  template <class T>
-  static Error copy(const char* kind, const Got<T>& got, EValue& value) {
-    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
-    value = EValue(got.get());
-    return Error::Ok;
-  }
-  Error read_tensor(const TheirTensor& from, Tensor& tensor) const noexcept {
-    if (owner_.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
-    return make_from_executorch(
-        &from, [kept = owner_](void*) noexcept {}, tensor);
-  }
-  Error read_tensor(const std::optional<TheirTensor>& from, Tensor& tensor) const noexcept {
-    return from.has_value() ? read_tensor(*from, tensor) : Error::Ok;
-  }
-  template <class T>
-  Error read_list(const char* kind, const Got<::executorch::aten::ArrayRef<T>>& got,
-                  EValue& value) const {
-    TENON_TRY(check_executorch(got.error(), "reading a ", kind));
-    StoredArray<Tensor> tensors;
-    TENON_TRY(tensors.resize(got->size()));
-    for (size_t i = 0; i < got->size(); ++i) {
-      const Error error = read_tensor((*got)[i], tensors[i]);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
-      }
+template <class T>
+Error read_list(const char* kind,
+                const ::executorch::runtime::Result<::executorch::aten::ArrayRef<T>>& got,
+                const std::shared_ptr<const void>& owner, EValue& value) {
+  TENON_TRY(check_executorch(got.error(), "reading a ", kind));
+  StoredArray<Tensor> tensors;
+  TENON_TRY(tensors.resize(got->size()));
+  for (size_t i = 0; i < got->size(); ++i) {
+    const Error error = read_tensor((*got)[i], owner, tensors[i]);
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
     }
-    const ArrayRef<Tensor> read(tensors.data(), tensors.size());
-    value = std::is_same_v<T, TheirTensor> ? EValue(read) : EValue::optional_tensor_list(read);
-    return Error::Ok;
   }
+  value = std::is_same_v<T, TheirTensor> ? EValue(tensors) : EValue::optional_tensor_list(tensors);
+  return Error::Ok;
+}
 
-  const std::shared_ptr<const void>& owner_;
-};
+/// Reads an EValue of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed
+/// else.
+inline Error read_value(const TheirValue& from, const std::shared_ptr<const void>& owner,
+                        EValue& value) noexcept {
+  using ::executorch::runtime::Tag;
+  return call_safely([&] {  // without memory, an EValue of a text or a list throws
+    switch (from.tag) {
+      case Tag::None: value = EValue(); return Error::Ok;
+      case Tag::Tensor:
+        value = Tensor();
+        return read_tensor(from.toTensor(), owner, value.toTensor());
+      case Tag::Int: value = from.toInt(); return Error::Ok;
+      case Tag::Double: value = from.toDouble(); return Error::Ok;
+      case Tag::Bool: value = from.toBool(); return Error::Ok;
+      case Tag::String: return copy_value("String", from.tryToString(), value);
+      case Tag::ListInt: return copy_value("ListInt", from.tryToIntList(), value);
+      case Tag::ListDouble: return copy_value("ListDouble", from.tryToDoubleList(), value);
+      case Tag::ListBool: return copy_value("ListBool", from.tryToBoolList(), value);
+      case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), owner, value);
+      case Tag::ListOptionalTensor:
+        return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), owner, value);
+      case Tag::ListScalar: break;  // which its runtime cannot make
+    }
+    return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
+                static_cast<uint32_t>(from.tag));
+  });
+}
 
 }  // namespace detail
 
@@ -250,7 +368,7 @@ struct FromExecutorch {
   Value operator()(const detail::TheirValue& value,
                    const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;
-    const Error error = detail::ExecutorchReader(owner).read(value, made);
+    const Error error = detail::read_value(value, owner, made);
     return detail::finish_value<Value>(function, error, std::move(made));
   }
 
