@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "tenon/backend/calls.h"
@@ -57,18 +58,23 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
   return check_has_data(from);
 }
 
-/// Fills a struct of any header. `origin` is the start of the memory that element 0 is in.
-template <class Managed>
-Error fill_export(const TensorFields& from, DLDataType type, const void* origin, int64_t* shape,
-                  Managed& managed) noexcept {
+/// Describes the tensor; `shape` is for its sizes and strides. `origin` is the start of the memory
+/// that element 0 is in.
+TENON_LAZY Error describe_export(const TensorFields& from, DLDataType type, const void* origin,
+                                 int64_t* shape, DLTensor& t) noexcept {
   const size_t rank = from.layout.sizes.size();
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = from.layout.sizes[d];
     shape[rank + d] = from.layout.strides[d];
   }
-  auto& t = managed.dl_tensor;
   const Device device = from.device;
   t.data = from.layout.numel == 0 ? nullptr : from.data;
+  t.device = {static_cast<int32_t>(device.type()),
+              device.is_host_accessible() ? 0 : device.index()};
+  t.ndim = static_cast<int32_t>(rank);
+  t.dtype = type;
+  t.shape = shape;
+  t.strides = shape + rank;
   t.byte_offset = 0;
   if (TENON_UNLIKELY(has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr)) {
     if (from.data < origin) {
@@ -79,14 +85,6 @@ Error fill_export(const TensorFields& from, DLDataType type, const void* origin,
     t.byte_offset = static_cast<uint64_t>(static_cast<const char*>(from.data) -
                                           static_cast<const char*>(origin));
   }
-  t.device.device_type = static_cast<decltype(t.device.device_type)>(device.type());
-  t.device.device_id = device.is_host_accessible() ? 0 : device.index();
-  t.ndim = static_cast<int32_t>(rank);
-  t.dtype.code = type.code;
-  t.dtype.bits = type.bits;
-  t.dtype.lanes = type.lanes;
-  t.shape = shape;
-  t.strides = shape + rank;
   return Error::Ok;
 }
 
@@ -107,14 +105,16 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   Export& made = *::new (block) Export;
   made.managed.manager_ctx = &made;
   made.managed.deleter = &Export::release;
+  DLTensor described;
   Error error = made.memory.hold(source);
   if (error == Error::Ok) {
-    error = fill_export(from, type, made.memory.origin(), made.shape(), made.managed);
+    error = describe_export(from, type, made.memory.origin(), made.shape(), described);
   }
   if (TENON_UNLIKELY(error != Error::Ok)) {
     Export::release(&made.managed);
     return error;
   }
+  std::memcpy(&made.managed.dl_tensor, &described, sizeof described);
   if constexpr (is_versioned_v<Managed>) {
     made.managed.version.major = kDLPackVersion.major;
     made.managed.version.minor = kDLPackVersion.minor;
@@ -129,14 +129,11 @@ Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
   static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
   Managed* made = nullptr;
   if (!copy) return finish_value<Out>(function, make_export(t, 0, made), made);
-  using Copy = std::conditional_t<IsResult<Out>::value, Result<Tensor>, Tensor>;
-  Copy copied = clone<Copy>(function, t, CreatorOptions());
+  const Result<Tensor> copied = clone<Result<Tensor>>(function, t, CreatorOptions());
   if constexpr (IsResult<Out>::value) {
     if (!copied.ok()) return copied.error();
-    return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
-  } else {
-    return finish_value<Out>(function, make_export(copied, kDLPackIsCopied, made), made);
   }
+  return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
 }
 
 template <class Out, class Managed>
