@@ -289,9 +289,8 @@ TEST_CASE("assign, copy_to: what does not fit is refused, and neither side chang
   // Of a strided one the elements count, not the extent.
   const Tensor padded = for_blob(foreign, {2, 3}).strides({5, 1}).make_tensor();
   check_bytes(invalid, "32 bytes were given, sizes {2, 3} of Int need 24", padded, foreign, 32);
-  check_bytes(invalid, "the data to exchange is null", t, nullptr, 24);
-  check_blob(invalid, "the data to exchange is null", t,
-             Blob{nullptr, {2, 3}, {}, ScalarType::Int});
+  check_bytes(invalid, "the data pointer is null", t, nullptr, 24);
+  check_blob(invalid, "the blob's data is null", t, Blob{nullptr, {2, 3}, {}, ScalarType::Int});
   const std::pair<Vector, const char*> others[] = {
       {{3, 2}, "{3, 2} hold 6"},       {{6}, "{6} hold 6"}, {{3}, "{3} hold 3"},
       {{1, 2, 3}, "{1, 2, 3} hold 6"}, {{}, "{} hold 1"},   {{0, 3}, "{0, 3} hold 0"}};

@@ -27,20 +27,25 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
     TENON_TRY(find_mover(blob.device, "the blob", place.backend));
   }
   if (TENON_UNLIKELY(blob.data == nullptr && tensor.layout.numel != 0)) {
-    return fail(Error::InvalidArgument, "the data to exchange is null");
+    return fail(Error::InvalidArgument, "the blob's data is null");
   }
   return Error::Ok;
 }
 
-/// find_blob() of plain memory: contiguous elements of the tensor's dtype.
+/// Describes plain memory: contiguous elements of the tensor's dtype.
 TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
                             Place& place) noexcept {
   if (TENON_UNLIKELY(nbytes != tensor.nbytes())) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes,
                 " of ", tensor.type, " need ", tensor.nbytes());
   }
-  return find_blob({const_cast<void*>(data), tensor.layout.sizes, {}, public_type(tensor.type)},
-                   tensor, place);
+  if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
+    return fail(Error::InvalidArgument, "the data pointer is null");
+  }
+  Layout layout;
+  TENON_TRY(make_dense_layout(tensor.layout.sizes, nullptr, elementSize(tensor.type), layout));
+  place.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes, layout.strides};
+  return check_dims("sizes", place.view.sizes);
 }
 
 TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,

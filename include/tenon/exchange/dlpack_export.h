@@ -125,15 +125,21 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
 }
 
 template <class Out, class Managed>
+TENON_NOINLINE Out export_copy(const char* function, const TensorArg& t) {
+  const Result<Tensor> copy = clone<Result<Tensor>>(function, t, CreatorOptions());
+  if constexpr (IsResult<Out>::value) {
+    if (!copy.ok()) return copy.error();
+  }
+  Managed* made = nullptr;
+  return finish_value<Out>(function, make_export(*copy, kDLPackIsCopied, made), made);
+}
+
+template <class Out, class Managed>
 Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
   static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
+  if (copy) return export_copy<Out, Managed>(function, t);
   Managed* made = nullptr;
-  if (!copy) return finish_value<Out>(function, make_export(t, 0, made), made);
-  const Result<Tensor> copied = clone<Result<Tensor>>(function, t, CreatorOptions());
-  if constexpr (IsResult<Out>::value) {
-    if (!copied.ok()) return copied.error();
-  }
-  return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
+  return finish_value<Out>(function, make_export(t, 0, made), made);
 }
 
 template <class Out, class Managed>
