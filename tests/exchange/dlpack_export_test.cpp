@@ -151,31 +151,6 @@ TEST_CASE("to_dlpack: what lies before a handle's memory is an error, and nothin
 #endif
 }
 
-TEST_CASE("to_dlpack: a bool is code 6 with 8 bits, and other types have theirs, in one lane") {
-  const struct {
-    ScalarType type;
-    int code, bits;
-  } rows[] = {
-      {ScalarType::Bool, 6, 8},
-      {ScalarType::Byte, 1, 8},
-      {ScalarType::Long, 0, 64},
-      {ScalarType::Half, 2, 16},
-      {ScalarType::BFloat16, 4, 16},
-      {ScalarType::ComplexFloat, 5, 64},
-      {ScalarType::ComplexDouble, 5, 128},
-  };
-  for (const auto& row : rows) {
-    const auto check = [&](DLDataType made) {
-      CAPTURE(row.type);
-      CHECK(int{made.code} == row.code);
-      CHECK(int{made.bits} == row.bits);
-      CHECK(made.lanes == 1);
-    };
-    check(DLPackPtr(to_dlpack(zeros({2}, row.type)))->dl_tensor.dtype);
-    check(DLPackLegacyPtr(to_dlpack_legacy(zeros({2}, row.type)))->dl_tensor.dtype);
-  }
-}
-
 TEST_CASE("to_dlpack: a copy has flag 2 and memory of its own, which nobody else writes") {
   const TensorPtr t = six();
   const DLPackPtr p(to_dlpack(t, true));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// from_dlpack: what becomes of a struct. What is wrong with one is in dlpack_check_test.cpp.
+// from_dlpack: what becomes of a struct. What is wrong with one is in dlpack_check_test.cpp, and that
+// from_dlpack() refuses it in dlpack_hostile_test.cpp.
 #include "tenon/exchange/dlpack_import.h"
 
 #include "backend/helpers.h"
@@ -54,6 +55,7 @@ void check_refused(Lent<Managed>& lent, Error error, const std::string& words,
 TEST_CASE("from_dlpack: is a DYNAMIC_BOUND tensor over the struct's memory") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   Lent<> lent(data, kInt32, {2, 3}, {3, 1});
+  lent.set_device(1, 3);  // the CPU has no index
   TensorPtr t = from_dlpack(lent.get());
   CHECK(const_data_ptr(t) == data);
   CHECK(t->scalar_type() == ScalarType::Int);
@@ -138,14 +140,10 @@ TEST_CASE("from_dlpack: strides may be null for row-major, have gaps, overlap, o
   CHECK(Ints(data, data + 6) == Ints{0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("from_dlpack: strides may be negative, and both ends are checked", "[plain]") {
+TEST_CASE("from_dlpack: strides may be negative", "[plain]") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
   CHECK(read(data + 3, {2, 3}, {-3, 1}) == Ints{3, 4, 5, 0, 1, 2});
-  Lent<> below(data, kInt32, {2}, {INT64_MIN});
-  check_refused(below, Error::InvalidArgument, "overflow");
-  Lent<> above(data, kInt32, {2}, {INT64_MAX});
-  check_refused(above, Error::InvalidArgument, "overflow");
 }
 
 TEST_CASE("from_dlpack: strides of sizes up to 1 do not count for contiguity, and are kept") {
@@ -247,43 +245,6 @@ TEST_CASE("from_dlpack: a copy of misaligned memory follows any strides, of up t
       CHECK(is_aligned(t, 4));
     }
   }
-}
-
-// What is refused
-
-TEST_CASE("from_dlpack: types, devices, shapes and offsets that are none are refused") {
-  float data[4] = {};
-  const auto check = [&](Error error, const char* words, DLDataType type, const Vector& shape,
-                         const Vector& steps, void (*change)(DLTensor&)) {
-    Lent<> lent(data, type, shape, steps);
-    Lent<Legacy> legacy(data, type, shape, steps);
-    change(lent.tensor());
-    change(legacy.tensor());
-    check_refused(lent, error, words);
-    check_refused(legacy, error, words);
-  };
-  const auto as_is = [](DLTensor&) {};
-  check(Error::NotSupported, "from_dlpack: there is no element type", {3, 64, 1}, {2}, {1}, as_is);
-  check(Error::NotSupported, "2 lanes", {2, 32, 2}, {2}, {1}, as_is);
-  check(Error::NotSupported, "code 17 with 4 bits", {17, 4, 1}, {2}, {1}, as_is);
-  check(Error::NotSupported, "no device type 99", kFloat32, {2}, {1}, [](DLTensor& t) {
-    t.device = {99, 0};
-  });
-  check(Error::InvalidArgument, "ndim is -1", kFloat32, {2}, {1}, [](DLTensor& t) { t.ndim = -1; });
-  check(Error::InvalidArgument, "ndim is 65", kFloat32, Vector(65, 1), Vector(65, 1), as_is);
-  check(Error::InvalidArgument, "the shape is null", kFloat32, {2}, {1},
-        [](DLTensor& t) { t.shape = nullptr; });
-  check(Error::InvalidArgument, "size -3 of dimension 1", kFloat32, {2, -3}, {1, 1}, as_is);
-  check(Error::InvalidArgument, "overflow", kFloat32, {INT64_MAX, INT64_MAX}, {1, 1}, as_is);
-  check(Error::InvalidArgument, "overflow", kFloat32, {INT64_MAX / 2}, {}, as_is);
-  check(Error::InvalidArgument, "the byte offset", kFloat32, {2}, {1},
-        [](DLTensor& t) { t.byte_offset = UINT64_MAX - 3; });
-  check(Error::InvalidArgument, "the byte offset 32", kFloat32, {2}, {1}, [](DLTensor& t) {
-    t.data = reinterpret_cast<void*>(UINTPTR_MAX - 15);
-    t.byte_offset = 32;
-  });
-  check(Error::InvalidArgument, "the data is null, sizes are {2, 3}", kFloat32, {2, 3}, {3, 1},
-        [](DLTensor& t) { t.data = nullptr; });
 }
 
 TEST_CASE("from_dlpack: a null pointer is refused, null data only where there are elements") {
