@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opencl_kernels.h"
+#include "tenon/core/layout.h"
 
 using tenon::Error;
 using tenon::Exception;
