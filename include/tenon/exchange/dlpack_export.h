@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "tenon/backend/calls.h"
@@ -25,14 +26,6 @@ template <class Managed>
 struct DLPackExport {
   Managed managed;
   MemoryHold memory;
-
-  // `managed` stays uninitialised: all of it is set later.
-  DLPackExport() noexcept {}  // NOLINT(modernize-use-equals-default)
-
-  static size_t nbytes(size_t rank) noexcept {
-    return sizeof(DLPackExport) + 2 * rank * sizeof(int64_t);
-  }
-  int64_t* shape() noexcept { return reinterpret_cast<int64_t*>(this + 1); }
 
   static void release(Managed* self) noexcept {
     auto* const block = static_cast<DLPackExport*>(self->manager_ctx);
@@ -97,30 +90,25 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   const TensorFields& from = fields(source);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
-  void* const block =
-      allocate_metadata(Export::nbytes(from.layout.sizes.size()), metadata_like(source));
+  const size_t shape_nbytes = 2 * from.layout.sizes.size() * sizeof(int64_t);
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_like(source));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for the export");
   }
   Export& made = *::new (block) Export;
-  made.managed.manager_ctx = &made;
-  made.managed.deleter = &Export::release;
+  std::unique_ptr<Managed, DLPackDeleter> managed(&made.managed);
+  managed->manager_ctx = &made;
+  managed->deleter = &Export::release;
+  TENON_TRY(made.memory.hold(source));
   DLTensor described;
-  Error error = made.memory.hold(source);
-  if (error == Error::Ok) {
-    error = describe_export(from, type, made.memory.origin(), made.shape(), described);
-  }
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    Export::release(&made.managed);
-    return error;
-  }
-  std::memcpy(&made.managed.dl_tensor, &described, sizeof described);
+  TENON_TRY(describe_export(from, type, made.memory.origin(), reinterpret_cast<int64_t*>(&made + 1),
+                            described));
+  std::memcpy(&managed->dl_tensor, &described, sizeof described);
   if constexpr (is_versioned_v<Managed>) {
-    made.managed.version.major = kDLPackVersion.major;
-    made.managed.version.minor = kDLPackVersion.minor;
-    made.managed.flags = flags | (from.readonly ? kDLPackReadOnly : 0);
+    managed->version = {kDLPackVersion.major, kDLPackVersion.minor};
+    managed->flags = flags | (from.readonly ? kDLPackReadOnly : 0);
   }
-  out = &made.managed;
+  out = managed.release();
   return Error::Ok;
 }
 
