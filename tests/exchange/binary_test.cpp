@@ -88,6 +88,10 @@ TEST_CASE("to_binary: of any strides, every limit is a prefix of the elements in
       {{7}, {3}},
   };
   for (const auto& [shape, steps] : shapes) check_limits(from_blob(data.data(), shape, steps));
+  // No more is made than the rows that are asked for.
+  const TensorPtr huge =
+      from_blob(data.data() + 1, {2, int64_t{1} << 30, int64_t{1} << 20}, {0, 0, 0});
+  CHECK(to_binary(huge, 2) == Bytes{4, 3, 2, 1, 4, 3, 2, 1});
 }
 
 TEST_CASE("to_binary: reversed and read-only tensors are read, their Bools are 0 or 1", "[plain]") {
