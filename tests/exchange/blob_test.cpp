@@ -29,9 +29,16 @@ namespace {
 
 Vector list_of(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
 
-// The elements of a tensor over such a blob.
-Ints read(int32_t* data, const Dims& shape, const Dims& steps) {
-  return values<int32_t>(from_blob(Blob{data, shape, steps, ScalarType::Int}));
+// A tensor over such a blob has these elements, and its own blob the same shape.
+void check_trip(int32_t* data, const Vector& shape, const Vector& steps, const Ints& expected) {
+  CAPTURE(shape, steps);
+  const TensorPtr t = from_blob(Blob{data, shape, steps, ScalarType::Int});
+  CHECK(values<int32_t>(t) == expected);
+  const Blob blob = to_blob(t);
+  CHECK(blob.data == data);
+  CHECK(list_of(blob.sizes) == shape);
+  CHECK(list_of(blob.strides) == strides(t));
+  CHECK((steps.empty() || strides(t) == steps));
 }
 
 // An address that faults when it is read.
@@ -69,7 +76,7 @@ TEST_CASE(
 
 // as_view
 
-TEST_CASE("as_view: makes empty strides dense") {
+TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
   float data[24] = {};
   const TensorView view = Blob{data, {2, 3, 4}}.as_view();
   CHECK(view.data == data);
@@ -79,15 +86,11 @@ TEST_CASE("as_view: makes empty strides dense") {
   CHECK(list_of(Blob{data, {2, 0, 3}}.as_view().strides) == Vector{3, 3, 1});
   CHECK(Blob{data, {}}.as_view().strides.empty());
   CHECK(list_of(Blob{data, Vector(8, 2)}.as_view().strides) == Vector{128, 64, 32, 16, 8, 4, 2, 1});
-}
-
-TEST_CASE("as_view: keeps strides of any value, the device and null data") {
-  float data[24] = {};
   CHECK(list_of(Blob{data, {2, 3, 4}, {0, -7, 2}}.as_view().strides) == Vector{0, -7, 2});
-  const TensorView view = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
-  CHECK(view.device == Device("cuda:1"));
-  CHECK(view.type == ScalarType::Half);
-  CHECK(view.data == nullptr);
+  const TensorView there = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
+  CHECK(there.device == Device("cuda:1"));
+  CHECK(there.type == ScalarType::Half);
+  CHECK(there.data == nullptr);
 }
 
 TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type or element size") {
@@ -147,39 +150,6 @@ TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
   CHECK(to_blob(*t).data == blob.data);
 }
 
-TEST_CASE("to_blob: carries any strides, 0-d and high ranks") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(list_of(to_blob(from_blob(data, {2, 3}, {1, 2})).strides) == Vector{1, 2});
-  CHECK(list_of(to_blob(from_blob(data, {4, 3}, {0, 1})).strides) == Vector{0, 1});
-  CHECK(to_blob(from_blob(data + 1, {3}, {2})).data == data + 1);
-  const Blob scalar = to_blob(make_tensor_ptr(7));
-  CHECK(scalar.sizes.empty());
-  CHECK(scalar.strides.empty());
-  const Blob deep = to_blob(make_tensor_ptr(Vector(8, 1), {1.0f}));
-  CHECK(list_of(deep.sizes) == Vector(8, 1));
-  CHECK(deep.strides.size() == 8);
-}
-
-TEST_CASE("to_blob: carries negative strides, data is element 0's", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(list_of(to_blob(from_blob(data + 5, {2, 3}, {-3, -1})).strides) == Vector{-3, -1});
-  CHECK(to_blob(from_blob(data + 5, {6}, {-1})).data == data + 5);
-}
-
-TEST_CASE("to_blob: carries read-only", "[plain]") {
-  const float data[2] = {1, 2};
-  CHECK(to_blob(from_blob(tests::read_only(data), {2})).readonly);
-}
-
-TEST_CASE("to_blob: carries the device") {
-  auto on_device =
-      for_blob(kDevicePointer, {8}, ScalarType::Half).device("cuda:1").make_tensor_ptr();
-  const Blob blob = to_blob(on_device);
-  CHECK(blob.device == Device("cuda:1"));
-  CHECK(blob.data == kDevicePointer);
-  CHECK(blob.element_size == 2);
-}
-
 TEST_CASE("to_blob: a placeholder's has null data, an undefined tensor is an error") {
   const Blob blob = to_blob(make_tensor_ptr({2, 3}, nullptr));
   CHECK(blob.data == nullptr);
@@ -209,36 +179,43 @@ TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory, at an
   CHECK(shape_dynamism(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)) ==
         TensorShapeDynamism::DYNAMIC);
   CHECK(values<int32_t>(from_blob({data, {2}, {}, ScalarType::Int})) == Ints{0, 1});  // in braces
-  CHECK(read(data, {2, 2}, {4, 1}) == Ints{0, 1, 4, 5});
-  CHECK(read(data, {2, 3}, {0, 1}) == Ints{0, 1, 2, 0, 1, 2});
-  CHECK(read(data, {2, 3}, {1, 2}) == Ints{0, 2, 4, 1, 3, 5});
-  CHECK(read(data, {}, {}) == Ints{0});
-  CHECK(read(data, {1, 1, 1, 1, 1, 2, 1, 3}, {}) == Ints{0, 1, 2, 3, 4, 5});
   mutable_data_ptr<int32_t>(t)[0] = 7;
   CHECK(data[0] == 7);
 }
 
-TEST_CASE("from_blob: a blob's strides may be negative", "[plain]") {
+TEST_CASE("from_blob, to_blob: strides may have gaps, overlap or be 0, of any rank") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
+  check_trip(data, {2, 2}, {4, 1}, {0, 1, 4, 5});
+  check_trip(data, {2, 3}, {0, 1}, {0, 1, 2, 0, 1, 2});
+  check_trip(data, {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
+  check_trip(data + 1, {3}, {2}, {1, 3, 5});
+  check_trip(data, {}, {}, {0});
+  check_trip(data, {1, 1, 1, 1, 1, 2, 1, 3}, {}, {0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("from_blob: a read-only blob makes a read-only tensor", "[plain]") {
-  const int32_t data[2] = {1, 2};
-  Blob blob{const_cast<int32_t*>(data), {2}, {}, ScalarType::Int};
+TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[plain]") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  check_trip(data + 5, {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0});
+  check_trip(data + 5, {6}, {-1}, {5, 4, 3, 2, 1, 0});
+  Blob blob{data, {2}, {}, ScalarType::Int};
   blob.readonly = true;
-  auto t = from_blob(blob);
+  const TensorPtr t = from_blob(blob);
   CHECK(is_readonly(t));
-  CHECK_ERROR(Error::InvalidState, "read-only", mutable_data_ptr<int32_t>(t));
-  CHECK(values<int32_t>(t) == Ints{1, 2});
+  CHECK(to_blob(t).readonly);
+  RAISES(InvalidState, "read-only", mutable_data_ptr<int32_t>(t));
+  CHECK(values<int32_t>(t) == Ints{0, 1});
 }
 
-TEST_CASE("from_blob: a blob on a device is described, never touched") {
-  Blob blob{kDevicePointer, {1 << 20}, {}, ScalarType::BFloat16, "cuda:1"};
-  auto t = from_blob(blob);
+TEST_CASE("from_blob, to_blob: memory on a device is described, never touched") {
+  const TensorPtr t =
+      from_blob(Blob{kDevicePointer, {1 << 20}, {}, ScalarType::BFloat16, "cuda:1"});
   CHECK(t->device() == Device("cuda:1"));
   CHECK(const_data_ptr(t) == kDevicePointer);
   CHECK(sizes(t) == Vector{1 << 20});
+  const Blob blob = to_blob(t);
+  CHECK(blob.device == Device("cuda:1"));
+  CHECK(blob.data == kDevicePointer);
+  CHECK(blob.element_size == 2);
 }
 
 TEST_CASE("from_blob: null data serves for zero elements and Template memory, not for elements") {

@@ -75,19 +75,19 @@ TEST_CASE("from_dlpack: is a DYNAMIC_BOUND tensor over the struct's memory") {
 
 TEST_CASE("from_dlpack: takes a dynamism; memory of a struct grows by a copy") {
   int32_t data[2] = {1, 2};
-  const auto import = [&](Lent<>& lent, Optional<bool> copy, TensorShapeDynamism dynamism) {
+  const auto take = [&](Lent<>& lent, Optional<bool> copy, TensorShapeDynamism dynamism) {
     TensorPtr t = from_dlpack(lent.get(), copy, none, dynamism);
     CHECK(shape_dynamism(t) == dynamism);
     return t;
   };
   Lent<> lents[] = {
       {data, kInt32, {2}, {1}}, {data, kInt32, {2}}, {data, kInt32, {2}}, {data, kInt32, {2}}};
-  import(lents[0], none, TensorShapeDynamism::STATIC);
-  import(lents[1], true, TensorShapeDynamism::DYNAMIC);
-  TensorPtr t = import(lents[2], none, TensorShapeDynamism::DYNAMIC_BOUND);
+  take(lents[0], none, TensorShapeDynamism::STATIC);
+  take(lents[1], true, TensorShapeDynamism::DYNAMIC);
+  TensorPtr t = take(lents[2], none, TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(resize_tensor_ptr(t, {3}) == Error::InvalidArgument);
   CHECK(resize_tensor_ptr(t, {1}) == Error::Ok);
-  t = import(lents[3], none, TensorShapeDynamism::DYNAMIC);
+  t = take(lents[3], none, TensorShapeDynamism::DYNAMIC);
   CHECK(resize_tensor_ptr(t, {3}) == Error::Ok);
   CHECK(lents[3].released == 1);
   CHECK(const_data_ptr<int32_t>(t)[1] == 2);
@@ -308,15 +308,9 @@ TEST_CASE("from_dlpack: bytes of a bool other than 0 and 1 are true, and never r
   const Floats expected{0, 1, 1, 1, 1};
   CHECK(values<float>(to(t, ScalarType::Float)) == expected);
   CHECK(values<uint8_t>(to(t, ScalarType::Byte)) == Bytes{0, 1, 1, 1, 1});
-  const TensorPtr target = empty({5}, ScalarType::Int);
-  CHECK(copy_(target, t) == Error::Ok);
-  CHECK(values<int32_t>(target) == Ints{0, 1, 1, 1, 1});
   CHECK(contains(to_string(t), "[False  True  True  True  True]"));
   CHECK(item<bool>(select(t, 0, 3)));
   CHECK(item<int>(select(t, 0, 2)) == 1);
-  CHECK(values<float>(to(clone_tensor_ptr(t), ScalarType::Float)) == expected);
-  const TensorPtr every_other = clone_tensor_ptr(slice(t, 0, 0, 5, 2));
-  CHECK(values<float>(to(every_other, ScalarType::Float)) == Floats{0, 1, 1});
   Lent<> other(bytes, kBool8, {5}, {1});
   CHECK(values<float>(to(from_dlpack(other.get(), true), ScalarType::Float)) == expected);
 }
@@ -402,30 +396,26 @@ TEST_CASE(
   CHECK(backend.faults == 0);
 }
 
-TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 0", "[plain]") {
-  int32_t data[2] = {1, 2};
+TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 0, and copied",
+          "[plain]") {
+  alignas(8) unsigned char bytes[16] = {};
+  const Ints numbers{-5, 1000000};
+  std::memcpy(bytes + 8, numbers.data(), 8);
   for (const int32_t type : {3, 11, 13}) {
-    Lent<> lent(data, kInt32, {2}, {1});
+    Lent<> lent(bytes + 8, kInt32, {2}, {1});
     lent.set_device(type, type == 3 ? -1 : 2);
     const TensorPtr t = from_dlpack(lent.get());
     CHECK(device(t) == Device(static_cast<DeviceType>(type), 0));
-    CHECK(values<int32_t>(t) == Ints{1, 2});
+    CHECK(values<int32_t>(t) == numbers);
   }
-}
-
-TEST_CASE("from_dlpack: pinned memory is copied to the CPU, also where it is misaligned",
-          "[plain]") {
-  alignas(8) unsigned char bytes[16] = {};
-  const int32_t numbers[2] = {-5, 1000000};
-  std::memcpy(bytes + 1, numbers, 8);
-  std::memcpy(bytes + 8, numbers + 1, 4);
-  for (const int offset : {1, 8}) {
-    Lent<> lent(bytes + offset, kInt32, {1}, {1});
+  for (const int offset : {8, 1}) {  // also misaligned
+    std::memcpy(bytes + offset, numbers.data(), 8);
+    Lent<> lent(bytes + offset, kInt32, {2}, {1});
     lent.set_device(3, 0);
     const TensorPtr t = from_dlpack(lent.get(), none, "cpu");
     CHECK(lent.released == 1);
     CHECK(device(t) == Device());
-    CHECK(item<int32_t>(t) == (offset == 1 ? -5 : 1000000));
+    CHECK(values<int32_t>(t) == numbers);
   }
 }
 
