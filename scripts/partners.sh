@@ -61,12 +61,14 @@ finish() {
   echo "partners.sh: $2 is in $partners/$1"
 }
 
-partner_executorch() {
-  version=executorch==1.5.1
-  if current executorch "$version"; then return; fi
-  fetch executorch "$version"
-  finish executorch "$version"
+# simple NAME REQUIREMENT...: all three, for a package that stays as it is.
+simple() {
+  if current "$1" "$2"; then return; fi
+  fetch "$@"
+  finish "$1" "$2"
 }
+
+partner_executorch() { simple executorch executorch==1.5.1; }
 
 # cuda_packages SONAME=PACKAGE...: the packages whose library is not installed. PyPI has no torch without CUDA, and its
 # libraries name those of CUDA 13 that the machine must have to load them, GPU or not.
@@ -166,27 +168,14 @@ partner_dlpack() {
   finish dlpack "dlpack.h 1.3 of $version"
 }
 
-partner_pybind11() {
-  version=pybind11==3.1.0
-  if current pybind11 "$version"; then return; fi
-  fetch pybind11 "$version"
-  finish pybind11 "$version"
-}
+partner_pybind11() { simple pybind11 pybind11==3.1.0; }
 
 # With what it needs itself from Python 3.11 on.
 partner_scikit_build() {
-  version=scikit-build-core==1.1.2
-  if current scikit_build "$version"; then return; fi
-  fetch scikit_build "$version" packaging==26.3 pathspec==1.1.1
-  finish scikit_build "$version"
+  simple scikit_build scikit-build-core==1.1.2 packaging==26.3 pathspec==1.1.1
 }
 
-partner_nanobind() {
-  version=nanobind==3.1.0 # with its robin_map
-  if current nanobind "$version"; then return; fi
-  fetch nanobind "$version"
-  finish nanobind "$version"
-}
+partner_nanobind() { simple nanobind nanobind==3.1.0; } # with its robin_map
 
 # A build of these serves one minor version of Python.
 python_version() {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "tenon/interop/npy.h"
+#include "tenon/module/tensor_spec.h"
 #include "tenon/tenon.h"
 
 /// Reads folder/name.npy and checks that it is what this program expects; -1 is any size.
@@ -11,11 +13,8 @@ inline tenon::TensorPtr load(const std::string& folder, const char* name, tenon:
                              const tenon::Dims& sizes) {
   const std::string path = folder + "/" + name + ".npy";
   tenon::TensorPtr tensor = tenon::read_npy(path);
-  bool fits = tensor->dtype() == type && tensor->sizes().size() == sizes.size();
-  for (size_t d = 0; fits && d < sizes.size(); ++d) {
-    fits = sizes[d] == -1 || sizes[d] == tensor->sizes()[d];
+  if (tenon::TensorSpec{sizes, type}.check(tensor) != tenon::Error::Ok) {
+    throw std::runtime_error(path + ": " + tenon::last_error_message());
   }
-  TENON_CHECK(fits, tenon::Error::InvalidType, path.c_str(), ": holds ", tensor->dtype(),
-              " of sizes ", tensor->sizes(), ", expected ", type, " of sizes ", sizes);
   return tensor;
 }

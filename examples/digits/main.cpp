@@ -57,8 +57,8 @@ class Reader {
     check(model_->describe_inputs(
         {{"images",
           TensorSpec{{-1, kSide, kSide}, ScalarType::Float, {"image", "row", "column"}}}}));
-    check(
-        model_->set_input(images_, 0));  // both stay: what is written to them and their shapes show
+    // Both stay: what is written to them and their shapes show.
+    check(model_->set_input(images_, 0));
     check(model_->set_output(scores_, 0));
   }
 
@@ -67,7 +67,10 @@ class Reader {
     // Tensors are DYNAMIC_BOUND unless made otherwise: any shape within the first one is just other
     // numbers over the same memory.
     check(resize_tensor_ptr(images_, {end - begin, kSide, kSide}));
-    for (const TensorPtr* image = begin; image != end; ++image) set_image(image - begin, *image);
+    float* to = images_->mutable_data_ptr<float>();
+    for (const TensorPtr* image = begin; image != end; ++image, to += kPixels) {
+      check(copy_to(*image, tenon::Blob{to, {kSide, kSide}}));  // from bytes to floats
+    }
     check(model_->run());
     const auto scores = scores_->accessor<const float, 2>();
     if (scores.size(0) != end - begin) throw std::runtime_error("not as many scores as images");
@@ -80,14 +83,6 @@ class Reader {
   int64_t last_batch() const { return images_->size(0); }
 
  private:
-  void set_image(int64_t n, const TensorPtr& image) {
-    const auto pixels = image->accessor<const uint8_t, 2>();
-    const auto to = images_->accessor<float, 3>()[n];
-    for (int64_t i = 0; i < kPixels; ++i) {
-      to[i / kSide][i % kSide] = pixels[i / kSide][i % kSide];
-    }
-  }
-
   TensorPtr images_ = tenon::empty({kBatch, kSide, kSide});
   // Room for the most that the model may give: so it can be written to without knowing how much
   // that is.

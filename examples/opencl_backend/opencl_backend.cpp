@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opencl_kernels.h"
+#include "tenon/core/layout.h"
 
 using tenon::Error;
 using tenon::Exception;
@@ -220,14 +221,10 @@ Error OpenClBackend::find(const void* address, size_t nbytes, Where& where) {
 
 Error OpenClBackend::find(const TensorView& view, const void* element, Where& where) {
   const auto size = static_cast<int64_t>(elementSize(view.type));
-  int64_t low = 0;  // with negative strides, element 0 is not the first in memory
-  int64_t high = size;
-  for (size_t d = 0; d < view.sizes.size(); ++d) {
-    const int64_t reach = (view.sizes[d] - 1) * view.strides[d] * size;
-    (reach < 0 ? low : high) += reach;
-  }
-  const char* const first = static_cast<const char*>(view.data) + low;
-  TENON_TRY(find(first, static_cast<size_t>(high - low), where));
+  tenon::Extent extent;  // with negative strides, element 0 is not the first in memory
+  TENON_TRY(tenon::compute_extent(view.sizes, view.strides, extent));
+  const char* const first = static_cast<const char*>(view.data) + extent.min * size;
+  TENON_TRY(find(first, static_cast<size_t>((extent.max + 1 - extent.min) * size), where));
   where.offset += static_cast<size_t>(static_cast<const char*>(element) - first);
   return Error::Ok;
 }

@@ -35,11 +35,8 @@ void read(torch::jit::Module& network, const Tensor& images, uint8_t* answers) {
   const auto scores = output.accessor<float, 2>();
   if (scores.size(0) != images.size(0)) throw std::runtime_error("not as many scores as images");
   for (int64_t n = 0; n < scores.size(0); ++n) {
-    int64_t best = 0;
-    for (int64_t digit = 1; digit < scores.size(1); ++digit) {
-      if (scores[n][digit] > scores[n][best]) best = digit;
-    }
-    answers[n] = static_cast<uint8_t>(best);
+    const float* const row = scores[n].data();
+    answers[n] = static_cast<uint8_t>(std::max_element(row, row + scores.size(1)) - row);
   }
 }
 

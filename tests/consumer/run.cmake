@@ -68,10 +68,10 @@ function(expect_refusal words source)
 endfunction()
 
 # Configures, builds and runs a consumer project from scratch.
-function(build_consumer source)
+function(build_consumer)
   set(build "${SCRATCH}/${MODE}/build")
   file(REMOVE_RECURSE "${build}")
-  configure_only("${source}" ${ARGN})
+  configure_only(${ARGN})
   run("${CMAKE_COMMAND}" --build "${build}")
   run("${CTEST}" --test-dir "${build}" --output-on-failure --no-tests=error -R "^consumer$")
 endfunction()
@@ -95,6 +95,12 @@ function(install_tenon build to)
 endfunction()
 
 set(no_catch -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON)
+
+# Consumer projects, by where they have tenon from, and what of it.
+set(installed "${here}/project" "-DCMAKE_PREFIX_PATH=${prefix}")
+set(inside "${here}/project" -DCONSUMER_WAY=add_subdirectory "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+set(library -DCONSUMER_SOURCE=main.cpp -DCONSUMER_TARGET=tenon::tenon)
+set(aten -DCONSUMER_SOURCE=aten.cpp -DCONSUMER_TARGET=tenon::aten "-DCONSUMER_COMPONENTS=COMPONENTS,aten")
 
 # All files below a folder, but for the ones whose names match `but_for`.
 function(list_files result folder but_for)
@@ -130,12 +136,12 @@ function(mode_compiled)
       -B "${build}")
   run("${CMAKE_COMMAND}" --build "${build}")
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${SCRATCH}/compiled/prefix")
-  build_consumer("${here}/find_package" "-DCMAKE_PREFIX_PATH=${SCRATCH}/compiled/prefix"
+  build_consumer("${here}/project" "-DCMAKE_PREFIX_PATH=${SCRATCH}/compiled/prefix" -DCONSUMER_SOURCE=main.cpp
                  -DCONSUMER_TARGET=tenon::compiled)
 endfunction()
 
 function(mode_find_package)
-  build_consumer("${here}/find_package" "-DCMAKE_PREFIX_PATH=${prefix}")
+  build_consumer(${installed} ${library})
 endfunction()
 
 # Asks find_package for a version; the answer is true when it was found.
@@ -201,7 +207,7 @@ function(mode_options)
   endforeach()
   expect_refusal("tenon: Catch2 was not found" ${tenon} ${no_catch} -DTENON_BUILD_TESTS=ON)
   expect_refusal("tenon: Catch2 was not found" ${tenon} ${no_catch} -DTENON_REQUIRE_PARTNERS=ON)
-  set(inside "${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+  list(APPEND inside ${library} -DCONSUMER_EXPECTS_INSTALL=OFF)
   foreach(project tenon inside)
     expect_refusal("TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" ${${project}} "-DTENON_LIBTORCH_DIR=${SCRATCH}")
     expect_refusal("TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"" ${${project}} "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
@@ -209,21 +215,23 @@ function(mode_options)
 endfunction()
 
 function(mode_aten)
-  build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
-  configure_only("${here}/aten" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
+  set(named "-DTENON_LIBTORCH_DIR=${LIBTORCH_DIR}")
+  build_consumer(${installed} ${aten} ${named})
+  configure_only(${inside} ${aten} ${named})
   set(ENV{CMAKE_PREFIX_PATH} "${LIBTORCH_DIR}/torch/share/cmake")  # as torch.utils.cmake_prefix_path has it
-  configure_only("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
+  configure_only(${installed} ${aten} -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
 endfunction()
 
 function(mode_aten_debian)
-  build_consumer("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}")
-  configure_only("${here}/aten" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_ATEN=ON)
-  configure_only("${here}/aten" "-DCMAKE_PREFIX_PATH=${prefix}" -DCONSUMER_FINDS_TORCH=ON)
+  build_consumer(${installed} ${aten})
+  configure_only(${inside} ${aten} -DTENON_ATEN=ON)
+  configure_only(${installed} ${aten} -DCONSUMER_FINDS_TORCH=ON)
 endfunction()
 
 function(mode_executorch)
-  build_consumer("${here}/executorch" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
-                 "-DDIGITS_PTE=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
+  build_consumer(${installed} -DCONSUMER_SOURCE=executorch.cpp -DCONSUMER_TARGET=tenon::executorch
+                 "-DCONSUMER_COMPONENTS=COMPONENTS,executorch" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
+                 "-DCONSUMER_ARGUMENT=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
 endfunction()
 
 function(mode_pkg_config)
@@ -253,13 +261,13 @@ endfunction()
 
 function(mode_add_subdirectory)
   plant_partners()
-  build_consumer("${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
-  expect_refusal("was looked for" "${here}/add_subdirectory" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_ATEN=ON)
+  build_consumer(${inside} ${library} -DCONSUMER_EXPECTS_INSTALL=OFF)
+  expect_refusal("was looked for" ${inside} ${library} -DTENON_ATEN=ON)
 endfunction()
 
 function(mode_fetch_content)
-  configure_only("${here}/fetch_content" "-DFETCHCONTENT_SOURCE_DIR_TENON=${TENON_SOURCE_DIR}"
-                 "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_INSTALL=ON)
+  configure_only("${here}/project" -DCONSUMER_WAY=fetch_content "-DFETCHCONTENT_SOURCE_DIR_TENON=${TENON_SOURCE_DIR}"
+                 ${library} "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_INSTALL=ON -DCONSUMER_EXPECTS_INSTALL=ON)
 endfunction()
 
 function(mode_vendored)

@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: MIT
-// What assign and copy_to move; what they refuse is in assign_errors_test.cpp.
+// What assign and copy_to move, between memories that overlap too, and what they refuse.
 #include "tenon/exchange/assign.h"
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
 using namespace tests;
-
-namespace {
-using Ints = std::vector<int32_t>;
-using Floats = std::vector<float>;
-using Bytes = std::vector<uint8_t>;
-}  // namespace
+using namespace tests::copy_model;
 
 TEST_CASE("assign: fills a tensor from contiguous memory of its dtype, and the way back") {
   const float data[6] = {1, 2, 3, 4, 5, 6};
-  auto out = zeros({2, 3});
-  const tests::State before(*out);
+  const TensorPtr out = zeros({2, 3});
+  const State before(*out);
   CHECK(assign(out, data, sizeof data) == Error::Ok);
   CHECK(values<float>(out) == Floats{1, 2, 3, 4, 5, 6});
-  CHECK(tests::State(*out) == before);
+  CHECK(State(*out) == before);
   float back[7] = {0, 0, 0, 0, 0, 0, -1};
   CHECK(copy_to(out, back, 24) == Error::Ok);
   CHECK(Floats(back, back + 7) == Floats{1, 2, 3, 4, 5, 6, -1});
+  const double one = 1.5;
+  const TensorPtr scalar = make_tensor_ptr(0.0);
+  CHECK(assign(scalar, &one, sizeof one) == Error::Ok);
+  CHECK(item<double>(scalar) == 1.5);
+  unsigned char raw[25] = {};
+  CHECK(copy_to(out, raw + 1, 24) == Error::Ok);  // misaligned memory
+  CHECK(std::memcmp(raw + 1, data, 24) == 0);
+  CHECK(raw[0] == 0);
+  CHECK(zero_(out) == Error::Ok);
+  CHECK(assign(out, raw + 1, 24) == Error::Ok);
+  CHECK(values<float>(out) == Floats{1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides") {
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
   int32_t memory[8] = {0, 0, 0, -1, 0, 0, 0, -1};
-  auto padded = from_blob(memory, {2, 3}, {4, 1});
+  const TensorPtr padded = from_blob(memory, {2, 3}, {4, 1});
   CHECK(assign(padded, data, sizeof data) == Error::Ok);
   CHECK(Ints(memory, memory + 8) == Ints{1, 2, 3, -1, 4, 5, 6, -1});
   int32_t back[6] = {};
@@ -38,9 +45,11 @@ TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides") {
   CHECK(Ints(back, back + 6) == Ints{1, 4, 2, 5, 3, 6});
   CHECK(copy_to(expand(slice(padded, 0, 1, 2), {2, 3}), back, 24) == Error::Ok);
   CHECK(Ints(back, back + 6) == Ints{4, 5, 6, 4, 5, 6});
+  CHECK(assign(select(*padded, 0, 0), data + 3, 12) == Error::Ok);  // a view that is a temporary
+  CHECK(Ints(memory, memory + 4) == Ints{4, 5, 6, -1});
 }
 
-TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides, reversed", "[plain]") {
+TEST_CASE("assign: plain memory goes to reversed tensors; read-only ones are read", "[plain]") {
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
   int32_t memory[8] = {0, 0, 0, -1, 0, 0, 0, -1};
   const Tensor reversed = flip(from_blob(memory, {2, 3}, {4, 1}), {1});
@@ -49,27 +58,22 @@ TEST_CASE("assign: plain memory is row-major, whatever the tensor's strides, rev
   int32_t back[6] = {};
   CHECK(copy_to(reversed, back, sizeof back) == Error::Ok);
   CHECK(Ints(back, back + 6) == Ints{1, 2, 3, 4, 5, 6});
-}
-
-TEST_CASE("assign: takes tensors, pointers and temporary views") {
-  const int32_t data[2] = {1, 2};
-  const TensorPtr ptr = zeros({2, 2}, ScalarType::Int);
-  const Tensor handle = *ptr;
-  CHECK(assign(select(ptr, 0, 0), data, 8) == Error::Ok);
-  CHECK(assign(select(handle, 0, 1),
-               Blob{const_cast<int32_t*>(data) + 1, {2}, {0}, ScalarType::Int}) == Error::Ok);
-  CHECK(values<int32_t>(handle) == Ints{1, 2, 2, 2});
-  int32_t back[4] = {};
-  CHECK(copy_to(ptr, back, 16) == Error::Ok);
-  CHECK(copy_to(handle, Blob{back, {2, 2}, {}, ScalarType::Int}) == Error::Ok);
-  CHECK(Ints(back, back + 4) == Ints{1, 2, 2, 2});
+  CHECK(copy_to(from_blob(read_only(data + 4), {2}), back, 8) == Error::Ok);
+  CHECK(back[1] == 6);
+  // What is written to may interleave, as long as no two elements meet.
+  float floats[20] = {};
+  const TensorPtr t = from_blob(floats + 10, {3, 3}, {-3, 2}, ScalarType::Float, [](void*) {});
+  const Floats nine{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  CHECK(assign(t, nine.data(), 36) == Error::Ok);
+  CHECK(values<float>(t) == nine);
+  CHECK(copy_(t, zeros({3, 3})) == Error::Ok);
 }
 
 TEST_CASE("assign: a camera's padded rows, whose padding is neither read nor written") {
-  Bytes camera(4 * 16, 0xEE);
+  Bytes camera(4 * 16);
   for (size_t i = 0; i < camera.size(); ++i) camera[i] = static_cast<uint8_t>(i);
   const Blob frame{camera.data(), {4, 5, 3}, {16, 3, 1}, ScalarType::Byte};
-  auto image = zeros({4, 5, 3}, ScalarType::Byte);
+  const TensorPtr image = zeros({4, 5, 3}, ScalarType::Byte);
   CHECK(assign(image, frame) == Error::Ok);
   CHECK(const_data_ptr<uint8_t>(select(select(image, 0, 1), 0, 4))[2] == 16 + 14);
   for (uint8_t& byte : camera) byte = 0xEE;
@@ -78,66 +82,67 @@ TEST_CASE("assign: a camera's padded rows, whose padding is neither read nor wri
 }
 
 TEST_CASE("assign: a blob's pixels go to planes and back, at any strides of both") {
+  using Shorts = std::vector<int16_t>;
   int16_t pixels[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};  // 2 x 2 of 3
   const Blob blob{pixels, {3, 2, 2}, {1, 6, 3}, ScalarType::Short};
-  auto planes = zeros({3, 2, 2}, ScalarType::Short);
+  const TensorPtr planes = zeros({3, 2, 2}, ScalarType::Short);
   CHECK(assign(planes, blob) == Error::Ok);
-  CHECK(values<int16_t>(planes) == std::vector<int16_t>{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12});
+  CHECK(values<int16_t>(planes) == Shorts{1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12});
   CHECK(zero_(select(planes, 0, 1)) == Error::Ok);
   CHECK(copy_to(planes, blob) == Error::Ok);
-  CHECK(std::vector<int16_t>(pixels, pixels + 12) ==
-        std::vector<int16_t>{1, 0, 3, 4, 0, 6, 7, 0, 9, 10, 0, 12});
+  CHECK(Shorts(pixels, pixels + 12) == Shorts{1, 0, 3, 4, 0, 6, 7, 0, 9, 10, 0, 12});
   // From the last element backwards, and one element for all.
   CHECK(assign(planes, Blob{pixels + 11, {3, 2, 2}, {-1, -6, -3}, ScalarType::Short}) == Error::Ok);
   CHECK(values<int16_t>(planes)[0] == 12);
   CHECK(assign(planes, Blob{pixels + 2, {3, 2, 2}, {0, 0, 0}, ScalarType::Short}) == Error::Ok);
-  CHECK(values<int16_t>(planes) == std::vector<int16_t>(12, 3));
+  CHECK(values<int16_t>(planes) == Shorts(12, 3));
+  // Of 8 dimensions, and what to_blob() gives of another tensor.
+  Ints data(256);
+  std::iota(data.begin(), data.end(), 0);
+  const TensorPtr deep = zeros(Vector(8, 2), ScalarType::Int);
+  const Blob turned{data.data(), Vector(8, 2), Vector{1, 2, 4, 8, 16, 32, 64, 128},
+                    ScalarType::Int};
+  CHECK(assign(deep, turned) == Error::Ok);
+  CHECK(tenon::data<int32_t>(deep)[1] == 128);
+  CHECK(assign(deep, data.data(), 1024) == Error::Ok);
+  CHECK(values<int32_t>(deep) == data);
+  const TensorPtr square = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  const TensorPtr out = zeros({2, 2}, ScalarType::Int);
+  CHECK(assign(out, to_blob(transpose(square, 0, 1))) == Error::Ok);
+  CHECK(values<int32_t>(out) == Ints{1, 3, 2, 4});
 }
 
 TEST_CASE("assign: converts a blob's dtype, where canCast allows it or a mode says how") {
   float data[4] = {-1.5f, 0.5f, 1.5f, 300.0f};
   const Blob floats{data, {4}};
-  auto doubles = zeros({4}, ScalarType::Double);
+  const TensorPtr doubles = zeros({4}, ScalarType::Double);
   CHECK(assign(doubles, floats) == Error::Ok);
-  CHECK(values<double>(doubles) == std::vector<double>{-1.5, 0.5, 1.5, 300});
-  auto bytes = zeros({4}, ScalarType::Byte);
+  CHECK(values<double>(doubles) == Doubles{-1.5, 0.5, 1.5, 300});
+  uint8_t narrow[4] = {};
+  CHECK(copy_to(doubles, Blob{narrow, {4}, {}, ScalarType::Byte}, CastMode::Saturate) == Error::Ok);
+  CHECK(Bytes(narrow, narrow + 4) == Bytes{0, 0, 2, 255});
+  const TensorPtr bytes = zeros({4}, ScalarType::Byte);
   CHECK(assign(bytes, floats, CastMode::Saturate) == Error::Ok);
   CHECK(values<uint8_t>(bytes) == Bytes{0, 0, 2, 255});
   CHECK(assign(bytes, floats, CastMode::Truncate) == Error::Ok);
   CHECK(values<uint8_t>(bytes) == Bytes{0, 0, 1, 255});
   CHECK(copy_to(bytes, floats) == Error::Ok);
   CHECK(Floats(data, data + 4) == Floats{0, 0, 1, 255});
-  uint8_t narrow[4] = {};
-  CHECK(copy_to(make_tensor({-1.5f, 0.5f, 1.5f, 300.0f}), Blob{narrow, {4}, {}, ScalarType::Byte},
-                CastMode::Saturate) == Error::Ok);
-  CHECK(Bytes(narrow, narrow + 4) == Bytes{0, 0, 2, 255});
 }
 
-TEST_CASE("assign: an element_size that is the dtype's is accepted") {
-  double data[2] = {1, 2};
-  auto out = zeros({2}, ScalarType::Double);
-  CHECK(assign(out, Blob{data, {2}, {}, ScalarType::Double, {}, 8}) == Error::Ok);
-  CHECK(copy_to(out, Blob{data, {2}, {}, ScalarType::Double, {}, 8}) == Error::Ok);
-}
-
-TEST_CASE("assign: reads a read-only blob and pinned memory") {
-  const int32_t data[2] = {1, 2};
-  Blob blob{const_cast<int32_t*>(data), {2}, {}, ScalarType::Int, "cuda_host"};
-  blob.readonly = true;
-  auto out = zeros({2}, ScalarType::Int);
+TEST_CASE("assign: takes read-only blobs, pinned memory and an element_size; keeps no owner") {
+  auto owner = std::make_shared<Ints>(Ints{1, 2});
+  Blob blob{owner->data(), {2}, {}, ScalarType::Int, "cuda_host", 4, true, owner};
+  const TensorPtr out = zeros({2}, ScalarType::Int);
   CHECK(assign(out, blob) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{1, 2});
-}
-
-TEST_CASE("copy_to: reads a read-only tensor", "[plain]") {
-  const int32_t data[2] = {1, 2};
-  int32_t back[2] = {};
-  CHECK(copy_to(from_blob(tests::read_only(data), {2}), back, 8) == Error::Ok);
-  CHECK(back[1] == 2);
+  blob.readonly = false;
+  CHECK(copy_to(out, blob) == Error::Ok);
+  CHECK(owner.use_count() == 2);
 }
 
 TEST_CASE("assign: memory without elements may be null") {
-  auto nothing = zeros({0, 3});
+  const TensorPtr nothing = zeros({0, 3});
   CHECK(assign(nothing, nullptr, 0) == Error::Ok);
   CHECK(copy_to(nothing, nullptr, 0) == Error::Ok);
   CHECK(assign(nothing, Blob{nullptr, {0, 3}}) == Error::Ok);
@@ -146,59 +151,206 @@ TEST_CASE("assign: memory without elements may be null") {
   CHECK(can_assign(nothing, Blob{nullptr, {0, 3}}));
 }
 
-TEST_CASE("assign: rank 0 and 8 dimensions") {
-  const double one = 1.5;
-  auto scalar = make_tensor_ptr(0.0);
-  CHECK(assign(scalar, &one, sizeof one) == Error::Ok);
-  CHECK(item<double>(scalar) == 1.5);
-  Ints data(256);
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<int32_t>(i);
-  auto deep = zeros(Vector(8, 2), ScalarType::Int);
-  CHECK(assign(deep, Blob{data.data(), Vector(8, 2), Vector{1, 2, 4, 8, 16, 32, 64, 128},
-                          ScalarType::Int}) == Error::Ok);
-  CHECK(tenon::data<int32_t>(deep)[1] == 128);
-  CHECK(assign(deep, data.data(), 1024) == Error::Ok);
-  CHECK(tenon::data<int32_t>(deep)[1] == 1);
-  Ints back(256);
-  CHECK(copy_to(deep, back.data(), 1024) == Error::Ok);
-  CHECK(back == data);
-}
-
-TEST_CASE("assign: misaligned memory is read and written") {
-  unsigned char raw[17] = {};
-  const float data[4] = {1, 2, 3, 4};
-  auto out = zeros({4});
-  CHECK(copy_to(make_tensor({1.0f, 2.0f, 3.0f, 4.0f}), raw + 1, 16) == Error::Ok);
-  CHECK(std::memcmp(raw + 1, data, 16) == 0);
-  CHECK(raw[0] == 0);
-  CHECK(assign(out, raw + 1, 16) == Error::Ok);
-  CHECK(values<float>(out) == Floats{1, 2, 3, 4});
-}
-
-TEST_CASE("assign: the blob's owner is not kept") {
-  auto owner = std::make_shared<Ints>(Ints{1, 2});
-  Blob blob{owner->data(), {2}, {}, ScalarType::Int};
-  blob.owner = owner;
-  auto out = zeros({2}, ScalarType::Int);
-  CHECK(assign(out, blob) == Error::Ok);
-  CHECK(copy_to(out, blob) == Error::Ok);
-  CHECK(owner.use_count() == 2);
-  CHECK(values<int32_t>(out) == Ints{1, 2});
-}
-
-TEST_CASE("assign: what to_blob gives of one tensor fills another") {
-  auto source = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
-  auto out = zeros({2, 2}, ScalarType::Int);
-  CHECK(assign(out, to_blob(transpose(source, 0, 1))) == Error::Ok);
-  CHECK(values<int32_t>(out) == Ints{1, 3, 2, 4});
-}
-
-TEST_CASE("can_assign: is true where assign would succeed, and writes nothing") {
+TEST_CASE(
+    "can_assign: says whether assign would succeed, writes nothing; errors stay the last text") {
   float data[4] = {1, 2, 3, 4};
-  auto out = zeros({2, 2});
+  const TensorPtr out = zeros({2, 2});
+  CHECK_FALSE(can_assign(out, data, 8));
   CHECK(can_assign(out, data, 16));
+  CHECK(contains(last_error_message(), "can_assign: 8 bytes were given"));
   CHECK(can_assign(*out, Blob{data, {2, 2}, {1, 2}}));
   CHECK(can_assign(zeros({2, 2}, ScalarType::Byte), Blob{data, {2, 2}}, CastMode::Saturate));
   CHECK(can_assign(zeros({2, 2}, ScalarType::Double), Blob{data, {2, 2}}));
   CHECK(values<float>(out) == Floats{0, 0, 0, 0});
+}
+
+// Memories that overlap
+
+namespace {
+
+Tensor tensor_over(Scene& scene, const Window& window) {
+  return for_blob(scene.at(window), window.sizes, window.type)
+      .strides(window.strides)
+      .make_tensor();
+}
+Blob blob_over(Scene& scene, const Window& window) {
+  return Blob{scene.at(window), window.sizes, window.strides, window.type};
+}
+size_t nbytes_of(const Window& window) {
+  return static_cast<size_t>(window.numel() * window.item());
+}
+
+Error assign_blob(Scene& scene) {
+  return assign(tensor_over(scene, scene.dst), blob_over(scene, scene.src), scene.mode);
+}
+Error copy_to_blob(Scene& scene) {
+  return copy_to(tensor_over(scene, scene.src), blob_over(scene, scene.dst), scene.mode);
+}
+Error assign_memory(Scene& scene) {
+  return assign(tensor_over(scene, scene.dst), scene.at(scene.src), nbytes_of(scene.src));
+}
+Error copy_to_memory(Scene& scene) {
+  return copy_to(tensor_over(scene, scene.src), scene.at(scene.dst), nbytes_of(scene.dst));
+}
+
+// Scenes of windows over one memory come out as a temporary would make them; many overlap.
+void check_scenes(Error (*copy)(Scene&), Variety variety, Reversed reversed) {
+  int wrong = 0;
+  int overlapping = 0;
+  for (uint64_t seed = 1; seed <= 5000; ++seed) {
+    Scene scene = Scenes(seed, reversed).make(variety);
+    const Bytes expected = scene.expected();
+    if (copy(scene) != Error::Ok || scene.memory != expected) ++wrong;
+    overlapping += scene.meet();
+  }
+  CHECK(wrong == 0);
+  CHECK(overlapping > 2000);
+}
+
+}  // namespace
+
+TEST_CASE("assign, copy_to: over the tensor's own memory, as if through a temporary") {
+  SECTION("assign a blob") { check_scenes(assign_blob, Variety::SameSizes, Reversed::OnlySource); }
+  SECTION("to a blob") { check_scenes(copy_to_blob, Variety::SameSizes, Reversed::OnlyTarget); }
+  SECTION("assign bytes") { check_scenes(assign_memory, Variety::DenseSource, Reversed::None); }
+  SECTION("to bytes") { check_scenes(copy_to_memory, Variety::DenseTarget, Reversed::None); }
+}
+
+TEST_CASE("assign, copy_to: over a reversed tensor's own memory", "[plain]") {
+  SECTION("assign a blob") { check_scenes(assign_blob, Variety::SameSizes, Reversed::Any); }
+  SECTION("to a blob") { check_scenes(copy_to_blob, Variety::SameSizes, Reversed::Any); }
+  SECTION("assign bytes") { check_scenes(assign_memory, Variety::DenseSource, Reversed::Any); }
+  SECTION("to bytes") { check_scenes(copy_to_memory, Variety::DenseTarget, Reversed::Any); }
+}
+
+TEST_CASE("assign: a tensor's own memory changes nothing, moved it moves, reversed it reverses") {
+  const TensorPtr t = make_tensor_ptr({1, 2, 3, 4, 5});
+  int32_t* const data = mutable_data_ptr<int32_t>(t);
+  CHECK(assign(t, data, 20) == Error::Ok);
+  CHECK(copy_to(t, data, 20) == Error::Ok);
+  CHECK(assign(t, to_blob(t)) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5});
+  CHECK(assign(slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 1, 2, 3, 4});
+  CHECK(copy_to(slice(t, 0, 1, 5), data, 16) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 4});
+  const Blob reversed{data + 4, {5}, {-1}, ScalarType::Int};
+  CHECK(assign(t, reversed) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{4, 4, 3, 2, 1});
+  CHECK(copy_to(t, reversed) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 4});
+}
+
+// What is refused, by whose name, and that neither side changes then
+
+namespace {
+
+// An address that faults when it is read or written.
+void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
+
+int32_t foreign[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+Blob ints(const Dims& sizes, const Dims& strides = {}) {
+  return Blob{foreign, sizes, strides, ScalarType::Int};
+}
+
+enum Which { kAssign = 1, kCopyTo = 2, kBoth = 3 };
+
+// assign and can_assign refuse a blob alike, and copy_to in its own name.
+void check_blob(Error error, const std::string& words, const TensorArg& t, const Blob& blob,
+                int calls = kBoth) {
+  if ((calls & kAssign) != 0) {
+    CHECK_RETURNS(error, "assign: " + words, assign(t, blob));
+    CHECK_FALSE(can_assign(t, blob));
+    INFO(last_error_message());
+    CHECK(contains(last_error_message(), "can_assign: " + words));
+  }
+  if ((calls & kCopyTo) != 0) CHECK_RETURNS(error, "copy_to: " + words, copy_to(t, blob));
+}
+void check_bytes(Error error, const std::string& words, const TensorArg& t, void* data,
+                 size_t nbytes, int calls = kBoth) {
+  CHECK_RETURNS(error, "assign: " + words, assign(t, data, nbytes));
+  CHECK_FALSE(can_assign(t, data, nbytes));
+  INFO(last_error_message());
+  CHECK(contains(last_error_message(), "can_assign: " + words));
+  if ((calls & kCopyTo) != 0) CHECK_RETURNS(error, "copy_to: " + words, copy_to(t, data, nbytes));
+}
+
+}  // namespace
+
+TEST_CASE("assign, copy_to: what does not fit is refused, and neither side changes") {
+  const Tensor t = make_tensor({2, 3}, {10, 20, 30, 40, 50, 60});
+  const Error invalid = Error::InvalidArgument;
+  for (const size_t nbytes : {size_t{0}, size_t{23}, size_t{25}, size_t{32}, SIZE_MAX}) {
+    check_bytes(invalid, std::to_string(nbytes) + " bytes were given, sizes {2, 3} of Int need 24",
+                t, foreign, nbytes);
+  }
+  check_bytes(invalid, "1 bytes were given, sizes {0} of Float need 0", zeros({0}), foreign, 1);
+  // Of a strided one the elements count, not the extent.
+  const Tensor padded = for_blob(foreign, {2, 3}).strides({5, 1}).make_tensor();
+  check_bytes(invalid, "32 bytes were given, sizes {2, 3} of Int need 24", padded, foreign, 32);
+  check_bytes(invalid, "the data pointer is null", t, nullptr, 24);
+  check_blob(invalid, "the blob's data is null", t, Blob{nullptr, {2, 3}, {}, ScalarType::Int});
+  const std::pair<Vector, const char*> others[] = {
+      {{3, 2}, "{3, 2} hold 6"},       {{6}, "{6} hold 6"}, {{3}, "{3} hold 3"},
+      {{1, 2, 3}, "{1, 2, 3} hold 6"}, {{}, "{} hold 1"},   {{0, 3}, "{0, 3} hold 0"}};
+  for (const auto& [other, words] : others) {
+    check_blob(invalid,
+               std::string("the blob's sizes ") + words +
+                   " elements, the tensor's {2, 3} hold 6; they have to be equal",
+               t, ints(other));
+  }
+  Blob blob = ints({2, 3});
+  blob.element_size = 8;
+  check_blob(invalid, "the blob's element_size is 8, but an element of Int has 4 bytes", t, blob);
+  check_blob(invalid, "size -3 of dimension 1 is negative", t, ints({2, -3}));
+  check_blob(invalid, "strides {1} and sizes {2, 3} differ in length", t, ints({2, 3}, {1}));
+  check_blob(invalid, "strides {9223372036854775807, 1} with sizes {2, 3}", t,
+             ints({2, 3}, {INT64_MAX, 1}));
+  check_blob(invalid, "sizes has more than 64 entries", t, ints(Vector(65, 1)));
+  check_blob(Error::InvalidType, "Undefined is not an element type", t,
+             Blob{foreign, {2, 3}, {}, ScalarType::Undefined});
+  const Blob floats{foreign, {2, 3}};
+  check_blob(Error::InvalidType,
+             "values of Float cannot be cast to Int here: convert explicitly with to(t, "
+             "ScalarType::Int, CastMode::Truncate)",
+             t, floats, kAssign);
+  CHECK(can_assign(t, floats, CastMode::Truncate));
+  check_blob(Error::InvalidType, "values of Float cannot be cast to Int", make_tensor({1.0f, 2.0f}),
+             ints({2}), kCopyTo);
+  blob = ints({2, 3});
+  blob.readonly = true;
+  check_blob(Error::InvalidState, "the blob is read-only", t, blob, kCopyTo);
+  const std::string words =
+      " has strides {0, 1} for sizes {2, 3}, at which elements may share memory";
+  const Tensor shared = for_blob(foreign, {2, 3}).strides({0, 1}).make_tensor();
+  check_bytes(invalid, "the tensor" + words, shared, foreign, 24, kAssign);
+  check_blob(invalid, "the tensor" + words, shared, ints({2, 3}), kAssign);
+  check_blob(invalid, "the blob" + words, t, ints({2, 3}, {0, 1}), kCopyTo);
+  check_blob(invalid, "the blob has strides {2, 1} for sizes {2, 3}", t, ints({2, 3}, {2, 1}),
+             kCopyTo);
+  CHECK(values<int32_t>(t) == Ints{10, 20, 30, 40, 50, 60});
+  CHECK(Ints(foreign, foreign + 8) == Ints{1, 2, 3, 4, 5, 6, 7, 8});
+}
+
+TEST_CASE("assign, copy_to: tensors without data and memory on a device are refused") {
+  const auto check = [](Error error, const std::string& words, const TensorArg& t) {
+    check_bytes(error, words, t, foreign, 24);
+    check_blob(error, words, t, ints({2, 3}));
+  };
+  check(Error::InvalidState, "the tensor is undefined", Tensor());
+  check(Error::InvalidState, "the tensor is undefined", TensorPtr());
+  check(Error::InvalidState, "the tensor is a placeholder without data",
+        make_tensor({2, 3}, nullptr, ScalarType::Int));
+  check(Error::NotSupported, "the tensor is on cuda:1, which the host cannot reach",
+        for_blob(kDevicePointer, {2, 3}, ScalarType::Int).device("cuda:1").make_tensor());
+  check_blob(Error::NotSupported, "the blob is on cuda:0, which the host cannot reach",
+             zeros({2, 3}), Blob{kDevicePointer, {2, 3}, {}, ScalarType::Int, "cuda"});
+}
+
+TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
+  const int32_t data[6] = {10, 20, 30, 40, 50, 60};
+  const Tensor t = for_blob(read_only(data), {2, 3}).make_tensor();
+  check_bytes(Error::InvalidState, "the tensor is read-only", t, foreign, 24, kAssign);
+  check_blob(Error::InvalidState, "the tensor is read-only", t, ints({2, 3}), kAssign);
 }

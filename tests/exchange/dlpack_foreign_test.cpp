@@ -60,58 +60,63 @@ struct New {
 
 namespace {
 
-using Ints = std::vector<int32_t>;
-
 template <class Managed>
-void check_given(Managed& managed, int& released) {
-  CHECK(tenon::check_dlpack(&managed).empty());
-  TensorPtr t = from_dlpack(&managed);
-  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
-  CHECK(tests::sizes(t) == Vector{2, 3});
-  t.reset();
-  CHECK(released == 1);
+using Owned = std::unique_ptr<Managed, DLPackDeleter>;
+
+// Structs of a header's are taken and made.
+template <class New, class Old>
+void check_header() {
+  int32_t data[6] = {1, 2, 3, 4, 5, 6};
+  Lent<New> lent(data, kInt32, {2, 3}, {3, 1});
+  lent.managed.version = {1, 1};
+  Lent<Old> old_lent(data, kInt32, {2, 3});
+  const auto check_taken = [](auto& given) {
+    CHECK(tenon::check_dlpack(given.get()).empty());
+    TensorPtr t = from_dlpack(given.get());
+    CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+    CHECK(sizes(t) == Vector{2, 3});
+    t.reset();
+    CHECK(given.released == 1);
+  };
+  check_taken(lent);
+  check_taken(old_lent);
+
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  static_assert(std::is_same_v<decltype(to_dlpack<New>(t)), New*>);
+  static_assert(std::is_same_v<decltype(tenon::try_to_dlpack<New>(t)), tenon::Result<New*>>);
+  Owned<New> made(to_dlpack<New>(t));
+  CHECK(made->version.major == 1);
+  CHECK(made->version.minor == 3);
+  CHECK(made->flags == 0);
+  CHECK(int{made->dl_tensor.device.device_type} == 1);
+  CHECK(made->dl_tensor.device.device_id == 0);
+  CHECK(int{made->dl_tensor.dtype.code} == 0);
+  CHECK(made->dl_tensor.data == tenon::const_data_ptr(t));
+  CHECK(shape_of(made->dl_tensor) == Vector{2, 3});
+  CHECK(Owned<New>(to_dlpack<New>(t, true))->flags == tenon::kDLPackIsCopied);
+  const Owned<Old> old(to_dlpack_legacy<Old>(t));
+  CHECK(int{old->dl_tensor.dtype.bits} == 32);
+  CHECK(strides_of(old->dl_tensor) == Vector{3, 1});
+  CHECK(values<int32_t>(from_dlpack(std::move(made))) == Ints{1, 2, 3, 4, 5, 6});
 }
 
 }  // namespace
 
-TEST_CASE("dlpack foreign: structs of somebody's own are taken") {
-  int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  Lent<theirs::New> lent(data, tests::kInt32, {2, 3}, {3, 1});
-  lent.managed.version = {1, 1};
-  check_given(lent.managed, lent.released);
-  Lent<theirs::Old> old(data, tests::kInt32, {2, 3});
-  check_given(old.managed, old.released);
-}
-
-TEST_CASE("dlpack foreign: structs of somebody's own are made") {
-  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  static_assert(std::is_same_v<decltype(to_dlpack<theirs::New>(t)), theirs::New*>);
-  static_assert(
-      std::is_same_v<decltype(tenon::try_to_dlpack<theirs::New>(t)), tenon::Result<theirs::New*>>);
-  const std::unique_ptr<theirs::New, DLPackDeleter> made(to_dlpack<theirs::New>(t));
-  CHECK(made->version.major == 1);
-  CHECK(made->version.minor == 3);
-  CHECK(made->flags == 0);
-  CHECK(made->dl_tensor.device.device_type == theirs::kHost);
-  CHECK(made->dl_tensor.device.device_id == 0);
-  CHECK(made->dl_tensor.data == tenon::const_data_ptr(t));
-  CHECK(tests::shape_of(made->dl_tensor) == Vector{2, 3});
-  const std::unique_ptr<theirs::Old, DLPackDeleter> old(to_dlpack_legacy<theirs::Old>(t));
-  CHECK(int{old->dl_tensor.dtype.bits} == 32);
-  CHECK(tests::strides_of(old->dl_tensor) == Vector{3, 1});
+TEST_CASE("dlpack foreign: structs of somebody's own are taken and made") {
+  check_header<theirs::New, theirs::Old>();
 }
 
 TEST_CASE("dlpack foreign: what they refuse or hold is released by their deleter, once") {
-  Lent<theirs::New> lent(nullptr, tests::kInt32, {2});
+  Lent<theirs::New> lent(nullptr, kInt32, {2});
   lent.managed.version = {1, 0};
   CHECK(tenon::check_dlpack(lent.get()).size() == 1);
-  CHECK_ERROR(Error::InvalidArgument, "the data is null", from_dlpack(lent.get()));
+  RAISES(InvalidArgument, "the data is null", from_dlpack(lent.get()));
   CHECK(lent.released == 1);
-  Lent<theirs::New> later(nullptr, tests::kInt32, {2});
+  Lent<theirs::New> later(nullptr, kInt32, {2});
   later.managed.version = {7, 0};
-  CHECK_ERROR(Error::NotSupported, "DLPack 7.0", from_dlpack(later.get()));
+  RAISES(NotSupported, "DLPack 7.0", from_dlpack(later.get()));
   CHECK(later.released == 1);
-  Lent<theirs::Old> held(nullptr, tests::kInt32, {2});
+  Lent<theirs::Old> held(nullptr, kInt32, {2});
   { const std::unique_ptr<theirs::Old, DLPackDeleter> p(held.get()); }
   CHECK(held.released == 1);
 }
@@ -125,59 +130,35 @@ TEST_CASE("dlpack foreign: one's struct is another's, bit for bit") {
   CHECK(as_theirs->dl_tensor.ndim == 2);
   const TensorPtr back = from_dlpack(as_theirs);
   CHECK(values<int32_t>(back) == Ints{1, 4, 2, 5, 3, 6});
-  CHECK(tests::strides(back) == Vector{1, 3});
+  CHECK(strides(back) == Vector{1, 3});
 }
 
 #if defined(DLPACK_MAJOR_VERSION)
 TEST_CASE("dlpack foreign: dlpack.h's structs are taken and made") {
-  int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  Lent<::DLManagedTensorVersioned> lent(data, tests::kInt32, {2, 3}, {3, 1});
-  lent.managed.version = {1, 0};
-  check_given(lent.managed, lent.released);
-  Lent<::DLManagedTensor> old(data, tests::kInt32, {2, 3});
-  check_given(old.managed, old.released);
-
-  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  using Made = std::unique_ptr<::DLManagedTensorVersioned, DLPackDeleter>;
-  Made made(to_dlpack<::DLManagedTensorVersioned>(t));
-  CHECK(made->version.major == DLPACK_MAJOR_VERSION);
-  CHECK(made->dl_tensor.device.device_type == ::kDLCPU);
-  CHECK(int{made->dl_tensor.dtype.code} == int{::kDLInt});
-  CHECK(Made(to_dlpack<::DLManagedTensorVersioned>(t, true))->flags ==
-        DLPACK_FLAG_BITMASK_IS_COPIED);
-  CHECK(values<int32_t>(from_dlpack(std::move(made))) == Ints{1, 2, 3, 4, 5, 6});
-  const std::unique_ptr<::DLManagedTensor, DLPackDeleter> made_old(
-      to_dlpack_legacy<::DLManagedTensor>(t));
-  CHECK(made_old->dl_tensor.data == tenon::const_data_ptr(t));
+  check_header<::DLManagedTensorVersioned, ::DLManagedTensor>();
 }
 
 TEST_CASE("dlpack foreign: dlpack.h's device numbers are tenon's", "[plain]") {
   void* const address = reinterpret_cast<void*>(uintptr_t{4096});
-  const auto device_of = [&](const char* name) {
+  const std::pair<const char*, ::DLDeviceType> rows[] = {
+      {"cuda", ::kDLCUDA},     {"cuda_host", ::kDLCUDAHost}, {"cuda_managed", ::kDLCUDAManaged},
+      {"rocm", ::kDLROCM},     {"rocm_host", ::kDLROCMHost}, {"opencl", ::kDLOpenCL},
+      {"vulkan", ::kDLVulkan}, {"metal", ::kDLMetal},        {"ext_dev", ::kDLExtDev},
+      {"oneapi", ::kDLOneAPI}, {"webgpu", ::kDLWebGPU},      {"hexagon", ::kDLHexagon}};
+  for (const auto& [name, type] : rows) {
+    CAPTURE(name);
     const TensorPtr t =
         tenon::for_blob(address, {2}, tenon::ScalarType::Int).device(name).make_tensor_ptr();
-    return std::unique_ptr<::DLManagedTensor, DLPackDeleter>(to_dlpack_legacy<::DLManagedTensor>(t))
-        ->dl_tensor.device.device_type;
-  };
-  CHECK(device_of("cuda") == ::kDLCUDA);
-  CHECK(device_of("cuda_host") == ::kDLCUDAHost);
-  CHECK(device_of("cuda_managed") == ::kDLCUDAManaged);
-  CHECK(device_of("rocm") == ::kDLROCM);
-  CHECK(device_of("rocm_host") == ::kDLROCMHost);
-  CHECK(device_of("opencl") == ::kDLOpenCL);
-  CHECK(device_of("vulkan") == ::kDLVulkan);
-  CHECK(device_of("metal") == ::kDLMetal);
-  CHECK(device_of("ext_dev") == ::kDLExtDev);
-  CHECK(device_of("oneapi") == ::kDLOneAPI);
-  CHECK(device_of("webgpu") == ::kDLWebGPU);
-  CHECK(device_of("hexagon") == ::kDLHexagon);
+    const Owned<::DLManagedTensor> p(to_dlpack_legacy<::DLManagedTensor>(t));
+    CHECK(p->dl_tensor.device.device_type == type);
+  }
 }
 #endif
 
 #if TENON_ATEN_MODE
 TEST_CASE("dlpack foreign: at::fromDLPack takes a struct of ours, and releases it once") {
   int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  tests::Calls calls;
+  Calls calls;
   TensorPtr t = tenon::from_blob(data, {2, 3}, tenon::ScalarType::Int, calls.deleter());
   {
     at::Tensor a = at::fromDLPack(to_dlpack_legacy<::DLManagedTensor>(tenon::transpose(t, 0, 1)));
@@ -209,7 +190,7 @@ TEST_CASE("dlpack foreign: from_dlpack takes at::toDLPack's struct, and releases
 #if TENON_ATEN_MODE && defined(DLPACK_MAJOR_VERSION)
 TEST_CASE("dlpack foreign: ATen's structs with a version go both ways") {
   int32_t data[6] = {1, 2, 3, 4, 5, 6};
-  tests::Calls calls;
+  Calls calls;
   TensorPtr t = tenon::from_blob(data, {2, 3}, tenon::ScalarType::Int, calls.deleter());
   {
     const at::Tensor a = at::fromDLPackVersioned(to_dlpack<::DLManagedTensorVersioned>(t));
@@ -223,7 +204,7 @@ TEST_CASE("dlpack foreign: ATen's structs with a version go both ways") {
   const auto users = a.storage().use_count();  // a view of ATen's keeps its base
   t = from_dlpack(at::toDLPackVersioned(a));
   CHECK(tenon::const_data_ptr(t) == a.data_ptr());
-  CHECK(tests::strides(t) == Vector{1, 3});
+  CHECK(strides(t) == Vector{1, 3});
   CHECK(values<int32_t>(t) == Ints{0, 3, 1, 4, 2, 5});
   t.reset();
   CHECK(a.storage().use_count() == users);

@@ -18,9 +18,8 @@ inline constexpr tenon::DLDataType kInt32{0, 32, 1};
 inline constexpr tenon::DLDataType kUInt8{1, 8, 1};
 inline constexpr tenon::DLDataType kBool8{6, 8, 1};
 
-/// A struct with its shape, of anybody's type, that counts how often it is released. It lies where the
-/// test puts it and outlives its release; what it points to is gone then, so that who still reads it
-/// is found out.
+/// A struct with its shape, of anybody's type, that counts how often it is released. It outlives its
+/// release, which spoils what it points to: who still reads that is found out.
 template <class Managed = tenon::DLManagedTensorVersioned>
 class Lent {
  public:
@@ -77,23 +76,5 @@ template <class T>
 Vector strides_of(const T& tensor) {
   return Vector(tensor.strides, tensor.strides + tensor.ndim);
 }
-
-/// A struct that a function returned, released at the end.
-template <class Managed>
-class Released {
- public:
-  explicit Released(Managed* managed) : managed_(managed) {}
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
-  ~Released() {
-    if (managed_ != nullptr) managed_->deleter(managed_);
-  }
-  Managed* operator->() const { return managed_; }
-  const auto& tensor() const { return managed_->dl_tensor; }
-  Managed* release() { return std::exchange(managed_, nullptr); }
-
- private:
-  Managed* managed_;
-};
 
 }  // namespace tests

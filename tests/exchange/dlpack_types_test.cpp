@@ -17,6 +17,33 @@ using Exchange = tenon::DLPackExchangeAPI;
 using Versioned = tenon::DLManagedTensorVersioned;
 using Legacy = tenon::DLManagedTensor;
 
+// A struct's size, and its members' offsets in the order of dlpack.h.
+using Offsets = std::vector<size_t>;
+
+template <class T>
+Offsets tensor_offsets() {
+  return {sizeof(T),          offsetof(T, data),  offsetof(T, device),  offsetof(T, ndim),
+          offsetof(T, dtype), offsetof(T, shape), offsetof(T, strides), offsetof(T, byte_offset)};
+}
+template <class M>
+Offsets legacy_offsets() {
+  return {sizeof(M), offsetof(M, dl_tensor), offsetof(M, manager_ctx), offsetof(M, deleter)};
+}
+template <class M>
+Offsets versioned_offsets() {
+  return {sizeof(M),          offsetof(M, version),  offsetof(M, manager_ctx), offsetof(M, deleter),
+          offsetof(M, flags), offsetof(M, dl_tensor)};
+}
+template <class A>
+Offsets exchange_offsets() {
+  return {sizeof(A),
+          offsetof(A, managed_tensor_allocator),
+          offsetof(A, managed_tensor_from_py_object_no_sync),
+          offsetof(A, managed_tensor_to_py_object_no_sync),
+          offsetof(A, dltensor_from_py_object_no_sync),
+          offsetof(A, current_work_stream)};
+}
+
 // Structs that look like it and are not.
 struct Swapped {
   tenon::DLTensor dl_tensor;
@@ -36,133 +63,59 @@ struct NoDeleter {
   void* manager_ctx;
 };
 
+template <class T>
+constexpr bool is_c_struct = std::is_trivial_v<T>&& std::is_standard_layout_v<T>;
+static_assert(is_c_struct<Versioned> && is_c_struct<Legacy> && is_c_struct<Exchange>);
+
+using namespace tenon::detail;
+static_assert(is_managed_tensor_v<Versioned> && is_managed_tensor_v<Legacy>);
+static_assert(is_versioned_v<Versioned> && !is_versioned_v<Legacy>);
+static_assert(!is_managed_tensor_v<tenon::DLTensor> && !is_managed_tensor_v<NoDeleter>);
+static_assert(!is_managed_tensor_v<int> && !is_managed_tensor_v<void>);
+static_assert(is_same_layout_v<Versioned> && is_same_layout_v<Legacy>);
+static_assert(is_managed_tensor_v<Swapped> && !is_same_layout_v<Swapped>);
+static_assert(is_versioned_v<Longer> && !is_same_layout_v<Longer>);
+
 }  // namespace
 
-TEST_CASE("dlpack types: structs are laid out as dlpack.h has them, on a 64-bit machine") {
-  STATIC_REQUIRE(sizeof(void*) == 8);
-  STATIC_REQUIRE(sizeof(tenon::DLDevice) == 8);
-  STATIC_REQUIRE(offsetof(tenon::DLDevice, device_id) == 4);
-  STATIC_REQUIRE(sizeof(tenon::DLDataType) == 4);
-  STATIC_REQUIRE(offsetof(tenon::DLDataType, bits) == 1);
-  STATIC_REQUIRE(offsetof(tenon::DLDataType, lanes) == 2);
-  STATIC_REQUIRE(sizeof(tenon::DLTensor) == 48);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, data) == 0);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, device) == 8);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, ndim) == 16);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, dtype) == 20);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, shape) == 24);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, strides) == 32);
-  STATIC_REQUIRE(offsetof(tenon::DLTensor, byte_offset) == 40);
-  STATIC_REQUIRE(sizeof(Legacy) == 64);
-  STATIC_REQUIRE(offsetof(Legacy, dl_tensor) == 0);
-  STATIC_REQUIRE(offsetof(Legacy, manager_ctx) == 48);
-  STATIC_REQUIRE(offsetof(Legacy, deleter) == 56);
-  STATIC_REQUIRE(sizeof(Versioned) == 80);
-  STATIC_REQUIRE(offsetof(Versioned, version) == 0);
-  STATIC_REQUIRE(offsetof(Versioned, manager_ctx) == 8);
-  STATIC_REQUIRE(offsetof(Versioned, deleter) == 16);
-  STATIC_REQUIRE(offsetof(Versioned, flags) == 24);
-  STATIC_REQUIRE(offsetof(Versioned, dl_tensor) == 32);
-}
-
-TEST_CASE("dlpack types: structs are C's, trivial and of standard layout") {
-  STATIC_REQUIRE(std::is_trivial_v<Versioned>);
-  STATIC_REQUIRE(std::is_standard_layout_v<Versioned>);
-  STATIC_REQUIRE(std::is_trivial_v<Legacy>);
-  STATIC_REQUIRE(std::is_standard_layout_v<Legacy>);
-  STATIC_REQUIRE(std::is_trivial_v<Exchange>);
-  STATIC_REQUIRE(std::is_standard_layout_v<Exchange>);
-}
-
-TEST_CASE("dlpack types: the exchange API is a header and five functions") {
-  STATIC_REQUIRE(sizeof(tenon::DLPackExchangeAPIHeader) == 16);
-  STATIC_REQUIRE(offsetof(tenon::DLPackExchangeAPIHeader, prev_api) == 8);
-  STATIC_REQUIRE(sizeof(Exchange) == 56);
-  STATIC_REQUIRE(offsetof(Exchange, managed_tensor_allocator) == 16);
-  STATIC_REQUIRE(offsetof(Exchange, managed_tensor_from_py_object_no_sync) == 24);
-  STATIC_REQUIRE(offsetof(Exchange, managed_tensor_to_py_object_no_sync) == 32);
-  STATIC_REQUIRE(offsetof(Exchange, dltensor_from_py_object_no_sync) == 40);
-  STATIC_REQUIRE(offsetof(Exchange, current_work_stream) == 48);
-}
-
-TEST_CASE("dlpack types: the version is 1.3, and the flags are its bits 0 and 1") {
-  STATIC_REQUIRE(tenon::kDLPackVersion.major == 1);
-  STATIC_REQUIRE(tenon::kDLPackVersion.minor == 3);
-  STATIC_REQUIRE(tenon::kDLPackReadOnly == 1);
-  STATIC_REQUIRE(tenon::kDLPackIsCopied == 2);
-}
-
-TEST_CASE("dlpack types: a struct is told by its members, versioned or not") {
-  using namespace tenon::detail;
-  STATIC_REQUIRE(is_managed_tensor_v<Versioned>);
-  STATIC_REQUIRE(is_managed_tensor_v<Legacy>);
-  STATIC_REQUIRE(is_versioned_v<Versioned>);
-  STATIC_REQUIRE_FALSE(is_versioned_v<Legacy>);
-  STATIC_REQUIRE_FALSE(is_managed_tensor_v<tenon::DLTensor>);
-  STATIC_REQUIRE_FALSE(is_managed_tensor_v<NoDeleter>);
-  STATIC_REQUIRE_FALSE(is_managed_tensor_v<int>);
-  STATIC_REQUIRE_FALSE(is_managed_tensor_v<void>);
-}
-
-TEST_CASE("dlpack types: a struct of another layout is not taken for one of DLPack's") {
-  using namespace tenon::detail;
-  STATIC_REQUIRE(is_same_layout_v<Versioned>);
-  STATIC_REQUIRE(is_same_layout_v<Legacy>);
-  STATIC_REQUIRE(is_managed_tensor_v<Swapped>);
-  STATIC_REQUIRE_FALSE(is_same_layout_v<Swapped>);
-  STATIC_REQUIRE(is_versioned_v<Longer>);
-  STATIC_REQUIRE_FALSE(is_same_layout_v<Longer>);
+TEST_CASE("dlpack types: structs, version and flags are dlpack.h's, on a 64-bit machine") {
+  REQUIRE(sizeof(void*) == 8);
+  CHECK(sizeof(tenon::DLDevice) == 8);
+  CHECK(offsetof(tenon::DLDevice, device_id) == 4);
+  CHECK(sizeof(tenon::DLDataType) == 4);
+  CHECK(offsetof(tenon::DLDataType, bits) == 1);
+  CHECK(offsetof(tenon::DLDataType, lanes) == 2);
+  CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{48, 0, 8, 16, 20, 24, 32, 40});
+  CHECK(legacy_offsets<Legacy>() == Offsets{64, 0, 48, 56});
+  CHECK(versioned_offsets<Versioned>() == Offsets{80, 0, 8, 16, 24, 32});
+  CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 16);
+  CHECK(offsetof(tenon::DLPackExchangeAPIHeader, prev_api) == 8);
+  CHECK(exchange_offsets<Exchange>() == Offsets{56, 16, 24, 32, 40, 48});
+  CHECK(tenon::kDLPackVersion.major == 1);
+  CHECK(tenon::kDLPackVersion.minor == 3);
+  CHECK(tenon::kDLPackReadOnly == 1);
+  CHECK(tenon::kDLPackIsCopied == 2);
 }
 
 #if defined(DLPACK_MAJOR_VERSION)
 TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
-  STATIC_REQUIRE(DLPACK_MAJOR_VERSION == 1);
-  STATIC_REQUIRE(sizeof(::DLTensor) == sizeof(tenon::DLTensor));
-  STATIC_REQUIRE(offsetof(::DLTensor, device) == offsetof(tenon::DLTensor, device));
-  STATIC_REQUIRE(offsetof(::DLTensor, ndim) == offsetof(tenon::DLTensor, ndim));
-  STATIC_REQUIRE(offsetof(::DLTensor, dtype) == offsetof(tenon::DLTensor, dtype));
-  STATIC_REQUIRE(offsetof(::DLTensor, shape) == offsetof(tenon::DLTensor, shape));
-  STATIC_REQUIRE(offsetof(::DLTensor, strides) == offsetof(tenon::DLTensor, strides));
-  STATIC_REQUIRE(offsetof(::DLTensor, byte_offset) == offsetof(tenon::DLTensor, byte_offset));
-  STATIC_REQUIRE(sizeof(::DLManagedTensor) == sizeof(Legacy));
-  STATIC_REQUIRE(offsetof(::DLManagedTensor, manager_ctx) == offsetof(Legacy, manager_ctx));
-  STATIC_REQUIRE(offsetof(::DLManagedTensor, deleter) == offsetof(Legacy, deleter));
-  STATIC_REQUIRE(sizeof(::DLManagedTensorVersioned) == sizeof(Versioned));
-  STATIC_REQUIRE(offsetof(::DLManagedTensorVersioned, flags) == offsetof(Versioned, flags));
-  STATIC_REQUIRE(offsetof(::DLManagedTensorVersioned, deleter) == offsetof(Versioned, deleter));
-  STATIC_REQUIRE(offsetof(::DLManagedTensorVersioned, dl_tensor) == offsetof(Versioned, dl_tensor));
-  STATIC_REQUIRE(DLPACK_FLAG_BITMASK_READ_ONLY == tenon::kDLPackReadOnly);
-  STATIC_REQUIRE(DLPACK_FLAG_BITMASK_IS_COPIED == tenon::kDLPackIsCopied);
-  STATIC_REQUIRE(int{::kDLInt} == tenon::kDLInt);
-  STATIC_REQUIRE(int{::kDLUInt} == tenon::kDLUInt);
-  STATIC_REQUIRE(int{::kDLFloat} == tenon::kDLFloat);
-  STATIC_REQUIRE(int{::kDLBfloat} == tenon::kDLBfloat);
-  STATIC_REQUIRE(int{::kDLComplex} == tenon::kDLComplex);
-  STATIC_REQUIRE(int{::kDLBool} == tenon::kDLBool);
-}
+  CHECK(DLPACK_MAJOR_VERSION == 1);
+  CHECK(tensor_offsets<::DLTensor>() == tensor_offsets<tenon::DLTensor>());
+  CHECK(legacy_offsets<::DLManagedTensor>() == legacy_offsets<Legacy>());
+  CHECK(versioned_offsets<::DLManagedTensorVersioned>() == versioned_offsets<Versioned>());
+  CHECK(DLPACK_FLAG_BITMASK_READ_ONLY == tenon::kDLPackReadOnly);
+  CHECK(DLPACK_FLAG_BITMASK_IS_COPIED == tenon::kDLPackIsCopied);
+  CHECK(tests::Longs{::kDLInt, ::kDLUInt, ::kDLFloat, ::kDLBfloat, ::kDLComplex, ::kDLBool} ==
+        tests::Longs{tenon::kDLInt, tenon::kDLUInt, tenon::kDLFloat, tenon::kDLBfloat,
+                     tenon::kDLComplex, tenon::kDLBool});
+#if DLPACK_MINOR_VERSION >= 1
+  CHECK(tests::Longs{::kDLFloat8_e4m3fn, ::kDLFloat8_e4m3fnuz, ::kDLFloat8_e5m2,
+                     ::kDLFloat8_e5m2fnuz} ==
+        tests::Longs{tenon::kDLFloat8_e4m3fn, tenon::kDLFloat8_e4m3fnuz, tenon::kDLFloat8_e5m2,
+                     tenon::kDLFloat8_e5m2fnuz});
 #endif
-
-#if defined(DLPACK_MAJOR_VERSION) && DLPACK_MINOR_VERSION >= 1
-TEST_CASE("dlpack types: a dlpack.h since 1.1 has the same codes for 8-bit floats") {
-  STATIC_REQUIRE(int{::kDLFloat8_e4m3fn} == tenon::kDLFloat8_e4m3fn);
-  STATIC_REQUIRE(int{::kDLFloat8_e4m3fnuz} == tenon::kDLFloat8_e4m3fnuz);
-  STATIC_REQUIRE(int{::kDLFloat8_e5m2} == tenon::kDLFloat8_e5m2);
-  STATIC_REQUIRE(int{::kDLFloat8_e5m2fnuz} == tenon::kDLFloat8_e5m2fnuz);
-}
+#if DLPACK_MINOR_VERSION >= 3
+  CHECK(exchange_offsets<::DLPackExchangeAPI>() == exchange_offsets<Exchange>());
 #endif
-
-#if defined(DLPACK_MAJOR_VERSION) && DLPACK_MINOR_VERSION >= 3
-TEST_CASE("dlpack types: a dlpack.h since 1.3 has the same exchange API") {
-  using Theirs = ::DLPackExchangeAPI;
-  STATIC_REQUIRE(sizeof(Theirs) == sizeof(Exchange));
-  STATIC_REQUIRE(offsetof(Theirs, managed_tensor_allocator) ==
-                 offsetof(Exchange, managed_tensor_allocator));
-  STATIC_REQUIRE(offsetof(Theirs, managed_tensor_from_py_object_no_sync) ==
-                 offsetof(Exchange, managed_tensor_from_py_object_no_sync));
-  STATIC_REQUIRE(offsetof(Theirs, managed_tensor_to_py_object_no_sync) ==
-                 offsetof(Exchange, managed_tensor_to_py_object_no_sync));
-  STATIC_REQUIRE(offsetof(Theirs, dltensor_from_py_object_no_sync) ==
-                 offsetof(Exchange, dltensor_from_py_object_no_sync));
-  STATIC_REQUIRE(offsetof(Theirs, current_work_stream) == offsetof(Exchange, current_work_stream));
 }
 #endif

@@ -11,9 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Describes foreign memory, which must have the tensor's sizes, and finds who reaches it.
-TENON_LAZY Error find_exchange(const Blob& blob, const TensorFields& tensor,
-                               Place& place) noexcept {
+/// Finds the blob's memory, which must have the tensor's sizes, and who reaches it.
+TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& place) noexcept {
   TensorView& view = place.view;
   TENON_TRY(make_blob_view(blob, view));
   const Dims& sizes = tensor.layout.sizes;
@@ -33,39 +32,37 @@ TENON_LAZY Error find_exchange(const Blob& blob, const TensorFields& tensor,
   return Error::Ok;
 }
 
-/// The same for plain memory of the tensor's dtype, contiguous.
-TENON_LAZY Error find_exchange(const void* data, size_t nbytes, const TensorArg& tensor,
-                               Place& place) noexcept {
-  const TensorFields& from = fields(tensor);
-  const size_t needed = from.nbytes();
-  if (TENON_UNLIKELY(nbytes != needed)) {
-    return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", from.layout.sizes,
-                " of ", from.type, " need ", needed);
+/// Describes plain memory: contiguous elements of the tensor's dtype.
+TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
+                            Place& place) noexcept {
+  if (TENON_UNLIKELY(nbytes != tensor.nbytes())) {
+    return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes,
+                " of ", tensor.type, " need ", tensor.nbytes());
   }
   if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
   Layout layout;
-  TENON_TRY(make_dense_layout(from.layout.sizes, nullptr, elementSize(from.type), layout));
-  place.view = {const_cast<void*>(data), from.type, Device(), layout.sizes, layout.strides};
+  TENON_TRY(make_dense_layout(tensor.layout.sizes, nullptr, elementSize(tensor.type), layout));
+  place.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes, layout.strides};
   return check_dims("sizes", place.view.sizes);
 }
 
 TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
                              CopyJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
-  TENON_TRY(find_exchange(blob, fields(out), job.src));
+  TENON_TRY(find_blob(blob, fields(out), job.src));
   return check_cast(job.src.view.type, fields(out).type, mode);
 }
 TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbytes,
                              CopyJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
-  return find_exchange(data, nbytes, out, job.src);
+  return find_bytes(data, nbytes, fields(out), job.src);
 }
 
 TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob& job) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", job.src));
-  TENON_TRY(find_exchange(blob, fields(tensor), job.dst));
+  TENON_TRY(find_blob(blob, fields(tensor), job.dst));
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
   const TensorView& out = job.dst.view;
@@ -82,11 +79,6 @@ TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, Cas
                             CastFunction cast) noexcept {
   if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary, cast);
   return blame_if(function, error);
-}
-
-inline bool report(const char* function, Error error) noexcept {
-  if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(blame(function, error));
-  return error == Error::Ok;
 }
 
 }  // namespace detail
@@ -125,12 +117,12 @@ template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
   detail::CopyJob job;
-  return detail::report("can_assign", detail::plan_assign(out, blob, mode, job));
+  return detail::blame_if("can_assign", detail::plan_assign(out, blob, mode, job)) == Error::Ok;
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
   detail::CopyJob job;
-  return detail::report("can_assign", detail::plan_assign(out, data, nbytes, job));
+  return detail::blame_if("can_assign", detail::plan_assign(out, data, nbytes, job)) == Error::Ok;
 }
 
 /// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
@@ -149,7 +141,7 @@ template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
   detail::CopyJob job;
   Error error = detail::find_source(tensor, "the tensor", job.src);
-  if (error == Error::Ok) error = detail::find_exchange(data, nbytes, tensor, job.dst);
+  if (error == Error::Ok) error = detail::find_bytes(data, nbytes, detail::fields(tensor), job.dst);
   return detail::finish_job("copy_to", error, job, CastMode::Checked, nullptr);
 }
 

@@ -2,6 +2,7 @@
 // to_binary and from_binary: elements as bytes in one order, whatever the strides and the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -20,80 +21,60 @@ inline constexpr int64_t kAllElements = INT64_MAX;
 
 namespace detail {
 
-/// Copies the first `count` > 0 elements of `view`, counted in row-major order of their indices, to
-/// `out`, one after another. Not for rank 0, which is contiguous.
-TENON_LAZY Error gather_elements(const TensorView& view, int64_t count, void* out) noexcept {
-  TENON_TRY(check_dims("sizes", view.sizes));
-  TENON_TRY(check_dims("strides", view.strides));
-  const size_t rank = view.sizes.size();
-  const auto element_size = static_cast<int64_t>(elementSize(view.type));
-  auto* to = static_cast<char*>(out);
-  auto* from = static_cast<char*>(view.data);
-  int64_t inner = 1;
-  for (int64_t size : view.sizes) inner *= size;
-  // Along each dimension as many whole steps as fit, which are a box; the rest along the next one.
-  for (size_t d = 0; d < rank && count != 0; ++d) {
-    inner /= view.sizes[d];
-    const int64_t steps = count / inner;
-    if (steps == 0) continue;
-    TensorView box{from, view.type, view.device, Dims(view.sizes.begin() + d, view.sizes.end()),
-                   Dims(view.strides.begin() + d, view.strides.end())};
-    TENON_TRY(check_dims("sizes", box.sizes));
-    TENON_TRY(check_dims("strides", box.strides));
-    box.sizes[0] = steps;
-    Layout dense;
-    TENON_TRY(make_dense_layout(box.sizes, nullptr, elementSize(view.type), dense));
-    copy_elements({to, view.type, Device(), std::move(dense.sizes), std::move(dense.strides)}, box,
-                  CastMode::Checked, nullptr);
-    count -= steps * inner;
-    to += steps * inner * element_size;
-    if (count != 0) from += steps * view.strides[d] * element_size;
+/// The sizes of the first rows, along the outermost dimension that it takes, which hold `count` > 0
+/// elements, and less than twice as many.
+TENON_LAZY Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept {
+  for (int64_t& size : sizes) {
+    numel /= size;
+    size = (count - 1) / numel + 1;
+    if (size > 1) break;
   }
-  return Error::Ok;
+  return sizes;
 }
 
-/// Checks that to_binary() can read the tensor, and counts the elements to read.
-TENON_LAZY Error plan_binary(const TensorArg& tensor, int64_t limit, Place& from,
-                             int64_t& count) noexcept {
+/// Writes the first `limit` elements, or all.
+TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vector<uint8_t>& bytes) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   if (TENON_UNLIKELY(limit < 0)) {
     return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
   }
-  TENON_TRY(find_place(fields(tensor), "the tensor", from));
-  const int64_t numel = fields(tensor).layout.numel;
-  count = numel < limit ? numel : limit;
-  return Error::Ok;
-}
-
-/// Writes the first `count` elements to `out`.
-TENON_LAZY Error write_binary(const TensorFields& tensor, const Place& from, int64_t count,
-                              void* out) noexcept {
+  const TensorFields& from = fields(tensor);
+  Place place;
+  TENON_TRY(find_place(from, "the tensor", place));
+  const int64_t count = std::min(limit, from.layout.numel);
   if (count == 0) return Error::Ok;
-  const size_t nbytes = static_cast<size_t>(count) * elementSize(tensor.type);
-  const bool is_contiguous = tensor.layout.is_contiguous();
+  const size_t element_size = elementSize(from.type);
+  const size_t nbytes = static_cast<size_t>(count) * element_size;
+  const bool is_contiguous = from.layout.is_contiguous();
+  Layout rows;
+  const Dims sizes =
+      is_contiguous ? Dims{count} : leading_sizes(from.layout.sizes, from.layout.numel, count);
+  TENON_TRY(make_dense_layout(sizes, nullptr, element_size, rows));
+  bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
-  if (from.backend != nullptr && ask_optional(*from.backend, "to_binary", error, [&] {
-        return from.backend->to_binary(public_view(from.view), count, out);
+  if (place.backend != nullptr && ask_optional(*place.backend, "to_binary", error, [&] {
+        return place.backend->to_binary(public_view(place.view), count, bytes.data());
       })) {
+    bytes.resize(nbytes);
     return error;
   }
-  if (from.backend == nullptr && is_contiguous) {
-    std::memcpy(out, tensor.data, nbytes);
-  } else if (from.backend == nullptr) {
-    TENON_TRY(gather_elements(from.view, count, out));
-  } else if (is_contiguous) {
-    TENON_TRY(download(*from.backend, out, from.view.data, nbytes));
+  if (!is_contiguous) {
+    place.view.sizes = rows.sizes;
+    const TensorView out{bytes.data(), from.type, Device(), std::move(rows.sizes),
+                         std::move(rows.strides)};
+    TENON_TRY(check_dims("sizes", place.view.sizes));
+    if (place.backend == nullptr) {
+      copy_elements(out, place.view, CastMode::Checked, nullptr);
+    } else {
+      TENON_TRY(copy_between({out, nullptr}, place, CastMode::Checked, nullptr));
+    }
+    bytes.resize(nbytes);
+  } else if (place.backend == nullptr) {
+    std::memcpy(bytes.data(), from.data, nbytes);
   } else {
-    Layout dense;
-    HostBuffer buffer;
-    TENON_TRY(make_dense_layout(from.view.sizes, nullptr, elementSize(tensor.type), dense));
-    TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(tensor.type)));
-    const TensorView rows{buffer.data(), from.view.type, Device(), std::move(dense.sizes),
-                          std::move(dense.strides)};
-    TENON_TRY(copy_between({rows, nullptr}, from, CastMode::Checked, nullptr));
-    std::memcpy(out, buffer.data(), nbytes);
+    TENON_TRY(download(*place.backend, bytes.data(), place.view.data, nbytes));
   }
-  swap_to_little_endian(tensor.type, out, nbytes);
+  swap_to_little_endian(from.type, bytes.data(), nbytes);
   return Error::Ok;
 }
 
@@ -137,14 +118,8 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
 /// Source: Nx.to_binary, whose bytes are in the host's order.
 TENON_LAZY std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,
                                           int64_t limit = kAllElements) {
-  int64_t count = 0;
-  detail::Place from;
-  Error error = detail::plan_binary(tensor, limit, from, count);
   std::vector<uint8_t> bytes;
-  if (error == Error::Ok) {
-    bytes.resize(static_cast<size_t>(count) * elementSize(detail::fields(tensor).type));
-    error = detail::write_binary(detail::fields(tensor), from, count, bytes.data());
-  }
+  const Error error = detail::write_binary(tensor, limit, bytes);
   detail::raise_if("to_binary", error);
   return bytes;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,41 +22,29 @@ struct DLPackViolation {
 
 namespace detail {
 
-/// The contents of a struct of any header, copied member by member: types may differ from tenon's.
+/// The contents of a struct of any header.
 struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
-  size_t rank() const noexcept { return static_cast<size_t>(tensor.ndim); }
-  ArrayRef<int64_t> sizes() const noexcept { return {tensor.shape, rank()}; }
-  /// Empty for row-major.
-  ArrayRef<int64_t> strides() const noexcept {
-    return {tensor.strides, tensor.strides == nullptr ? 0 : rank()};
+  ArrayRef<int64_t> sizes() const noexcept {
+    return {tensor.shape, static_cast<size_t>(tensor.ndim)};
   }
 };
 
 /// Copies a struct's contents. Of another major version, only the version is read.
 template <class Managed>
 DLPackContents read_dlpack(const Managed& from) noexcept {
+  static_assert(is_same_layout_v<Managed>, "this is another struct than DLPack's");
   DLPackContents read;
   if constexpr (is_versioned_v<Managed>) {
     read.version = {from.version.major, from.version.minor};
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  const auto& t = from.dl_tensor;
-  read.tensor.data = t.data;
-  read.tensor.device.device_type = static_cast<int32_t>(t.device.device_type);
-  read.tensor.device.device_id = t.device.device_id;
-  read.tensor.ndim = t.ndim;
-  read.tensor.dtype.code = t.dtype.code;
-  read.tensor.dtype.bits = t.dtype.bits;
-  read.tensor.dtype.lanes = t.dtype.lanes;
-  read.tensor.shape = t.shape;
-  read.tensor.strides = t.strides;
-  read.tensor.byte_offset = t.byte_offset;
+  std::memcpy(&read.tensor, &from.dl_tensor, sizeof read.tensor);
   return read;
 }
 
@@ -108,7 +96,6 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
 
 /// Whether DLPack has the device type; Expr and Template are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
-  if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
   for (const DeviceType known : kDeviceTypes) {
     if (static_cast<int32_t>(known) == type) {
       return known != DeviceType::Expr && known != DeviceType::Template;
@@ -123,97 +110,71 @@ constexpr bool has_dlpack_handles(DeviceType type) noexcept {
 }
 /// The index is 0 for memory that the host reads, where producers do not agree on it.
 inline Device device_from_dlpack(DLDevice device) noexcept {
-  if (device.device_type == static_cast<int32_t>(DeviceType::CPU)) return Device();
   const auto type = static_cast<DeviceType>(device.device_type);
   return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
-}
-
-/// Checks that sizes and strides stay within 64 bits, in bytes too, and finds whether the strides
-/// are row-major.
-TENON_LAZY Error check_dlpack_shape(const DLPackContents& from, size_t element_size,
-                                    bool& row_major) noexcept {
-  const ArrayRef<int64_t> sizes = from.sizes();
-  const ArrayRef<int64_t> strides = from.strides();
-  row_major = true;
-  DensePass pass;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    row_major = row_major && (strides.empty() || strides[d] == pass.product);
-    pass.take(sizes[d]);
-  }
-  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape(sizes, element_size);
-  if (row_major) return Error::Ok;
-  Extent extent;
-  TENON_TRY(compute_extent(sizes, strides, extent));
-  size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(extent.max + 1, element_size, nbytes));
-  return compute_nbytes(extent.min, element_size, nbytes);
 }
 
 /// What checking a struct finds.
 struct DLPackShape {
   ScalarType type = ScalarType::Undefined;
-  bool row_major = true;
+  Layout layout;
 };
 
-/// Calls `found(error, text…)` for each violation, until it returns false.
+/// Calls `found(error)` for each violation, whose text is in last_error(), until it returns false.
 template <class Found>
 void find_violations(const DLPackContents& from, DLPackShape& shape, const Found& found) {
   const DLTensor& t = from.tensor;
   if (from.version.major != kDLPackVersion.major) {
-    static_cast<void>(found(Error::NotSupported, "the struct is of DLPack ", from.version.major,
-                            ".", from.version.minor, ", expected version ", kDLPackVersion.major));
+    found(fail(Error::NotSupported, "the struct is of DLPack ", from.version.major, ".",
+               from.version.minor, ", expected version ", kDLPackVersion.major));
     return;
   }
-  const ScalarType type = shape.type = type_from_dlpack(t.dtype);
-  if (type == ScalarType::Undefined &&
-      !found(Error::NotSupported, "there is no element type for DLPack's code ", int{t.dtype.code},
-             " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
-             t.dtype.lanes == 1 ? " lane" : " lanes")) {
+  shape.type = type_from_dlpack(t.dtype);
+  const bool is_known = shape.type != ScalarType::Undefined;
+  if (!is_known && !found(fail(Error::NotSupported, "there is no element type for DLPack's code ",
+                               int{t.dtype.code}, " with ", int{t.dtype.bits}, " bits and ",
+                               int{t.dtype.lanes}, t.dtype.lanes == 1 ? " lane" : " lanes"))) {
     return;
   }
-  const bool known_device = is_dlpack_device(t.device.device_type);
-  if (!known_device &&
-      !found(Error::NotSupported, "tenon knows no device type ", t.device.device_type)) {
+  const int32_t device = t.device.device_type;
+  if (!is_dlpack_device(device)) {
+    if (!found(fail(Error::NotSupported, "tenon knows no device type ", device))) return;
+  } else if (t.device.device_id < 0 &&
+             !Device(static_cast<DeviceType>(device)).is_host_accessible() &&
+             !found(fail(Error::InvalidArgument, "the device index is ", t.device.device_id))) {
     return;
-  }
-  if (known_device && t.device.device_id < 0) {
-    const Device device(static_cast<DeviceType>(t.device.device_type));
-    if (!device.is_host_accessible() &&
-        !found(Error::InvalidArgument, "the device index is ", t.device.device_id)) {
-      return;
-    }
   }
   if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxDims) {
-    static_cast<void>(
-        found(Error::InvalidArgument, "ndim is ", t.ndim, ", expected 0 to ", kMaxDims));
+    found(fail(Error::InvalidArgument, "ndim is ", t.ndim, ", expected 0 to ", kMaxDims));
     return;
   }
   if (t.ndim > 0 && t.shape == nullptr) {
-    static_cast<void>(found(Error::InvalidArgument, "the shape is null, ndim is ", t.ndim));
+    found(fail(Error::InvalidArgument, "the shape is null, ndim is ", t.ndim));
     return;
   }
   if (TENON_UNLIKELY(t.byte_offset > PTRDIFF_MAX ||
                      t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) &&
-      !found(Error::InvalidArgument, "the byte offset ", t.byte_offset,
-             " leads out of the address space")) {
+      !found(fail(Error::InvalidArgument, "the byte offset ", t.byte_offset,
+                  " leads out of the address space"))) {
     return;
   }
-  const size_t element_size = type == ScalarType::Undefined ? 1 : elementSize(type);
-  const Error error = check_dlpack_shape(from, element_size, shape.row_major);
-  if (TENON_UNLIKELY(error != Error::Ok) && !found(error, last_error().text)) return;
+  const ArrayRef<int64_t> sizes = from.sizes();
+  const Error error = lay_out(t.shape, nullptr, t.strides, sizes.size(),
+                              is_known ? elementSize(shape.type) : 1, shape.layout);
+  if (TENON_UNLIKELY(error != Error::Ok) && !found(error)) return;
   if (TENON_UNLIKELY(t.data == nullptr)) {
-    for (const int64_t size : from.sizes()) {
+    for (const int64_t size : sizes) {
       if (size <= 0) return;
     }
-    static_cast<void>(found(Error::InvalidArgument, "the data is null, sizes are ", from.sizes()));
+    found(fail(Error::InvalidArgument, "the data is null, sizes are ", sizes));
   }
 }
 
 /// The first violation, as an error.
 TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& shape) noexcept {
   Error first = Error::Ok;
-  find_violations(from, shape, [&first](Error error, const auto&... text) noexcept {
-    first = fail(error, text...);
+  find_violations(from, shape, [&first](Error error) noexcept {
+    first = error;
     return false;
   });
   return first;
@@ -229,16 +190,13 @@ TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& 
 /// Errors: std::bad_alloc.
 template <class Managed, detail::IfManaged<Managed> = 0>
 std::vector<DLPackViolation> check_dlpack(const Managed* managed) {
-  static_assert(detail::is_same_layout_v<Managed>, "this is another struct than DLPack's");
   if (managed == nullptr) return {{Error::InvalidArgument, "the pointer is null"}};
   std::vector<DLPackViolation> all;
   detail::DLPackShape shape;
-  detail::find_violations(detail::read_dlpack(*managed), shape,
-                          [&](Error error, const auto&... text) {
-                            static_cast<void>(detail::fail(error, text...));
-                            all.push_back({error, last_error_message()});
-                            return true;
-                          });
+  detail::find_violations(detail::read_dlpack(*managed), shape, [&all](Error error) {
+    all.push_back({error, last_error_message()});
+    return true;
+  });
   return all;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <new>
 
 #include "tenon/backend/calls.h"
@@ -24,14 +26,6 @@ template <class Managed>
 struct DLPackExport {
   Managed managed;
   MemoryHold memory;
-
-  // `managed` stays uninitialised: all of it is set later.
-  DLPackExport() noexcept {}  // NOLINT(modernize-use-equals-default)
-
-  static size_t nbytes(size_t rank) noexcept {
-    return sizeof(DLPackExport) + 2 * rank * sizeof(int64_t);
-  }
-  int64_t* shape() noexcept { return reinterpret_cast<int64_t*>(this + 1); }
 
   static void release(Managed* self) noexcept {
     auto* const block = static_cast<DLPackExport*>(self->manager_ctx);
@@ -57,18 +51,23 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
   return check_has_data(from);
 }
 
-/// Fills a struct of any header. `origin` is the start of the memory that element 0 is in.
-template <class Managed>
-Error fill_export(const TensorFields& from, DLDataType type, const void* origin, int64_t* shape,
-                  Managed& managed) noexcept {
+/// Describes the tensor; `shape` is for its sizes and strides. `origin` is the start of the memory
+/// that element 0 is in.
+TENON_LAZY Error describe_export(const TensorFields& from, DLDataType type, const void* origin,
+                                 int64_t* shape, DLTensor& t) noexcept {
   const size_t rank = from.layout.sizes.size();
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = from.layout.sizes[d];
     shape[rank + d] = from.layout.strides[d];
   }
-  auto& t = managed.dl_tensor;
   const Device device = from.device;
   t.data = from.layout.numel == 0 ? nullptr : from.data;
+  t.device = {static_cast<int32_t>(device.type()),
+              device.is_host_accessible() ? 0 : device.index()};
+  t.ndim = static_cast<int32_t>(rank);
+  t.dtype = type;
+  t.shape = shape;
+  t.strides = shape + rank;
   t.byte_offset = 0;
   if (TENON_UNLIKELY(has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr)) {
     if (from.data < origin) {
@@ -79,14 +78,6 @@ Error fill_export(const TensorFields& from, DLDataType type, const void* origin,
     t.byte_offset = static_cast<uint64_t>(static_cast<const char*>(from.data) -
                                           static_cast<const char*>(origin));
   }
-  t.device.device_type = static_cast<decltype(t.device.device_type)>(device.type());
-  t.device.device_id = device.is_host_accessible() ? 0 : device.index();
-  t.ndim = static_cast<int32_t>(rank);
-  t.dtype.code = type.code;
-  t.dtype.bits = type.bits;
-  t.dtype.lanes = type.lanes;
-  t.shape = shape;
-  t.strides = shape + rank;
   return Error::Ok;
 }
 
@@ -99,44 +90,44 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   const TensorFields& from = fields(source);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
-  void* const block =
-      allocate_metadata(Export::nbytes(from.layout.sizes.size()), metadata_like(source));
+  const size_t shape_nbytes = 2 * from.layout.sizes.size() * sizeof(int64_t);
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_like(source));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for the export");
   }
   Export& made = *::new (block) Export;
-  made.managed.manager_ctx = &made;
-  made.managed.deleter = &Export::release;
-  Error error = made.memory.hold(source);
-  if (error == Error::Ok) {
-    error = fill_export(from, type, made.memory.origin(), made.shape(), made.managed);
-  }
-  if (TENON_UNLIKELY(error != Error::Ok)) {
-    Export::release(&made.managed);
-    return error;
-  }
+  std::unique_ptr<Managed, DLPackDeleter> managed(&made.managed);
+  managed->manager_ctx = &made;
+  managed->deleter = &Export::release;
+  TENON_TRY(made.memory.hold(source));
+  DLTensor described;
+  TENON_TRY(describe_export(from, type, made.memory.origin(), reinterpret_cast<int64_t*>(&made + 1),
+                            described));
+  std::memcpy(&managed->dl_tensor, &described, sizeof described);
   if constexpr (is_versioned_v<Managed>) {
-    made.managed.version.major = kDLPackVersion.major;
-    made.managed.version.minor = kDLPackVersion.minor;
-    made.managed.flags = flags | (from.readonly ? kDLPackReadOnly : 0);
+    managed->version = {kDLPackVersion.major, kDLPackVersion.minor};
+    managed->flags = flags | (from.readonly ? kDLPackReadOnly : 0);
   }
-  out = &made.managed;
+  out = managed.release();
   return Error::Ok;
+}
+
+template <class Out, class Managed>
+TENON_NOINLINE Out export_copy(const char* function, const TensorArg& t) {
+  const Result<Tensor> copy = clone<Result<Tensor>>(function, t, CreatorOptions());
+  if constexpr (IsResult<Out>::value) {
+    if (!copy.ok()) return copy.error();
+  }
+  Managed* made = nullptr;
+  return finish_value<Out>(function, make_export(*copy, kDLPackIsCopied, made), made);
 }
 
 template <class Out, class Managed>
 Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
   static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
+  if (copy) return export_copy<Out, Managed>(function, t);
   Managed* made = nullptr;
-  if (!copy) return finish_value<Out>(function, make_export(t, 0, made), made);
-  using Copy = std::conditional_t<IsResult<Out>::value, Result<Tensor>, Tensor>;
-  Copy copied = clone<Copy>(function, t, CreatorOptions());
-  if constexpr (IsResult<Out>::value) {
-    if (!copied.ok()) return copied.error();
-    return finish_value<Out>(function, make_export(*copied, kDLPackIsCopied, made), made);
-  } else {
-    return finish_value<Out>(function, make_export(copied, kDLPackIsCopied, made), made);
-  }
+  return finish_value<Out>(function, make_export(t, 0, made), made);
 }
 
 template <class Out, class Managed>

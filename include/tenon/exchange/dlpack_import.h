@@ -8,7 +8,7 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/core/optional.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/place.h"
 
@@ -33,21 +33,10 @@ inline bool has_offset_from_handle(const DLTensor& t) noexcept {
          has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
 }
 
-/// Whether the elements are aligned. So are handles, and tensors without elements.
-inline bool is_aligned(const DLPackContents& from, ScalarType type) noexcept {
-  const size_t part = elementSize(type) / (isComplexType(type) ? 2 : 1);
-  if (reinterpret_cast<uintptr_t>(first_element(from.tensor)) % part == 0) return true;
-  for (const int64_t size : from.sizes()) {
-    if (size == 0) return true;
-  }
-  return has_dlpack_handles(static_cast<DeviceType>(from.tensor.device.device_type));
-}
-
 /// How to import a struct. Once it is there, only memory can be missing.
 struct DLPackPlan {
   DLPackShape shape;
   Device device;  // of the data
-  bool aligned = true;
   bool must_copy = false;
   Backend* target = nullptr;  // of a copy on another device
 };
@@ -56,132 +45,102 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
                              const Optional<Device>& asked, DLPackPlan& plan) noexcept {
   TENON_TRY(check_dlpack_contents(from, plan.shape));
   const DLTensor& t = from.tensor;
-  plan.device = device_from_dlpack(t.device);
-  const Device device = plan.device;
+  const ScalarType type = plan.shape.type;
+  const Layout& layout = plan.shape.layout;
+  const Device device = plan.device = device_from_dlpack(t.device);
   if (TENON_UNLIKELY(has_offset_from_handle(t))) {
-    Extent extent;
-    if (plan.shape.row_major) {
-      int64_t numel = 0;
-      TENON_TRY(compute_numel(from.sizes(), elementSize(plan.shape.type), numel));
-      extent = Extent{0, numel - 1};
-    } else {
-      TENON_TRY(compute_extent(from.sizes(), from.strides(), extent));
-    }
-    const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
+    const auto size = static_cast<int64_t>(elementSize(type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
-    if (offset % size != 0 || offset / size + extent.min < 0) {
+    if (offset % size != 0 || offset / size + layout.extent.min < 0) {
       return fail(Error::NotSupported, "byte offset ", offset, " of memory on ", device,
                   ", expected a multiple of the ", size,
                   " bytes of an element, and no element before the handle's memory");
     }
-    if (offset > PTRDIFF_MAX - (extent.max + 1) * size) {
-      return fail(Error::InvalidArgument, "sizes ", from.sizes(), " at byte offset ", offset,
+    if (offset > PTRDIFF_MAX - layout.reach() * size) {
+      return fail(Error::InvalidArgument, "sizes ", layout.sizes, " at byte offset ", offset,
                   " lead out of the address space");
     }
   }
-  const bool moves = asked.value_or(device) != device;
-  plan.aligned = is_aligned(from, plan.shape.type);
-  plan.must_copy = copy.value_or(false) || moves || !plan.aligned;
+  const Device there = asked.value_or(device);
+  const bool moves = there != device;
+  const bool is_aligned = reinterpret_cast<uintptr_t>(first_element(t)) % number_size(type) == 0 ||
+                          layout.numel == 0 || has_dlpack_handles(device.type());
+  plan.must_copy = copy.value_or(false) || moves || !is_aligned;
   if (TENON_UNLIKELY(plan.must_copy && !copy.value_or(true))) {
     return moves ? fail(Error::NotSupported, "the data is on ", device, ", was asked for on ",
-                        asked.value_or(device), ", and copy is false")
-                 : fail(Error::NotSupported, "the data is not aligned for its elements, of ",
-                        plan.shape.type, ", and copy is false");
+                        there, ", and copy is false")
+                 : fail(Error::NotSupported, "the data is not aligned for its elements, of ", type,
+                        ", and copy is false");
   }
-  if (TENON_UNLIKELY(!plan.aligned && !device.is_host_accessible())) {
+  if (TENON_UNLIKELY(!is_aligned && !device.is_host_accessible())) {
     return fail(Error::NotSupported, "the data, on ", device, ", is not aligned for its elements");
   }
   if (!plan.must_copy) return Error::Ok;
-  if (!device.is_host_accessible()) {
-    TENON_TRY(find_registered(device, "the data", plan.target));
-    plan.target = nullptr;
-  }
+  Backend* reader = nullptr;
+  if (!device.is_host_accessible()) TENON_TRY(find_registered(device, "the data", reader));
   if (!moves) return Error::Ok;
   plan.target = &host_backend();
-  const Device there = asked.value_or(device);
   return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
 }
 
-/// A tensor over the memory, which `release` releases.
-TENON_LAZY Error make_import(const DLPackContents& from, const DLPackPlan& plan,
-                             TensorShapeDynamism dynamism, Deleter& release,
-                             Draft& draft) noexcept {
-  void* const data = first_element(from.tensor);
-  return make_from_pointer(DataPtr(data, from.is_readonly()), Dims(from.sizes()), {},
-                           plan.shape.row_major ? Dims() : Dims(from.strides()),
-                           public_type(plan.shape.type), dynamism, plan.device, release, draft);
+/// Describes the struct's memory.
+TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
+                                TensorShapeDynamism dynamism, TensorFields& made) noexcept {
+  made.set_layout(std::move(plan.shape.layout));
+  made.data = first_element(from.tensor);
+  made.type = plan.shape.type;
+  made.device = plan.device;
+  made.readonly = from.is_readonly();
+  made.settle(dynamism);
 }
 
-/// A copy of elements that are not aligned, byte by byte.
-TENON_LAZY Error copy_misaligned(const DLPackContents& from, ScalarType type,
-                                 TensorShapeDynamism dynamism, Draft& draft) noexcept {
-  const Making making{type, dynamism};
-  const Dims sizes(from.sizes());
-  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
-  const Dims& dense = fields(draft).layout.strides;
-  const ArrayRef<int64_t> given = from.strides();
-  const auto size = static_cast<int64_t>(elementSize(type));
-  TensorView to{fields(draft).data, ScalarType::Byte, Device(), {}, {}};
-  TensorView in{first_element(from.tensor), ScalarType::Byte, Device(), {}, {}};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    // 64 dimensions would leave none for the bytes, and strides of size 1 may be anything.
-    if (sizes[d] == 1) continue;
-    to.sizes.push_back(sizes[d]);
-    to.strides.push_back(dense[d] * size);
-    in.strides.push_back((given.empty() ? dense[d] : given[d]) * size);
-  }
-  to.sizes.push_back(size);
-  to.strides.push_back(1);
-  in.strides.push_back(1);
-  in.sizes = to.sizes;
-  for (const Dims* dims : {&to.sizes, &to.strides, &in.sizes, &in.strides}) {
-    TENON_TRY(check_dims("a shape", *dims));
-  }
-  copy_elements(to, in, CastMode::Checked, nullptr);
+/// A tensor over the memory, which `release` releases.
+TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
+                             TensorShapeDynamism dynamism, Deleter& release,
+                             Draft& draft) noexcept {
+  TENON_TRY(new_impl(draft));
+  describe_import(from, plan, dynamism, fields(draft));
+  fields(draft).ownership = Ownership::Adopted;
+  fields(draft).deleter.fill(std::move(release));
   return Error::Ok;
 }
 
 /// A copy, on the device of the plan.
 template <class Out>
-TENON_NOINLINE Out import_copy(const char* function, DLPackContents from, const DLPackPlan& plan,
-                               TensorShapeDynamism dynamism, Deleter& release) {
-  if (!plan.aligned && plan.target == nullptr) {
-    Made<Out> made;
-    return made.finish(function, copy_misaligned(from, plan.shape.type, dynamism, made.draft()));
+TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from, DLPackPlan& plan,
+                               TensorShapeDynamism dynamism) {
+  TensorFields source;  // no tensor: ATen has no negative strides
+  describe_import(from, plan, dynamism, source);
+  Making making(source.type, dynamism);
+  making.like = &source;
+  making.lay_out = &lay_out_like<>;
+  Error error = find_backend_like(source, plan.target, making.backend);
+  Made<Out> made(making.backend);
+  if (error == Error::Ok) error = make_new(making, made.draft());
+  if (error == Error::Ok) {
+    error = copy_with_backend(fields(made.draft()), source, CastMode::Checked, nullptr);
   }
-  from.flags = 0;  // ATen has no read-only tensors, and the copy is writable anyway
-  Made<Tensor> made;
-  Error error = plan.aligned ? make_import(from, plan, dynamism, release, made.draft())
-                             : copy_misaligned(from, plan.shape.type, dynamism, made.draft());
-  if (error == Error::Ok) error = made.commit();
-  if (error != Error::Ok) return Made<Out>().finish(function, error);
-  const Tensor original = made.finish(function, Error::Ok);
-  return clone<Out>(function, original,
-                    plan.target == nullptr ? CreatorOptions() : CreatorOptions(*plan.target));
+  return made.finish(function, error, making.backend);
 }
 
 /// A view of all the memory of a handle, so that an export finds the handle again.
 template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
-                                      const DLPackPlan& plan, TensorShapeDynamism dynamism,
+                                      DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
   Made<Out> made;
   Tensor memory;  // stays until made.finish(), which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
     const ScalarType type = plan.shape.type;
-    Layout layout;
-    TENON_TRY(make_layout(Dims(from.sizes()), {},
-                          plan.shape.row_major ? Dims() : Dims(from.strides()), elementSize(type),
-                          layout));
     const int64_t offset =
         static_cast<int64_t>(from.tensor.byte_offset) / static_cast<int64_t>(elementSize(type));
     Made<Tensor> whole;
     TENON_TRY(make_from_pointer(DataPtr(from.tensor.data, from.is_readonly()),
-                                {offset + layout.reach()}, {}, {}, public_type(type), dynamism,
-                                plan.device, release, whole.draft()));
+                                {offset + plan.shape.layout.reach()}, {}, {}, public_type(type),
+                                dynamism, plan.device, release, whole.draft()));
     TENON_TRY(whole.commit());
     TENON_TRY(new_impl(made.draft()));
-    fields(made.draft()).layout = layout;
+    fields(made.draft()).set_layout(std::move(plan.shape.layout));
     memory = whole.finish(function, Error::Ok);
     return attach_view(memory, type, offset, fields(made.draft()));
   };
@@ -194,7 +153,7 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
   DLPackPlan plan;
   Error error = plan_import(from, copy, device, plan);
   if (TENON_UNLIKELY(error == Error::Ok && plan.must_copy)) {
-    return import_copy<Out>(function, from, plan, dynamism, release);
+    return import_copy<Out>(function, from, plan, dynamism);
   }
   if (TENON_UNLIKELY(error == Error::Ok && has_offset_from_handle(from.tensor))) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
@@ -227,7 +186,6 @@ struct FromDLPack {
   template <class Managed, detail::IfManaged<Managed> = 0>
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    static_assert(detail::is_same_layout_v<Managed>, "this is another struct than DLPack's");
     if (managed == nullptr) {
       return detail::Made<Out>().finish(
           function, detail::fail(Error::InvalidArgument, "the pointer is null"));

@@ -100,17 +100,12 @@ struct DLPackExchangeAPI {
 };
 
 // Other libraries depend on the layout.
-static_assert(sizeof(DLPackVersion) == 8 && sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
+static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
+static_assert(sizeof(void*) != 8 || (sizeof(DLTensor) == 48 && offsetof(DLTensor, dtype) == 20 &&
+                                     offsetof(DLTensor, byte_offset) == 40));
 static_assert(sizeof(void*) != 8 ||
-              (sizeof(DLTensor) == 48 && offsetof(DLTensor, ndim) == 16 &&
-               offsetof(DLTensor, dtype) == 20 && offsetof(DLTensor, byte_offset) == 40));
-static_assert(sizeof(void*) != 8 ||
-              (sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, deleter) == 56));
-static_assert(sizeof(void*) != 8 || (sizeof(DLManagedTensorVersioned) == 80 &&
-                                     offsetof(DLManagedTensorVersioned, manager_ctx) == 8 &&
-                                     offsetof(DLManagedTensorVersioned, deleter) == 16 &&
-                                     offsetof(DLManagedTensorVersioned, flags) == 24 &&
-                                     offsetof(DLManagedTensorVersioned, dl_tensor) == 32));
+              (sizeof(DLManagedTensor) == 64 && sizeof(DLManagedTensorVersioned) == 80 &&
+               offsetof(DLManagedTensorVersioned, dl_tensor) == 32));
 static_assert(sizeof(void*) != 8 || sizeof(DLPackExchangeAPI) == 56);
 
 namespace detail {
@@ -130,20 +125,19 @@ inline constexpr bool
     is_versioned_v<M, std::void_t<decltype(M::flags), decltype(std::declval<M&>().version.major)>> =
         true;
 
-/// tenon's struct of the same kind as M.
-template <class M>
-using OwnManaged = std::conditional_t<is_versioned_v<M>, DLManagedTensorVersioned, DLManagedTensor>;
-
 template <class M>
 using IfManaged = std::enable_if_t<is_managed_tensor_v<M>, int>;
 
-/// Whether M has the layout of tenon's struct.
-template <class M>
-inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(OwnManaged<M>) &&
-                                         offsetof(M, deleter) == offsetof(OwnManaged<M>, deleter) &&
-                                         offsetof(M, dl_tensor) ==
-                                             offsetof(OwnManaged<M>, dl_tensor) &&
-                                         sizeof(M::dl_tensor) == sizeof(DLTensor);
+/// Whether M has the layout of tenon's struct of the same kind.
+template <class M, class Own = std::conditional_t<is_versioned_v<M>, DLManagedTensorVersioned,
+                                                  DLManagedTensor>>
+inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(Own) &&
+                                         offsetof(M, deleter) == offsetof(Own, deleter) &&
+                                         offsetof(M, dl_tensor) == offsetof(Own, dl_tensor) &&
+                                         offsetof(M, dl_tensor.dtype) ==
+                                             offsetof(Own, dl_tensor.dtype) &&
+                                         offsetof(M, dl_tensor.byte_offset) ==
+                                             offsetof(Own, dl_tensor.byte_offset);
 
 }  // namespace detail
 
