@@ -2,6 +2,8 @@
 // Which backend: the one registered for a device, and the thread's default for creators.
 #pragma once
 
+#include <utility>
+
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/config.h"
@@ -17,18 +19,19 @@ TENON_EXPORT inline Backend*& current_backend() noexcept {
   return backend;
 }
 
-/// The backend that is registered for a device, null when there is none. With the lock held.
-inline Backend* find_locked(const BackendRegistry& registry, Device device) noexcept {
+/// The backend that is registered for a device. Where there is none, `added` is from now on.
+inline Backend* find_backend(Device device, Backend* added = nullptr) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
   Backend* at = registry.first;
   while (at != nullptr && BackendAccess::registered_device(*at) != device) {
     at = BackendAccess::next(*at);
   }
+  if (at == nullptr && added != nullptr) {
+    BackendAccess::next(*added) = std::exchange(registry.first, added);
+    BackendAccess::registered_device(*added) = device;
+  }
   return at;
-}
-inline Backend* find_backend(Device device) noexcept {
-  BackendRegistry& registry = backend_registry();
-  const LockGuard<SpinLock> guard(registry.lock);
-  return find_locked(registry, device);
 }
 
 /// The backend, or null for the host's heap.
@@ -49,19 +52,9 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 TENON_LAZY void register_backend(Backend& backend) {
   detail::enlist(backend);
   const Device device = backend.device();
-  bool is_free = !device.is_cpu();
-  if (is_free) {
-    detail::BackendRegistry& registry = detail::backend_registry();
-    const detail::LockGuard<detail::SpinLock> guard(registry.lock);
-    is_free = detail::find_locked(registry, device) == nullptr;
-    if (is_free) {
-      detail::BackendAccess::next(backend) = registry.first;
-      detail::BackendAccess::registered_device(backend) = device;
-      registry.first = &backend;
-    }
-  }
-  TENON_CHECK(is_free, Error::InvalidState, "register_backend: a backend is registered for ",
-              device, " already");
+  TENON_CHECK(!device.is_cpu() && detail::find_backend(device, &backend) == nullptr,
+              Error::InvalidState, "register_backend: a backend is registered for ", device,
+              " already");
 }
 
 /// Errors: NotFound when the backend is not registered.
