@@ -96,8 +96,9 @@ struct BackendState {
   Backend* backend;                                 // null once it is gone
   std::atomic<const BackendHooks*> hooks{nullptr};  // as the backend's
   AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;  // whether all of them are on one thread
+  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
+  int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
   std::atomic<bool> is_known{false};
   bool opaque = false;
@@ -107,6 +108,10 @@ struct BackendState {
   BackendState* inner = nullptr;     // of the backend that this one wraps
   AtomicCount wrappers;              // backends that wrap this one
   char name[28] = {};                // of a backend that is gone
+
+  void add() noexcept { one_thread ? static_cast<void>(++count) : users.add(); }
+  int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
+  int32_t get() const noexcept { return one_thread ? count : users.get(); }
 
   const BackendHooks& live_hooks() const noexcept { return *hooks.load(std::memory_order_acquire); }
   /// The backend; null once it, or one that it wraps, is gone.
@@ -238,7 +243,7 @@ class TENON_EXPORT Backend {
 
   /// Memory blocks of this backend that tensors hold, those of their metadata included.
   int64_t live_blocks() const noexcept {
-    return state_ == nullptr ? 0 : int64_t{state_->users.get()} - 1 - state_->wrappers.get();
+    return state_ == nullptr ? 0 : int64_t{state_->get()} - 1 - state_->wrappers.get();
   }
 
  protected:
@@ -320,7 +325,7 @@ inline bool remove_from_registry(Backend& backend) noexcept {
 }
 
 inline void drop_state(BackendState* state) noexcept {
-  if (state->users.remove() == 0 && state->on_heap) std::free(state);
+  if (state->remove() == 0 && state->on_heap) std::free(state);
 }
 
 }  // namespace detail
@@ -330,7 +335,7 @@ inline Backend::Backend(void* place, bool one_thread) noexcept {
   state_ = ::new (place) detail::BackendState{};
   state_->backend = this;
   state_->one_thread = one_thread;
-  state_->users.add();
+  state_->add();
 }
 
 inline Backend::~Backend() {

@@ -145,6 +145,12 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
   return ask(backend, "copy_to_host", [&] { return backend.copy_to_host(dst, src, nbytes); });
 }
 
+TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
+  const char* const text = last_error().text;
+  return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
+              " bytes", *text == '\0' ? "" : ": ", text);
+}
+
 /// Memory of a backend, for a tensor: aligned like all of tenon's. With 0 bytes it is null, and
 /// counts nevertheless. Without a `state` there is none.
 /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
@@ -160,12 +166,10 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {
     if (data != nullptr) backend.deallocate(std::exchange(data, nullptr), nbytes);
-    const char* const text = last_error().text;
-    return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
-                " bytes", *text == '\0' ? "" : ": ", text);
+    return fail_memory(backend, nbytes);
   }
   guard.put_back();
-  state->users.add();
+  state->add();
   return Error::Ok;
 }
 
@@ -197,8 +201,14 @@ inline BackendState* metadata_of(const BackendState* state) noexcept {
 /// Memory for metadata in a backend's memory; null when there is none, with a text.
 inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcept {
   const size_t total = 2 * kMetadataHeader + nbytes;
-  void* block = nullptr;
-  if (allocate_from(*origin->backend, origin, total, block) != Error::Ok) return nullptr;
+  const ErrorTextGuard guard;
+  void* block = origin->backend->allocate(total, kMetadataHeader);
+  if (TENON_UNLIKELY(block == nullptr)) {
+    static_cast<void>(fail_memory(*origin->backend, total));
+    return nullptr;
+  }
+  guard.put_back();
+  origin->add();
   std::memcpy(block, &total, sizeof total);
   block = static_cast<char*>(block) + kMetadataHeader;
   std::memcpy(block, &origin, sizeof(void*));

@@ -43,7 +43,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
     detail::BackendState* const state = detail::BackendAccess::state(*this);
     if (state != nullptr) state->inner = detail::known_state(inner);
     if (state == nullptr || state->inner == nullptr) return;
-    state->inner->users.add();
+    state->inner->add();
     state->inner->wrappers.add();
   }
   /// Whether the backend that it wraps is there, for a destructor that gives memory back.
