@@ -80,7 +80,7 @@ inline Report run_case(const BackendCase& test, Backend& backend,
   report.begin(test.name);
   const int64_t blocks = backend.live_blocks();
   Trial trial(backend, traits, report);
-  trial.check_ok("the case", detail::call_safely([&] {
+  trial.check_ok("a function that throws", detail::call_safely([&] {
                    test.run(trial);
                    return Error::Ok;
                  }));

@@ -204,7 +204,7 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
     left /= static_cast<size_t>(view.sizes[d]);
   }
   report_.fail(what + ": " + describe(view) +
-               text_of(", ", different, " elements differ; ", index) + " is to be " +
+               text_of(", ", different, " elements differ; at ", index, " expected ") +
                describe_element(view.type, &b[first * size]) + ", found " +
                describe_element(view.type, &a[first * size]));
   return false;
@@ -238,9 +238,10 @@ struct Twin {
 };
 
 /// The twin of a host tensor.
-TENON_LAZY Twin twin_of(Trial& trial, const TensorPtr& here) {
+TENON_LAZY Twin twin_of(Trial& trial, TensorPtr here) {
   if (here == nullptr) return {};
-  return {here, trial.check_made("backend_copy", try_backend_copy(here, trial.backend()))};
+  TensorPtr there = trial.check_made("backend_copy", try_backend_copy(here, trial.backend()));
+  return {std::move(here), std::move(there)};
 }
 
 /// Whole numbers of a few bits, which every type holds, others for each `seed`.
