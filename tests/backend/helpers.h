@@ -93,6 +93,7 @@ class MinimalBackend : public tenon::Backend {
     }
     void* const memory =
         std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) return nullptr;
     std::memset(memory, 0xcd, nbytes);
     blocks_[reinterpret_cast<uintptr_t>(memory)] = nbytes;
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(memory) + kShift);
@@ -121,7 +122,12 @@ class MinimalBackend : public tenon::Backend {
     });
   }
   tenon::Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    return perform("copy_within", [&] { std::memcpy(at(dst, nbytes), at(src, nbytes), nbytes); });
+    return perform("copy_within", [&] {
+      char* const to = at(dst, nbytes);
+      const char* const from = at(src, nbytes);
+      if (to < from + nbytes && from < to + nbytes) ++faults;
+      std::memcpy(to, from, nbytes);
+    });
   }
   tenon::Error synchronize() override {
     return perform("synchronize", [] {});
@@ -178,28 +184,15 @@ class MinimalBackend : public tenon::Backend {
   char spare_[4096] = {};
 };
 
-/// An element of the types that the tests use, as a number.
+/// Elements as numbers.
 inline double read_number(tenon::ScalarType type, const void* p) {
-  if (type == tenon::ScalarType::Float) return static_cast<double>(*static_cast<const float*>(p));
-  if (type == tenon::ScalarType::Double) return *static_cast<const double*>(p);
-  if (type == tenon::ScalarType::Int) return *static_cast<const int32_t*>(p);
-  if (type == tenon::ScalarType::Long) {
-    return static_cast<double>(*static_cast<const int64_t*>(p));
-  }
-  throw std::runtime_error("a type that the tests do not use");
+  return tenon::detail::load_scalar(tenon::detail::own_type(type), p).to<double>();
 }
 inline void write_number(tenon::ScalarType type, void* p, double value) {
-  if (type == tenon::ScalarType::Float) {
-    *static_cast<float*>(p) = static_cast<float>(value);
-  } else if (type == tenon::ScalarType::Double) {
-    *static_cast<double*>(p) = value;
-  } else if (type == tenon::ScalarType::Int) {
-    *static_cast<int32_t*>(p) = static_cast<int32_t>(value);
-  } else if (type == tenon::ScalarType::Long) {
-    *static_cast<int64_t*>(p) = static_cast<int64_t>(value);
-  } else {
-    throw std::runtime_error("a type that the tests do not use");
-  }
+  const tenon::own::Scalar whole(static_cast<int64_t>(value));
+  const tenon::own::Scalar number = isFloatingType(type) ? tenon::own::Scalar(value) : whole;
+  const tenon::Error error = tenon::detail::store_scalar(tenon::detail::own_type(type), number, p);
+  if (error != tenon::Error::Ok) throw std::runtime_error(tenon::last_error_message());
 }
 
 /// Calls f(i, index, address) for each element in row-major order.

@@ -404,7 +404,7 @@ TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave 
   }
   CHECK(arena.used() == 0);
   CHECK(device.used() == 0);
-  CHECK(device.wrong_deallocations() == 0);
+  CHECK(device.faults == 0);
 }
 
 TEST_CASE("random programs find a fill and a copy that ignore strides") {

