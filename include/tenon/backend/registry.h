@@ -19,19 +19,27 @@ TENON_EXPORT inline Backend*& current_backend() noexcept {
   return backend;
 }
 
-/// The backend that is registered for a device. Where there is none, `added` is from now on.
-inline Backend* find_backend(Device device, Backend* added = nullptr) noexcept {
-  BackendRegistry& registry = backend_registry();
-  const LockGuard<SpinLock> guard(registry.lock);
+/// The backend that is registered for a device, null when there is none. With the lock held.
+inline Backend* find_locked(const BackendRegistry& registry, Device device) noexcept {
   Backend* at = registry.first;
   while (at != nullptr && BackendAccess::registered_device(*at) != device) {
     at = BackendAccess::next(*at);
   }
-  if (at == nullptr && added != nullptr) {
-    BackendAccess::next(*added) = std::exchange(registry.first, added);
-    BackendAccess::registered_device(*added) = device;
-  }
   return at;
+}
+inline Backend* find_backend(Device device) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  return find_locked(registry, device);
+}
+/// False where one is registered for the device already.
+inline bool add_to_registry(Backend& backend, Device device) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  if (find_locked(registry, device) != nullptr) return false;
+  BackendAccess::next(backend) = std::exchange(registry.first, &backend);
+  BackendAccess::registered_device(backend) = device;
+  return true;
 }
 
 /// The backend, or null for the host's heap.
@@ -52,9 +60,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 TENON_LAZY void register_backend(Backend& backend) {
   detail::enlist(backend);
   const Device device = backend.device();
-  TENON_CHECK(!device.is_cpu() && detail::find_backend(device, &backend) == nullptr,
-              Error::InvalidState, "register_backend: a backend is registered for ", device,
-              " already");
+  TENON_CHECK(!device.is_cpu() && detail::add_to_registry(backend, device), Error::InvalidState,
+              "register_backend: a backend is registered for ", device, " already");
 }
 
 /// Errors: NotFound when the backend is not registered.
