@@ -20,30 +20,24 @@ namespace tests {
 class Reports {
  public:
   Reports() {
-    counter() = 0;
-    text().clear();
-    before_ = tenon::set_failure_handler([](tenon::Error error, const char* message) noexcept {
-      ++counter();
-      text() = std::string(tenon::toString(error)) + ": " + message;
-    });
+    count_ = 0;
+    last_.clear();
   }
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
   ~Reports() { tenon::set_failure_handler(before_); }
 
-  int count() const { return counter(); }
-  const std::string& last() const { return text(); }
+  int count() const { return count_; }
+  const std::string& last() const { return last_; }
 
  private:
-  static int& counter() {
-    static int count = 0;
-    return count;
-  }
-  static std::string& text() {
-    static std::string last;
-    return last;
-  }
-  tenon::FailureHandler before_;
+  static inline int count_ = 0;
+  static inline std::string last_;
+  const tenon::FailureHandler before_ =
+      tenon::set_failure_handler([](tenon::Error error, const char* message) noexcept {
+        ++count_;
+        last_ = std::string(tenon::toString(error)) + ": " + message;
+      });
 };
 
 /// What a backend does when it is asked for an operation.
@@ -322,18 +316,13 @@ class CountingBackend : public MinimalBackend {
       });
     });
   }
-  /// Numbers that nobody takes for random ones: 1000 and the element's index.
   tenon::Error random_uniform(const tenon::TensorView& out, double min, double max,
                               const tenon::Generator::State& start) override {
-    keep_random("random_uniform", out, min, max, start);
-    return perform("random_uniform",
-                   [&] { write(out, [](int64_t i, const auto&) { return 1000 + i; }); });
+    return make_random("random_uniform", out, min, max, start, 1000);
   }
   tenon::Error random_normal(const tenon::TensorView& out, double mu, double sigma,
                              const tenon::Generator::State& start) override {
-    keep_random("random_normal", out, mu, sigma, start);
-    return perform("random_normal",
-                   [&] { write(out, [](int64_t i, const auto&) { return 2000 + i; }); });
+    return make_random("random_normal", out, mu, sigma, start, 2000);
   }
   tenon::Error inspect(const tenon::TensorView& in, int64_t limit, std::string& text) override {
     keep("inspect", in);
@@ -357,13 +346,16 @@ class CountingBackend : public MinimalBackend {
     last.sizes.assign(view.sizes.begin(), view.sizes.end());
     last.strides.assign(view.strides.begin(), view.strides.end());
   }
-  void keep_random(const char* operation, const tenon::TensorView& view, double a, double b,
-                   const tenon::Generator::State& start) {
-    keep(operation, view);
+  /// Numbers that nobody takes for random ones: `first` and the element's index.
+  tenon::Error make_random(const char* operation, const tenon::TensorView& out, double a, double b,
+                           const tenon::Generator::State& start, int64_t first) {
+    keep(operation, out);
     last.a = a;
     last.b = b;
     last.seed = start.seed;
     last.offset = start.offset;
+    return perform(operation,
+                   [&] { write(out, [&](int64_t i, const auto&) { return first + i; }); });
   }
   /// Where an element of the host's or of this memory is.
   void* real(const tenon::TensorView& view, const void* p) {
