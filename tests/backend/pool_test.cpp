@@ -109,23 +109,6 @@ TEST_CASE("pool: a released block serves the next allocation of its class") {
   pool->deallocate(q, 4096);
 }
 
-TEST_CASE("pool: blocks in use are distinct, and keep what is written to them") {
-  Pool pool;
-  for (int round = 0; round < 3; ++round) {
-    std::vector<unsigned char*> blocks;
-    for (size_t i = 0; i < 50; ++i) {
-      blocks.push_back(static_cast<unsigned char*>(pool.take(100 + i)));
-      REQUIRE(reinterpret_cast<uintptr_t>(blocks[i]) % 64 == 0);
-      std::memset(blocks[i], static_cast<int>(i), 100 + i);
-    }
-    for (size_t i = 0; i < 50; ++i) {
-      for (size_t k = 0; k < 100 + i; ++k) REQUIRE(blocks[i][k] == i);
-      pool->deallocate(blocks[i], 100 + i);
-    }
-  }
-  CHECK(pool.source.allocations == 50);
-}
-
 TEST_CASE("pool: the statistics count blocks and rounded bytes") {
   Pool pool;
   void* const a = pool.take(1000);    // 1024

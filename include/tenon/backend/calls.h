@@ -106,14 +106,19 @@ Error call_safely(const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function that may allocate. False when memory was out.
+/// Calls a function that may allocate. False when memory was out; the thread's last text stays.
 template <class Call>
 bool has_memory_for(const Call& call) noexcept {
-  const auto run = [&] {
+#if TENON_HAS_EXCEPTIONS
+  try {
     call();
-    return Error::Ok;
-  };
-  return call_safely(run) == Error::Ok;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  call();
+#endif
+  return true;
 }
 
 /// Calls a function of the backend's. Errors name the backend and the operation, but for

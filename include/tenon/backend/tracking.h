@@ -34,7 +34,6 @@
 #endif
 
 TENON_BEGIN_NAMESPACE
-
 namespace detail {
 
 /// What a scope says, in the list of those of the calling thread, the innermost first.
