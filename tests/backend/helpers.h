@@ -77,7 +77,7 @@ class MinimalBackend : public tenon::Backend {
   bool is_opaque() const noexcept override { return true; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls["allocate"];
     last_nbytes = nbytes;
     last_alignment = alignment;
@@ -93,7 +93,7 @@ class MinimalBackend : public tenon::Backend {
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(memory) + kShift);
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls["deallocate"];
     const auto block = blocks_.find(reinterpret_cast<uintptr_t>(p) - kShift);
     if (block == blocks_.end() || block->second != nbytes) {
@@ -130,7 +130,7 @@ class MinimalBackend : public tenon::Backend {
   /// Where what a tensor's address stands for really is.
   char* at(const void* p, size_t nbytes = 0) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(p) - kShift;
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     auto block = blocks_.upper_bound(address);
     const bool found =
         block != blocks_.begin() && (--block)->first + block->second >= address + nbytes;
@@ -153,11 +153,9 @@ class MinimalBackend : public tenon::Backend {
   /// Counts an operation and does it, or what else it is to do.
   template <class F>
   tenon::Error perform(const char* operation, const F& f) {
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
+    ++calls[operation];
     const auto found = will.find(operation);
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      ++calls[operation];
-    }
     switch (found == will.end() ? Answer::Does : found->second) {
       case Answer::Does: f(); return tenon::Error::Ok;
       case Answer::NotSupported: return tenon::Error::NotSupported;
@@ -173,7 +171,7 @@ class MinimalBackend : public tenon::Backend {
 
   const char* name_;
   tenon::Device device_;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
   std::map<uintptr_t, size_t> blocks_;
   char spare_[4096] = {};
 };
