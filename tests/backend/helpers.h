@@ -20,30 +20,24 @@ namespace tests {
 class Reports {
  public:
   Reports() {
-    counter() = 0;
-    text().clear();
-    before_ = tenon::set_failure_handler([](tenon::Error error, const char* message) noexcept {
-      ++counter();
-      text() = std::string(tenon::toString(error)) + ": " + message;
-    });
+    count_ = 0;
+    last_.clear();
   }
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
   ~Reports() { tenon::set_failure_handler(before_); }
 
-  int count() const { return counter(); }
-  const std::string& last() const { return text(); }
+  int count() const { return count_; }
+  const std::string& last() const { return last_; }
 
  private:
-  static int& counter() {
-    static int count = 0;
-    return count;
-  }
-  static std::string& text() {
-    static std::string last;
-    return last;
-  }
-  tenon::FailureHandler before_;
+  static inline int count_ = 0;
+  static inline std::string last_;
+  const tenon::FailureHandler before_ =
+      tenon::set_failure_handler([](tenon::Error error, const char* message) noexcept {
+        ++count_;
+        last_ = std::string(tenon::toString(error)) + ": " + message;
+      });
 };
 
 /// What a backend does when it is asked for an operation.
@@ -83,7 +77,7 @@ class MinimalBackend : public tenon::Backend {
   bool is_opaque() const noexcept override { return true; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls["allocate"];
     last_nbytes = nbytes;
     last_alignment = alignment;
@@ -93,12 +87,13 @@ class MinimalBackend : public tenon::Backend {
     }
     void* const memory =
         std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) return nullptr;
     std::memset(memory, 0xcd, nbytes);
     blocks_[reinterpret_cast<uintptr_t>(memory)] = nbytes;
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(memory) + kShift);
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls["deallocate"];
     const auto block = blocks_.find(reinterpret_cast<uintptr_t>(p) - kShift);
     if (block == blocks_.end() || block->second != nbytes) {
@@ -121,7 +116,12 @@ class MinimalBackend : public tenon::Backend {
     });
   }
   tenon::Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    return perform("copy_within", [&] { std::memcpy(at(dst, nbytes), at(src, nbytes), nbytes); });
+    return perform("copy_within", [&] {
+      char* const to = at(dst, nbytes);
+      const char* const from = at(src, nbytes);
+      if (to < from + nbytes && from < to + nbytes) ++faults;
+      std::memcpy(to, from, nbytes);
+    });
   }
   tenon::Error synchronize() override {
     return perform("synchronize", [] {});
@@ -130,7 +130,7 @@ class MinimalBackend : public tenon::Backend {
   /// Where what a tensor's address stands for really is.
   char* at(const void* p, size_t nbytes = 0) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(p) - kShift;
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
     auto block = blocks_.upper_bound(address);
     const bool found =
         block != blocks_.begin() && (--block)->first + block->second >= address + nbytes;
@@ -153,11 +153,9 @@ class MinimalBackend : public tenon::Backend {
   /// Counts an operation and does it, or what else it is to do.
   template <class F>
   tenon::Error perform(const char* operation, const F& f) {
+    const std::lock_guard<std::recursive_mutex> guard(mutex_);
+    ++calls[operation];
     const auto found = will.find(operation);
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      ++calls[operation];
-    }
     switch (found == will.end() ? Answer::Does : found->second) {
       case Answer::Does: f(); return tenon::Error::Ok;
       case Answer::NotSupported: return tenon::Error::NotSupported;
@@ -173,33 +171,20 @@ class MinimalBackend : public tenon::Backend {
 
   const char* name_;
   tenon::Device device_;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
   std::map<uintptr_t, size_t> blocks_;
   char spare_[4096] = {};
 };
 
-/// An element of the types that the tests use, as a number.
+/// Elements as numbers.
 inline double read_number(tenon::ScalarType type, const void* p) {
-  if (type == tenon::ScalarType::Float) return static_cast<double>(*static_cast<const float*>(p));
-  if (type == tenon::ScalarType::Double) return *static_cast<const double*>(p);
-  if (type == tenon::ScalarType::Int) return *static_cast<const int32_t*>(p);
-  if (type == tenon::ScalarType::Long) {
-    return static_cast<double>(*static_cast<const int64_t*>(p));
-  }
-  throw std::runtime_error("a type that the tests do not use");
+  return tenon::detail::load_scalar(tenon::detail::own_type(type), p).to<double>();
 }
 inline void write_number(tenon::ScalarType type, void* p, double value) {
-  if (type == tenon::ScalarType::Float) {
-    *static_cast<float*>(p) = static_cast<float>(value);
-  } else if (type == tenon::ScalarType::Double) {
-    *static_cast<double*>(p) = value;
-  } else if (type == tenon::ScalarType::Int) {
-    *static_cast<int32_t*>(p) = static_cast<int32_t>(value);
-  } else if (type == tenon::ScalarType::Long) {
-    *static_cast<int64_t*>(p) = static_cast<int64_t>(value);
-  } else {
-    throw std::runtime_error("a type that the tests do not use");
-  }
+  const tenon::own::Scalar whole(static_cast<int64_t>(value));
+  const tenon::own::Scalar number = isFloatingType(type) ? tenon::own::Scalar(value) : whole;
+  const tenon::Error error = tenon::detail::store_scalar(tenon::detail::own_type(type), number, p);
+  if (error != tenon::Error::Ok) throw std::runtime_error(tenon::last_error_message());
 }
 
 /// Calls f(i, index, address) for each element in row-major order.
@@ -329,18 +314,13 @@ class CountingBackend : public MinimalBackend {
       });
     });
   }
-  /// Numbers that nobody takes for random ones: 1000 and the element's index.
   tenon::Error random_uniform(const tenon::TensorView& out, double min, double max,
                               const tenon::Generator::State& start) override {
-    keep_random("random_uniform", out, min, max, start);
-    return perform("random_uniform",
-                   [&] { write(out, [](int64_t i, const auto&) { return 1000 + i; }); });
+    return make_random("random_uniform", out, min, max, start, 1000);
   }
   tenon::Error random_normal(const tenon::TensorView& out, double mu, double sigma,
                              const tenon::Generator::State& start) override {
-    keep_random("random_normal", out, mu, sigma, start);
-    return perform("random_normal",
-                   [&] { write(out, [](int64_t i, const auto&) { return 2000 + i; }); });
+    return make_random("random_normal", out, mu, sigma, start, 2000);
   }
   tenon::Error inspect(const tenon::TensorView& in, int64_t limit, std::string& text) override {
     keep("inspect", in);
@@ -364,13 +344,16 @@ class CountingBackend : public MinimalBackend {
     last.sizes.assign(view.sizes.begin(), view.sizes.end());
     last.strides.assign(view.strides.begin(), view.strides.end());
   }
-  void keep_random(const char* operation, const tenon::TensorView& view, double a, double b,
-                   const tenon::Generator::State& start) {
-    keep(operation, view);
+  /// Numbers that nobody takes for random ones: `first` and the element's index.
+  tenon::Error make_random(const char* operation, const tenon::TensorView& out, double a, double b,
+                           const tenon::Generator::State& start, int64_t first) {
+    keep(operation, out);
     last.a = a;
     last.b = b;
     last.seed = start.seed;
     last.offset = start.offset;
+    return perform(operation,
+                   [&] { write(out, [&](int64_t i, const auto&) { return first + i; }); });
   }
   /// Where an element of the host's or of this memory is.
   void* real(const tenon::TensorView& view, const void* p) {

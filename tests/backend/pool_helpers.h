@@ -2,12 +2,10 @@
 // What the tests of PoolBackend put behind it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include "tenon/backend/backend.h"
 
@@ -16,7 +14,7 @@ namespace tests {
 /// Gives memory of the heap, or, as an opaque device, addresses behind which there is none.
 /// Remembers what was given with how many bytes, counts what comes back otherwise as a fault, and
 /// refuses on request.
-class Source : public tenon::Backend {
+class Source : public tenon::HostMemoryBackend {
  public:
   explicit Source(bool is_device = false) : is_device_(is_device) {}
 
@@ -67,10 +65,6 @@ class Source : public tenon::Backend {
     live_.erase(at);
     if (!is_device_) ::operator delete(p, std::align_val_t(4096));
   }
-  tenon::Error copy_from_host(void*, const void*, size_t) override { return tenon::Error::Ok; }
-  tenon::Error copy_to_host(void*, const void*, size_t) override { return tenon::Error::Ok; }
-  tenon::Error copy_within(void*, const void*, size_t) override { return tenon::Error::Ok; }
-  tenon::Error synchronize() override { return tenon::Error::Ok; }
 
  private:
   const bool is_device_;

@@ -1,30 +1,59 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/pool.h"
 
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <vector>
-
 #include "backend/helpers.h"
 #include "backend/pool_helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/transfer.h"
+#include "tensor/helpers.h"
 
 using namespace tenon;
-using namespace tenon::detail;
 using tests::contains;
 using tests::Source;
 
+namespace {
+
+/// A pool, and what is behind it, which is checked in the end.
+struct Pool {
+  explicit Pool(bool is_device = false) : source(is_device) {}
+  ~Pool() {
+    pool.reset();
+    CHECK(source.live_count() == 0);
+    CHECK(source.faults == 0);
+  }
+  PoolBackend* operator->() { return pool.get(); }
+  void* take(size_t nbytes) { return pool->allocate(nbytes, 64); }
+  void use(size_t nbytes) { pool->deallocate(take(nbytes), nbytes); }
+
+  Source source;
+  std::unique_ptr<PoolBackend> pool = std::make_unique<PoolBackend>(source);
+};
+
+/// What the statistics are to be.
+void check(const PoolStatistics& found, const PoolStatistics& expected) {
+  CHECK(found.hits == expected.hits);
+  CHECK(found.misses == expected.misses);
+  CHECK(found.released == expected.released);
+  CHECK(found.live_blocks == expected.live_blocks);
+  CHECK(found.live_bytes == expected.live_bytes);
+  CHECK(found.cached_blocks == expected.cached_blocks);
+  CHECK(found.cached_bytes == expected.cached_bytes);
+  CHECK(found.peak_bytes == expected.peak_bytes);
+}
+
+}  // namespace
+
 TEST_CASE("pool sizes: four to each doubling, from 64 bytes, the smallest that holds the bytes") {
+  using detail::pool_size;
   const size_t expected[] = {64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640};
   size_t i = 0;
   for (size_t n = 1; n <= 640; ++n) {
     if (n > expected[i]) ++i;
     REQUIRE(pool_size(n) == expected[i]);
   }
-  CHECK(pool_size(4096) == 4096);
   CHECK(pool_size(4097) == 5120);
   CHECK(pool_size(1000000) == 1048576);
   CHECK(pool_size(PTRDIFF_MAX) == size_t{PTRDIFF_MAX} + 1);
@@ -35,296 +64,158 @@ TEST_CASE("pool sizes: four to each doubling, from 64 bytes, the smallest that h
   }
 }
 
-TEST_CASE("pool: one wraps another") {
-  Source source;
-  PoolBackend inner(source);
-  PoolBackend outer(inner);
-  CHECK(&outer.inner() == &inner);
+TEST_CASE("pool: it is the backend behind it, under the name pool; one wraps another") {
+  Pool pool;
+  CHECK(std::string(pool->name()) == "pool");
+  CHECK(pool->device() == Device());
+  CHECK_FALSE(pool->is_opaque());
+  CHECK(&pool->base() == &pool.source);
+  CHECK(&pool->inner() == &pool.source);
+  Pool device(true);
+  CHECK(device->device() == Device(DeviceType::ExtDev));
+  CHECK(device->is_opaque());
+  CpuBackend cpu;
+  CHECK(PoolBackend(cpu).metadata_backend() == nullptr);
+
+  PoolBackend outer(*pool.pool);
+  CHECK(&outer.inner() == pool.pool.get());
   outer.deallocate(outer.allocate(100, 64), 100);
   CHECK(outer.cached_bytes() == 112);
-  CHECK(inner.statistics().live_bytes == 112);
+  CHECK(pool->statistics().live_bytes == 112);
   outer.trim();
-  CHECK(inner.cached_bytes() == 112);
-}
-
-TEST_CASE("pool: it is the backend behind it, under the name pool") {
-  Source source, device(true);
-  PoolBackend pool(source), of_device(device);
-  CHECK(std::strcmp(pool.name(), "pool") == 0);
-  CHECK(pool.device() == Device());
-  CHECK_FALSE(pool.is_opaque());
-  CHECK(&pool.base() == &source);
-  CHECK(&pool.inner() == &source);
-  CHECK(of_device.device() == Device(DeviceType::ExtDev));
-  CHECK(of_device.is_opaque());
+  CHECK(pool->cached_bytes() == 112);
 }
 
 TEST_CASE("pool: a released block serves the next allocation of its class") {
-  Source source;
-  PoolBackend pool(source);
-  void* const p = pool.allocate(4000, 64);
+  Pool pool;
+  void* const p = pool.take(4000);
   REQUIRE(p != nullptr);
-  CHECK(source.last_nbytes == 4096);
-  CHECK(source.last_alignment == 64);
-  pool.deallocate(p, 4000);
-  CHECK(source.deallocations == 0);
-  CHECK(pool.allocate(4096, 8) == p);
-  CHECK(source.allocations == 1);
-  pool.deallocate(p, 4096);
-  void* const q = pool.allocate(3000, 64);  // another class
+  CHECK(pool.source.last_nbytes == 4096);
+  CHECK(pool.source.last_alignment == 64);
+  pool->deallocate(p, 4000);
+  CHECK(pool.source.deallocations == 0);
+  CHECK(pool->allocate(4096, 8) == p);
+  CHECK(pool.source.allocations == 1);
+  pool->deallocate(p, 4096);
+  pool.use(3000);  // another class
+  CHECK(pool.source.last_nbytes == 3072);
+  // A larger alignment is left to the backend, and the block kept like any.
+  void* const q = pool->allocate(4096, 1024);
   CHECK(q != p);
-  CHECK(source.last_nbytes == 3072);
-  pool.deallocate(q, 3000);
-}
-
-TEST_CASE("pool: blocks in use are distinct, and keep what is written to them") {
-  Source source;
-  PoolBackend pool(source);
-  std::vector<unsigned char*> blocks;
-  for (int round = 0; round < 3; ++round) {
-    for (size_t i = 0; i < 50; ++i) {
-      auto* const p = static_cast<unsigned char*>(pool.allocate(100 + i, 64));
-      REQUIRE(reinterpret_cast<uintptr_t>(p) % 64 == 0);
-      std::memset(p, static_cast<int>(i), 100 + i);
-      blocks.push_back(p);
-    }
-    for (size_t i = 0; i < 50; ++i) {
-      for (size_t k = 0; k < 100 + i; ++k) REQUIRE(blocks[i][k] == i);
-      pool.deallocate(blocks[i], 100 + i);
-    }
-    blocks.clear();
-  }
-  CHECK(source.allocations == 50);
+  CHECK(pool.source.last_alignment == 1024);
+  pool->deallocate(q, 4096);
+  CHECK(pool->statistics().cached_blocks == 3);
+  CHECK(pool.take(4096) == q);
+  pool->deallocate(q, 4096);
 }
 
 TEST_CASE("pool: the statistics count blocks and rounded bytes") {
-  Source source;
-  PoolBackend pool(source);
-  void* const a = pool.allocate(1000, 64);    // 1024
-  void* const b = pool.allocate(100000, 64);  // 114688
-  PoolStatistics is = pool.statistics();
-  CHECK(is.misses == 2);
-  CHECK(is.hits == 0);
-  CHECK(is.live_blocks == 2);
-  CHECK(is.live_bytes == 1024 + 114688);
-  CHECK(is.cached_blocks == 0);
-  CHECK(is.cached_bytes == 0);
-  CHECK(is.peak_bytes == 115712);
-  CHECK(is.released == 0);
-
-  pool.deallocate(a, 1000);
-  is = pool.statistics();
-  CHECK(is.live_blocks == 1);
-  CHECK(is.live_bytes == 114688);
-  CHECK(is.cached_blocks == 1);
-  CHECK(is.cached_bytes == 1024);
-  CHECK(pool.cached_bytes() == 1024);
-
-  pool.deallocate(b, 100000);
-  CHECK(pool.cached_bytes() == 115712);
-  CHECK(pool.allocate(1024, 64) == a);
-  CHECK(pool.allocate(114688, 64) == b);
-  is = pool.statistics();
-  CHECK(is.hits == 2);
-  CHECK(is.misses == 2);
-  CHECK(is.live_bytes == 115712);
-  CHECK(is.cached_bytes == 0);
-  CHECK(is.peak_bytes == 115712);
-
-  pool.deallocate(a, 1000);
-  pool.deallocate(b, 100000);
-  pool.trim();
-  is = pool.statistics();
-  CHECK(is.released == 2);
-  CHECK(is.live_blocks == 0);
-  CHECK(is.live_bytes == 0);
-  CHECK(is.cached_blocks == 0);
-  CHECK(is.peak_bytes == 115712);
+  Pool pool;
+  void* const a = pool.take(1000);    // 1024
+  void* const b = pool.take(100000);  // 114688
+  check(pool->statistics(), {0, 2, 0, 2, 115712, 0, 0, 115712});
+  pool->deallocate(a, 1000);
+  check(pool->statistics(), {0, 2, 0, 1, 114688, 1, 1024, 115712});
+  pool->deallocate(b, 100000);
+  CHECK(pool->cached_bytes() == 115712);
+  CHECK(pool.take(1024) == a);
+  CHECK(pool.take(114688) == b);
+  check(pool->statistics(), {2, 2, 0, 2, 115712, 0, 0, 115712});
+  pool->deallocate(a, 1000);
+  pool->deallocate(b, 100000);
+  pool->trim();
+  check(pool->statistics(), {2, 2, 2, 0, 0, 0, 0, 115712});
 }
 
-TEST_CASE(
-    "pool: trim gives back what is kept, with the bytes that were taken, and nothing in use") {
-  Source source;
-  PoolBackend pool(source);
-  void* const keep = pool.allocate(77, 64);
-  for (size_t nbytes : {size_t{1}, size_t{300}, size_t{5000}, size_t{70000}, size_t{3000000}}) {
-    pool.deallocate(pool.allocate(nbytes, 64), nbytes);
-  }
-  CHECK(source.live_count() == 6);
-  pool.trim();
-  CHECK(source.live_count() == 1);
-  CHECK(source.live_bytes() == 80);
-  CHECK(source.faults == 0);
-  CHECK(pool.cached_bytes() == 0);
-  pool.trim();
-  CHECK(source.deallocations == 5);
-  pool.deallocate(keep, 77);
-  CHECK(pool.cached_bytes() == 80);
-}
-
-TEST_CASE("pool: its end gives back what it keeps") {
-  for (bool is_device : {false, true}) {
-    Source source(is_device);
-    {
-      PoolBackend pool(source);
-      for (size_t nbytes : {size_t{10}, size_t{100000}}) {
-        pool.deallocate(pool.allocate(nbytes, 64), nbytes);
-      }
-      CHECK(source.live_count() == 2);
-    }
-    CHECK(source.live_count() == 0);
-    CHECK(source.faults == 0);
-  }
+TEST_CASE("pool: trim gives back all that is kept, and nothing in use") {
+  Pool pool;
+  void* const keep = pool.take(77);
+  for (size_t nbytes : {1u, 300u, 5000u, 70000u, 3000000u}) pool.use(nbytes);
+  CHECK(pool.source.live_count() == 6);
+  pool->trim();
+  CHECK(pool.source.live_count() == 1);
+  CHECK(pool.source.live_bytes() == 80);
+  CHECK(pool->cached_bytes() == 0);
+  pool->trim();
+  CHECK(pool.source.deallocations == 5);
+  pool->deallocate(keep, 77);
+  CHECK(pool->cached_bytes() == 80);
 }
 
 TEST_CASE("pool: memory that the host cannot write to is reused without being touched") {
-  Source source(true);  // whose addresses fault
-  PoolBackend pool(source);
+  Pool pool(true);  // addresses that fault
   std::vector<void*> blocks;
-  for (int i = 0; i < 100; ++i) blocks.push_back(pool.allocate(5000, 64));
-  for (void* p : blocks) pool.deallocate(p, 5000);
-  CHECK(pool.cached_bytes() == 100 * 5120);
-  for (size_t i = 100; i-- > 0;) static_cast<void>(pool.allocate(5000, 64));
-  CHECK(source.allocations == 100);
-  CHECK(pool.statistics().hits == 100);
-  for (void* p : blocks) pool.deallocate(p, 5000);
-  pool.trim();
-  CHECK(source.live_count() == 0);
-  CHECK(source.faults == 0);
+  for (int i = 0; i < 100; ++i) blocks.push_back(pool.take(5000));
+  for (void* p : blocks) pool->deallocate(p, 5000);
+  CHECK(pool->cached_bytes() == 100 * 5120);
+  for (size_t i = 100; i-- > 0;) static_cast<void>(pool.take(5000));
+  CHECK(pool.source.allocations == 100);
+  CHECK(pool->statistics().hits == 100);
+  for (void* p : blocks) pool->deallocate(p, 5000);
 }
 
-TEST_CASE(
-    "pool: when the backend has no memory, what is kept is given back and it is asked again") {
-  Source source;
-  source.refuse_above = 100000;
-  PoolBackend pool(source);
-  for (size_t nbytes : {size_t{20480}, size_t{40960}}) {
-    pool.deallocate(pool.allocate(nbytes, 64), nbytes);
-  }
-  CHECK(source.live_bytes() == 61440);
-  void* const p = pool.allocate(65536, 64);
+TEST_CASE("pool: without memory what is kept is given back and the backend asked again") {
+  Pool pool;
+  pool.source.refuse_above = 100000;
+  pool.use(20480);
+  pool.use(40960);
+  CHECK(pool.source.live_bytes() == 61440);
+  void* const p = pool.take(65536);
   CHECK(p != nullptr);
-  CHECK(source.refusals == 1);
-  CHECK(source.live_bytes() == 65536);
-  CHECK(pool.statistics().released == 2);
-  CHECK(pool.statistics().peak_bytes == 65536);
-  pool.deallocate(p, 65536);
-}
-
-TEST_CASE("pool: what the backend refuses twice is refused with its text, and not counted") {
-  Source source;
-  source.refuse_above = 1000;
-  PoolBackend pool(source);
-  CHECK(pool.allocate(2000, 64) == nullptr);
-  CHECK(std::strcmp(last_error_message(), "the source ran dry") == 0);
-  CHECK(source.refusals == 2);
-  const PoolStatistics is = pool.statistics();
-  CHECK(is.misses == 0);
-  CHECK(is.live_blocks == 0);
-  CHECK(is.live_bytes == 0);
-  CHECK(is.peak_bytes == 0);
-}
-
-TEST_CASE("pool: more bytes than an object can have are refused without asking the backend") {
-  Source source;
-  PoolBackend pool(source);
+  CHECK(pool.source.refusals == 1);
+  CHECK(pool.source.live_bytes() == 65536);
+  check(pool->statistics(), {0, 3, 2, 1, 65536, 0, 0, 65536});
+  CHECK(pool.take(65536) == nullptr);  // refused twice
+  CHECK(std::string(last_error_message()) == "the source ran dry");
+  CHECK(pool.source.refusals == 3);
+  check(pool->statistics(), {0, 3, 2, 1, 65536, 0, 0, 65536});
   for (size_t nbytes : {SIZE_MAX, size_t{PTRDIFF_MAX} + 1}) {
-    CHECK(pool.allocate(nbytes, 64) == nullptr);
+    CHECK(pool.take(nbytes) == nullptr);
     CHECK(contains(last_error_message(), "no object is that large"));
   }
-  CHECK(source.allocations + source.refusals == 0);
-}
-
-TEST_CASE("pool: a larger alignment is left to the backend, and the block kept like any") {
-  Source source;
-  PoolBackend pool(source);
-  pool.deallocate(pool.allocate(4096, 64), 4096);
-  void* const p = pool.allocate(4096, 1024);
-  CHECK(source.allocations == 2);
-  CHECK(source.last_alignment == 1024);
-  pool.deallocate(p, 4096);
-  CHECK(pool.statistics().cached_blocks == 2);
-  CHECK(pool.allocate(4096, 64) == p);
-  pool.deallocate(p, 4096);
+  CHECK(pool.source.refusals == 3);
+  pool->deallocate(p, 65536);
 }
 
 TEST_CASE("pool: a limit bounds what is kept, at once") {
-  Source source;
-  PoolBackend pool(source);
-  for (size_t nbytes : {size_t{1024}, size_t{4096}, size_t{131072}}) {
-    pool.deallocate(pool.allocate(nbytes, 64), nbytes);
-  }
-  CHECK(pool.cached_bytes() == 1024 + 4096 + 131072);
-  REQUIRE(pool.init({{"max_cached_bytes", 5000}}) == Error::Ok);
-  CHECK(pool.cached_bytes() <= 5000);
+  Pool pool;
+  for (size_t nbytes : {1024u, 4096u, 131072u}) pool.use(nbytes);
+  CHECK(pool->cached_bytes() == 1024 + 4096 + 131072);
+  REQUIRE(pool->init({{"max_cached_bytes", 5000}}) == Error::Ok);
+  CHECK(pool->cached_bytes() <= 5000);
 
-  REQUIRE(pool.init({{"max_cached_bytes", 8192}}) == Error::Ok);
-  pool.trim();
-  void* const a = pool.allocate(4096, 64);
-  void* const b = pool.allocate(4096, 64);
-  void* const c = pool.allocate(64, 64);
-  const int before = source.deallocations;
-  pool.deallocate(a, 4096);
-  pool.deallocate(b, 4096);
-  CHECK(pool.cached_bytes() == 8192);
-  CHECK(source.deallocations == before);
-  pool.deallocate(c, 64);
-  CHECK(pool.cached_bytes() == 8192);
-  CHECK(source.deallocations == before + 1);
-  CHECK(pool.allocate(4096, 64) == b);
-  CHECK(pool.cached_bytes() == 4096);
-  pool.deallocate(b, 4096);
-}
+  REQUIRE(pool->init({{"max_cached_bytes", 8192}}) == Error::Ok);
+  pool->trim();
+  void* const a = pool.take(4096);
+  void* const b = pool.take(4096);
+  void* const c = pool.take(64);
+  const int before = pool.source.deallocations;
+  pool->deallocate(a, 4096);
+  pool->deallocate(b, 4096);
+  CHECK(pool->cached_bytes() == 8192);
+  CHECK(pool.source.deallocations == before);
+  pool->deallocate(c, 64);
+  CHECK(pool->cached_bytes() == 8192);
+  CHECK(pool.source.deallocations == before + 1);
+  CHECK(pool.take(4096) == b);
+  CHECK(pool->cached_bytes() == 4096);
+  pool->deallocate(b, 4096);
 
-TEST_CASE("pool: a limit of nothing keeps nothing, and other options leave it") {
-  Source source;
-  PoolBackend pool(source);
-  REQUIRE(pool.init({{"max_cached_bytes", 0}}) == Error::Ok);
-  REQUIRE(pool.init({}) == Error::Ok);
-  pool.deallocate(pool.allocate(100, 64), 100);
-  CHECK(source.live_count() == 0);
-  REQUIRE(pool.init({{"max_cached_bytes", INT64_MAX}}) == Error::Ok);
-  pool.deallocate(pool.allocate(100, 64), 100);
-  CHECK(source.live_count() == 1);
+  REQUIRE(pool->init({{"max_cached_bytes", 0}}) == Error::Ok);
+  REQUIRE(pool->init({}) == Error::Ok);
+  pool.use(100);
+  CHECK(pool.source.live_count() == 0);
 }
 
 TEST_CASE("pool: bad options are refused, and change nothing") {
-  Source source;
-  PoolBackend pool(source);
-  REQUIRE(pool.init({{"max_cached_bytes", 100}}) == Error::Ok);
-  CHECK_RETURNS(Error::InvalidArgument, "no option \"max_bytes\"",
-                pool.init({{"max_cached_bytes", 7}, {"max_bytes", 3}}));
-  CHECK_RETURNS(Error::InvalidArgument,
-                "\"max_cached_bytes\" is -1; expected a whole number from 0",
-                pool.init({{"max_cached_bytes", -1}}));
-  CHECK_RETURNS(Error::InvalidArgument, "expected a whole number",
-                pool.init({{"max_cached_bytes", 0.5}}));
-  CHECK_RETURNS(Error::InvalidArgument, "expected a whole number",
-                pool.init({{"max_cached_bytes", "many"}}));
-  pool.deallocate(pool.allocate(90, 64), 90);
-  CHECK(pool.cached_bytes() == 96);
-}
-
-TEST_CASE("pool: several in turn do not mix up their blocks") {
-  std::vector<Source*> sources;
-  std::vector<PoolBackend*> pools;
-  for (int i = 0; i < 9; ++i) {
-    sources.push_back(new Source);
-    pools.push_back(new PoolBackend(*sources.back()));
-  }
-  for (int round = 0; round < 5; ++round) {
-    std::vector<void*> blocks;
-    for (PoolBackend* pool : pools) blocks.push_back(pool->allocate(256, 64));
-    for (size_t i = 0; i < pools.size(); ++i) pools[i]->deallocate(blocks[i], 256);
-  }
-  for (size_t i = 0; i < pools.size(); ++i) {
-    CHECK(pools[i]->statistics().hits == 4);
-    CHECK(pools[i]->statistics().misses == 1);
-    delete pools[i];
-    CHECK(sources[i]->faults == 0);
-    CHECK(sources[i]->live_count() == 0);
-    delete sources[i];
-  }
+  Pool pool;
+  REQUIRE(pool->init({{"max_cached_bytes", 100}}) == Error::Ok);
+  RETURNS(InvalidArgument, "no option \"max_bytes\"",
+          pool->init({{"max_cached_bytes", 7}, {"max_bytes", 3}}));
+  RETURNS(InvalidArgument, "\"max_cached_bytes\" is -1; expected a whole number from 0",
+          pool->init({{"max_cached_bytes", -1}}));
+  pool.use(90);
+  CHECK(pool->cached_bytes() == 96);
 }
 
 TEST_CASE("pool: over an arena, all comes from the buffer, and is free again after the pool") {
@@ -343,22 +234,18 @@ TEST_CASE("pool: over an arena, all comes from the buffer, and is free again aft
       pool.deallocate(b, 24);
     }
     CHECK(arena.used() == 448 + 64);
-    CHECK_RETURNS(Error::InUse, "reset: 2 blocks", arena.reset());
+    RETURNS(InUse, "reset: 2 blocks", arena.reset());
     // Room for this is there once the pool gives back what it keeps.
     void* const all = pool.allocate(8192, 64);
     CHECK(all != nullptr);
     CHECK(pool.allocate(64, 64) == nullptr);
     CHECK(contains(last_error_message(), "0 of 8192 bytes are free"));
     pool.deallocate(all, 8192);
+    RAISES(OutOfMemory,
+           "empty: backend pool has no memory for 40000 bytes: ", empty({10000}, pool));
+    CHECK(pool.live_blocks() == 0);
   }
-  CHECK(arena.used() == 0);
   CHECK(arena.reset() == Error::Ok);
-}
-
-TEST_CASE("pool: over the heap, metadata stays there") {
-  CpuBackend cpu;
-  PoolBackend pool(cpu);
-  CHECK(pool.metadata_backend() == nullptr);
 }
 
 TEST_CASE("pool: its end does not touch the memory of a backend that is gone") {
@@ -373,4 +260,38 @@ TEST_CASE("pool: its end does not touch the memory of a backend that is gone") {
     CHECK(told.count() == 1);
   }
   CHECK(told.count() == 1);
+}
+
+TEST_CASE("pool: the next tensor of about that size takes the memory of one that was dropped") {
+  CpuBackend cpu;
+  PoolBackend pool(cpu);
+  const void* first = nullptr;
+  {
+    const TensorPtr t = full({1000}, 2.5, pool);
+    CHECK(tests::values<float>(t) == tests::Floats(1000, 2.5f));
+    CHECK(&backend_of(t) == &pool);
+    first = const_data_ptr(t);
+  }
+  const TensorPtr t = zeros({1024}, pool);
+  CHECK(const_data_ptr(t) == first);
+  CHECK(tests::values<float>(t) == tests::Floats(1024, 0.0f));
+  CHECK(pool.statistics().hits == 1);
+  CHECK(pool.live_blocks() == 1);
+}
+
+TEST_CASE("pool: over an arena, tensors dropped in any order leave room for more") {
+  alignas(64) static unsigned char bytes[65536];
+  ArenaBackend arena(bytes, sizeof bytes);
+  {
+    PoolBackend pool(arena);
+    std::vector<TensorPtr> tensors;
+    for (int i = 0; i < 5000; ++i) {
+      tensors.push_back(full({100}, i, pool));
+      if (tensors.size() < 20) continue;
+      const auto at = tensors.begin() + i * 7 % 20;
+      CHECK(tests::values<float>(*at)[99] == tests::values<float>(*at)[0]);
+      tensors.erase(at);
+    }
+  }
+  CHECK(arena.reset() == Error::Ok);
 }

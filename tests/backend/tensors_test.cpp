@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensors in the memory of each backend behave like those of the host: random programs, and what
 // else a tensor of a backend can do.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+#include <stdexcept>
 
 #include "backend/fault_backend.h"
 #include "support/catch.h"
@@ -26,242 +22,178 @@ namespace {
 /// Random views of a tensor, one after another, the same for both twins.
 class RandomCut {
  public:
-  RandomCut(Dice& dice, Dims sizes) {
-    for (int64_t i = dice.between(0, 3); i > 0 && !sizes.empty(); --i) {
-      const auto rank = static_cast<int64_t>(sizes.size());
-      Step step{dice.between(0, 3), dice.between(0, rank - 1), 0, 0, 1};
-      const auto d = static_cast<size_t>(step.dim);
-      if (step.kind == 0) {
-        step.a = dice.between(0, sizes[d]);
-        step.b = dice.between(step.a, sizes[d]);
-        step.c = dice.between(1, 3);
-        sizes[d] = (step.b - step.a + step.c - 1) / step.c;
-      } else if (step.kind == 2) {
-        step.a = dice.between(0, rank - 1);
-        std::swap(sizes[d], sizes[static_cast<size_t>(step.a)]);
-      } else if (step.kind == 3) {
-        if (sizes[d] == 0) continue;
-        step.a = dice.between(0, sizes[d] - 1);
-        Dims left;
-        for (size_t k = 0; k < sizes.size(); ++k) {
-          if (k != d) left.push_back(sizes[k]);
-        }
-        sizes = left;
-      }
-      steps_.push_back(step);
+  RandomCut(Dice& dice, Tensor t) {
+    for (int64_t i = dice.between(0, 3); i > 0 && t.dim() != 0; --i) {
+      const int64_t dim = dice.between(0, t.dim() - 1);
+      const int64_t other = dice.between(0, t.dim() - 1);
+      const int64_t size = t.size(dim);
+      const int64_t kind = dice.between(size == 0 ? 1 : 0, 3);
+      const int64_t from = dice.between(0, size);
+      const int64_t end = dice.between(from, size);
+      const int64_t step = dice.between(1, 3);
+      steps_.push_back([=](const Tensor& all) {
+        return kind == 0   ? select(all, dim, from == size ? 0 : from)
+               : kind == 1 ? reversed(all, {dim})
+               : kind == 2 ? transpose(all, dim, other)
+                           : slice(all, dim, from, end, step);
+      });
+      t = steps_.back()(t);
     }
-    sizes_ = sizes;
+    sizes_ = as_view(t).sizes;
   }
 
   Tensor of(const Tensor& base) const {
     Tensor t = base;
-    for (const Step& step : steps_) {
-      switch (step.kind) {
-        case 0: t = slice(t, step.dim, step.a, step.b, step.c); break;
-        case 1: t = reversed(t, {step.dim}); break;
-        case 2: t = transpose(t, step.dim, step.a); break;
-        default: t = select(t, step.dim, step.a); break;
-      }
-    }
+    for (const auto& step : steps_) t = step(t);
     return t;
   }
   const Dims& sizes() const noexcept { return sizes_; }
 
  private:
-  struct Step {
-    int64_t kind, dim, a, b, c;
-  };
-  std::vector<Step> steps_;
+  std::vector<std::function<Tensor(const Tensor&)>> steps_;
   Dims sizes_;
 };
 
+void apply(Error error) {
+  if (error != Error::Ok) throw std::runtime_error(last_error_message());
+}
+
 /// Three tensors to which random things happen, in both memories at once.
-class RandomProgram {
- public:
-  RandomProgram(Trial& trial, uint64_t seed) : trial_(trial), seed_(seed), dice_{seed} {}
-
-  /// False once the two differ.
-  bool run(int steps) {
-    for (Twin& twin : tensors_) {
-      twin = make();
-      if (!twin) return false;
+void programs_run_alike(Trial& trial) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    Dice dice{seed};
+    Twin tensors[3];
+    for (int step = -3; step < 40; ++step) {  // the first three make the tensors
+      Twin& twin = tensors[step < 0 ? step + 3 : dice.between(0, 2)];
+      const int64_t action = step < 0 ? dice.between(0, 4) : dice.between(0, 14);
+      const int64_t value = dice.between(0, 100);
+      const ScalarType type = kTypeOfEachSize[dice.between(1, 4)];
+      const auto dynamism = TensorShapeDynamism::DYNAMIC;
+      Dims sizes;
+      for (int64_t d = dice.between(0, 4); d > 0; --d) sizes.push_back(dice.between(1, 6));
+      const RandomCut cut(dice, step < 0 ? *zeros({}, host_backend()) : *twin.here);
+      const RandomView from(dice, cut.sizes(), true);
+      const Twin source = random_twin(trial, from.base_sizes(), type, seed);
+      const auto run = [&](TensorPtr t, Backend& backend, const TensorPtr& other) -> TensorPtr {
+        Generator generator(seed, static_cast<uint64_t>(value));
+        switch (action) {
+          case 0: return full(sizes, 3, type, dynamism, backend);
+          case 1: return zeros(sizes, type, dynamism, backend);
+          case 2: return rand(sizes, type, dynamism, generator, backend);
+          case 3: return randint(0, 100, sizes, type, dynamism, generator, backend);
+          case 4: return iota(sizes, ScalarType::Long, dynamism, backend);
+          case 5: apply(fill_(cut.of(*t), value)); return t;
+          case 6: apply(uniform_(cut.of(*t), 0, 60, generator)); return t;
+          case 7: return clone_tensor_ptr(cut.of(*t));
+          case 8: return backend_transfer(backend_transfer(t, host_backend()), backend);
+          case 9: {  // to one dimension, in which the elements stay in order
+            const int64_t kept = t->numel();
+            if (t->dim() == 0 || !t->is_contiguous()) return t;
+            apply(resize_tensor(*t, {value}));
+            if (value > kept) apply(fill_(narrow(t, 0, kept, value - kept), 1));
+            return t;
+          }
+          default: apply(copy_(cut.of(*t), from.of(*other), CastMode::Saturate)); return t;
+        }
+      };
+      const TensorPtr& other = dice.between(0, 2) != 0 ? source.there : source.here;
+      twin.here = run(std::move(twin.here), host_backend(), source.here);
+      twin.there = run(std::move(twin.there), trial.backend(), other);
+      const std::string what = text_of("program ", seed, ", step ", step, ", action ", action);
+      if (!trial.check_same(what, twin.there, twin.here)) return;
     }
-    for (step_ = 0; step_ < steps; ++step_) {
-      if (!do_something()) return false;
-    }
-    return true;
   }
+}
 
- private:
-  bool do_something() {
-    Twin& twin = tensors_[dice_.between(0, 2)];
-    const RandomCut cut(dice_, as_view(twin.here).sizes);
-    switch (dice_.between(0, 8)) {
-      case 0: {
-        twin = make();
-        return twin && trial_.check_same(name("a creator"), twin.there, twin.here);
-      }
-      case 1: {
-        const int64_t value = dice_.between(0, 50);
-        return both("fill_", twin, [&](const Tensor& t) { return fill_(cut.of(t), value); });
-      }
-      case 2: {
-        const auto offset = static_cast<uint64_t>(dice_.between(0, 100));
-        return both("uniform_", twin, [&](const Tensor& t) {
-          Generator generator(seed_, offset);
-          return uniform_(cut.of(t), 0, 60, generator);
-        });
-      }
-      case 3: return resize(twin);
-      case 4: return replace_by_clone(twin, cut);
-      case 5: return go_around(twin);
-      default: return copy_from_another(twin, cut);
-    }
-  }
-
-  Twin make() {
-    Dims sizes;
-    for (int64_t d = dice_.between(0, 4); d > 0; --d) sizes.push_back(dice_.between(1, 6));
-    const ScalarType type = kTypeOfEachSize[dice_.between(1, 4)];
-    const int64_t kind = dice_.between(0, 4);
-    const auto offset = static_cast<uint64_t>(dice_.between(0, 9));
-    const auto dynamism = TensorShapeDynamism::DYNAMIC;
-    const auto made = [&](Backend& backend) {
-      Generator generator(seed_, offset);
-      Result<TensorPtr> result =
-          kind == 0   ? try_full(sizes, 3, type, dynamism, backend)
-          : kind == 1 ? try_zeros(sizes, type, dynamism, backend)
-          : kind == 2 ? try_rand(sizes, type, dynamism, generator, backend)
-          : kind == 3 ? try_randint(0, 100, sizes, type, dynamism, generator, backend)
-                      : try_iota(sizes, ScalarType::Long, dynamism, backend);
-      return trial_.check_made(name("a creator"), std::move(result));
-    };
-    Twin twin;
-    twin.here = made(host_backend());
-    twin.there = made(trial_.backend());
-    return twin;
-  }
-
-  /// To one dimension, in which the elements stay in order.
-  bool resize(Twin& twin) {
-    const TensorView before = as_view(twin.here);
-    const int64_t count = dice_.between(0, 100);
-    const int64_t kept = numel_of(before);
-    if (before.sizes.empty() || !twin.here->is_contiguous()) return true;
-    return both("resize_tensor", twin, [&](const Tensor& base) {
-      Tensor t = base;
-      const Error error = resize_tensor(t, {count});
-      return error != Error::Ok || count <= kept ? error
-                                                 : fill_(narrow(t, 0, kept, count - kept), 1);
-    });
-  }
-
-  bool replace_by_clone(Twin& twin, const RandomCut& cut) {
-    const auto clone = [&](const TensorPtr& t) {
-      return trial_.check_made(name("clone_tensor_ptr"), try_clone_tensor_ptr(cut.of(*t)));
-    };
-    Twin copy{clone(twin.here), clone(twin.there)};
-    twin = std::move(copy);
-    return twin && trial_.check_same(name("clone_tensor_ptr"), twin.there, twin.here);
-  }
-
-  bool go_around(Twin& twin) {
-    TensorPtr host = trial_.check_made(name("backend_transfer to the host"),
-                                       try_backend_transfer(twin.there, host_backend()));
-    if (host == nullptr || !trial_.check_same(name("backend_transfer"), host, twin.here)) {
-      return false;
-    }
-    twin.there = trial_.check_made(name("backend_transfer from the host"),
-                                   try_backend_transfer(host, trial_.backend()));
-    return twin && trial_.check_same(name("backend_transfer"), twin.there, twin.here);
-  }
-
-  bool copy_from_another(Twin& twin, const RandomCut& cut) {
-    const RandomView from(dice_, cut.sizes(), true);
-    const ScalarType type =
-        dice_.between(0, 1) == 0 ? as_view(twin.here).type : kTypeOfEachSize[dice_.between(0, 4)];
-    const Twin source = random_twin(trial_, from.base_sizes(), type, seed_);
-    if (!source) return false;
-    const bool from_there = dice_.between(0, 2) != 0;
-    return both("copy_", twin, [&](const Tensor& t) {
-      const bool is_there = &t == twin.there.get();
-      const TensorPtr& chosen = is_there && from_there ? source.there : source.here;
-      return copy_(cut.of(t), from.of(*chosen), CastMode::Saturate);
-    });
-  }
-
-  template <class Action>
-  bool both(const char* what, const Twin& twin, const Action& action) {
-    return check_both(trial_, name(what), twin, action);
-  }
-  std::string name(const char* what) const {
-    return text_of("program of seed ", seed_, ", step ", step_, ", ", what);
-  }
-
-  Trial& trial_;
-  uint64_t seed_;
-  Dice dice_;
-  int step_ = 0;
-  Twin tensors_[3];
+struct Maker {
+  const char* what;
+  std::function<Result<TensorPtr>(Backend&)> make;
 };
 
-void programs_run_alike(Trial& trial) {
-  for (uint64_t i = 0; i < 30; ++i) {
-    RandomProgram program(trial, trial.traits().seed + i);
-    if (!program.run(40)) return;
-  }
-}
+const Maker kMakers[] = {
+    {"empty",
+     [](Backend& b) {
+       return try_empty({0, 3}, b);
+     }},
+    {"full", [](Backend& b) { return try_full({4}, 2, ScalarType::Byte, b); }},
+    {"ones_strided",
+     [](Backend& b) {
+       return try_ones_strided({2, 3}, {5, 1}, b);
+     }},
+    {"eye", [](Backend& b) { return try_eye(3, 4, b); }},
+    {"iota",
+     [](Backend& b) {
+       return try_iota({3, 4}, 1, b);
+     }},
+    {"arange", [](Backend& b) { return try_arange(0.5, 9, 0.25, b); }},
+    {"rand",
+     [](Backend& b) {
+       return try_rand({3, 4}, Generator(1), b);
+     }},
+    {"scalar_tensor", [](Backend& b) { return try_scalar_tensor(3, b); }},
+    {"values",
+     [](Backend& b) {
+       return try_make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b);
+     }},
+    {"values as Half",
+     [](Backend& b) {
+       return try_make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Half, b);
+     }},
+    {"a moved vector in a dim order",
+     [](Backend& b) {
+       return try_make_tensor_ptr({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6}, {1, 0}, b);
+     }},
+    {"values with gaps",
+     [](Backend& b) {
+       return try_make_tensor_ptr({2, 2}, std::vector<int16_t>{1, 2, 3, 4, 5}, {}, {3, 1}, b);
+     }},
+    {"no values",
+     [](Backend& b) {
+       return try_make_tensor_ptr({0, 5}, std::vector<int32_t>(), b);
+     }},
+    {"one value", [](Backend& b) { return try_make_tensor_ptr(2.5f, b); }},
+    {"zeros_strided",
+     [](Backend& b) {
+       return try_zeros_strided({3, 4}, {9, 2}, ScalarType::Short, b);
+     }},
+    {"normal_strided",
+     [](Backend& b) {
+       return try_normal_strided(1, 2, {3, 4}, {1, 3}, ScalarType::BFloat16, Generator(8, 1), b);
+     }},
+    {"randint",
+     [](Backend& b) { return try_randint(-5, 99, {41}, ScalarType::Char, Generator(8, 1), b); }},
+    {"full_like and randn_like of a transposed tensor",
+     [](Backend& b) {
+       const TensorPtr t = try_zeros({4, 6}, ScalarType::Double, b).value();
+       Result<TensorPtr> like = try_randn_like(transpose(t, 0, 1), Generator(3));
+       return try_full_like(like.value(), 7, ScalarType::Float);
+     }},
+    {"a scope",
+     [](Backend& b) {
+       const BackendScope scope(b);
+       return try_rand({3, 4}, Generator(2));
+     }},
+    {"backend_copy",
+     [](Backend& b) {
+       return try_backend_copy(ones({4, 2}), b);
+     }},
+};
 
-/// The same as on the host in all but the address, made by `make(backend)`.
-template <class Make>
-void check_made_alike(Trial& trial, const char* what, const Make& make) {
-  const TensorPtr here = trial.check_made(what, make(host_backend()));
-  const TensorPtr there = trial.check_made(what, make(trial.backend()));
-  if (here == nullptr || there == nullptr) return;
-  const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
-  trial.check(&backend_of(there) == (is_heap ? &host_backend() : &trial.backend()), what,
-              ": is in memory of ", backend_of(there).name());
-  trial.check(as_view(here).strides == as_view(there).strides &&
-                  shape_dynamism(here) == shape_dynamism(there),
-              what, ": expected other strides or dynamism");
-  trial.check_same(what, there, here);
-}
-
+/// What is made is as on the host in all but the address.
 void creators_keep_strides_and_backends(Trial& trial) {
-  check_made_alike(trial, "values as Half", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Half, backend);
-  });
-  check_made_alike(trial, "a moved vector in a dim order", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 3}, std::vector<int64_t>{1, 2, 3, 4, 5, 6}, {1, 0}, backend);
-  });
-  check_made_alike(trial, "values with gaps", [](Backend& backend) {
-    return try_make_tensor_ptr({2, 2}, std::vector<int16_t>{1, 2, 3, 4, 5}, {}, {3, 1}, backend);
-  });
-  check_made_alike(trial, "no values", [](Backend& backend) {
-    return try_make_tensor_ptr({0, 5}, std::vector<int32_t>(), backend);
-  });
-  check_made_alike(trial, "one value",
-                   [](Backend& backend) { return try_make_tensor_ptr(2.5f, backend); });
-  check_made_alike(trial, "arange",
-                   [](Backend& backend) { return try_arange(0.5, 9, 0.25, backend); });
-  check_made_alike(trial, "zeros_strided", [](Backend& backend) {
-    return try_zeros_strided({3, 4}, {9, 2}, ScalarType::Short, backend);
-  });
-  check_made_alike(trial, "normal_strided", [](Backend& backend) {
-    return try_normal_strided(1, 2, {3, 4}, {1, 3}, ScalarType::BFloat16, Generator(8, 1), backend);
-  });
-  check_made_alike(trial, "randint", [](Backend& backend) {
-    return try_randint(-5, 99, {41}, ScalarType::Char, Generator(8, 1), backend);
-  });
-  check_made_alike(trial, "full_like and randn_like of a transposed tensor", [](Backend& backend) {
-    const TensorPtr t = try_zeros({4, 6}, ScalarType::Double, backend).value();
-    Result<TensorPtr> like = try_randn_like(transpose(t, 0, 1), Generator(3));
-    return try_full_like(like.value(), 7, ScalarType::Float);
-  });
-  check_made_alike(trial, "a scope", [](Backend& backend) {
-    const BackendScope scope(backend);
-    return try_rand({3, 4}, Generator(2));
-  });
+  const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
+  const Backend& expected = is_heap ? host_backend() : trial.backend();
+  for (const auto& [what, make] : kMakers) {
+    const TensorPtr here = trial.check_made(what, make(host_backend()));
+    const TensorPtr there = trial.check_made(what, make(trial.backend()));
+    if (here == nullptr || there == nullptr) return;
+    trial.check(&backend_of(there) == &expected, what, ": is in memory of ",
+                backend_of(there).name());
+    trial.check(as_view(here).strides == as_view(there).strides &&
+                    shape_dynamism(here) == shape_dynamism(there),
+                what, ": expected other strides or dynamism");
+    trial.check_same(what, there, here);
+  }
 }
 
 void views_are_written(Trial& trial) {
@@ -294,23 +226,19 @@ void views_are_written(Trial& trial) {
 }
 
 void copies_within_a_tensor_are_safe(Trial& trial) {
-  const auto rows = [](const Tensor& t, int64_t from) { return narrow(t, 0, from, 7); };
-  const auto columns = [](const Tensor& t, int64_t from) { return slice(t, 1, from, 8, 2); };
   for (ScalarType type : kTypeOfEachSize) {
     const Twin twin = random_twin(trial, {8, 8}, type);
     const auto check = [&](const char* what, const auto& to, const auto& from) {
       check_both(trial, what, twin, [&](const Tensor& t) { return copy_(to(t), from(t)); });
     };
     const auto all = [](const Tensor& t) { return t; };
-    check(
-        "one row down", [&](const Tensor& t) { return rows(t, 1); },
-        [&](const Tensor& t) { return rows(t, 0); });
-    check(
-        "one row up", [&](const Tensor& t) { return rows(t, 0); },
-        [&](const Tensor& t) { return rows(t, 1); });
-    check(
-        "columns", [&](const Tensor& t) { return columns(t, 0); },
-        [&](const Tensor& t) { return columns(t, 1); });
+    const auto upper = [](const Tensor& t) { return narrow(t, 0, 0, 7); };
+    const auto lower = [](const Tensor& t) { return narrow(t, 0, 1, 7); };
+    const auto even = [](const Tensor& t) { return slice(t, 1, 0, 8, 2); };
+    const auto odd = [](const Tensor& t) { return slice(t, 1, 1, 8, 2); };
+    check("one row down", lower, upper);
+    check("one row up", upper, lower);
+    check("columns", even, odd);
     check("reversed", all, [](const Tensor& t) { return reversed(t, {0, 1}); });
     check("transposed", all, [](const Tensor& t) { return transpose(t, 0, 1); });
     check("its first row", all, [](const Tensor& t) { return select(t, 0, 0); });
@@ -387,7 +315,7 @@ TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave 
   }
   CHECK(arena.used() == 0);
   CHECK(device.used() == 0);
-  CHECK(device.wrong_deallocations() == 0);
+  CHECK(device.faults == 0);
 }
 
 TEST_CASE("random programs find a fill and a copy that ignore strides") {
@@ -407,7 +335,7 @@ TEST_CASE("random programs find a fill and a copy that ignore strides") {
 
 TEST_CASE("templates: creators give the host's shapes, what needs data says that there is none") {
   TemplateBackend backend;
-  const auto check = [&](const char* what, const auto& make) {
+  for (const auto& [what, make] : kMakers) {
     INFO(what);
     const TensorPtr here = make(host_backend()).value();
     const TensorPtr there = make(backend).value();
@@ -416,33 +344,21 @@ TEST_CASE("templates: creators give the host's shapes, what needs data says that
     CHECK(as_view(there).strides == as_view(here).strides);
     CHECK(as_view(there).data == nullptr);
     CHECK(device(there) == backend.device());
-  };
-  check("empty", [](Backend& b) { return try_empty({0, 3}, b); });
-  check("full", [](Backend& b) { return try_full({4}, 2, ScalarType::Byte, b); });
-  check("ones_strided", [](Backend& b) { return try_ones_strided({2, 3}, {5, 1}, b); });
-  check("eye", [](Backend& b) { return try_eye(3, 4, b); });
-  check("iota", [](Backend& b) { return try_iota({3, 4}, 1, b); });
-  check("arange", [](Backend& b) { return try_arange(9, b); });
-  check("rand", [](Backend& b) { return try_rand({3, 4}, Generator(1), b); });
-  check("randint", [](Backend& b) { return try_randint(0, 5, {3}, Generator(1), b); });
-  check("scalar_tensor", [](Backend& b) { return try_scalar_tensor(3, b); });
-  check("values", [](Backend& b) { return try_make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b); });
-  check("backend_copy", [](Backend& b) { return try_backend_copy(ones({4, 2}), b); });
-
+  }
   const TensorPtr t = zeros({2, 3}, TensorShapeDynamism::DYNAMIC, backend);
   const TensorPtr host = zeros({2, 3});
   const char* const words = "template, Float {2, 3}, which has no data";
   float values[6] = {};
   Generator generator(1);
-  CHECK_RETURNS(Error::NotSupported, words, copy_(host, t));
-  CHECK_RETURNS(Error::NotSupported, words, copy_(t, host));
-  CHECK_RETURNS(Error::NotSupported, words, fill_(t, 1));
-  CHECK_RETURNS(Error::NotSupported, words, uniform_(t, 0, 1, generator));
-  CHECK_RETURNS(Error::NotSupported, words, assign(t, values, sizeof values));
-  CHECK_RETURNS(Error::NotSupported, words, copy_to(t, values, sizeof values));
-  CHECK_ERROR(Error::NotSupported, words, backend_copy(t, host_backend()));
-  CHECK_ERROR(Error::NotSupported, words, const_data_ptr<float>(t));
-  CHECK_ERROR(Error::NotSupported, words, to_binary(t));
+  RETURNS(NotSupported, words, copy_(host, t));
+  RETURNS(NotSupported, words, copy_(t, host));
+  RETURNS(NotSupported, words, fill_(t, 1));
+  RETURNS(NotSupported, words, uniform_(t, 0, 1, generator));
+  RETURNS(NotSupported, words, assign(t, values, sizeof values));
+  RETURNS(NotSupported, words, copy_to(t, values, sizeof values));
+  RAISES(NotSupported, words, backend_copy(t, host_backend()));
+  RAISES(NotSupported, words, const_data_ptr<float>(t));
+  RAISES(NotSupported, words, to_binary(t));
   CHECK(as_view(transpose(t, 0, 1)).sizes == Dims{3, 2});
   CHECK(device(clone_tensor_ptr(t)) == backend.device());
   CHECK(device(ones_like(t)) == backend.device());

@@ -1,50 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/wrapper.h"
 
-#include <cstring>
-#include <memory>
-#include <string>
-
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/calls.h"
 
 using namespace tenon;
 using tests::CountingBackend;
 
 namespace {
 
-class Wrapper : public WrapperBackend {
- public:
+struct Wrapper : WrapperBackend {
   explicit Wrapper(Backend& inner) : WrapperBackend(inner) {}
   const char* name() const noexcept override { return "wrapper"; }
 };
 
 }  // namespace
 
-TEST_CASE("WrapperBackend: its device and its memory are the inner one's") {
-  CountingBackend inner;
+TEST_CASE("WrapperBackend: device, memory, copies and what was made are the inner one's") {
+  struct Keeping : CountingBackend {
+    Backend* metadata_backend() noexcept override { return this; }
+  } inner;
   Wrapper wrapper(inner);
   CHECK(std::string(wrapper.name()) == "wrapper");
   CHECK(wrapper.device() == inner.device());
   CHECK(wrapper.is_opaque());
   CHECK(&wrapper.inner() == &inner);
+  CHECK(wrapper.metadata_backend() == &inner);
   void* const p = wrapper.allocate(8, 64);
   REQUIRE(p != nullptr);
   CHECK(inner.used() == 8);
   CHECK(inner.last_alignment == 64);
-  wrapper.deallocate(p, 8);
-  CHECK(inner.used() == 0);
-  CHECK(inner.faults == 0);
-}
-
-TEST_CASE("WrapperBackend: bytes are moved by the inner one") {
-  CountingBackend inner;
-  Wrapper wrapper(inner);
-  void* const p = wrapper.allocate(8, 64);
-  const char from[] = "abcd";
   char to[4] = {};
-  CHECK(wrapper.copy_from_host(p, from, 4) == Error::Ok);
+  CHECK(wrapper.copy_from_host(p, "abcd", 4) == Error::Ok);
   CHECK(wrapper.copy_within(static_cast<char*>(p) + 4, p, 4) == Error::Ok);
   CHECK(wrapper.copy_to_host(to, static_cast<char*>(p) + 4, 4) == Error::Ok);
   CHECK(std::memcmp(to, "abcd", 4) == 0);
@@ -55,49 +42,36 @@ TEST_CASE("WrapperBackend: bytes are moved by the inner one") {
   inner.will["synchronize"] = tests::Answer::Fails;
   CHECK(wrapper.synchronize() == Error::AccessFailed);
   wrapper.deallocate(p, 8);
+  CHECK(inner.used() == 0);
+  CHECK(inner.faults == 0);
+  const std::vector<int64_t> sizes{2, 3};
+  wrapper.on_made({nullptr, ScalarType::Float, sizes, sizes, "zeros"});
+  REQUIRE(inner.made.size() == 1);
+  CHECK(inner.made[0].function == "zeros");
+  CHECK(inner.made[0].sizes == sizes);
 }
 
 TEST_CASE("WrapperBackend: base is the innermost one, through any number of them") {
   CountingBackend inner;
   Wrapper middle(inner);
-  Wrapper outer(static_cast<tenon::Backend&>(middle));
+  Wrapper outer(static_cast<Backend&>(middle));
   CHECK(&middle.base() == &inner);
   CHECK(&outer.base() == &inner);
   CHECK(&outer.inner() == &middle);
 }
 
-TEST_CASE("WrapperBackend: it passes on what was made, and where metadata is kept") {
-  struct Keeping : CountingBackend {
-    Backend* metadata_backend() noexcept override { return this; }
-  } inner;
-  Wrapper wrapper(inner);
-  CHECK(wrapper.metadata_backend() == &inner);
-  const std::vector<int64_t> sizes{2, 3};
-  const std::vector<int64_t> strides{3, 1};
-  wrapper.on_made({nullptr, ScalarType::Float, sizes, strides, "zeros"});
-  REQUIRE(inner.made.size() == 1);
-  CHECK(inner.made[0].function == "zeros");
-  CHECK(inner.made[0].sizes == std::vector<int64_t>{2, 3});
-}
-
-TEST_CASE("WrapperBackend: each counts the blocks that were taken from it") {
-  CountingBackend inner;
-  Wrapper wrapper(inner);
-  void* p = nullptr;
-  REQUIRE(detail::allocate_from(wrapper, detail::known_state(wrapper), 8, p) == Error::Ok);
-  CHECK(wrapper.live_blocks() == 1);
-  CHECK(inner.live_blocks() == 0);
-  detail::release_to(detail::BackendAccess::state(wrapper), p, 8);
-  CHECK(wrapper.live_blocks() == 0);
-  CHECK(inner.used() == 0);
-}
-
-TEST_CASE("WrapperBackend: it does not count as a block of the inner one's") {
+TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and is none itself") {
   const tests::Reports told;
   {
     CountingBackend inner;
     Wrapper wrapper(inner);
+    void* p = nullptr;
+    REQUIRE(detail::allocate_from(wrapper, detail::known_state(wrapper), 8, p) == Error::Ok);
+    CHECK(wrapper.live_blocks() == 1);
     CHECK(inner.live_blocks() == 0);
+    detail::release_to(detail::BackendAccess::state(wrapper), p, 8);
+    CHECK(wrapper.live_blocks() == 0);
+    CHECK(inner.used() == 0);
   }
   CHECK(told.count() == 0);
 }
@@ -106,7 +80,7 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   const tests::Reports told;
   auto inner = std::make_unique<CountingBackend>();
   Wrapper middle(*inner);
-  Wrapper outer(static_cast<tenon::Backend&>(middle));
+  Wrapper outer(static_cast<Backend&>(middle));
   void* p = nullptr;
   detail::BackendState* const state = detail::known_state(outer);
   REQUIRE(detail::allocate_from(outer, state, 8, p) == Error::Ok);
@@ -117,6 +91,8 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
         "InUse: backend counting was destroyed before one that wraps it; what that one has stays "
         "allocated");
   CHECK(state->find() == nullptr);
+  RETURNS(InvalidState, "has no memory, its own backend was destroyed",
+          detail::allocate_from(outer, state, 8, p));
   detail::release_to(state, p, 8);  // AddressSanitizer would tell
   CHECK(outer.live_blocks() == 0);
   CHECK(told.count() == 1);

@@ -25,29 +25,6 @@ TEST_CASE("opencl: a device that is not there is refused, with the number of tho
   CHECK_ERROR(Error::InvalidArgument, "index -2 of opencl", OpenClBackend(-2));
 }
 
-TEST_CASE("opencl: an allocation that the device refuses is a null pointer and a text") {
-  CHECK(opencl().allocate(SIZE_MAX / 4, 64) == nullptr);
-  INFO(tenon::last_error_message());
-  CHECK(contains(tenon::last_error_message(), "clCreateBuffer: CL_INVALID_BUFFER_SIZE (-61)"));
-}
-
-TEST_CASE("opencl: addresses are aligned and their ranges apart") {
-  std::vector<void*> blocks;
-  uintptr_t end = 0;
-  for (const size_t alignment : {size_t{1}, size_t{64}, size_t{4096}}) {
-    for (const size_t nbytes : {size_t{1}, size_t{100}, size_t{64}, size_t{5000}}) {
-      void* const p = opencl().allocate(nbytes, alignment);
-      REQUIRE(p != nullptr);
-      const auto address = reinterpret_cast<uintptr_t>(p);
-      CHECK(address % alignment == 0);
-      CHECK(address > end);
-      end = address + nbytes;
-      blocks.push_back(p);
-    }
-  }
-  for (void* p : blocks) opencl().deallocate(p, 1);
-}
-
 TEST_CASE("opencl: bytes outside of an allocation are refused, with their address") {
   const Memory memory(pattern(100, 1));
   unsigned char host[200] = {};
@@ -67,7 +44,7 @@ TEST_CASE("opencl: bytes outside of an allocation are refused, with their addres
   const float one = 1;
   for (const auto& out : {beyond, before}) {
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().constant(out, &one));
-    CHECK_RETURNS(Error::InvalidArgument, words, opencl().iota(out, tenon::none));
+    CHECK_RETURNS(Error::InvalidArgument, words, opencl().iota(out, none));
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().copy(out, out, CastMode::Checked));
   }
   CHECK(memory.bytes() == pattern(100, 1));
@@ -107,8 +84,8 @@ TEST_CASE("opencl: several threads allocate, fill, copy and check at once") {
         void* const b = backend.allocate(nbytes, 64);
         const int32_t value = static_cast<int32_t>(t) * 1000 + i;
         std::vector<int32_t> host(static_cast<size_t>(n));
-        const tenon::TensorView out{a, ScalarType::Int, backend.device(), {n}, {1}};
-        const bool done = backend.iota(out, tenon::none) == Error::Ok &&
+        const TensorView out{a, ScalarType::Int, backend.device(), {n}, {1}};
+        const bool done = backend.iota(out, none) == Error::Ok &&
                           backend.copy_within(b, a, nbytes) == Error::Ok &&
                           backend.constant(out, &value) == Error::Ok &&
                           backend.copy_to_host(host.data(), b, nbytes) == Error::Ok;

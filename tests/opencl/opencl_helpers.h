@@ -10,11 +10,10 @@
 
 #include "opencl_backend.h"
 #include "support/catch.h"
+#include "support/shapes.h"
 #include "tenon/core/tensor_view.h"
 
 namespace tests {
-
-using Bytes = std::vector<unsigned char>;
 
 /// The first device. Without one the program ends as skipped.
 inline OpenClBackend& opencl() {
@@ -80,20 +79,8 @@ inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type, cons
 }
 
 /// The offsets of the elements, in row-major order.
-inline std::vector<int64_t> offsets(const Layout& layout) {
-  std::vector<int64_t> all;
-  std::vector<int64_t> index(layout.sizes.size(), 0);
-  for (const int64_t n : layout.sizes) {
-    if (n == 0) return all;
-  }
-  for (;;) {
-    int64_t at = layout.offset;
-    for (size_t d = 0; d < index.size(); ++d) at += index[d] * layout.strides[d];
-    all.push_back(at);
-    size_t d = index.size();
-    while (d > 0 && ++index[d - 1] == layout.sizes[d - 1]) index[--d] = 0;
-    if (d == 0) return all;
-  }
+inline Vector offsets(const Layout& layout) {
+  return element_offsets(layout.sizes, layout.strides, layout.offset);
 }
 
 /// Dense and row-major.

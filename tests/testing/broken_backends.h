@@ -20,7 +20,7 @@ namespace tests {
 
 /// A bounded device in host memory that pretends to be out of the host's reach. Its optional
 /// functions are those of the library on the host.
-class HonestBackend : public tenon::Backend {
+class HonestBackend : public tenon::HostMemoryBackend {
  public:
   using Error = tenon::Error;
   using View = tenon::TensorView;
@@ -37,37 +37,22 @@ class HonestBackend : public tenon::Backend {
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (nbytes > kLimit - used_ || alignment > kLimit) return nullptr;
-    const size_t room = nbytes + alignment + 2 * kMargin;
-    void* const base = std::malloc(room);
+    auto* const base = static_cast<char*>(std::malloc(nbytes + alignment + 2 * kMargin));
     if (base == nullptr) return nullptr;
-    std::memset(base, 0xa5, room);
-    const uintptr_t first = reinterpret_cast<uintptr_t>(base) + kMargin;
-    const uintptr_t address = (first + alignment - 1) & ~(uintptr_t{alignment} - 1);
-    blocks_[address] = base;
+    std::memset(base, 0xa5, nbytes + alignment + 2 * kMargin);
+    char* const first = base + kMargin;
+    char* const data = first + (uintptr_t{0} - reinterpret_cast<uintptr_t>(first)) % alignment;
+    blocks_[data] = base;
     used_ += nbytes;
-    return reinterpret_cast<void*>(address);
+    return data;
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = blocks_.find(reinterpret_cast<uintptr_t>(p));
+    const auto found = blocks_.find(p);
     used_ -= nbytes;
     std::free(found->second);
     blocks_.erase(found);
   }
-
-  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
-    std::memcpy(dst, src, nbytes);
-    return Error::Ok;
-  }
-  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    std::memcpy(dst, src, nbytes);
-    return Error::Ok;
-  }
-  Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    std::memcpy(dst, src, nbytes);
-    return Error::Ok;
-  }
-  Error synchronize() override { return Error::Ok; }
 
   Error copy(const View& dst, const View& src, tenon::CastMode mode) override {
     return tenon::copy_(*on_host(dst), *on_host(src), mode);
@@ -121,7 +106,7 @@ class HonestBackend : public tenon::Backend {
   static constexpr size_t kMargin = 4096;  // on both sides, for those that miss a block
   std::mutex mutex_;
   size_t used_ = 0;
-  std::map<uintptr_t, void*> blocks_;
+  std::map<void*, void*> blocks_;
 };
 
 /// What a case finds in a new backend of that class.

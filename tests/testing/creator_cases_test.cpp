@@ -2,7 +2,6 @@
 // Each backend here is wrong in one place; the case that is there for it says so.
 #include "tenon/testing/creator_cases.h"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "support/catch.h"
@@ -11,29 +10,18 @@
 using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
+using State = Generator::State;
 
 TEST_CASE("creator_cases: a backend that is right passes") {
-  CHECK_PASSES(HonestBackend, full_has_the_value);
-  CHECK_PASSES(HonestBackend, eye_has_a_diagonal);
-  CHECK_PASSES(HonestBackend, iota_counts);
-  CHECK_PASSES(HonestBackend, uniform_is_the_hosts);
-  CHECK_PASSES(HonestBackend, normal_is_the_hosts);
-  CHECK_PASSES(HonestBackend, constant_is_written);
-  CHECK_PASSES(HonestBackend, eye_is_written);
-  CHECK_PASSES(HonestBackend, iota_is_written);
-  CHECK_PASSES(HonestBackend, binary_is_written_and_read);
-  CHECK_PASSES(HonestBackend, random_numbers_are_written);
+  for (const auto run : {full_has_the_value, eye_has_a_diagonal, iota_counts, uniform_is_the_hosts,
+                         normal_is_the_hosts, constant_is_written, eye_is_written, iota_is_written,
+                         binary_is_written_and_read, random_numbers_are_written}) {
+    CHECK_PASSES(HonestBackend, run);
+  }
 }
 
-TEST_CASE("creator_cases: found: a function that throws") {
-  struct Broken final : HonestBackend {
-    Error eye(const View&) override { throw std::runtime_error("out of kernels"); }
-  };
-  CHECK_FOUND("out of kernels", Broken, eye_has_a_diagonal);
-}
-
-TEST_CASE("creator_cases: found: a fill of four bytes, whatever the type") {
-  struct Broken final : HonestBackend {
+TEST_CASE("creator_cases: a backend whose fill is wrong is found") {
+  struct FillsFourBytes final : HonestBackend {
     Error constant(const View& out, const void* element) override {
       if (elementSize(out.type) < 4) return HonestBackend::constant(out, element);
       unsigned char word[16];
@@ -41,14 +29,26 @@ TEST_CASE("creator_cases: found: a fill of four bytes, whatever the type") {
       return HonestBackend::constant(out, word);
     }
   };
-  CHECK_FOUND("full Long", Broken, full_has_the_value);
+  CHECK_FOUND("full Long", FillsFourBytes, full_has_the_value);
+
+  struct IgnoresStrides final : HonestBackend {
+    Error constant(const View& out, const void* element) override {
+      return HonestBackend::constant(without_strides(out), element);
+    }
+  };
+  CHECK_FOUND("elements differ", IgnoresStrides, constant_is_written);
 }
 
-TEST_CASE("creator_cases: found: an eye of rows that are as long as the matrix is high") {
-  struct Broken final : HonestBackend {
+TEST_CASE("creator_cases: a backend whose eye is wrong is found") {
+  struct Throws final : HonestBackend {
+    Error eye(const View&) override { throw std::runtime_error("out of kernels"); }
+  };
+  CHECK_FOUND("out of kernels", Throws, eye_has_a_diagonal);
+
+  struct HasShortRows final : HonestBackend {
     Error eye(const View& out) override {
       View square = without_strides(out);
-      const int64_t n = out.sizes[0] < out.sizes[1] ? out.sizes[0] : out.sizes[1];
+      const int64_t n = std::min(out.sizes[0], out.sizes[1]);
       square.sizes = {n, n};
       square.strides = {n, 1};
       const unsigned char zero[16] = {};
@@ -56,127 +56,91 @@ TEST_CASE("creator_cases: found: an eye of rows that are as long as the matrix i
       return HonestBackend::eye(square);
     }
   };
-  CHECK_FOUND("eye(3, 7)", Broken, eye_has_a_diagonal);
-}
+  CHECK_FOUND("eye(3, 7)", HasShortRows, eye_has_a_diagonal);
 
-TEST_CASE("creator_cases: found: an eye without its zeros") {
-  struct Broken final : HonestBackend {
+  struct WritesNoZeros final : HonestBackend {
     Error eye(const View& out) override {
       View diagonal = out;
-      diagonal.sizes = {out.sizes[0] < out.sizes[1] ? out.sizes[0] : out.sizes[1]};
+      diagonal.sizes = {std::min(out.sizes[0], out.sizes[1])};
       diagonal.strides = {out.strides[0] + out.strides[1]};
       return fill_(on_host(diagonal), 1);
     }
   };
-  CHECK_FOUND("eye(5, 5)", Broken, eye_has_a_diagonal);
+  CHECK_FOUND("eye(5, 5)", WritesNoZeros, eye_has_a_diagonal);
 }
 
-TEST_CASE("creator_cases: found: an iota along the wrong axis") {
-  struct Broken final : HonestBackend {
+TEST_CASE("creator_cases: a backend whose iota is wrong is found") {
+  struct TakesAnotherAxis final : HonestBackend {
     Error iota(const View& out, OptionalIndex axis) override {
       const auto last = static_cast<int64_t>(out.sizes.size()) - 1;
       return HonestBackend::iota(out, axis.has_value() ? last - axis.value_or(0) : axis);
     }
   };
-  CHECK_FOUND("along ", Broken, iota_counts);
-}
+  CHECK_FOUND("along ", TakesAnotherAxis, iota_counts);
+  CHECK_FOUND("elements differ", TakesAnotherAxis, iota_is_written);
 
-TEST_CASE("creator_cases: found: an iota that starts over in each row") {
-  struct Broken final : HonestBackend {
+  struct StartsOverInEachRow final : HonestBackend {
     Error iota(const View& out, OptionalIndex axis) override {
       const auto last = static_cast<int64_t>(out.sizes.size()) - 1;
       return HonestBackend::iota(out, axis.has_value() || last < 0 ? axis : OptionalIndex(last));
     }
   };
-  CHECK_FOUND("iota {3, 2, 2} Byte along -1", Broken, iota_counts);
-}
+  CHECK_FOUND("iota {3, 2, 2} Byte along -1", StartsOverInEachRow, iota_counts);
 
-TEST_CASE("creator_cases: found: random numbers from the beginning, whatever the offset") {
-  struct Broken final : HonestBackend {
-    Error random_uniform(const View& out, double min, double max,
-                         const Generator::State& start) override {
-      return HonestBackend::random_uniform(out, min, max, {start.seed, 0, start.version});
-    }
-  };
-  CHECK_FOUND("from offset 1:", Broken, uniform_is_the_hosts);
-  CHECK_FOUND("expected", Broken, random_numbers_are_written);
-}
-
-TEST_CASE("creator_cases: found: an offset of 32 bits") {
-  struct Broken final : HonestBackend {
-    Error random_normal(const View& out, double mu, double sigma,
-                        const Generator::State& start) override {
-      return HonestBackend::random_normal(out, mu, sigma,
-                                          {start.seed, start.offset & 0xffffffffu, start.version});
-    }
-  };
-  CHECK_FOUND("from offset 8589934594", Broken, normal_is_the_hosts);
-}
-
-TEST_CASE("creator_cases: found: a mean and a deviation exchanged") {
-  struct Broken final : HonestBackend {
-    Error random_normal(const View& out, double mu, double sigma,
-                        const Generator::State& start) override {
-      return HonestBackend::random_normal(out, sigma, mu, start);
-    }
-  };
-  CHECK_FOUND("normal(10, 2.5)", Broken, normal_is_the_hosts);
-}
-
-TEST_CASE("creator_cases: found: random numbers in the order of memory") {
-  struct Broken final : HonestBackend {
-    Error random_uniform(const View& out, double min, double max,
-                         const Generator::State& start) override {
-      return HonestBackend::random_uniform(without_strides(out), min, max, start);
-    }
-  };
-  CHECK_FOUND("elements differ", Broken, random_numbers_are_written);
-}
-
-TEST_CASE("creator_cases: found: a fill that ignores strides") {
-  struct Broken final : HonestBackend {
-    Error constant(const View& out, const void* element) override {
-      return HonestBackend::constant(without_strides(out), element);
-    }
-  };
-  CHECK_FOUND("expected", Broken, constant_is_written);
-}
-
-TEST_CASE("creator_cases: found: an iota along the wrong axis, in views") {
-  struct Broken final : HonestBackend {
-    Error iota(const View& out, OptionalIndex axis) override {
-      const auto last = static_cast<int64_t>(out.sizes.size()) - 1;
-      return HonestBackend::iota(out, axis.has_value() ? last - axis.value_or(0) : axis);
-    }
-  };
-  CHECK_FOUND("expected", Broken, iota_is_written);
-}
-
-TEST_CASE("creator_cases: found: NotSupported after half of the work") {
-  struct Broken final : HonestBackend {
+  struct WorksBeforeItRefuses final : HonestBackend {
     Error iota(const View& out, OptionalIndex axis) override {
       TENON_TRY(HonestBackend::iota(out, axis));
       return Error::NotSupported;
     }
   };
-  CHECK_FOUND("is NotSupported, after that", Broken, iota_is_written);
+  CHECK_FOUND("is NotSupported, after that", WorksBeforeItRefuses, iota_is_written);
 }
 
-TEST_CASE("creator_cases: found: from_binary that ignores strides") {
-  struct Broken final : HonestBackend {
+TEST_CASE("creator_cases: a backend whose random numbers are wrong is found") {
+  struct IgnoresTheOffset final : HonestBackend {
+    Error random_uniform(const View& out, double min, double max, const State& start) override {
+      return HonestBackend::random_uniform(out, min, max, {start.seed, 0, start.version});
+    }
+  };
+  CHECK_FOUND("from offset 1:", IgnoresTheOffset, uniform_is_the_hosts);
+  CHECK_FOUND("elements differ", IgnoresTheOffset, random_numbers_are_written);
+
+  struct HasOffsetsOf32Bits final : HonestBackend {
+    Error random_normal(const View& out, double mu, double sigma, const State& start) override {
+      return HonestBackend::random_normal(out, mu, sigma,
+                                          {start.seed, start.offset & 0xffffffffu, start.version});
+    }
+  };
+  CHECK_FOUND("from offset 8589934594", HasOffsetsOf32Bits, normal_is_the_hosts);
+
+  struct ExchangesItsArguments final : HonestBackend {
+    Error random_normal(const View& out, double mu, double sigma, const State& start) override {
+      return HonestBackend::random_normal(out, sigma, mu, start);
+    }
+  };
+  CHECK_FOUND("normal(10, 2.5)", ExchangesItsArguments, normal_is_the_hosts);
+
+  struct IgnoresStrides final : HonestBackend {
+    Error random_uniform(const View& out, double min, double max, const State& start) override {
+      return HonestBackend::random_uniform(without_strides(out), min, max, start);
+    }
+  };
+  CHECK_FOUND("elements differ", IgnoresStrides, random_numbers_are_written);
+}
+
+TEST_CASE("creator_cases: a backend whose binary form is wrong is found") {
+  struct WritesAtNoStrides final : HonestBackend {
     Error from_binary(const View& out, const void* bytes, size_t nbytes) override {
       std::memcpy(out.data, bytes, nbytes);
       return Error::Ok;
     }
   };
-  CHECK_FOUND("from_binary on ", Broken, binary_is_written_and_read);
-}
+  CHECK_FOUND("from_binary on ", WritesAtNoStrides, binary_is_written_and_read);
 
-TEST_CASE("creator_cases: found: to_binary in the order of memory") {
-  struct Broken final : HonestBackend {
+  struct ReadsAtNoStrides final : HonestBackend {
     Error to_binary(const View& in, int64_t count, void* bytes) override {
       return HonestBackend::to_binary(without_strides(in), count, bytes);
     }
   };
-  CHECK_FOUND("expected", Broken, binary_is_written_and_read);
+  CHECK_FOUND("expected the bytes of the host's", ReadsAtNoStrides, binary_is_written_and_read);
 }

@@ -29,7 +29,14 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
   /// `buffer` may have any alignment, and may be null if `nbytes` is 0.
-  ArenaBackend(void* buffer, size_t nbytes) noexcept : ArenaBackend(split(buffer, nbytes)) {}
+  ArenaBackend(void* buffer, size_t nbytes) noexcept
+      : HostMemoryBackend(place_for_state(buffer, nbytes), true) {
+    auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
+    if (state == nullptr) return;
+    const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));
+    first_ = top_ = highest_ = hole_from_ = hole_to_ = state + kStateSize;
+    end_ = state + left / detail::kDataAlignment * detail::kDataAlignment;
+  }
 
   const char* name() const noexcept override { return "arena"; }
 
@@ -92,34 +99,18 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:
-  struct Parts {
-    void* state;  // null when not even that fits
-    char* first;
-    char* end;
-  };
-  static Parts split(void* buffer, size_t nbytes) noexcept {
-    const size_t state_size = round_up(sizeof(detail::BackendState));
-    static_assert(alignof(detail::BackendState) <= detail::kDataAlignment);
-    const size_t skipped =
-        (uintptr_t{0} - reinterpret_cast<uintptr_t>(buffer)) % detail::kDataAlignment;
-    if (buffer == nullptr || nbytes < skipped || nbytes - skipped < state_size) {
-      return {nullptr, nullptr, nullptr};
-    }
-    char* const state = static_cast<char*>(buffer) + skipped;
-    const size_t whole = (nbytes - skipped) / detail::kDataAlignment * detail::kDataAlignment;
-    return {state, state + state_size, state + whole};
-  }
-  explicit ArenaBackend(const Parts& parts) noexcept
-      : HostMemoryBackend(parts.state, true),
-        first_(parts.first),
-        top_(parts.first),
-        end_(parts.end),
-        highest_(parts.first),
-        hole_from_(parts.first),
-        hole_to_(parts.first) {}
-
   static constexpr size_t round_up(size_t nbytes) noexcept {
     return (nbytes + (detail::kDataAlignment - 1)) & ~(detail::kDataAlignment - 1);
+  }
+  static constexpr size_t kStateSize = (sizeof(detail::BackendState) + detail::kDataAlignment - 1) /
+                                       detail::kDataAlignment * detail::kDataAlignment;
+
+  /// Null when there is no room.
+  static void* place_for_state(void* buffer, size_t nbytes) noexcept {
+    static_assert(alignof(detail::BackendState) <= detail::kDataAlignment);
+    char* const state = static_cast<char*>(detail::align_up(buffer));
+    const auto skipped = static_cast<size_t>(state - static_cast<char*>(buffer));
+    return buffer == nullptr || nbytes < skipped + kStateSize ? nullptr : state;
   }
 
   TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {
@@ -133,12 +124,12 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     return nullptr;
   }
 
-  char* first_;
-  char* top_;  // what follows is free
-  char* end_;
-  char* highest_;    // where top_ has been
-  char* hole_from_;  // what was released below top_, as far as it is remembered
-  char* hole_to_;
+  char* first_ = nullptr;
+  char* top_ = nullptr;  // what follows is free
+  char* end_ = nullptr;
+  char* highest_ = nullptr;    // where top_ has been
+  char* hole_from_ = nullptr;  // what was released below top_, as far as it is remembered
+  char* hole_to_ = nullptr;
   size_t live_ = 0;
 };
 

@@ -39,45 +39,42 @@ struct BackendOption {
 };
 
 /// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
-class BackendOptions {
+class BackendOptions : public Span<const BackendOption> {
  public:
   BackendOptions(std::initializer_list<BackendOption> list) noexcept
-      : options_(list.begin(), list.size()) {}
-
-  const BackendOption* begin() const noexcept { return options_.begin(); }
-  const BackendOption* end() const noexcept { return options_.end(); }
-  size_t size() const noexcept { return options_.size(); }
+      : Span(list.begin(), list.size()) {}
 
   /// The option of that name, the last one where there are several; null where there is none.
   const BackendOption* find(const char* name) const noexcept {
     const BackendOption* found = nullptr;
-    for (const BackendOption& option : options_) {
+    for (const BackendOption& option : *this) {
       if (std::strcmp(option.name, name) == 0) found = &option;
     }
     return found;
   }
 
   /// Reads a whole number, where it is given.
-  /// Errors: InvalidArgument for any other value, and one below `least`.
-  Error read(const char* name, int64_t least, int64_t& number) const noexcept {
+  /// Errors: InvalidArgument for any other value, and one below `least` or above `most`.
+  Error read(const char* name, int64_t least, int64_t& number,
+             int64_t most = INT64_MAX) const noexcept {
     const BackendOption* const option = find(name);
     if (option == nullptr) return Error::Ok;
-    const bool is_whole =
-        option->text == nullptr && option->value.isIntegral(false) && option->value.fits<int64_t>();
-    if (TENON_UNLIKELY(!is_whole || option->value.to<int64_t>() < least)) {
-      const auto refuse = [&](const char* quote, const auto& value) noexcept {
-        return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", quote, value,
-                            quote, "; expected a whole number from ", least);
-      };
-      return option->text != nullptr ? refuse("\"", option->text) : refuse("", option->value);
+    const own::Scalar& value = option->value;
+    if (option->text == nullptr && value.isIntegral(false) && value.fits<int64_t>() &&
+        value.to<int64_t>() >= least && value.to<int64_t>() <= most) {
+      number = value.to<int64_t>();
+      return Error::Ok;
     }
-    number = option->value.to<int64_t>();
-    return Error::Ok;
+    const auto refuse = [&](const auto& given) noexcept {
+      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", given,
+                          "; expected a whole number from ", least, " to ", most);
+    };
+    return option->text != nullptr ? refuse(option->text) : refuse(value);
   }
 
   /// Errors: InvalidArgument for an option that none of `names` is.
   Error check_names(std::initializer_list<const char*> names) const noexcept {
-    for (const BackendOption& option : options_) {
+    for (const BackendOption& option : *this) {
       bool known = false;
       for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
       if (TENON_UNLIKELY(!known)) {
@@ -87,9 +84,6 @@ class BackendOptions {
     }
     return Error::Ok;
   }
-
- private:
-  Span<const BackendOption> options_;
 };
 
 namespace detail {
@@ -201,27 +195,42 @@ class TENON_EXPORT Backend {
   /// says. At least one is in this backend's memory; the other is there too, in the host's (its
   /// device is the CPU) or, if the backends' devices are different ones, on another device.
   /// They do not overlap. When this returns, host memory has been read or written.
-  virtual Error copy(const TensorView& dst, const TensorView& src, CastMode mode);
-
+  virtual Error copy(const TensorView& /*dst*/, const TensorView& /*src*/, CastMode /*mode*/) {
+    return Error::NotSupported;
+  }
   /// Writes one element, given in host memory, to all of `out`.
-  virtual Error constant(const TensorView& out, const void* element);
+  virtual Error constant(const TensorView& /*out*/, const void* /*element*/) {
+    return Error::NotSupported;
+  }
   /// Writes ones to the main diagonal of a matrix, zeros elsewhere.
-  virtual Error eye(const TensorView& out);
+  virtual Error eye(const TensorView& /*out*/) { return Error::NotSupported; }
   /// Writes each element's index along an axis, or without one its row-major index.
-  virtual Error iota(const TensorView& out, OptionalIndex axis);
+  virtual Error iota(const TensorView& /*out*/, OptionalIndex /*axis*/) {
+    return Error::NotSupported;
+  }
   /// Writes `nbytes` bytes: row-major elements, little-endian.
-  virtual Error from_binary(const TensorView& out, const void* bytes, size_t nbytes);
+  virtual Error from_binary(const TensorView& /*out*/, const void* /*bytes*/, size_t /*nbytes*/) {
+    return Error::NotSupported;
+  }
   /// Writes the first `count` elements in that form to host memory.
-  virtual Error to_binary(const TensorView& in, int64_t count, void* bytes);
+  virtual Error to_binary(const TensorView& /*in*/, int64_t /*count*/, void* /*bytes*/) {
+    return Error::NotSupported;
+  }
   /// Writes to row-major element i what the host's kernels give for element start.offset + i of
   /// start.seed, see docs/random.md: uniform in [min, max).
-  virtual Error random_uniform(const TensorView& out, double min, double max,
-                               const Generator::State& start);
+  virtual Error random_uniform(const TensorView& /*out*/, double /*min*/, double /*max*/,
+                               const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
   /// The same, normal with a mean and a standard deviation.
-  virtual Error random_normal(const TensorView& out, double mu, double sigma,
-                              const Generator::State& start);
+  virtual Error random_normal(const TensorView& /*out*/, double /*mu*/, double /*sigma*/,
+                              const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
   /// Appends the elements as text, at most about `limit` of them, as to_string() is to show them.
-  virtual Error inspect(const TensorView& in, int64_t limit, std::string& text);
+  virtual Error inspect(const TensorView& /*in*/, int64_t /*limit*/, std::string& /*text*/) {
+    return Error::NotSupported;
+  }
 
   /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
   /// that is asked to copy and to make values. The same for the backend's whole life.
@@ -350,26 +359,6 @@ inline Backend::~Backend() {
   detail::drop_state(state_);
 }
 
-inline Error Backend::copy(const TensorView&, const TensorView&, CastMode) {
-  return Error::NotSupported;
-}
-inline Error Backend::constant(const TensorView&, const void*) { return Error::NotSupported; }
-inline Error Backend::eye(const TensorView&) { return Error::NotSupported; }
-inline Error Backend::iota(const TensorView&, OptionalIndex) { return Error::NotSupported; }
-inline Error Backend::from_binary(const TensorView&, const void*, size_t) {
-  return Error::NotSupported;
-}
-inline Error Backend::to_binary(const TensorView&, int64_t, void*) { return Error::NotSupported; }
-inline Error Backend::random_uniform(const TensorView&, double, double, const Generator::State&) {
-  return Error::NotSupported;
-}
-inline Error Backend::random_normal(const TensorView&, double, double, const Generator::State&) {
-  return Error::NotSupported;
-}
-inline Error Backend::inspect(const TensorView&, int64_t, std::string&) {
-  return Error::NotSupported;
-}
-
 /// A backend over the host's memory, of which tenon's own kernels read and write the elements. A
 /// class derived from it says where that memory comes from: name(), allocate() and deallocate().
 /// Threads: the copies are those of memcpy.
@@ -378,24 +367,19 @@ class TENON_EXPORT HostMemoryBackend : public Backend {
   Device device() const noexcept override { return Device(); }
   bool is_opaque() const noexcept override { return false; }
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
-    return copy_bytes(dst, src, nbytes);
+    std::memcpy(dst, src, nbytes);
+    return Error::Ok;
   }
   Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    return copy_bytes(dst, src, nbytes);
+    return HostMemoryBackend::copy_from_host(dst, src, nbytes);
   }
   Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    return copy_bytes(dst, src, nbytes);
+    return HostMemoryBackend::copy_from_host(dst, src, nbytes);
   }
   Error synchronize() override { return Error::Ok; }
 
  protected:
   using Backend::Backend;
-
- private:
-  static Error copy_bytes(void* dst, const void* src, size_t nbytes) noexcept {
-    std::memcpy(dst, src, nbytes);
-    return Error::Ok;
-  }
 };
 
 TENON_END_NAMESPACE

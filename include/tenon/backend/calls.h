@@ -55,13 +55,13 @@ struct BackendHooks {
   void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
   void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
   void (*release_metadata)(BackendState* origin, char* p) noexcept;
-  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept;
+  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept = nullptr;
   Error (*produce)(Backend* asked, const Place& out, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                   FunctionRef<Error(const TensorView&)> make) noexcept;
-  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
+                   FunctionRef<Error(const TensorView&)> make) noexcept = nullptr;
+  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept = nullptr;
   Error (*write)(Backend&, const NewRow&, const void* element,
-                 FunctionRef<Error(void*)> make) noexcept;
+                 FunctionRef<Error(void*)> make) noexcept = nullptr;
 };
 
 /// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
@@ -106,34 +106,41 @@ Error call_safely(const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function of the backend's.
+/// Calls a function that may allocate. False when memory was out; the thread's last text stays.
 template <class Call>
-Error ask_unblamed(const Call& call) noexcept {
+bool has_memory_for(const Call& call) noexcept {
+#if TENON_HAS_EXCEPTIONS
+  try {
+    call();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  call();
+#endif
+  return true;
+}
+
+/// Calls a function of the backend's. Errors name the backend and the operation, but for
+/// NotSupported of an optional one.
+template <class Call>
+Error ask(Backend& backend, const char* operation, const Call& call,
+          bool is_optional = false) noexcept {
   const ErrorTextGuard text;
   const Error error = call_safely(call);
-  if (error == Error::Ok) text.put_back();
+  if (TENON_UNLIKELY(error != Error::Ok && !(is_optional && error == Error::NotSupported))) {
+    return blame_backend(backend, operation, error);
+  }
+  text.put_back();
   return error;
 }
 
-/// Calls a function that every backend has; errors name the backend.
-template <class Call>
-Error ask(Backend& backend, const char* operation, const Call& call) noexcept {
-  const Error error = ask_unblamed(call);
-  return TENON_UNLIKELY(error != Error::Ok) ? blame_backend(backend, operation, error) : error;
-}
-
-/// One of the optional ones. False when the backend does not do it; `error` is the outcome else.
+/// Calls an optional one. False when the backend does not do it; `error` is the outcome else.
 template <class Call>
 bool ask_optional(Backend& backend, const char* operation, Error& error,
                   const Call& call) noexcept {
-  const ErrorTextGuard text;
-  error = call_safely(call);
-  if (error == Error::Ok || error == Error::NotSupported) {
-    text.put_back();
-    return error == Error::Ok;
-  }
-  error = blame_backend(backend, operation, error);
-  return true;
+  error = ask(backend, operation, call, true);
+  return error != Error::NotSupported;
 }
 
 inline Error upload(Backend& backend, void* dst, const void* src, size_t nbytes) noexcept {
@@ -141,6 +148,12 @@ inline Error upload(Backend& backend, void* dst, const void* src, size_t nbytes)
 }
 inline Error download(Backend& backend, void* dst, const void* src, size_t nbytes) noexcept {
   return ask(backend, "copy_to_host", [&] { return backend.copy_to_host(dst, src, nbytes); });
+}
+
+TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
+  const char* const text = last_error().text;
+  return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
+              " bytes", *text == '\0' ? "" : ": ", text);
 }
 
 /// Memory of a backend, for a tensor: aligned like all of tenon's. With 0 bytes it is null, and
@@ -158,9 +171,7 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {
     if (data != nullptr) backend.deallocate(std::exchange(data, nullptr), nbytes);
-    const char* const text = last_error().text;
-    return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
-                " bytes", *text == '\0' ? "" : ": ", text);
+    return fail_memory(backend, nbytes);
   }
   guard.put_back();
   state->add();
@@ -195,15 +206,13 @@ inline BackendState* metadata_of(const BackendState* state) noexcept {
 /// Memory for metadata in a backend's memory; null when there is none, with a text.
 inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcept {
   const size_t total = 2 * kMetadataHeader + nbytes;
-  const ErrorTextGuard text;
+  const ErrorTextGuard guard;
   void* block = origin->backend->allocate(total, kMetadataHeader);
   if (TENON_UNLIKELY(block == nullptr)) {
-    const char* const why = last_error().text;
-    static_cast<void>(fail(Error::OutOfMemory, "backend ", origin->backend->name(),
-                           " has no memory for a tensor", *why == '\0' ? "" : ": ", why));
+    static_cast<void>(fail_memory(*origin->backend, total));
     return nullptr;
   }
-  text.put_back();
+  guard.put_back();
   origin->add();
   std::memcpy(block, &total, sizeof total);
   block = static_cast<char*>(block) + kMetadataHeader;
@@ -244,15 +253,8 @@ inline void release_metadata(void* p) noexcept {
 inline BackendState* known_state(Backend& backend) noexcept;
 
 /// Those for memory alone.
-TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{&known_state,
-                                                        &allocate_from,
-                                                        &release_to,
-                                                        &allocate_metadata_from,
-                                                        &release_metadata_to,
-                                                        nullptr,
-                                                        nullptr,
-                                                        nullptr,
-                                                        nullptr};
+TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{
+    &known_state, &allocate_from, &release_to, &allocate_metadata_from, &release_metadata_to};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.
@@ -280,16 +282,6 @@ inline BackendState* known_state(Backend& backend) noexcept {
   name.put(text);
   state->is_known.store(true, std::memory_order_release);
   return state;
-}
-
-/// Links the state of a wrapper to that of the backend that it wraps.
-inline void set_inner(Backend& wrapper, Backend& inner) noexcept {
-  BackendState* const state = BackendAccess::state(wrapper);
-  if (state == nullptr) return;
-  state->inner = known_state(inner);
-  if (state->inner == nullptr) return;
-  state->inner->add();
-  state->inner->wrappers.add();
 }
 
 }  // namespace detail

@@ -2,10 +2,8 @@
 // PmrBackend: tensors in the memory of a std::pmr::memory_resource.
 #pragma once
 
-#if defined(__has_include)
 #if !__has_include(<memory_resource>)
 #error "tenon/backend/pmr.h: this standard library has no <memory_resource>"
-#endif
 #endif
 
 #include <cstddef>
@@ -13,13 +11,10 @@
 #include <memory_resource>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/calls.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"
-
-#if TENON_HAS_EXCEPTIONS
-#include <exception>
-#endif
 
 TENON_BEGIN_NAMESPACE
 
@@ -43,22 +38,17 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   // not know: so it is always the same. And the size is a multiple of it: from libstdc++'s pools an
   // odd one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    if (TENON_UNLIKELY(alignment > detail::kDataAlignment)) {
-      return refuse("alignment ", alignment, " was asked for; a PmrBackend gives up to ",
-                    detail::kDataAlignment);
+    if (TENON_UNLIKELY(alignment > detail::kDataAlignment || nbytes > kLargest)) {
+      static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,
+                                     " bytes, at multiples of up to ", detail::kDataAlignment));
+      return nullptr;
     }
-    if (TENON_UNLIKELY(nbytes > kLargest)) return refuse("no object is that large");
-#if TENON_HAS_EXCEPTIONS
-    try {
-      return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
-    } catch (const std::exception& e) {
-      return refuse("the memory resource threw ", e.what());
-    } catch (...) {
-      return refuse("the memory resource threw something that is no std::exception");
-    }
-#else
-    return resource_->allocate(rounded(nbytes), detail::kDataAlignment);
-#endif
+    void* p = nullptr;
+    static_cast<void>(detail::call_safely([&] {
+      p = resource_->allocate(rounded(nbytes), detail::kDataAlignment);
+      return Error::Ok;
+    }));
+    return p;
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
     resource_->deallocate(p, rounded(nbytes), detail::kDataAlignment);
@@ -70,12 +60,6 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   static constexpr size_t kLargest = PTRDIFF_MAX - detail::kDataAlignment;
   static constexpr size_t rounded(size_t nbytes) noexcept {
     return (nbytes + detail::kDataAlignment - 1) / detail::kDataAlignment * detail::kDataAlignment;
-  }
-
-  template <class... Parts>
-  static void* refuse(const Parts&... parts) noexcept {
-    static_cast<void>(detail::fail(Error::OutOfMemory, parts...));
-    return nullptr;
   }
 
   std::pmr::memory_resource* resource_;

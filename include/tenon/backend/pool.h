@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -57,12 +56,7 @@ struct PoolStatistics {
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
-  explicit PoolBackend(Backend& inner) noexcept
-      : WrapperBackend(inner), metadata_(inner.metadata_backend()) {
-    if (inner.device().is_host_accessible() && !inner.is_opaque() && metadata_ != nullptr) {
-      metadata_ = this;
-    }
-  }
+  explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
   /// Wraps a pool, like any backend: pools are not copied.
   explicit PoolBackend(PoolBackend& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override { trim(); }
@@ -106,7 +100,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       const Lock lock(mutex_);
       count_live(size, -1);
       if (bytes <= max_cached_bytes_ - counts_.cached_bytes &&
-          detail::unless_out_of_memory([&] { kept_[size].push_back(p); })) {
+          detail::has_memory_for([&] { kept_[size].push_back(p); })) {
         ++counts_.cached_blocks;
         counts_.cached_bytes += bytes;
         return;
@@ -119,7 +113,11 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   // Tensors' metadata stays on the heap where it is there: malloc is as fast for small blocks, and
   // those of a backend are counted besides. Where it is in the backend's memory it is pooled too:
   // an arena gives back little as long as the pool keeps blocks of it.
-  Backend* metadata_backend() noexcept override { return metadata_; }
+  Backend* metadata_backend() noexcept override {
+    Backend* const keeper = inner().metadata_backend();
+    const bool is_pooled = keeper != nullptr && device().is_host_accessible() && !is_opaque();
+    return is_pooled ? this : keeper;
+  }
 
   /// Options: "max_cached_bytes", a number from 0. What is released beyond it is given back at
   /// once.
@@ -170,19 +168,17 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       size_t size = 0;
       {
         const Lock lock(mutex_);
-        while (!kept_.empty() && std::prev(kept_.end())->second.empty()) {
-          kept_.erase(std::prev(kept_.end()));
-        }
-        if (kept_.empty() || counts_.cached_bytes <= limit) return;
-        size = std::prev(kept_.end())->first;
-        block = take(std::prev(kept_.end())->second, size);
+        auto largest = kept_.rbegin();
+        while (largest != kept_.rend() && largest->second.empty()) ++largest;
+        if (largest == kept_.rend() || counts_.cached_bytes <= limit) return;
+        size = largest->first;
+        block = take(largest->second, size);
         ++counts_.released;
       }
       if (has_inner()) inner().deallocate(block, size);
     }
   }
 
-  Backend* metadata_;
   mutable std::mutex mutex_;
   // With the lock.
   int64_t max_cached_bytes_ = INT64_MAX;

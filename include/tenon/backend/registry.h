@@ -2,6 +2,8 @@
 // Which backend: the one registered for a device, and the thread's default for creators.
 #pragma once
 
+#include <utility>
+
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/config.h"
@@ -30,6 +32,15 @@ inline Backend* find_backend(Device device) noexcept {
   const LockGuard<SpinLock> guard(registry.lock);
   return find_locked(registry, device);
 }
+/// False where one is registered for the device already.
+inline bool add_to_registry(Backend& backend, Device device) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  if (find_locked(registry, device) != nullptr) return false;
+  BackendAccess::next(backend) = std::exchange(registry.first, &backend);
+  BackendAccess::registered_device(backend) = device;
+  return true;
+}
 
 /// The backend, or null for the host's heap.
 inline Backend* unless_host_heap(Backend* backend) noexcept {
@@ -49,19 +60,8 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 TENON_LAZY void register_backend(Backend& backend) {
   detail::enlist(backend);
   const Device device = backend.device();
-  bool is_free = !device.is_cpu();
-  if (is_free) {
-    detail::BackendRegistry& registry = detail::backend_registry();
-    const detail::LockGuard<detail::SpinLock> guard(registry.lock);
-    is_free = detail::find_locked(registry, device) == nullptr;
-    if (is_free) {
-      detail::BackendAccess::next(backend) = registry.first;
-      detail::BackendAccess::registered_device(backend) = device;
-      registry.first = &backend;
-    }
-  }
-  TENON_CHECK(is_free, Error::InvalidState, "register_backend: a backend is registered for ",
-              device, " already");
+  TENON_CHECK(!device.is_cpu() && detail::add_to_registry(backend, device), Error::InvalidState,
+              "register_backend: a backend is registered for ", device, " already");
 }
 
 /// Errors: NotFound when the backend is not registered.

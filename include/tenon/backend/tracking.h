@@ -26,38 +26,36 @@
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 
-#if defined(__has_include)
 #if __has_include(<execinfo.h>) && (defined(__GLIBC__) || defined(__APPLE__))
 #define TENON_HAS_BACKTRACE 1
 #include <execinfo.h>
-#endif
-#endif
-#if !defined(TENON_HAS_BACKTRACE)
+#else
 #define TENON_HAS_BACKTRACE 0
 #endif
 
 TENON_BEGIN_NAMESPACE
-
-class TrackingScope;
-class NoAllocationScope;
-
 namespace detail {
 
-/// The calling thread's innermost scopes, of any backend.
-struct TrackingThread {
-  const TrackingScope* scope;
-  const NoAllocationScope* guard;
-  uint16_t number;  // from 1; 0: has none yet
+/// What a scope says, in the list of those of the calling thread, the innermost first.
+struct TrackingLink {
+  const Backend& backend;
+  const char* file;
+  int line;
+  bool refuses;  // allocations
+  size_t tag;
+  const TrackingLink* outer;
 };
-TENON_EXPORT inline TrackingThread& tracking_thread() noexcept {
-  static TENON_THREAD_LOCAL TrackingThread thread;
-  return thread;
+TENON_EXPORT inline const TrackingLink*& innermost_tracking_link() noexcept {
+  static TENON_THREAD_LOCAL const TrackingLink* link = nullptr;
+  return link;
 }
-TENON_EXPORT inline uint16_t tracking_thread_number() noexcept {
-  static std::atomic<uint16_t> count{0};
-  uint16_t& number = tracking_thread().number;
-  if (TENON_UNLIKELY(number == 0)) number = ++count;
-  return number;
+/// The innermost one of a tracker that refuses, or that tags; null without one.
+inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refuses) noexcept {
+  const TrackingLink* link = innermost_tracking_link();
+  while (link != nullptr && (&link->backend != &tracker || link->refuses != refuses)) {
+    link = link->outer;
+  }
+  return link;
 }
 
 /// Nanoseconds.
@@ -136,7 +134,6 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   friend class TrackingScope;
   using Lock = std::lock_guard<std::mutex>;
   static constexpr int kMaxDepth = 16;  // of stacks
-
   template <class T>
   T read(const T& count) const noexcept {
     const Lock lock(mutex_);
@@ -150,7 +147,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   const detail::TrackingClock clock_;
   std::atomic<int64_t> refused_{0};
-  std::atomic<int> stack_depth_{0};
+  std::atomic<int64_t> stack_depth_{0};
   mutable std::mutex mutex_;
   // With the mutex. Deques, since growth moves nothing.
   TagCounts counts_;                // of all
@@ -175,25 +172,25 @@ class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
-      : backend_(backend),
-        tag_(backend.find_tag(tag == nullptr ? "" : tag)),
-        file_(file),
-        line_(line),
-        outer_(detail::tracking_thread().scope) {
-    detail::tracking_thread().scope = this;
-  }
+      : TrackingScope(backend, tag, file, line, false) {}
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
-  ~TrackingScope() { detail::tracking_thread().scope = outer_; }
+  ~TrackingScope() { detail::innermost_tracking_link() = link_.outer; }
 
  private:
-  friend class TrackingBackend;
+  friend class NoAllocationScope;
+  TrackingScope(TrackingBackend& backend, const char* tag, const char* file, int line,
+                bool refuses) noexcept
+      : link_{backend,
+              file,
+              line,
+              refuses,
+              backend.find_tag(tag == nullptr ? "" : tag),
+              detail::innermost_tracking_link()} {
+    detail::innermost_tracking_link() = &link_;
+  }
 
-  TrackingBackend& backend_;
-  size_t tag_;
-  const char* file_;
-  int line_;
-  const TrackingScope* outer_;
+  detail::TrackingLink link_;
 };
 
 /// Refuses all allocations from the backend on the calling thread for as long as it lives: they
@@ -206,36 +203,22 @@ class NoAllocationScope {
  public:
   explicit NoAllocationScope(TrackingBackend& backend, const char* file = __builtin_FILE(),
                              int line = __builtin_LINE()) noexcept
-      : backend_(backend), file_(file), line_(line), outer_(detail::tracking_thread().guard) {
-    detail::tracking_thread().guard = this;
-  }
-  NoAllocationScope(const NoAllocationScope&) = delete;
-  NoAllocationScope& operator=(const NoAllocationScope&) = delete;
-  ~NoAllocationScope() { detail::tracking_thread().guard = outer_; }
+      : scope_(backend, "", file, line, true) {}
 
  private:
-  friend class TrackingBackend;
-
-  TrackingBackend& backend_;
-  const char* file_;
-  int line_;
-  const NoAllocationScope* outer_;
+  TrackingScope scope_;
 };
 
 inline Error TrackingBackend::init(const BackendOptions& options) {
   TENON_TRY(options.check_names({"max_events", "stack_depth"}));
   int64_t max_events = -1;
-  int64_t depth = -1;
+  int64_t depth = stack_depth_;
   TENON_TRY(options.read("max_events", 0, max_events));
-  TENON_TRY(options.read("stack_depth", 0, depth));
-  if (depth > kMaxDepth) {
-    return detail::fail(Error::InvalidArgument, "option \"stack_depth\" is ", depth,
-                        "; expected a whole number up to ", kMaxDepth);
-  }
+  TENON_TRY(options.read("stack_depth", 0, depth, kMaxDepth));
   if (depth > 0 && !TENON_HAS_BACKTRACE) {
     return set_error(Error::NotSupported, "option \"stack_depth\" needs <execinfo.h>");
   }
-  if (depth >= 0) stack_depth_.store(static_cast<int>(depth), std::memory_order_relaxed);
+  stack_depth_ = depth;
   const Lock lock(mutex_);
   if (max_events >= 0) max_records_ = static_cast<uint64_t>(max_events) / 2;
   return Error::Ok;
@@ -245,95 +228,83 @@ inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
   const Lock lock(mutex_);
   size_t i = 0;
   while (i < tags_.size() && tags_[i].tag != tag) ++i;
-  if (i == tags_.size() && !detail::unless_out_of_memory([&] { tags_.push_back({tag}); })) i = 0;
-  return i;
+  if (i < tags_.size()) return i;
+  return detail::has_memory_for([&] { tags_.push_back({tag}); }) ? i : 0;
 }
 
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
-  const detail::TrackingThread& thread = detail::tracking_thread();
-  const NoAllocationScope* guard = thread.guard;
-  while (guard != nullptr && &guard->backend_ != this) guard = guard->outer_;
+  const detail::TrackingLink* const guard = detail::find_tracking_link(*this, true);
   if (TENON_UNLIKELY(guard != nullptr)) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    const char* const file = detail::file_name(guard->file_);
-    static_cast<void>(detail::fail(Error::OutOfMemory, "no allocation is allowed here (", file, ":",
-                                   guard->line_, ")"));
+    static_cast<void>(detail::fail(Error::OutOfMemory, "no allocation is allowed here (",
+                                   detail::file_name(guard->file), ":", guard->line, ")"));
     return nullptr;
   }
   void* const p = inner().allocate(nbytes, alignment);
   if (TENON_UNLIKELY(p == nullptr)) return nullptr;
-  const TrackingScope* scope = thread.scope;
-  while (scope != nullptr && &scope->backend_ != this) scope = scope->outer_;
+  const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
   std::vector<void*> stack;
 #if TENON_HAS_BACKTRACE
-  if (const int depth = stack_depth_.load(std::memory_order_relaxed)) {
+  if (const auto depth = static_cast<int>(stack_depth_)) {
     void* frames[kMaxDepth + 1];  // with this function
     const int count = ::backtrace(frames, depth + 1);
-    if (count > 1) {
-      detail::unless_out_of_memory([&] { stack.assign(frames + 1, frames + count); });
-    }
+    detail::has_memory_for([&] { stack.assign(frames + 1, frames + std::max(count, 1)); });
   }
 #endif
-  const uint16_t number = detail::tracking_thread_number();
   const Lock lock(mutex_);
   detail::count_block(counts_, nbytes);
   const bool has_room = on_timeline_ < max_records_ && dropped_ == 0;
   const bool is_new = has_room || free_.empty();
   const size_t index = is_new ? records_.size() : free_.back();
-  const bool is_known = detail::unless_out_of_memory([&] {
+  const bool is_known = detail::has_memory_for([&] {
     live_[p] = index;
     if (is_new) records_.emplace_back();
   });
-  if (is_known) {
-    if (!is_new) free_.pop_back();
-    detail::TrackingRecord& record = records_[index];
-    record.address = p;
-    record.nbytes = nbytes;
-    if (scope != nullptr) {
-      record.tag_index = scope->tag_;
-      record.tag = tags_[scope->tag_].tag.c_str();
-      record.file = scope->file_;
-      record.line = scope->line_;
-    }
-    record.is_alive = true;
-    record.is_on_timeline = has_room;
-    record.made_on = number;
-    record.stack = std::move(stack);
-    if (has_room) record.born = next_time();
-    on_timeline_ += has_room;
-    detail::count_block(tags_[record.tag_index], nbytes);
-  } else {
-    live_.erase(p);
-    ++untracked_;
-  }
   // What follows a gap would be wrong without it.
   if ((!has_room || !is_known) && dropped_++ == 0) first_dropped_ = next_time();
+  if (TENON_UNLIKELY(!is_known)) {
+    live_.erase(p);
+    ++untracked_;
+    return p;
+  }
+  if (!is_new) free_.pop_back();
+  detail::TrackingRecord& record = records_[index];
+  record.address = p;
+  record.nbytes = nbytes;
+  if (scope != nullptr) {
+    record.tag_index = scope->tag;
+    record.tag = tags_[scope->tag].tag.c_str();
+    record.file = scope->file;
+    record.line = scope->line;
+  }
+  record.stack = std::move(stack);
+  record.died = detail::TrackingRecord::kInUse;
+  if (has_room) record.born = next_time();
+  on_timeline_ += has_room;
+  detail::count_block(tags_[record.tag_index], nbytes);
   return p;
 }
 
 inline void TrackingBackend::deallocate(void* p, size_t nbytes) noexcept {
   {
-    const uint16_t number = detail::tracking_thread_number();
     const Lock lock(mutex_);
     detail::uncount_block(counts_, nbytes);
     const auto found = live_.find(p);
-    if (found != live_.end()) {
+    if (found == live_.end()) {
+      ++dropped_;  // memory was out when it was allocated
+    } else {
       const size_t index = found->second;
       detail::TrackingRecord& record = records_[index];
       live_.erase(found);
       detail::uncount_block(tags_[record.tag_index], nbytes);
-      if (record.is_on_timeline) {
-        record.is_alive = false;
+      if (record.born != 0) {
         record.died = next_time();
-        record.dropped_on = number;
         record.stack = {};
       } else {
         ++dropped_;
         record = {};
-        detail::unless_out_of_memory([&] { free_.push_back(index); });
+        detail::has_memory_for([&] { free_.push_back(index); });
       }
-    } else {
-      ++dropped_;  // memory was out when it was allocated
     }
   }
   // Last, as the address may be another thread's next block as soon as it is released.
@@ -378,7 +349,8 @@ inline std::vector<detail::TrackingRecord> TrackingBackend::copy_records(bool of
       const Lock lock(mutex_);
       for (const size_t end = std::min<size_t>(i + 1024, count); i < end; ++i) {
         const detail::TrackingRecord& record = records_[i];
-        if (of_timeline ? record.is_on_timeline : record.is_alive) copied.push_back(record);
+        const bool is_in_use = record.died == detail::TrackingRecord::kInUse;
+        if (of_timeline ? record.born != 0 : is_in_use) copied.push_back(record);
       }
     }
     // So that waiting threads get the mutex; yield() does not ensure it.
@@ -396,16 +368,12 @@ inline detail::TrackingTimeline TrackingBackend::timeline() const {
     const Lock lock(mutex_);
     timeline.tags.assign(tags_.begin(), tags_.end());
     timeline.counts = counts_;
-    timeline.untracked = untracked_;
     timeline.dropped = dropped_;
-    timeline.first_dropped = first_dropped_;
     timeline.now = std::max(clock_(), last_time_ + 1);
+    timeline.end = dropped_ != 0 ? first_dropped_ : timeline.now;
     count = records_.size();
   }
   timeline.records = copy_records(true, count);
-  for (detail::TrackingRecord& record : timeline.records) {
-    record.is_alive = record.is_alive || record.died >= timeline.now;
-  }
   return timeline;
 }
 
@@ -422,20 +390,12 @@ inline std::vector<MemoryLeak> TrackingBackend::leaks() const {
 inline std::string TrackingBackend::leak_report() const {
   std::string text;
   for (const MemoryLeak& leak : leaks()) {
-    text += std::to_string(leak.nbytes) + " bytes";
-    if (leak.type != ScalarType::Undefined) {
-      text += ", " + detail::tensor_text(leak.type, leak.sizes) + " by " + leak.function;
-    }
-    if (*leak.tag != '\0') text += std::string(" in \"") + leak.tag + "\"";
-    if (leak.file != nullptr) text += " (" + detail::place_text(leak.file, leak.line) + ")";
-    text += '\n';
+    text += detail::block_text(leak) + '\n';
 #if TENON_HAS_BACKTRACE
-    if (leak.stack.empty()) continue;
-    char** const names =
-        ::backtrace_symbols(leak.stack.data(), static_cast<int>(leak.stack.size()));
-    for (size_t i = 0; names != nullptr && i < leak.stack.size(); ++i) {
+    const auto depth = static_cast<int>(leak.stack.size());
+    char** const names = depth == 0 ? nullptr : ::backtrace_symbols(leak.stack.data(), depth);
+    for (int i = 0; names != nullptr && i < depth; ++i)
       text += std::string("    ") + names[i] + "\n";
-    }
     std::free(names);
 #endif
   }

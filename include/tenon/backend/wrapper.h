@@ -3,32 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
 #include "tenon/config.h"
 
 TENON_BEGIN_NAMESPACE
-namespace detail {
-
-/// False if it threw std::bad_alloc.
-template <class Function>
-bool unless_out_of_memory(const Function& function) noexcept {
-#if TENON_HAS_EXCEPTIONS
-  try {
-    function();
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-#else
-  function();
-  return true;
-#endif
-}
-
-}  // namespace detail
 
 /// Passes everything on to the backend that it wraps; what it is for, a class derived from it
 /// overrides: name(), and allocate() and deallocate(), which come in pairs.
@@ -60,7 +40,11 @@ class TENON_EXPORT WrapperBackend : public Backend {
 
  protected:
   explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {
-    detail::set_inner(*this, inner);
+    detail::BackendState* const state = detail::BackendAccess::state(*this);
+    if (state != nullptr) state->inner = detail::known_state(inner);
+    if (state == nullptr || state->inner == nullptr) return;
+    state->inner->add();
+    state->inner->wrappers.add();
   }
   /// Whether the backend that it wraps is there, for a destructor that gives memory back.
   bool has_inner() const noexcept {

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <string>
+#include <utility>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
@@ -29,10 +29,6 @@
 #include "tenon/testing/creator_cases.h"
 #include "tenon/testing/memory_cases.h"
 #include "tenon/testing/trial.h"
-
-#if TENON_HAS_EXCEPTIONS
-#include <exception>
-#endif
 
 TENON_BEGIN_NAMESPACE
 namespace testing {
@@ -75,34 +71,23 @@ inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   return {all.data(), backend.device().type() == DeviceType::Template ? 2 : all.size()};
 }
 
-/// Runs one case, and adds what is wrong to the report. All the memory that it takes it gives back.
+/// Runs one case, and returns the report with what is wrong added. All the memory that it takes it
+/// gives back.
 ///
 /// Any number of cases may run on one backend, in any order.
 /// Errors: none; a case that throws has failed.
-inline void run_case(const BackendCase& test, Backend& backend, const BackendTraits& traits,
-                     Report& report) {
+inline Report run_case(const BackendCase& test, Backend& backend,
+                       const BackendTraits& traits = BackendTraits(), Report report = Report()) {
   report.begin(test.name);
   const int64_t blocks = backend.live_blocks();
   Trial trial(backend, traits, report);
-#if TENON_HAS_EXCEPTIONS
-  try {
-    test.run(trial);
-  } catch (const std::exception& e) {
-    report.fail(std::string("unexpectedly thrown: ") + e.what());
-  } catch (...) {
-    report.fail("something that is no std::exception was thrown");
-  }
-#else
-  test.run(trial);
-#endif
-  if (report.count() != 0) return;  // what a failed case left is no fault of its own
+  trial.check_ok("a function that throws", detail::call_safely([&] {
+                   test.run(trial);
+                   return Error::Ok;
+                 }));
+  if (report.count() != 0) return report;  // what a failed case left is no fault of its own
   trial.check(backend.live_blocks() == blocks, "live_blocks(): expected ", blocks,
               " as before, found ", backend.live_blocks());
-}
-inline Report run_case(const BackendCase& test, Backend& backend,
-                       const BackendTraits& traits = BackendTraits()) {
-  Report report;
-  run_case(test, backend, traits, report);
   return report;
 }
 
@@ -112,7 +97,7 @@ inline Report check_backend(Backend& backend, const BackendTraits& traits = Back
   Report report;
   for (const BackendCase& test : backend_cases(backend)) {
     std::fprintf(stderr, "backend %s: %s\n", backend.name(), test.name);
-    run_case(test, backend, traits, report);
+    report = run_case(test, backend, traits, std::move(report));
   }
   return report;
 }

@@ -36,8 +36,7 @@ void check_creator(Trial& trial, const std::string& what, const Make& make) {
 inline void full_has_the_value(Trial& trial) {
   for (ScalarType type : kAllTypes) {
     for (const Dims& sizes : {Dims{}, Dims{0, 3}, Dims{1}, Dims{67}, Dims{3, 1, 5, 2}}) {
-      for (int64_t value : {0, 1, 3}) {
-        if (type == ScalarType::Bool && value > 1) continue;
+      for (int64_t value = 0; value < (type == ScalarType::Bool ? 2 : 4); ++value) {
         check_creator(trial, text_of("full ", toString(type), ' ', sizes, ", ", value),
                       [&](Backend& backend) { return try_full(sizes, value, type, backend); });
       }
@@ -62,12 +61,19 @@ inline void eye_has_a_diagonal(Trial& trial) {
   }
 }
 
+/// No axis, then each one of them.
+inline std::vector<OptionalIndex> axes_of(const Dims& sizes) {
+  std::vector<OptionalIndex> axes{none};
+  for (size_t d = 0; d < sizes.size(); ++d) axes.emplace_back(static_cast<int64_t>(d));
+  return axes;
+}
+
 inline void iota_counts(Trial& trial) {
   const auto check = [&](const Dims& sizes, ScalarType type) {
-    for (int64_t axis = -1; axis < static_cast<int64_t>(sizes.size()); ++axis) {
-      const OptionalIndex along = axis < 0 ? OptionalIndex(none) : OptionalIndex(axis);
-      check_creator(trial, text_of("iota ", sizes, ' ', toString(type), " along ", axis),
-                    [&](Backend& backend) { return try_iota(sizes, along, type, backend); });
+    for (const OptionalIndex& axis : axes_of(sizes)) {
+      check_creator(trial,
+                    text_of("iota ", sizes, ' ', toString(type), " along ", axis.value_or(-1)),
+                    [&](Backend& backend) { return try_iota(sizes, axis, type, backend); });
     }
   };
   for (ScalarType type : kAllTypes) {
@@ -121,101 +127,83 @@ inline void normal_is_the_hosts(Trial& trial) {
 
 // The functions themselves, on views.
 
-/// `ask(backend, out)` is the function; `make(sizes)` gives what it is to write.
-template <class Ask, class Make>
-void check_optional(Trial& trial, const std::string& what, ScalarType type, const NamedView& view,
-                    const Ask& ask, const Make& make) {
-  const Twin base = random_twin(trial, base_sizes(), type);
-  if (!base) return;
-  const TensorView out = as_view(view.of(*base.there));
-  if (numel_of(out) == 0) return;  // tenon does not ask then
-  const std::string where =
-      text_of(what.c_str(), " on ", describe(out).c_str(), " (", view.name, ')');
-  const Error error = detail::ask_unblamed([&] { return ask(trial.base(), out); });
-  if (error == Error::NotSupported) {
-    trial.check_same(where + " is NotSupported, after that", base.there, base.here);
-    return;
-  }
-  if (!trial.check_ok(where, error)) return;
-  const TensorPtr values = trial.check_made(what + ", on the host", make(out.sizes));
-  if (values == nullptr || !trial.check_ok("copy_", copy_(view.of(*base.here), values))) return;
-  trial.check_same(where, base.there, base.here);
-}
-
-/// Calls check(type, view) for some types and each view, of two dimensions alone if `of_matrices`.
+/// Calls check(type, view, its sizes) for some types and each view that has elements.
 template <class Check>
-void for_each_view(Trial& trial, bool of_matrices, const Check& check) {
-  const TensorPtr base = trial.check_made("zeros", try_zeros(base_sizes(), host_backend()));
+void for_each_view(const Check& check) {
+  const TensorPtr base = zeros(base_sizes(), host_backend());
   for (const NamedView& view : kViews) {
-    if (base == nullptr || (of_matrices && as_view(view.of(*base)).sizes.size() != 2)) continue;
+    const Dims sizes = as_view(view.of(*base)).sizes;
+    if (numel_of(sizes) == 0) continue;  // tenon does not ask then
     for (ScalarType type :
          {ScalarType::Byte, ScalarType::Half, ScalarType::BFloat16, ScalarType::Float,
           ScalarType::Int, ScalarType::Long, ScalarType::ComplexDouble}) {
-      check(type, view);
+      check(type, view, sizes);
     }
   }
 }
 
+/// `call(backend, out)` is the function, `values` what it is to write.
+template <class Call>
+void check_optional(Trial& trial, const std::string& what, const NamedView& view,
+                    const TensorPtr& values, const Call& call) {
+  const Twin base = random_twin(trial, base_sizes(), as_view(values).type);
+  if (!base) return;
+  const TensorView out = as_view(view.of(*base.there));
+  const std::string where = what + " on " + describe(out) + " (" + view.name + ")";
+  const Error error = detail::ask(
+      trial.base(), what.c_str(), [&] { return call(trial.base(), out); }, true);
+  if (error == Error::NotSupported) {
+    trial.check_same(where + " is NotSupported, after that", base.there, base.here);
+  } else if (trial.check_ok(where, error) &&
+             trial.check_ok("copy_", copy_(view.of(*base.here), values))) {
+    trial.check_same(where, base.there, base.here);
+  }
+}
+
 inline void constant_is_written(Trial& trial) {
-  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
-    alignas(16) unsigned char element[16] = {};
-    trial.check_ok("store_scalar",
-                   detail::store_scalar(detail::own_type(type), own::Scalar(6), element));
-    check_optional(
-        trial, "constant", type, view,
-        [&](Backend& backend, const TensorView& out) { return backend.constant(out, element); },
-        [&](const Dims& sizes) { return try_full(sizes, 6, type, host_backend()); });
+  for_each_view([&](ScalarType type, const NamedView& view, const Dims& sizes) {
+    const TensorPtr values = full(sizes, 6, type, host_backend());
+    check_optional(trial, "constant", view, values, [&](Backend& backend, const TensorView& out) {
+      return backend.constant(out, as_view(values).data);
+    });
   });
 }
 
 inline void eye_is_written(Trial& trial) {
-  for_each_view(trial, true, [&](ScalarType type, const NamedView& view) {
-    check_optional(
-        trial, "eye", type, view,
-        [](Backend& backend, const TensorView& out) { return backend.eye(out); },
-        [&](const Dims& sizes) { return try_eye(sizes[0], sizes[1], type, host_backend()); });
+  for_each_view([&](ScalarType type, const NamedView& view, const Dims& sizes) {
+    if (sizes.size() != 2) return;
+    check_optional(trial, "eye", view, eye(sizes[0], sizes[1], type, host_backend()),
+                   [](Backend& backend, const TensorView& out) { return backend.eye(out); });
   });
 }
 
 inline void iota_is_written(Trial& trial) {
-  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
-    for (int64_t axis = -1; axis < 2; ++axis) {
+  for_each_view([&](ScalarType type, const NamedView& view, const Dims& sizes) {
+    for (const OptionalIndex& axis : axes_of(sizes)) {
       check_optional(
-          trial, text_of("iota along ", axis), type, view,
-          [&](Backend& backend, const TensorView& out) {
-            const bool has_axis = axis >= 0 && axis < static_cast<int64_t>(out.sizes.size());
-            return backend.iota(out, has_axis ? OptionalIndex(axis) : OptionalIndex(none));
-          },
-          [&](const Dims& sizes) {
-            const bool has_axis = axis >= 0 && axis < static_cast<int64_t>(sizes.size());
-            return try_iota(sizes, has_axis ? OptionalIndex(axis) : OptionalIndex(none), type,
-                            host_backend());
-          });
+          trial, text_of("iota along ", axis.value_or(-1)), view,
+          iota(sizes, axis, type, host_backend()),
+          [&](Backend& backend, const TensorView& out) { return backend.iota(out, axis); });
     }
   });
 }
 
 inline void binary_is_written_and_read(Trial& trial) {
-  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
-    const auto make = [&](const Dims& sizes) {
-      return try_randint(0, 99, sizes, type, Generator(3), host_backend());
-    };
-    check_optional(
-        trial, "from_binary", type, view,
-        [&](Backend& backend, const TensorView& out) {
-          const std::vector<uint8_t> bytes = to_binary(make(out.sizes).value());
-          return backend.from_binary(out, bytes.data(), bytes.size());
-        },
-        make);
+  for_each_view([&](ScalarType type, const NamedView& view, const Dims& sizes) {
+    const TensorPtr values = randint(0, 99, sizes, type, Generator(3), host_backend());
+    const std::vector<uint8_t> bytes = to_binary(values);
+    check_optional(trial, "from_binary", view, values,
+                   [&](Backend& backend, const TensorView& out) {
+                     return backend.from_binary(out, bytes.data(), bytes.size());
+                   });
     const Twin twin = random_twin(trial, base_sizes(), type);
     if (!twin) return;
     const TensorView in = as_view(view.of(*twin.there));
-    for (int64_t count : {int64_t{1}, numel_of(in) / 2, numel_of(in)}) {
-      if (count < 1 || count > numel_of(in)) continue;
+    for (int64_t count : {int64_t{1}, (numel_of(sizes) + 1) / 2, numel_of(sizes)}) {
       const std::vector<uint8_t> expected = to_binary(view.of(*twin.here), count);
       std::vector<uint8_t> found(expected.size());
-      const Error error =
-          detail::ask_unblamed([&] { return trial.base().to_binary(in, count, found.data()); });
+      const auto read = [&] { return trial.base().to_binary(in, count, found.data()); };
+      const Error error = detail::ask(trial.base(), "to_binary", read, true);
       if (error == Error::NotSupported) return;
       const std::string what =
           text_of("to_binary of ", count, " of ", describe(in).c_str(), " (", view.name, ')');
@@ -226,25 +214,19 @@ inline void binary_is_written_and_read(Trial& trial) {
 }
 
 inline void random_numbers_are_written(Trial& trial) {
-  for_each_view(trial, false, [&](ScalarType type, const NamedView& view) {
+  for_each_view([&](ScalarType type, const NamedView& view, const Dims& sizes) {
     for (uint64_t offset : {uint64_t{5}, (uint64_t{1} << 40) + 3}) {
       const Generator::State start{42, offset, Generator::kVersion};
-      check_optional(
-          trial, text_of("random_uniform from offset ", offset), type, view,
-          [&](Backend& backend, const TensorView& out) {
-            return backend.random_uniform(out, 1, 50, start);
-          },
-          [&](const Dims& sizes) {
-            return try_uniform(1, 50, sizes, type, Generator(42, offset), host_backend());
-          });
-      check_optional(
-          trial, text_of("random_normal from offset ", offset), type, view,
-          [&](Backend& backend, const TensorView& out) {
-            return backend.random_normal(out, 30, 4, start);
-          },
-          [&](const Dims& sizes) {
-            return try_normal(30, 4, sizes, type, Generator(42, offset), host_backend());
-          });
+      check_optional(trial, text_of("random_uniform from offset ", offset), view,
+                     uniform(1, 50, sizes, type, Generator(42, offset), host_backend()),
+                     [&](Backend& backend, const TensorView& out) {
+                       return backend.random_uniform(out, 1, 50, start);
+                     });
+      check_optional(trial, text_of("random_normal from offset ", offset), view,
+                     normal(30, 4, sizes, type, Generator(42, offset), host_backend()),
+                     [&](Backend& backend, const TensorView& out) {
+                       return backend.random_normal(out, 30, 4, start);
+                     });
     }
   });
 }
