@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 // That random numbers keep to their bounds, also those of extreme words.
-#include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <vector>
 
-#include "kernels/helpers.h"
 #include "kernels/random_reference.h"
-#include "tenon/kernels/random_elements.h"
 
 using namespace tenon;
 using tenon::detail::random_elements;

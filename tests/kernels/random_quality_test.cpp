@@ -2,15 +2,9 @@
 // Statistics of the numbers that random_elements() makes. Seeds are fixed, so nothing here fails by
 // chance: a bound says how rare a worse result were among random seeds. 5 standard errors, the
 // bound where none is given, are exceeded by one in 1.7 million.
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <type_traits>
-#include <vector>
 
-#include "kernels/helpers.h"
 #include "kernels/random_reference.h"
-#include "tenon/kernels/random_elements.h"
 
 using namespace tenon;
 using tenon::detail::kPhiloxBlocks;

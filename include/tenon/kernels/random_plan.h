@@ -9,26 +9,11 @@
 #include "tenon/core/error.h"
 #include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/random_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-template <class T>
-constexpr NumberFormat number_format() noexcept {
-  using Limits = std::numeric_limits<T>;
-  NumberFormat format;
-  format.digits = Limits::digits;
-  format.min_exponent = Limits::min_exponent;
-  if constexpr (IsSmallFloat<T>::value) {
-    format.sign = T::format::sign_bit;
-    format.overflow = T::format::overflow;
-    format.nan = T::format::nan;
-    format.signed_zero = T::format::specials != Specials::UnsignedZero;
-  }
-  return format;
-}
 
 /// Errors: InvalidType.
 TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type,
@@ -37,20 +22,11 @@ TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarT
     return fail(Error::InvalidType, "the type is ", type);
   }
   plan.fill = fill;
+  plan.cast = &convert_elements<>;
   plan.distribution = distribution;
   plan.type = type;
   plan.part_type = part_type_of(type);
-  visit(
-      plan.part_type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (!IsComplexLike<T>::value) {
-          plan.format = number_format<T>();
-          plan.format.lowest = static_cast<double>(std::numeric_limits<T>::lowest());
-          plan.format.largest = static_cast<double>(std::numeric_limits<T>::max());
-        }
-      },
-      [] {});
+  plan.format = number_format(plan.part_type);
   plan.is_double = plan.format.digits > 24;
   return Error::Ok;
 }
@@ -87,13 +63,35 @@ inline double next_below(double value) noexcept {
   return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
+/// The format that values are computed in, and its name.
+inline NumberFormat computed_format(const RandomPlan& plan) noexcept {
+  return plan.is_double ? number_format<double>() : number_format<float>();
+}
+inline const char* computed_name(const RandomPlan& plan) noexcept {
+  return plan.is_double ? "Double" : "Float";
+}
+
+/// Uniform floats in [0, 1).
+TENON_LAZY void plan_unit_floats(RandomPlan& plan) noexcept {
+  plan.fill = &fill_uniform_floats<>;
+  plan.chunk = kRandomChunk;
+  plan.type = plan.part_type = ScalarType::Float;
+  plan.arguments[1] = 1;
+  plan.limit = 1 - 1 / 16777216.0;
+}
+
+TENON_LAZY TENON_COLD Error fail_bounds(const char* start, double low, double high, const char* why,
+                                        const char* what) noexcept {
+  return fail(Error::InvalidArgument, start, low, ", ", high, why, what);
+}
+
 /// Uniform in [low, high); truncated to integers, where the type is integral.
 TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Uniform, type, &fill_uniform<>));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
   if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no numbers");
+    return fail_bounds("[", low, high, ") holds no ", "numbers");
   }
   const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
@@ -103,31 +101,28 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
                                        high <= format.largest + 1)
                                 : low >= format.lowest && high <= format.largest;
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") is beyond the range of ", type);
+    return fail_bounds("[", low, high, ") is beyond the range of ", toString(type));
   }
-  const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
-  const double largest = plan.is_double ? std::numeric_limits<double>::max()
-                                        : static_cast<double>(std::numeric_limits<float>::max());
+  NumberFormat held = computed_format(plan);
   const double width = high - low;
-  if (TENON_UNLIKELY(low < -largest || high > largest || !(width <= largest))) {
-    return fail(Error::InvalidArgument, "the width of [", low, ", ", high,
-                ") is beyond the range of ", computed);
+  if (TENON_UNLIKELY(low < held.lowest || high > held.largest || !(width <= held.largest))) {
+    return fail_bounds("the width of [", low, high, ") is beyond the range of ",
+                       computed_name(plan));
   }
   // Float does not hold the 2^24-th part of a very small width. Then double, from values of the
   // type to values of the type, between which rounding stays.
   constexpr double kSmall = 1.9721522630525295e-31;  // 2^-102
-  const bool is_small = !plan.is_double && width < kSmall;
-  constexpr NumberFormat kFloat = number_format<float>();
-  constexpr NumberFormat kDouble = number_format<double>();
-  const NumberFormat& held = is_small && !is_integral ? format : plan.is_double ? kDouble : kFloat;
-  plan.is_double = plan.is_double || is_small;
+  if (!plan.is_double && width < kSmall) {
+    plan.is_double = true;
+    if (!is_integral) held = format;
+  }
   plan.offset = round_up(held, low);
   plan.scale = plan.is_double ? width : static_cast<double>(static_cast<float>(width));
   plan.limit = round_down(held, next_below(high));
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
   choose_chunk(plan, plan.is_double);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no ", plan.part_type);
+    return fail_bounds("[", low, high, ") holds no ", toString(plan.part_type));
   }
   return Error::Ok;
 }
@@ -138,15 +133,13 @@ TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
   TENON_TRY(start_plan(plan, Distribution::Normal, type, &fill_normal<>));
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
-  const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
-  const double largest = plan.is_double ? std::numeric_limits<double>::max()
-                                        : static_cast<double>(std::numeric_limits<float>::max());
+  const double largest = computed_format(plan).largest;
   if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {
-    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ", computed);
+    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ", computed_name(plan));
   }
   if (TENON_UNLIKELY(!(stddev >= 0 && stddev <= largest))) {
     return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
-                computed, " of at least 0");
+                computed_name(plan), " of at least 0");
   }
   plan.offset = mean;
   plan.scale = isComplexType(type) ? stddev * 0.70710678118654752 : stddev;

@@ -22,12 +22,8 @@ TENON_LAZY TENON_COLD Error copy_views(const TensorFields& to, const TensorField
 TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
                               CastFunction cast) noexcept {
   if (from.layout.numel == 0) return Error::Ok;
-  if (!from.layout.is_dense()) return copy_views(to, from, mode, cast);
-  if (to.type == from.type) {
-    move_block(to.data, from.data, from.nbytes());
-  } else {
-    cast(to.type, to.data, from.type, from.data, from.layout.numel, mode);
-  }
+  if (to.type != from.type || !from.layout.is_dense()) return copy_views(to, from, mode, cast);
+  move_block(to.data, from.data, from.nbytes());
   return Error::Ok;
 }
 
@@ -137,7 +133,7 @@ struct CloneTensor {
                   "a clone has its source's dynamism");
     const CreatorOptions asked(options...);
     detail::CastFunction cast = nullptr;
-    if constexpr (detail::has_type_v<Options...>) cast = &detail::cast_block<>;
+    if constexpr (detail::has_type_v<Options...>) cast = &detail::cast_elements<>;
     return detail::clone<Out>(function, source, asked, CastMode::Checked, cast, true);
   }
 };

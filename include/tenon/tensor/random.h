@@ -144,16 +144,33 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   return Error::Ok;
 }
 
-/// Distributions: how to plan them, which only files that use them compile, and the type of their
-/// elements unless one is given.
-struct UniformKind {
+/// Distributions: how to plan them, which only files that use them compile, the type of their
+/// elements unless one is given, and what stands for them then.
+struct UnitFloats {
+  template <class = void>
+  static Error plan(RandomPlan& plan, ScalarType) noexcept {
+    plan_unit_floats(plan);
+    return Error::Ok;
+  }
+};
+struct UnitKind {
+  using Untyped = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, double low = 0, double high = 1) noexcept {
+  static Error plan(RandomPlan& plan, ScalarType type) noexcept {
+    return plan_uniform(plan, type, 0, 1);
+  }
+};
+struct UniformKind {
+  using Untyped = UniformKind;
+  static constexpr ScalarType kType = ScalarType::Float;
+  template <class = void>
+  static Error plan(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
     return plan_uniform(plan, type, low, high);
   }
 };
 struct NormalKind {
+  using Untyped = NormalKind;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double mean = 0, double sd = 1) noexcept {
@@ -161,6 +178,7 @@ struct NormalKind {
   }
 };
 struct IntegersKind {
+  using Untyped = IntegersKind;
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
@@ -175,25 +193,15 @@ struct IntegersKind {
   }
 };
 
-/// A new tensor: like `source`, unless that is null, else of these sizes and strides.
-template <class Kind, class Out, class... Arguments>
-Out make_random(const char* function, const TensorArg* source, const Dims& sizes,
-                const Dims& strides, const RandomOptions& options, Arguments... arguments) {
-  const auto make = [&](const auto& making, auto& made) noexcept -> Error {
-    RandomPlan plan;
-    TENON_TRY(Kind::plan(plan, making.type, arguments...));
-    if (source != nullptr) {
-      TENON_TRY(make_like(fields(*source), making, Contents::Uninitialized, made.draft()));
-    } else {
-      // Gaps hold no elements: on the host's heap they are zeros.
-      const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-      TENON_TRY(make_owned(sizes, {}, strides, making, contents, made.draft()));
-    }
-    TENON_TRY(made.commit());  // before the generator advances
-    return fill_random(made.draft(), plan, options.generator());
-  };
-  if (source != nullptr) return create_like<Out>(function, *source, options, make);
-  return create<Out>(function, options, Kind::kType, make);
+/// Makes a tensor and its elements.
+template <class Kind, class Made, class... Arguments>
+Error make_random(Making& making, Made& made, Generator& generator,
+                  Arguments... arguments) noexcept {
+  RandomPlan plan;
+  TENON_TRY(Kind::plan(plan, making.type, arguments...));
+  TENON_TRY(make_new(making, made.draft()));
+  TENON_TRY(made.commit());  // before the generator advances
+  return fill_random(made.draft(), plan, generator);
 }
 
 template <class Kind, class... Arguments>
@@ -217,8 +225,14 @@ struct Random {
   const char* function;
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, nullptr, sizes, {}, RandomOptions(options...),
-                                          arguments...);
+    using Planned =
+        std::conditional_t<detail::has_type_v<Options...>, Kind, typename Kind::Untyped>;
+    const RandomOptions asked(options...);
+    detail::Making making = detail::making_of(asked, Kind::kType);
+    making.sizes = &sizes;
+    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Planned>(what, made, asked.generator(), arguments...);
+    });
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -227,8 +241,15 @@ struct RandomStrided {
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, nullptr, sizes, strides,
-                                          RandomOptions(options...), arguments...);
+    const RandomOptions asked(options...);
+    detail::Making making = detail::making_of(asked, Kind::kType);
+    making.sizes = &sizes;
+    detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
+    // Gaps hold no elements: on the host's heap they are zeros.
+    if (!strides.empty()) making.contents = detail::Contents::Zero;
+    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
+    });
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -237,36 +258,22 @@ struct RandomLike {
   template <class... Options>
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
-    const TensorArg& like = source;
-    return detail::make_random<Kind, Out>(function, &like, {}, {}, RandomOptions(options...),
-                                          arguments...);
+    const RandomOptions asked(options...);
+    return detail::create_like<Out>(function, source, asked, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
+    });
   }
 };
-
-namespace detail {
-
-template <class Out>
-struct Randoms {
-  template <template <class, class, class...> class Form>
-  using Rand = Form<Out, UniformKind>;
-  template <template <class, class, class...> class Form>
-  using Randn = Form<Out, NormalKind>;
-  template <template <class, class, class...> class Form>
-  using Randint = Form<Out, IntegersKind, AnyInteger, AnyInteger>;
-  template <template <class, class, class...> class Form>
-  using Uniform = Form<Out, UniformKind, double, double>;
-  template <template <class, class, class...> class Form>
-  using Normal = Form<Out, NormalKind, double, double>;
-};
-using Makes = Randoms<TensorPtr>;
-using Tries = Randoms<Result<TensorPtr>>;
-
-}  // namespace detail
 
 // Each of these may end in options: a type, a dynamism, a generator (also a temporary), a backend.
 // Without them the type is Float, of randint Int, of _like the source's; the dynamism is
 // DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
 // the source's. Backends give the same numbers.
+
+// A function and its try_ twin.
+#define TENON_RANDOM(name, Form, ...)                        \
+  inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
+  inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
 /// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
@@ -278,19 +285,20 @@ using Tries = Randoms<Result<TensorPtr>>;
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
 template <class... Options>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
-  return detail::Makes::Rand<Random>{"rand"}(sizes, options...);
+  return Random<TensorPtr, detail::UnitKind>{"rand"}(sizes, options...);
 }
-inline constexpr detail::Makes::Rand<RandomLike> rand_like{"rand_like"};
-inline constexpr detail::Makes::Rand<RandomStrided> rand_strided{"rand_strided"};
+inline constexpr Random<Result<TensorPtr>, detail::UnitKind> try_rand{"try_rand"};
+TENON_RANDOM(rand_like, RandomLike, detail::UnitKind);
+TENON_RANDOM(rand_strided, RandomStrided, detail::UnitKind);
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
 /// Rounded to nearest; integral types truncate, their nearest end in place of what is out of range.
 /// A complex element's variance is 1 too, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
-inline constexpr detail::Makes::Randn<Random> randn{"randn"};
-inline constexpr detail::Makes::Randn<RandomLike> randn_like{"randn_like"};
-inline constexpr detail::Makes::Randn<RandomStrided> randn_strided{"randn_strided"};
+TENON_RANDOM(randn, Random, detail::NormalKind);
+TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);
+TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 
 /// randint(low, high, sizes, …), randint_like(source, low, high, …), randint_strided(low, high,
 /// sizes, strides, …): each integer of [low, high) with exactly the same probability.
@@ -301,9 +309,11 @@ inline constexpr detail::Makes::Randn<RandomStrided> randn_strided{"randn_stride
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
-inline constexpr detail::Makes::Randint<Random> randint{"randint"};
-inline constexpr detail::Makes::Randint<RandomLike> randint_like{"randint_like"};
-inline constexpr detail::Makes::Randint<RandomStrided> randint_strided{"randint_strided"};
+TENON_RANDOM(randint, Random, detail::IntegersKind, detail::AnyInteger, detail::AnyInteger);
+TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::AnyInteger,
+             detail::AnyInteger);
+TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::AnyInteger,
+             detail::AnyInteger);
 
 /// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
 /// uniform in [low, high), of which the width too must be finite.
@@ -312,9 +322,9 @@ inline constexpr detail::Makes::Randint<RandomStrided> randint_strided{"randint_
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.
-inline constexpr detail::Makes::Uniform<Random> uniform{"uniform"};
-inline constexpr detail::Makes::Uniform<RandomLike> uniform_like{"uniform_like"};
-inline constexpr detail::Makes::Uniform<RandomStrided> uniform_strided{"uniform_strided"};
+TENON_RANDOM(uniform, Random, detail::UniformKind, double, double);
+TENON_RANDOM(uniform_like, RandomLike, detail::UniformKind, double, double);
+TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double);
 
 /// normal(mean, stddev, sizes, …), normal_like(source, mean, stddev, …),
 /// normal_strided: mean + stddev * randn.
@@ -322,25 +332,11 @@ inline constexpr detail::Makes::Uniform<RandomStrided> uniform_strided{"uniform_
 /// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
 /// is not finite in the type (of floating types up to Float: in Float).
 /// Source: at::normal, Nx.Random.normal.
-inline constexpr detail::Makes::Normal<Random> normal{"normal"};
-inline constexpr detail::Makes::Normal<RandomLike> normal_like{"normal_like"};
-inline constexpr detail::Makes::Normal<RandomStrided> normal_strided{"normal_strided"};
+TENON_RANDOM(normal, Random, detail::NormalKind, double, double);
+TENON_RANDOM(normal_like, RandomLike, detail::NormalKind, double, double);
+TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
-inline constexpr detail::Tries::Rand<Random> try_rand{"try_rand"};
-inline constexpr detail::Tries::Rand<RandomLike> try_rand_like{"try_rand_like"};
-inline constexpr detail::Tries::Rand<RandomStrided> try_rand_strided{"try_rand_strided"};
-inline constexpr detail::Tries::Randn<Random> try_randn{"try_randn"};
-inline constexpr detail::Tries::Randn<RandomLike> try_randn_like{"try_randn_like"};
-inline constexpr detail::Tries::Randn<RandomStrided> try_randn_strided{"try_randn_strided"};
-inline constexpr detail::Tries::Randint<Random> try_randint{"try_randint"};
-inline constexpr detail::Tries::Randint<RandomLike> try_randint_like{"try_randint_like"};
-inline constexpr detail::Tries::Randint<RandomStrided> try_randint_strided{"try_randint_strided"};
-inline constexpr detail::Tries::Uniform<Random> try_uniform{"try_uniform"};
-inline constexpr detail::Tries::Uniform<RandomLike> try_uniform_like{"try_uniform_like"};
-inline constexpr detail::Tries::Uniform<RandomStrided> try_uniform_strided{"try_uniform_strided"};
-inline constexpr detail::Tries::Normal<Random> try_normal{"try_normal"};
-inline constexpr detail::Tries::Normal<RandomLike> try_normal_like{"try_normal_like"};
-inline constexpr detail::Tries::Normal<RandomStrided> try_normal_strided{"try_normal_strided"};
+#undef TENON_RANDOM
 
 /// Fills a tensor with what uniform() makes. At any strides, the same numbers.
 ///
