@@ -313,7 +313,7 @@ TENON_COMPILED_ONCE void convert_strided(ScalarType to, void* out, int64_t out_s
   }
   const CastLimits limits = cast_limits(to_part, from_part, mode);
   constexpr int64_t kChunk = 256;
-  constexpr char kZeros[8] = {};
+  constexpr char kZeros[16] = {};
   alignas(64) char taken[kChunk * 8];
   alignas(64) char between[2][kChunk * 8];
   const int64_t most = steps.count == 1 && !gathers && !scatters ? count : kChunk / parts;
