@@ -71,6 +71,8 @@ struct WordStream {
   uint64_t seed;
   uint32_t draw;
 
+  /// Of the draw after this one.
+  WordStream next() const noexcept { return {seed, draw + 1}; }
   void block(uint64_t index, uint32_t* words) const noexcept {
     philox({static_cast<uint32_t>(index), upper_half(index), draw, 0},
            {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, words);

@@ -18,7 +18,7 @@
 #include "tenon/config.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/box_muller.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/dispatch.h"
 #include "tenon/kernels/parallel.h"
 #include "tenon/kernels/philox.h"
@@ -30,24 +30,26 @@ namespace detail {
 enum class Distribution : uint8_t { Uniform, Normal, Integers };
 
 struct RandomPlan;
-/// Makes elements [first, first + count) of a real type: at most plan.chunk, from first % 4 on.
+/// Makes elements [first, first + count) as values of plan.computed: at most plan.chunk, from
+/// first % 4 on.
 using RandomFill = void (*)(const RandomPlan& plan, const WordStream& stream, uint64_t first,
                             int64_t count, void* out) noexcept;
+/// Stores such values, which it may change, as elements of plan.part_type.
+using RandomStore = void (*)(const RandomPlan& plan, void* values, int64_t count,
+                             void* out) noexcept;
 
 /// A distribution over the elements of a type, checked and reduced to constants.
 struct RandomPlan {
   RandomFill fill = nullptr;
-  /// convert_elements(). Null where only floats are made, so that casts are not linked.
-  void (*cast)(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
-               CastMode mode) noexcept = nullptr;
+  RandomStore store = nullptr;  // null where values are elements, so that casts are not linked
   int64_t chunk = 0;
   Distribution distribution = Distribution::Uniform;
   ScalarType type = ScalarType::Undefined;
   /// Of a part of a complex element, else the element's.
   ScalarType part_type = ScalarType::Undefined;
+  /// Of values: Float where that holds all of the type, else Double; of integers Long, or the type.
+  ScalarType computed = ScalarType::Undefined;
   NumberFormat format;  // of the part
-  /// Whether values are computed in double, else in float: where float holds all of the type.
-  bool is_double = false;
   /// What was asked for: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
   /// Uniform: offset + u * scale, at most `limit`. For types shorter than float (`rounds_down`),
@@ -230,23 +232,24 @@ TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
   }
 }
 
-/// Stores floats as elements of a type that float holds: rounded down, to integers truncated.
-TENON_LAZY void store_rounded_down(const RandomPlan& plan, float* values, int64_t count,
+/// Stores values rounded to nearest, to integers truncated.
+TENON_LAZY void store_rounded(const RandomPlan& plan, void* values, int64_t count,
+                              void* out) noexcept {
+  convert_elements(plan.part_type, out, plan.computed, values, count, CastMode::Truncate);
+}
+/// Stores floats as a floating type of 8 or 16 bits, rounded down.
+TENON_LAZY void store_rounded_down(const RandomPlan& plan, void* values, int64_t count,
                                    void* out) noexcept {
-  const ScalarType type = plan.part_type;
-  if (isFloatingType(type)) {
-    const auto smallest = static_cast<float>(plan.smallest);
-    for (int64_t i = 0; i < count; ++i) values[i] = values[i] < smallest ? smallest : values[i];
-  }
-  plan.cast(type, out, ScalarType::Float, values, count, CastMode::Truncate);
-  if (!isFloatingType(type)) return;
+  auto* const floats = static_cast<float*>(values);
+  const auto smallest = static_cast<float>(plan.smallest);
+  for (int64_t i = 0; i < count; ++i) floats[i] = floats[i] < smallest ? smallest : floats[i];
+  store_rounded(plan, floats, count, out);
   float rounded[kRandomChunk];
-  plan.cast(ScalarType::Float, rounded, type, out, count, CastMode::Truncate);
-  (elementSize(type) == 1 ? lower_codes<uint8_t> : lower_codes<uint16_t>)(values, rounded, count,
-                                                                          out);
+  convert_elements(ScalarType::Float, rounded, plan.part_type, out, count);
+  const bool is_byte = elementSize(plan.part_type) == 1;
+  (is_byte ? lower_codes<uint8_t> : lower_codes<uint16_t>)(floats, rounded, count, out);
 }
 
-/// Uniform elements of type Float: all that rand() links where it is given no type.
 TENON_COMPILED_ONCE void fill_uniform_floats(const RandomPlan& plan, const WordStream& stream,
                                              uint64_t first, int64_t count, void* out) noexcept {
   uint32_t words[kRandomChunk];
@@ -255,54 +258,35 @@ TENON_COMPILED_ONCE void fill_uniform_floats(const RandomPlan& plan, const WordS
                                        static_cast<float>(plan.scale) * (1 / 16777216.0f),
                                        static_cast<float>(plan.limit), out);
 }
-
-TENON_COMPILED_ONCE void fill_uniform(const RandomPlan& plan, const WordStream& stream,
-                                      uint64_t first, int64_t count, void* out) noexcept {
-  if (plan.is_double) {
-    uint32_t words[2][kShortChunk];
-    double values[kShortChunk];
-    const uint32_t* const upper = make_words(stream, first, count, words[0]);
-    const uint32_t* const lower =
-        make_words({stream.seed, stream.draw + 1}, first, count, words[1]);
-    const bool is_direct = plan.part_type == ScalarType::Double;
-    dispatch<UniformDoubleKernel, kVectorizes>(upper, lower, count, plan.offset, plan.scale,
-                                               plan.limit,
-                                               is_direct ? out : static_cast<void*>(values));
-    if (is_direct) return;
-    return plan.cast(plan.part_type, out, ScalarType::Double, values, count, CastMode::Truncate);
-  }
-  if (plan.part_type == ScalarType::Float) {
-    return fill_uniform_floats(plan, stream, first, count, out);
-  }
-  float values[kRandomChunk];
-  fill_uniform_floats(plan, stream, first, count, values);
-  store_rounded_down(plan, values, count, out);
+TENON_COMPILED_ONCE void fill_uniform_doubles(const RandomPlan& plan, const WordStream& stream,
+                                              uint64_t first, int64_t count, void* out) noexcept {
+  uint32_t words[2][kShortChunk];
+  const uint32_t* const upper = make_words(stream, first, count, words[0]);
+  const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
+  dispatch<UniformDoubleKernel, kVectorizes>(upper, lower, count, plan.offset, plan.scale,
+                                             plan.limit, out);
 }
 
-TENON_COMPILED_ONCE void fill_normal(const RandomPlan& plan, const WordStream& stream,
-                                     uint64_t first, int64_t count, void* out) noexcept {
+/// Of type Real, float or double.
+template <class Real>
+void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
+                 void* out) noexcept {
+  constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
+  constexpr int64_t kMost = kIsFloat ? kRandomChunk : kShortChunk;
   // Whole pairs, of which the first and the last value may not be asked for.
+  const uint64_t even = first & ~uint64_t{1};
   const auto skipped = static_cast<int64_t>(first % 2);
   const int64_t made = (skipped + count + 1) / 2 * 2;
-  const uint64_t even = first - static_cast<uint64_t>(skipped);
-  uint32_t words[kRandomChunk];
+  uint32_t words[kMost];
+  uint32_t more[kIsFloat ? 1 : kMost];
   const uint32_t* const upper = make_words(stream, even, made, words);
-  if (plan.is_double) {
-    uint32_t more[kShortChunk];
-    double values[kShortChunk];
-    const uint32_t* const lower = make_words({stream.seed, stream.draw + 1}, even, made, more);
-    dispatch<NormalKernel<double>, kVectorizes>(upper, lower, made, plan.offset, plan.scale,
-                                                static_cast<void*>(values));
-    return plan.cast(plan.part_type, out, ScalarType::Double, values + skipped, count,
-                     CastMode::Truncate);
-  }
-  float values[kRandomChunk];
-  const bool is_direct = plan.part_type == ScalarType::Float && made == count;
-  dispatch<NormalKernel<float>, kVectorizes>(upper, upper, made, static_cast<float>(plan.offset),
-                                             static_cast<float>(plan.scale),
-                                             is_direct ? out : static_cast<void*>(values));
-  if (is_direct) return;
-  plan.cast(plan.part_type, out, ScalarType::Float, values + skipped, count, CastMode::Truncate);
+  const uint32_t* const lower = kIsFloat ? more : make_words(stream.next(), even, made, more);
+  Real values[kMost];
+  const bool is_whole = made == count;
+  dispatch<NormalKernel<Real>, kVectorizes>(upper, lower, made, static_cast<Real>(plan.offset),
+                                            static_cast<Real>(plan.scale),
+                                            is_whole ? out : static_cast<void*>(values));
+  if (!is_whole) std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(Real));
 }
 
 /// The 128-bit product's upper half; its lower half to `lower`.
@@ -341,38 +325,37 @@ TENON_LAZY uint64_t random_integer(uint64_t seed, uint64_t e, uint64_t range,
   }
 }
 
-/// Stores integers of at most kOneWordRange numbers, each plus the low half of `low`, as uint32_t.
-TENON_LAZY void fill_small_integers(const RandomPlan& plan, uint64_t seed, uint64_t first,
-                                    int64_t count, uint32_t low, void* out) noexcept {
+/// Integers of at most kOneWordRange numbers, as uint32_t.
+TENON_COMPILED_ONCE void fill_small_integers(const RandomPlan& plan, const WordStream& stream,
+                                             uint64_t first, int64_t count, void* out) noexcept {
   uint32_t buffer[kRandomChunk];
-  const uint32_t* const words = make_words({seed, 0}, first, count, buffer);
+  const uint32_t* const words = make_words(stream, first, count, buffer);
+  const auto low = static_cast<uint32_t>(plan.low);
   const auto range = static_cast<uint32_t>(plan.range);
   const auto excess = static_cast<uint32_t>((uint64_t{1} << 32) % range);
   uint32_t least;
   dispatch<IntegerKernel>(words, count, low, range, static_cast<char*>(out), &least);
   for (int64_t i = 0; least < excess && i < count; ++i) {
     if (words[i] * range >= excess) continue;
-    const uint64_t integer = random_integer(seed, first + static_cast<uint64_t>(i), range, 1);
-    store_element<uint32_t>(out, i, low + static_cast<uint32_t>(integer));
+    const uint64_t e = first + static_cast<uint64_t>(i);
+    store_element(out, i, low + static_cast<uint32_t>(random_integer(stream.seed, e, range, 1)));
   }
 }
 
+/// Any integers, as int64_t, within what the type holds.
 TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream& stream,
                                        uint64_t first, int64_t count, void* out) noexcept {
   const auto low = static_cast<uint64_t>(plan.low);
-  const bool is_small = plan.range <= kOneWordRange;
-  if (is_small && isIntegralType(plan.part_type, true) && elementSize(plan.part_type) == 4) {
-    return fill_small_integers(plan, stream.seed, first, count, static_cast<uint32_t>(low), out);
-  }
-  int64_t values[kShortChunk];
-  uint32_t words[kShortChunk];
-  if (is_small) {
-    fill_small_integers(plan, stream.seed, first, count, 0, words);
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>(low + words[i]);
+  uint32_t words[2][kShortChunk];
+  auto* const values = static_cast<int64_t*>(out);
+  if (plan.range <= kOneWordRange) {
+    fill_small_integers(plan, stream, first, count, words[0]);
+    for (int64_t i = 0; i < count; ++i) {
+      values[i] = static_cast<int64_t>(low + (words[0][i] - static_cast<uint32_t>(low)));
+    }
   } else {
-    uint32_t more[kShortChunk];
-    const uint32_t* const upper = make_words(stream, first, count, words);
-    const uint32_t* const lower = make_words({stream.seed, stream.draw + 1}, first, count, more);
+    const uint32_t* const upper = make_words(stream, first, count, words[0]);
+    const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
     const uint64_t excess = (uint64_t{0} - plan.range) % plan.range;
     for (int64_t i = 0; i < count; ++i) {
       uint64_t rest;
@@ -383,30 +366,34 @@ TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream&
       values[i] = static_cast<int64_t>(low + integer);
     }
   }
-  if (!isIntegralType(plan.part_type, true)) {
-    for (int64_t i = 0; i < count; ++i) {
-      values[i] = std::clamp(values[i], plan.first, plan.last);
-    }
-  }
-  plan.cast(plan.part_type, out, ScalarType::Long, values, count, CastMode::Truncate);
+  if (isIntegralType(plan.part_type, true)) return;
+  for (int64_t i = 0; i < count; ++i) values[i] = std::clamp(values[i], plan.first, plan.last);
+}
+
+/// Real elements, or one part of complex ones, as plan.fill says.
+TENON_LAZY void fill_parts(const RandomPlan& plan, const WordStream& stream, uint64_t first,
+                           int64_t count, void* out) noexcept {
+  if (plan.store == nullptr) return plan.fill(plan, stream, first, count, out);
+  alignas(8) char values[kRandomChunk * sizeof(float)];
+  static_assert(kRandomChunk * sizeof(float) >= kShortChunk * sizeof(double));
+  plan.fill(plan, stream, first, count, values);
+  plan.store(plan, values, count, out);
 }
 
 /// Elements [first, first + count) of a plan; plan.chunk at most, from first % 4 on.
 TENON_LAZY void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first, int64_t count,
                            char* out) noexcept {
-  if (plan.type == plan.part_type) return plan.fill(plan, {seed, 0}, first, count, out);
+  if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);
   // The parts of complex elements have draws of their own; integers have no imaginary part.
-  const size_t size = elementSize(plan.part_type);
+  const auto size = static_cast<int64_t>(elementSize(plan.part_type));
   alignas(8) char values[kShortChunk * 8] = {};
   for (uint32_t part = 0; part < 2; ++part) {
     if (part == 0 || plan.distribution != Distribution::Integers) {
-      plan.fill(plan, {seed, 2 * part}, first, count, values);
+      fill_parts(plan, {seed, 2 * part}, first, count, values);
     } else {
       std::memset(values, 0, sizeof values);
     }
-    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-      std::memcpy(out + (2 * i + part) * size, values + i * size, size);
-    }
+    copy_strided(out + part * size, 2 * size, values, size, count, static_cast<size_t>(size));
   }
 }
 
