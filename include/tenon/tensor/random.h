@@ -9,17 +9,8 @@
 // As in creators.h: what is made owns its memory, aligned to 64 bytes; try_ twins return a Result.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "tenon/config.h"
-#include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/creators.h"
-#include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 #if TENON_ATEN_MODE
 #include "tenon/aten/random.h"
@@ -144,8 +135,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   return Error::Ok;
 }
 
-/// Distributions: how to plan them, which only files that use them compile, the type of their
-/// elements unless one is given, and what stands for them then.
+/// rand() without a type.
 struct UnitFloats {
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType) noexcept {
@@ -153,24 +143,18 @@ struct UnitFloats {
     return Error::Ok;
   }
 };
-struct UnitKind {
-  using Untyped = UnitFloats;
-  static constexpr ScalarType kType = ScalarType::Float;
-  template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type) noexcept {
-    return plan_uniform(plan, type, 0, 1);
-  }
-};
+/// Distributions: how to plan them, which only files that use them compile, the type of their
+/// elements unless one is given, and what stands for them without arguments and a type.
 struct UniformKind {
-  using Untyped = UniformKind;
+  using Plain = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
+  static Error plan(RandomPlan& plan, ScalarType type, double low = 0, double high = 1) noexcept {
     return plan_uniform(plan, type, low, high);
   }
 };
 struct NormalKind {
-  using Untyped = NormalKind;
+  using Plain = NormalKind;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double mean = 0, double sd = 1) noexcept {
@@ -178,7 +162,7 @@ struct NormalKind {
   }
 };
 struct IntegersKind {
-  using Untyped = IntegersKind;
+  using Plain = IntegersKind;
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
@@ -225,8 +209,8 @@ struct Random {
   const char* function;
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
-    using Planned =
-        std::conditional_t<detail::has_type_v<Options...>, Kind, typename Kind::Untyped>;
+    constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
+    using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
     const RandomOptions asked(options...);
     detail::Making making = detail::making_of(asked, Kind::kType);
     making.sizes = &sizes;
@@ -270,7 +254,7 @@ struct RandomLike {
 // DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
 // the source's. Backends give the same numbers.
 
-// A function and its try_ twin.
+// A creator and its try_ twin, which returns a Result.
 #define TENON_RANDOM(name, Form, ...)                        \
   inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
   inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
@@ -285,11 +269,11 @@ struct RandomLike {
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
 template <class... Options>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
-  return Random<TensorPtr, detail::UnitKind>{"rand"}(sizes, options...);
+  return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
-inline constexpr Random<Result<TensorPtr>, detail::UnitKind> try_rand{"try_rand"};
-TENON_RANDOM(rand_like, RandomLike, detail::UnitKind);
-TENON_RANDOM(rand_strided, RandomStrided, detail::UnitKind);
+inline constexpr Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
+TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
+TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
