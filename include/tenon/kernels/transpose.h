@@ -46,72 +46,66 @@ TENON_LAZY void transpose_by_element(const Plane& p, size_t size) noexcept {
   }
 }
 
-/// Bytes from row to row of a block.
-inline constexpr int64_t kBlockPitch = 64;
-
-/// Squares of 16 bytes a side, one below the other in a block, one beside the other in `out`; the
-/// last one may overlap the one before. log2(lanes) perfect shuffles of a square's rows, taken as one
-/// array, bring element lanes * p + q of it to where lanes * q + p was.
+#if !defined(__OPTIMIZE_SIZE__)
+/// A square of 16 bytes a side. log2(lanes) perfect shuffles of the rows, taken as one array, bring
+/// element lanes * p + q of it to where lanes * q + p was.
 template <class E>
-TENON_VECTORIZE void transpose_tiles(char* out, int64_t out_stride, const char* block,
-                                     int64_t rows) noexcept {
+TENON_ALWAYS_INLINE void transpose_tile(char* out, int64_t out_stride, const char* in,
+                                        int64_t in_stride) noexcept {
   constexpr size_t kLanes = 16 / sizeof(E);
-  constexpr auto kTile = static_cast<int64_t>(kLanes);
   constexpr auto lanes = std::make_index_sequence<kLanes>();
-  for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
-    const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
-    const char* const from = block + x * kBlockPitch;
-    char* const to = out + x * static_cast<int64_t>(sizeof(E));
-    Vector<E, 16> v[kLanes];
-    for (size_t i = 0; i < kLanes; ++i) load(v[i], from + static_cast<int64_t>(i) * kBlockPitch);
-    for (size_t step = 1; step < kLanes; step *= 2) {
-      Vector<E, 16> w[kLanes];
-      for (size_t i = 0; i < kLanes / 2; ++i) {
-        zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
-        zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
-      }
-      for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
+  Vector<E, 16> v[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) load(v[i], in + static_cast<int64_t>(i) * in_stride);
+  for (size_t step = 1; step < kLanes; step *= 2) {
+    Vector<E, 16> w[kLanes];
+    for (size_t i = 0; i < kLanes / 2; ++i) {
+      zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
+      zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
     }
-    for (size_t i = 0; i < kLanes; ++i) store(to + static_cast<int64_t>(i) * out_stride, v[i]);
+    for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
   }
+  for (size_t i = 0; i < kLanes; ++i) store(out + static_cast<int64_t>(i) * out_stride, v[i]);
 }
 
-/// A plane of at least one tile, in blocks of 64 rows of one cache line. The rows are first copied
+/// A plane of at least one tile, of elements of 1 or 2 bytes, in blocks of 64 rows of one cache line. The rows are first copied
 /// together: with a stride that is a power of two they would evict each other before all of their
 /// line is used. What does not fill a block is copied by blocks that overlap their neighbours.
-template <class = void>
-TENON_VECTORIZE void transpose_blocks(const Plane& p, int64_t size) noexcept {
+template <class E>
+TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
+  constexpr int64_t kSize = sizeof(E);
+  constexpr int64_t kTile = 16 / kSize;
   constexpr int64_t kRows = 64;
-  alignas(64) char block[kRows * kBlockPitch];
-  const auto transpose = size == 1   ? &transpose_tiles<uint8_t>
-                         : size == 2 ? &transpose_tiles<uint16_t>
-                         : size == 4 ? &transpose_tiles<uint32_t>
-                                     : &transpose_tiles<uint64_t>;
-  const int64_t tile = 16 / size;
-  const int64_t line = kBlockPitch / size;
+  constexpr int64_t kColumns = 64 / kSize;
+  constexpr int64_t kPitch = 64;
+  alignas(64) char block[kRows * kPitch];
   const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const int64_t columns = p.out_rows < line ? p.out_rows : line;
+  const int64_t columns = p.out_rows < kColumns ? p.out_rows : kColumns;
   for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
     const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
     for (int64_t c0 = 0; c0 < p.out_rows; c0 += columns) {
       const int64_t c = c0 + columns <= p.out_rows ? c0 : p.out_rows - columns;
-      const char* const in = p.in + r * p.in_stride + c * size;
-      char* const out = p.out + c * p.out_stride + r * size;
+      const char* const in = p.in + r * p.in_stride + c * kSize;
+      char* const out = p.out + c * p.out_stride + r * kSize;
       for (int64_t i = 0; i < rows; ++i) {
-        char* const row = block + i * kBlockPitch;
-        if (columns == line) {
+        char* const row = block + i * kPitch;
+        if (columns == kColumns) {
           std::memcpy(row, in + i * p.in_stride, 64);  // of known length, which is not a call
         } else {
-          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(columns * size));
+          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(columns * kSize));
         }
       }
-      for (int64_t y0 = 0; y0 < columns; y0 += tile) {
-        const int64_t y = y0 + tile <= columns ? y0 : columns - tile;
-        transpose(out + y * p.out_stride, p.out_stride, block + y * size, rows);
+      for (int64_t y0 = 0; y0 < columns; y0 += kTile) {
+        const int64_t y = y0 + kTile <= columns ? y0 : columns - kTile;
+        for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
+          const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
+          transpose_tile<E>(out + y * p.out_stride + x * kSize, p.out_stride,
+                            block + x * kPitch + y * kSize, kPitch);
+        }
       }
     }
   }
 }
+#endif
 
 #if TENON_HAS_VARIANTS
 /// Pixels of two to four channels to channels, or back: arrays of as many vectors as channels, in
@@ -202,12 +196,15 @@ TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexce
 #if TENON_HAS_VARIANTS
   shuffle_channels(p, size);
 #endif
+#if !defined(__OPTIMIZE_SIZE__)
+  // Larger elements are as fast one by one.
   const auto tile = static_cast<int64_t>(16 / size);
-  if (size == 16 || p.in_rows < 2 * tile || p.out_rows < tile) {
-    transpose_by_element(p, size);
+  if (size <= 2 && p.in_rows >= 2 * tile && p.out_rows >= tile) {
+    size == 1 ? transpose_blocks<uint8_t>(p) : transpose_blocks<uint16_t>(p);
     return clear_after_baseline();
   }
-  transpose_blocks(p, static_cast<int64_t>(size));
+#endif
+  transpose_by_element(p, size);
   clear_after_baseline();
 }
 
