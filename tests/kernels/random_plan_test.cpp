@@ -3,7 +3,6 @@
 
 #include <cfloat>
 #include <cmath>
-#include <tuple>
 
 #include "kernels/random_reference.h"
 
@@ -16,7 +15,6 @@ using tests::kAllTypes;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 RandomPlan uniform(ScalarType type, double low, double high) {
   return tests::plan_of(tests::uniform_request(low, high), type);
@@ -24,26 +22,8 @@ RandomPlan uniform(ScalarType type, double low, double high) {
 RandomPlan integers(ScalarType type, int64_t low, int64_t high) {
   return tests::plan_of(tests::integers_request(low, high), type);
 }
-Error try_uniform(ScalarType type, double low, double high) {
-  RandomPlan plan;
-  return plan_uniform(plan, type, low, high);
-}
-Error try_normal(ScalarType type, double mean, double stddev) {
-  RandomPlan plan;
-  return plan_normal(plan, type, mean, stddev);
-}
-Error try_integers(ScalarType type, int64_t low, int64_t high) {
-  RandomPlan plan;
-  return plan_integers_below(plan, type, low, high);
-}
-
-NumberFormat format_of(ScalarType type) {
-  RandomPlan plan;
-  REQUIRE(start_plan(plan, Distribution::Uniform, type) == Error::Ok);
-  return plan.format;
-}
-double down(ScalarType type, double value) { return round_down(format_of(type), value); }
-double up(ScalarType type, double value) { return round_up(format_of(type), value); }
+double down(ScalarType type, double value) { return round_down(number_format(type), value); }
+double up(ScalarType type, double value) { return round_up(number_format(type), value); }
 
 // Each finite value is kept; between two neighbours, the lower one is taken.
 template <class T>
@@ -114,16 +94,16 @@ TEST_CASE("random_plan: what is rounded up to zero is no negative zero") {
 }
 
 TEST_CASE("random_plan: formats and parts of types") {
-  CHECK(format_of(ScalarType::Half).lowest == -65504);
-  CHECK(format_of(ScalarType::Float8_e4m3fn).largest == 448);
-  CHECK(format_of(ScalarType::Float8_e4m3fnuz).largest == 240);
-  CHECK(format_of(ScalarType::Float8_e5m2).largest == 57344);
-  CHECK(format_of(ScalarType::Bool).largest == 1);
-  CHECK(format_of(ScalarType::Char).lowest == -128);
-  CHECK(format_of(ScalarType::UInt16).largest == 65535);
-  CHECK(format_of(ScalarType::Long).lowest == -0x1p63);
-  CHECK(format_of(ScalarType::Half).digits == 11);
-  CHECK(format_of(ScalarType::Float8_e5m2fnuz).min_exponent == -14);
+  CHECK(number_format(ScalarType::Half).lowest == -65504);
+  CHECK(number_format(ScalarType::Float8_e4m3fn).largest == 448);
+  CHECK(number_format(ScalarType::Float8_e4m3fnuz).largest == 240);
+  CHECK(number_format(ScalarType::Float8_e5m2).largest == 57344);
+  CHECK(number_format(ScalarType::Bool).largest == 1);
+  CHECK(number_format(ScalarType::Char).lowest == -128);
+  CHECK(number_format(ScalarType::UInt16).largest == 65535);
+  CHECK(number_format(ScalarType::Long).lowest == -0x1p63);
+  CHECK(number_format(ScalarType::Half).digits == 11);
+  CHECK(number_format(ScalarType::Float8_e5m2fnuz).min_exponent == -14);
   CHECK(uniform(ScalarType::ComplexHalf, 0, 1).part_type == ScalarType::Half);
   CHECK(uniform(ScalarType::ComplexFloat, 0, 1).part_type == ScalarType::Float);
   CHECK(uniform(ScalarType::ComplexDouble, 0, 1).part_type == ScalarType::Double);
@@ -172,19 +152,8 @@ TEST_CASE("random_plan: a uniform plan's constants") {
   CHECK(uniform(ScalarType::Long, -0x1p63, 0x1p63).limit == 0x1.fffffffffffffp62);
 }
 
-TEST_CASE("random_plan: bounds are refused in every type, but for those at its ends") {
-  for (ScalarType type : kAllTypes) {
-    for (auto [low, high] : {std::pair(1.0, 1.0),
-                             {1.0, 0.0},
-                             {0.0, -0.0},
-                             {kNan, 1.0},
-                             {0.0, kNan},
-                             {0.0, kInfinity},
-                             {-kInfinity, 0.0}}) {
-      CAPTURE(toString(type), low, high);
-      CHECK_RETURNS(Error::InvalidArgument, "holds no numbers", try_uniform(type, low, high));
-    }
-  }
+// tests/tensor/random_errors_test.cpp has the others.
+TEST_CASE("random_plan: bounds at the ends of what a type holds, and just beyond") {
   struct Row {
     ScalarType type;
     double low;
@@ -194,30 +163,21 @@ TEST_CASE("random_plan: bounds are refused in every type, but for those at its e
   using T = ScalarType;
   const Row rows[] = {
       {T::Half, 0, 65505, "[0, 65505) is beyond the range of Half"},
-      {T::ComplexHalf, -65505, 0, "beyond the range of ComplexHalf"},
       {T::Float8_e4m3fn, 0, 449, "beyond the range of Float8_e4m3fn"},
-      {T::Float, -1e39, 0, "beyond the range of Float"},
       {T::Byte, 0, 256.5, "[0, 256.5) is beyond the range of Byte"},
-      {T::Byte, -1, 256, "[-1, 256) is beyond the range of Byte"},
-      {T::Char, -129, 0, "beyond the range of Char"},
       {T::Long, 0, 0x1.0000000000001p63, "beyond the range of Long"},
       {T::Long, -0x1.0000000000001p63, 0, "beyond the range of Long"},
       {T::Half, -65504, 65504},
       {T::Float8_e4m3fn, -448, 448},
       {T::Byte, -0.99, 256},
-      {T::Char, -128.99, 128},
       {T::UInt64, -0.5, 0x1p64},
       {T::Bool, -1e30, 1e30},  // any number is a Bool
       // Of which the width is one of what computes.
-      {T::Float, -3e38, 3e38, "the width of [-3e38, 3e38) is beyond the range of Float"},
       {T::BFloat16, -3e38, 3e38, "is beyond the range of Float"},
-      {T::Double, -1e308, 1e308, "is beyond the range of Double"},
       {T::Bool, -1e39, 1, "is beyond the range of Float"},
       {T::Float, -1.7e38, 1.7e38},
       {T::Double, 0, DBL_MAX},
       // With a value of the type between them.
-      {T::Half, 1.0001, 1.0002, "[1.0001, 1.0002) holds no Half"},
-      {T::ComplexHalf, 1e-10, 2e-10, "holds no Half"},
       {T::Float8_e4m3fn, 17, 18, "[17, 18) holds no Float8_e4m3fn"},
       {T::Float, 1 + 1e-9, 1 + 2e-9, "holds no Float"},
       {T::Half, -1e-10, -1e-11, "holds no Half"},
@@ -228,15 +188,21 @@ TEST_CASE("random_plan: bounds are refused in every type, but for those at its e
   };
   for (const Row& row : rows) {
     CAPTURE(toString(row.type), row.low, row.high);
+    RandomPlan plan;
+    const Error error = plan_uniform(plan, row.type, row.low, row.high);
     if (row.words == nullptr) {
-      CHECK(try_uniform(row.type, row.low, row.high) == Error::Ok);
+      CHECK(error == Error::Ok);
     } else {
-      CHECK_RETURNS(Error::InvalidArgument, row.words, try_uniform(row.type, row.low, row.high));
+      RETURNS(InvalidArgument, row.words, error);
     }
   }
+  RandomPlan plan;
+  RETURNS(InvalidArgument, "17 to 17 are not integers of Float8_e4m3fn",
+          plan_integers_below(plan, T::Float8_e4m3fn, 17, 18));
+  CHECK(plan_integers_below(plan, T::Float, INT64_MIN, INT64_MAX) == Error::Ok);
 }
 
-TEST_CASE("random_plan: a normal plan's constants and errors") {
+TEST_CASE("random_plan: a normal plan's constants") {
   const RandomPlan real = tests::plan_of(tests::normal_request(2, 3), ScalarType::Half);
   CHECK(real.distribution == Distribution::Normal);
   CHECK(real.offset == 2);
@@ -244,22 +210,6 @@ TEST_CASE("random_plan: a normal plan's constants and errors") {
   const RandomPlan complex = tests::plan_of(tests::normal_request(2, 3), ScalarType::ComplexDouble);
   CHECK(complex.offset == 2);
   CHECK(std::fabs(complex.scale * complex.scale - 4.5) < 1e-14);
-  CHECK(try_normal(ScalarType::Float, 5, 0) == Error::Ok);
-  CHECK(try_normal(ScalarType::Half, 1e30, 1e30) == Error::Ok);
-  CHECK(try_normal(ScalarType::Double, -DBL_MAX, DBL_MAX) == Error::Ok);
-
-  const std::tuple<ScalarType, double, double, const char*> rows[] = {
-      {ScalarType::Float, 0, -1, "standard deviation -1 is no finite Float of at least 0"},
-      {ScalarType::Int, 0, -1, "standard deviation -1 is no finite Double"},
-      {ScalarType::Float, 0, kNan, "standard deviation nan"},
-      {ScalarType::Double, 0, kInfinity, "standard deviation inf"},
-      {ScalarType::BFloat16, 0, 1e39, "standard deviation 1e39 is no finite Float"},
-      {ScalarType::Float, kNan, 1, "the mean nan is no finite Float"},
-      {ScalarType::ComplexDouble, -kInfinity, 1, "the mean -inf is no finite Double"},
-      {ScalarType::Half, 1e39, 1, "the mean 1e39 is no finite Float"}};
-  for (const auto& [type, mean, stddev, words] : rows) {
-    CHECK_RETURNS(Error::InvalidArgument, words, try_normal(type, mean, stddev));
-  }
 }
 
 TEST_CASE("random_plan: round_integer keeps the leading digits") {
@@ -303,23 +253,6 @@ TEST_CASE("random_plan: an integer plan's constants") {
   CHECK(e4m3.last == 30);
 }
 
-TEST_CASE("random_plan: integers beyond the type are refused, and empty ranges") {
-  for (ScalarType type : kAllTypes) {
-    INFO(toString(type));
-    CHECK_RETURNS(Error::InvalidArgument, "[1, 1) holds no integers", try_integers(type, 1, 1));
-    CHECK_RETURNS(Error::InvalidArgument, "[1, 0) holds no integers", try_integers(type, 1, 0));
-    CHECK(try_integers(type, 0, 2) == Error::Ok);
-  }
-  // What is beyond a type: tests/tensor/random_errors_test.cpp.
-  CHECK_RETURNS(Error::InvalidArgument, "17 to 17 are not integers of Float8_e4m3fn",
-                try_integers(ScalarType::Float8_e4m3fn, 17, 18));
-  CHECK(try_integers(ScalarType::Byte, 0, 256) == Error::Ok);
-  CHECK(try_integers(ScalarType::Char, -128, 128) == Error::Ok);
-  CHECK(try_integers(ScalarType::Half, -65504, 65505) == Error::Ok);
-  CHECK(try_integers(ScalarType::UInt64, 0, INT64_MAX) == Error::Ok);
-  CHECK(try_integers(ScalarType::Float, INT64_MIN, INT64_MAX) == Error::Ok);
-}
-
 TEST_CASE("random_plan: all integers of a type are those that it and int64_t hold without gaps") {
   const std::pair<ScalarType, int64_t> rows[] = {{ScalarType::Bool, 1},
                                                  {ScalarType::Byte, 255},
@@ -348,17 +281,5 @@ TEST_CASE("random_plan: all integers of a type are those that it and int64_t hol
     CHECK(plan.low == 0);
     CHECK(plan.last == last);
     CHECK(plan.range == static_cast<uint64_t>(last) + 1);
-  }
-}
-
-TEST_CASE("random_plan: Undefined and unknown types are refused") {
-  RandomPlan plan;
-  const auto unknown = static_cast<ScalarType>(99);
-  CHECK_RETURNS(Error::InvalidType, "(99)", plan_uniform(plan, unknown, 0, 1));
-  for (Error error : {plan_uniform(plan, ScalarType::Undefined, 0, 1),
-                      plan_normal(plan, ScalarType::Undefined, 0, 1),
-                      plan_integers_below(plan, ScalarType::Undefined, 0, 1),
-                      plan_all_integers(plan, ScalarType::Undefined)}) {
-    CHECK_RETURNS(Error::InvalidType, "the type is Undefined", error);
   }
 }

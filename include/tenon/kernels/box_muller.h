@@ -3,8 +3,8 @@
 // sqrt(-2 ln u) times the cosine and the sine of a uniform angle.
 //
 // The functions are ours, not the C library's, whose last bits differ from one to the next. They
-// have no branches, so that loops over them are vectorised. Each result is within 4 ulp of the exact
-// function of its floating-point argument.
+// have no branches, so that loops over them are vectorised. Each result is within 4 ulp of the
+// exact function of its floating-point argument.
 #pragma once
 
 #include <cstddef>

@@ -157,7 +157,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
       }
     }
   }
-  /// With a vector's instruction: GCC does not vectorise the C library's function, which sets errno.
+  /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
     int64_t i = 0;
 #if defined(__SSE2__)

@@ -67,9 +67,10 @@ TENON_ALWAYS_INLINE void transpose_tile(char* out, int64_t out_stride, const cha
   for (size_t i = 0; i < kLanes; ++i) store(out + static_cast<int64_t>(i) * out_stride, v[i]);
 }
 
-/// A plane of at least one tile, of elements of 1 or 2 bytes, in blocks of 64 rows of one cache line. The rows are first copied
-/// together: with a stride that is a power of two they would evict each other before all of their
-/// line is used. What does not fill a block is copied by blocks that overlap their neighbours.
+/// A plane of at least one tile, of elements of 1 or 2 bytes, in blocks of 64 rows of one cache
+/// line. The rows are first copied together: with a stride that is a power of two they would evict
+/// each other before all of their line is used. What does not fill a block is copied by blocks that
+/// overlap their neighbours.
 template <class E>
 TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
   constexpr int64_t kSize = sizeof(E);

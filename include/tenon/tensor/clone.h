@@ -86,8 +86,8 @@ TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& optio
 }
 
 /// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is, with `same_device` not even on cpu instead. `afterwards` is done once nothing else can
-/// fail.
+/// source is, with `same_device` not even on cpu instead. `afterwards` is done once nothing else
+/// can fail.
 template <class Out, class Afterwards = std::nullptr_t>
 Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
           CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,
