@@ -3,7 +3,6 @@
 // for double; where that is no longer than double, their own half ulp fits into the bound too.
 #include "tenon/kernels/box_muller.h"
 
-#include <cfloat>
 #include <cmath>
 
 #include "kernels/helpers.h"
@@ -183,54 +182,6 @@ TEST_CASE("box_muller: a double's logarithm, cosine and sine are within 4 ulp") 
   angles.add_angles(borders);
   logs.check();
   angles.check();
-}
-
-TEST_CASE("box_muller: word 0 gives the largest radius, all ones the smallest") {
-  const auto float_pair = [](uint32_t word) { return tests::box_muller<float>(word, 0, 0, 1); };
-  CHECK(std::fabs(float_pair(0)[0] - std::sqrt(64 * std::log(2.0))) < 1e-6);  // sqrt(-2 ln 2^-32)
-  CHECK(float_pair(0)[1] == 0);
-  CHECK(float_pair(UINT32_MAX) == std::array<float, 2>{0, 0});  // u has become 1
-  const auto double_pair = [](uint64_t word) { return tests::box_muller<double>(word, 0, 0, 1); };
-  CHECK(std::fabs(double_pair(0)[0] - std::sqrt(106 * std::log(2.0))) < 1e-14);  // 8.5717
-  CHECK(double_pair(0)[1] == 0);
-  CHECK(std::fabs(double_pair(UINT64_MAX)[0] - std::sqrt(0x1p-52)) < 1e-15);  // u = 1 - 2^-53
-  CHECK(double_pair(UINT64_MAX)[1] == 0);
-}
-
-TEST_CASE("box_muller: radii never grow with the word, and no word gives a negative logarithm") {
-  std::vector<uint32_t> words = special_words<uint32_t>();
-  std::sort(words.begin(), words.end());
-  std::vector<float> logs(words.size());
-  log_of<float>(words.data(), words.size(), logs.data());
-  int wrong = 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    // Where neighbours differ by less than the error they may be out of order, by that.
-    if (i > 0 && logs[i] > logs[i - 1] * (1 + 4 * FLT_EPSILON)) ++wrong;
-    if (!(logs[i] >= 0)) ++wrong;
-  }
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("box_muller: quarters of the circle lie on the axes, their halves on the diagonals") {
-  for (uint32_t quarter = 0; quarter < 4; ++quarter) {
-    INFO("quarter " << quarter);
-    const int expected[] = {0, 1, 0, -1, 0};
-    float c;
-    float s;
-    cos_sin(c, s, quarter << 30);
-    CHECK(c == static_cast<float>(expected[quarter + 1]));
-    CHECK(s == static_cast<float>(expected[quarter]));
-    double long_c;
-    double long_s;
-    cos_sin(long_c, long_s, uint64_t{quarter} << 62);
-    CHECK(long_c == expected[quarter + 1]);
-    CHECK(long_s == expected[quarter]);
-    cos_sin(c, s, (quarter << 30) + 0x20000000u);
-    CHECK(std::fabs(std::fabs(c) - std::sqrt(0.5)) < 2e-7);
-    CHECK(std::fabs(std::fabs(s) - std::sqrt(0.5)) < 2e-7);
-    CHECK((c < 0) == (quarter == 1 || quarter == 2));
-    CHECK((s < 0) == (quarter >= 2));
-  }
 }
 
 TEST_CASE("box_muller: the numbers are finite for any words") {
