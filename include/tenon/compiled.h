@@ -26,15 +26,22 @@ namespace detail {
 TENON_DETAIL_INSTANCE void load_exact<void>(ScalarType, const void*, int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarType,
                                              const void*) noexcept;
-TENON_DETAIL_INSTANCE void cast_elements<void>(ScalarType, void*, ScalarType, const void*, int64_t,
-                                               CastMode) noexcept;
+TENON_DETAIL_INSTANCE void convert_strided<void>(ScalarType, void*, int64_t, ScalarType,
+                                                 const void*, int64_t, int64_t, CastMode) noexcept;
+TENON_DETAIL_INSTANCE void cast_elements<void>(const CopyPlan&, char*, const char*) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
-TENON_DETAIL_INSTANCE void fill_uniform<void>(const RandomPlan&, const WordStream&, uint64_t,
+TENON_DETAIL_INSTANCE void fill_uniform_floats<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                                     int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_uniform_doubles<void>(const RandomPlan&, const WordStream&,
+                                                      uint64_t, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_normal<float>(const RandomPlan&, const WordStream&, uint64_t,
                                               int64_t, void*) noexcept;
-TENON_DETAIL_INSTANCE void fill_normal<void>(const RandomPlan&, const WordStream&, uint64_t,
-                                             int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_normal<double>(const RandomPlan&, const WordStream&, uint64_t,
+                                               int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_small_integers<void>(const RandomPlan&, const WordStream&, uint64_t,
+                                                     int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void fill_integers<void>(const RandomPlan&, const WordStream&, uint64_t,
                                                int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,

@@ -25,12 +25,12 @@ double nanoseconds(ScalarType to, ScalarType from, CastMode mode) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i * 7919 % 120);
   std::vector<unsigned char> in(16 * kCount);
   std::vector<unsigned char> out(16 * kCount);
-  detail::cast_elements(from, in.data(), ScalarType::Long, values.data(), kCount,
-                        CastMode::Truncate);
+  detail::convert_elements(from, in.data(), ScalarType::Long, values.data(), kCount,
+                           CastMode::Truncate);
   double best = 1e9;
   for (int round = 0; round < 30; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    detail::cast_elements(to, out.data(), from, in.data(), kCount, mode);
+    detail::convert_elements(to, out.data(), from, in.data(), kCount, mode);
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
     if (time.count() < best) best = time.count();
   }

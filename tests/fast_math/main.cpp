@@ -66,12 +66,12 @@ void print_casts() {
   const auto count = static_cast<int64_t>(values.size());
   for (ScalarType from : kTypes) {
     std::vector<unsigned char> in(values.size() * elementSize(from));
-    detail::cast_elements(from, in.data(), ScalarType::Double, values.data(), count,
-                          CastMode::Truncate);
+    detail::convert_elements(from, in.data(), ScalarType::Double, values.data(), count,
+                             CastMode::Truncate);
     for (ScalarType to : kTypes) {
       for (CastMode mode : {CastMode::Truncate, CastMode::Saturate}) {
         std::vector<unsigned char> out(values.size() * elementSize(to));
-        detail::cast_elements(to, out.data(), from, in.data(), count, mode);
+        detail::convert_elements(to, out.data(), from, in.data(), count, mode);
         std::printf("%s to %s, %s: %016" PRIx64 "\n", toString(from), toString(to), toString(mode),
                     hash(out));
       }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/helpers.h"
+#include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/cast.h"
 
 namespace tests {
@@ -140,29 +141,16 @@ inline bool is_signed_integer(ScalarType type) {
          type == ScalarType::Long;
 }
 
-/// The `size` bytes of a number of 1, 2, 4 or 8 as an unsigned one.
+/// The `size` bytes of a number, 8 at most, as an unsigned one.
 inline uint64_t read_bits(const unsigned char* in, size_t size) {
-  uint8_t bits8;
-  uint16_t bits16;
-  uint32_t bits32;
-  uint64_t bits64;
-  switch (size) {
-    case 1: return std::memcpy(&bits8, in, 1), bits8;
-    case 2: return std::memcpy(&bits16, in, 2), bits16;
-    case 4: return std::memcpy(&bits32, in, 4), bits32;
-    default: return std::memcpy(&bits64, in, 8), bits64;
-  }
+  uint64_t bits = 0;
+  const size_t unused = tenon::detail::host_is_big_endian() ? 8 - size : 0;
+  std::memcpy(reinterpret_cast<unsigned char*>(&bits) + unused, in, size);
+  return bits;
 }
 inline void write_bits(unsigned char* out, size_t size, uint64_t bits) {
-  const auto bits8 = static_cast<uint8_t>(bits);
-  const auto bits16 = static_cast<uint16_t>(bits);
-  const auto bits32 = static_cast<uint32_t>(bits);
-  switch (size) {
-    case 1: std::memcpy(out, &bits8, 1); return;
-    case 2: std::memcpy(out, &bits16, 2); return;
-    case 4: std::memcpy(out, &bits32, 4); return;
-    default: std::memcpy(out, &bits, 8); return;
-  }
+  const size_t unused = tenon::detail::host_is_big_endian() ? 8 - size : 0;
+  std::memcpy(out, reinterpret_cast<const unsigned char*>(&bits) + unused, size);
 }
 
 /// The value of a number, or of a part of a complex one.

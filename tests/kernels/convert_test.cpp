@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
+// Casts by hand, and of all pairs of types in runs of all lengths and strides; those of all values
+// are in convert_values_test.cpp.
 #include "tenon/kernels/convert.h"
 
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <vector>
 
 #include "kernels/cast_reference.h"
 
-using tenon::detail::cast_elements;
-using tenon::detail::is_exact_in_float;
+using tenon::detail::convert_elements;
+using tenon::detail::convert_strided;
 using namespace tests;
 
 namespace {
@@ -18,199 +16,185 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// The elements' conversion, repeated so often that vector kernels take part. Nothing if instruction
-// sets or places in the row differ.
-Bytes cast_bytes(ScalarType to, const unsigned char* values, size_t count, ScalarType from,
-                 CastMode mode) {
-  constexpr size_t kTimes = 40;
-  const size_t in_nbytes = count * elementSize(from);
-  const size_t nbytes = count * elementSize(to);
-  Bytes in;
-  for (size_t i = 0; i < kTimes; ++i) in.insert(in.end(), values, values + in_nbytes);
-  Bytes first;
-  bool same = true;
-  tests::for_each_isa([&] {
-    Bytes out(kTimes * nbytes);
-    cast_elements(to, out.data(), from, in.data(), static_cast<int64_t>(kTimes * count), mode);
-    if (first.empty()) first.assign(out.data(), out.data() + nbytes);
-    for (size_t i = 0; i < kTimes; ++i) {
-      same = same && std::memcmp(out.data() + i * nbytes, first.data(), nbytes) == 0;
-    }
-  });
-  return same ? first : Bytes();
+// Bits of numbers, of complex ones part by part. Integers may be negative.
+struct Codes {
+  std::vector<uint64_t> codes;
+
+  Codes(std::initializer_list<int64_t> integers) : codes(integers.begin(), integers.end()) {}
+  explicit Codes(std::vector<uint64_t> bits) : codes(std::move(bits)) {}
+};
+Codes floats(std::initializer_list<float> values) {
+  std::vector<uint64_t> bits;
+  for (float value : values) bits.push_back(tenon::detail::float_bits(value));
+  return Codes(bits);
 }
-template <class To, class From>
-std::vector<To> cast(ScalarType to, const std::vector<From>& values, ScalarType from,
-                     CastMode mode) {
-  const Bytes bytes = cast_bytes(to, reinterpret_cast<const unsigned char*>(values.data()),
-                                 values.size(), from, mode);
-  std::vector<To> result(bytes.size() / sizeof(To));
-  if (!bytes.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
-  return result;
+Codes doubles(std::initializer_list<double> values) {
+  std::vector<uint64_t> bits;
+  for (double value : values) bits.push_back(tenon::detail::double_bits(value));
+  return Codes(bits);
 }
-template <class To>
-std::vector<To> cast_floats(ScalarType to, const std::vector<float>& values, CastMode mode) {
-  return cast<To>(to, values, ScalarType::Float, mode);
+
+size_t part_size(ScalarType type) { return elementSize(tenon::detail::part_type_of(type)); }
+
+Bytes bytes_of(ScalarType type, const Codes& codes) {
+  Bytes bytes(codes.codes.size() * part_size(type));
+  for (size_t i = 0; i < codes.codes.size(); ++i) {
+    write_bits(&bytes[i * part_size(type)], part_size(type), codes.codes[i]);
+  }
+  return bytes;
+}
+
+constexpr CastMode kChecked = CastMode::Checked;
+constexpr CastMode kTruncate = CastMode::Truncate;
+constexpr CastMode kSaturate = CastMode::Saturate;
+const std::vector<CastMode> kModes = {kChecked, kTruncate, kSaturate};
+const std::vector<CastMode> kForced = {kTruncate, kSaturate};
+
+// Repeated so often that vector kernels take part.
+void check(ScalarType from, const Codes& in_codes, ScalarType to,
+           const std::vector<CastMode>& modes, const Codes& out_codes) {
+  const Bytes in = bytes_of(from, in_codes);
+  const Bytes out = bytes_of(to, out_codes);
+  Bytes source;
+  Bytes expected;
+  for (int i = 0; i < 40; ++i) {
+    source.insert(source.end(), in.begin(), in.end());
+    expected.insert(expected.end(), out.begin(), out.end());
+  }
+  const auto count = static_cast<int64_t>(source.size() / elementSize(from));
+  for (CastMode mode : modes) {
+    INFO(toString(from) << " to " << toString(to) << ", " << toString(mode) << ": "
+                        << to_hex(in.data(), in.size()));
+    for_each_isa([&] {
+      Bytes made(expected.size());
+      convert_elements(to, made.data(), from, source.data(), count, mode);
+      CHECK(to_hex(made.data(), out.size()) == to_hex(out.data(), out.size()));
+      CHECK(made == expected);
+    });
+  }
 }
 
 }  // namespace
 
-TEST_CASE("convert: Saturate rounds floats to nearest even integers and clamps them") {
-  const std::vector<float> values = {0.5f,   1.5f,   2.5f,   2.4999f,    -0.4f,     -1.0f,
-                                     254.4f, 254.5f, 255.5f, 1e10f,      kInfinity, -kInfinity,
-                                     kNan,   -0.0f,  3.5f,   0.49999997f};
-  CHECK(cast_floats<uint8_t>(ScalarType::Byte, values, CastMode::Saturate) ==
-        std::vector<uint8_t>{0, 2, 2, 2, 0, 0, 254, 254, 255, 255, 255, 0, 0, 0, 4, 0});
-  const std::vector<float> around = {-128.5f, -127.5f, -129.0f,    127.5f, 126.5f,
-                                     -0.5f,   -1.5f,   -kInfinity, kNan};
-  CHECK(cast_floats<int8_t>(ScalarType::Char, around, CastMode::Saturate) ==
-        std::vector<int8_t>{-128, -128, -128, 127, 126, 0, -2, -128, 0});
-  CHECK(
-      cast_floats<int64_t>(ScalarType::Long, {2.5f, 1e30f, -kInfinity, kNan}, CastMode::Saturate) ==
-      std::vector<int64_t>{2, INT64_MAX, INT64_MIN, 0});
+TEST_CASE("convert: values by hand") {
+  using T = ScalarType;
+  constexpr int64_t k51 = int64_t{1} << 51;
+  // Saturate rounds to nearest even integers and clamps them.
+  check(T::Float,
+        floats({0.5f, 1.5f, 2.5f, 2.4999f, -0.4f, -1, 254.4f, 254.5f, 255.5f, 1e10f, kInfinity,
+                -kInfinity, kNan, -0.0f, 3.5f, 0.49999997f}),
+        T::Byte, {kSaturate}, {0, 2, 2, 2, 0, 0, 254, 254, 255, 255, 255, 0, 0, 0, 4, 0});
+  check(T::Float, floats({-128.5f, -127.5f, -129, 127.5f, 126.5f, -0.5f, -1.5f, -kInfinity, kNan}),
+        T::Char, {kSaturate}, {-128, -128, -128, 127, 126, 0, -2, -128, 0});
+  check(T::Float, floats({2.5f, 1e30f, -kInfinity, kNan}), T::Long, {kSaturate},
+        {2, INT64_MAX, INT64_MIN, 0});
+  // Truncate cuts off, and what is out of range gives the nearest end.
+  check(T::Float, floats({0.9f, 1.999f, -0.9f, -5, 255.9f, 256, kInfinity, -kInfinity, kNan}),
+        T::Byte, {kTruncate}, {0, 1, 0, 0, 255, 255, 255, 0, 0});
+  check(T::Float, floats({-1.9f, 32767.5f, 40000, -40000, kNan}), T::Short, {kTruncate},
+        {-1, 32767, 32767, -32768, 0});
+  check(T::Float, floats({65535.9f, 70000, -1}), T::UInt16, {kTruncate}, {65535, 65535, 0});
+  check(T::Float, floats({1e30f, -1, 0x1p63f}), T::UInt64, {kTruncate}, {-1, 0, INT64_MIN});
+  // Around 2^51, 2^52 and 2^63, where doubles lose their fractions and int64_t ends.
+  check(T::Double,
+        doubles({0x1p51 - 0.75, 0x1p51 + 0.5, 0x1p51 + 1.5, -0x1p51 - 1.5, 0x1p52 - 0.5, 0x1p52 + 1,
+                 0.49999999999999994, -3.5, -0x1p63, 0x1p63, -1e300, std::nan("")}),
+        T::Long, {kTruncate},
+        {k51 - 1, k51, k51 + 1, -k51 - 1, 2 * k51 - 1, 2 * k51 + 1, 0, -3, INT64_MIN, INT64_MAX,
+         INT64_MIN, 0});
+  check(T::Double,
+        doubles({0x1p51 - 0.75, 0x1p51 + 0.5, 0x1p51 + 1.5, -0x1p51 - 1.5, 0x1p52 - 0.5, 0x1p52 + 1,
+                 0.49999999999999994, -3.5, -0x1p63, 0x1p63, -1e300, std::nan("")}),
+        T::Long, {kSaturate},
+        {k51 - 1, k51, k51 + 2, -k51 - 2, 2 * k51, 2 * k51 + 1, 0, -4, INT64_MIN, INT64_MAX,
+         INT64_MIN, 0});
+  check(T::Double, doubles({0x1p63 + 2048, 0x1p64, -0.75, -1e300}), T::UInt64, {kSaturate},
+        {INT64_MIN + 2048, -1, 0, 0});
+  // Integers wrap, but for Saturate, which clamps them.
+  check(T::Short, {300, -1, 256, -129, 32767}, T::Byte, {kChecked, kTruncate},
+        {44, 255, 0, 127, 255});
+  check(T::Int, {-1}, T::UInt64, {kChecked, kTruncate}, {-1});
+  check(T::Short, {300, -1, 256, -129, 32767}, T::Byte, {kSaturate}, {255, 0, 255, 0, 255});
+  check(T::Short, {300, -1, 256, -129, 32767}, T::Char, {kSaturate}, {127, -1, 127, -128, 127});
+  check(T::UInt64, {-1}, T::Long, {kSaturate}, {INT64_MAX});
+  // Saturate keeps floating values finite, and NaN one.
+  check(T::Float, floats({65504, 65520, 1e30f, -1e30f, kInfinity, -kInfinity, kNan, 1}), T::Half,
+        {kSaturate}, {0x7bff, 0x7bff, 0x7bff, 0xfbff, 0x7bff, 0xfbff, 0x7e00, 0x3c00});
+  check(T::Float, floats({65504, 65520, 1e30f, -1e30f, kInfinity, -kInfinity, kNan, 1}), T::Half,
+        {kChecked}, {0x7bff, 0x7c00, 0x7c00, 0xfc00, 0x7c00, 0xfc00, 0x7e00, 0x3c00});
+  check(T::Float, floats({3.4e38f, -kInfinity, 1}), T::BFloat16, {kSaturate},
+        {0x7f7f, 0xff7f, 0x3f80});
+  check(T::Float, floats({3.4e38f, -kInfinity, 1}), T::BFloat16, {kChecked},
+        {0x7f80, 0xff80, 0x3f80});
+  check(T::Float, floats({448, 500, -kInfinity, kNan}), T::Float8_e4m3fn, {kSaturate},
+        {0x7e, 0x7e, 0xfe, 0x7f});
+  check(T::Double, doubles({1e300, -1e300, 0.1}), T::Float, {kSaturate},
+        floats({std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(), 0.1f}));
+  check(T::Int, {1000, -1000, 16}, T::Float8_e4m3fnuz, {kSaturate}, {0x7f, 0xff, 0x60});
+  // Doubles are rounded once.
+  check(T::Double, doubles({1 + 0x1p-11 + 0x1p-40, -2, 1e6}), T::Half, {kChecked},
+        {0x3c01, 0xc000, 0x7c00});
+  // All but 0 is true, NaN and an imaginary part too; any byte of a Bool but 0 is one.
+  check(T::Float, floats({0, -0.0f, 0.1f, 1e-45f, -3, kNan, kInfinity}), T::Bool, kForced,
+        {0, 0, 1, 1, 1, 1, 1});
+  check(T::ComplexFloat, floats({0, 0, 0, 1e-45f, 2, 0, -0.0f, -0.0f}), T::Bool, kForced,
+        {0, 1, 1, 0});
+  check(T::Long, {0, INT64_MIN, 1 << 8}, T::Bool, kForced, {0, 1, 1});
+  check(T::Bool, {0, 1, 2, 128, 255}, T::Float, kModes, floats({0, 1, 1, 1, 1}));
+  check(T::Bool, {0, 1, 2, 128, 255}, T::Int, kModes, {0, 1, 1, 1, 1});
+  check(T::Bool, {0, 1, 2, 128, 255}, T::Half, kModes, {0, 0x3c00, 0x3c00, 0x3c00, 0x3c00});
+  // An imaginary part is dropped; a real number's is 0.
+  check(T::ComplexFloat, floats({2.5f, 9, 300, -1}), T::Byte, {kSaturate}, {2, 255});
+  check(T::ComplexFloat, floats({2.5f, 9}), T::Double, {kTruncate}, doubles({2.5}));
+  check(T::Byte, {7}, T::ComplexFloat, {kChecked}, floats({7, 0}));
+  // A NaN keeps its sign and leading bits, and becomes quiet.
+  check(T::Float, {0x7f800001, 0xffa00000, 0x7fffffff, 0xffc02000}, T::Half, {kChecked},
+        {0x7e00, 0xff00, 0x7fff, 0xfe01});
+  check(T::Float, {0x7f800001, 0xffa00000, 0x7fffffff, 0xffc02000}, T::BFloat16, {kSaturate},
+        {0x7fc0, 0xffe0, 0x7fff, 0xffc0});
+  check(T::Half, {0x7c01, 0xfe00, 0xfd55}, T::Float, {kChecked},
+        {0x7fc02000, 0xffc00000, 0xffeaa000});
+  check(T::BFloat16, {0x7f81, 0xffc0}, T::Float, {kChecked}, {0x7fc10000, 0xffc00000});
+  // Within one type the bits are copied.
+  check(T::Float, {0x7f800001, 0x7f800000}, T::Float, kModes, {0x7f800001, 0x7f800000});
+  check(T::Bool, {0, 1, 2, 255}, T::Bool, kModes, {0, 1, 2, 255});
 }
 
-TEST_CASE("convert: Truncate cuts floats off, and what is out of range gives the nearest end") {
-  const std::vector<float> values = {0.9f, 1.999f,    -0.9f,      -5.0f, 255.9f,
-                                     256,  kInfinity, -kInfinity, kNan};
-  CHECK(cast_floats<uint8_t>(ScalarType::Byte, values, CastMode::Truncate) ==
-        std::vector<uint8_t>{0, 1, 0, 0, 255, 255, 255, 0, 0});
-  CHECK(cast_floats<int16_t>(ScalarType::Short, {-1.9f, 32767.5f, 40000, -40000, kNan},
-                             CastMode::Truncate) ==
-        std::vector<int16_t>{-1, 32767, 32767, -32768, 0});
-  CHECK(cast_floats<uint16_t>(ScalarType::UInt16, {65535.9f, 70000, -1}, CastMode::Truncate) ==
-        std::vector<uint16_t>{65535, 65535, 0});
-  CHECK(cast_floats<uint64_t>(ScalarType::UInt64, {1e30f, -1, 0x1p63f}, CastMode::Truncate) ==
-        std::vector<uint64_t>{UINT64_MAX, 0, uint64_t{1} << 63});
-}
-
-TEST_CASE("convert: integers wrap into integers, but for Saturate, which clamps them") {
-  const std::vector<int16_t> values = {300, -1, 256, -129, 32767};
-  for (CastMode mode : {CastMode::Checked, CastMode::Truncate}) {
-    CHECK(cast<uint8_t>(ScalarType::Byte, values, ScalarType::Short, mode) ==
-          std::vector<uint8_t>{44, 255, 0, 127, 255});
-    CHECK(cast<uint64_t>(ScalarType::UInt64, std::vector<int32_t>{-1}, ScalarType::Int, mode) ==
-          std::vector<uint64_t>{UINT64_MAX});
-  }
-  CHECK(cast<uint8_t>(ScalarType::Byte, values, ScalarType::Short, CastMode::Saturate) ==
-        std::vector<uint8_t>{255, 0, 255, 0, 255});
-  CHECK(cast<int8_t>(ScalarType::Char, values, ScalarType::Short, CastMode::Saturate) ==
-        std::vector<int8_t>{127, -1, 127, -128, 127});
-  CHECK(cast<int64_t>(ScalarType::Long, std::vector<uint64_t>{UINT64_MAX}, ScalarType::UInt64,
-                      CastMode::Saturate) == std::vector<int64_t>{INT64_MAX});
-}
-
-TEST_CASE("convert: Saturate keeps floating values finite, and NaN one") {
-  const std::vector<float> values = {65504, 65520, 1e30f, -1e30f, kInfinity, -kInfinity, kNan, 1};
-  CHECK(cast_floats<uint16_t>(ScalarType::Half, values, CastMode::Saturate) ==
-        std::vector<uint16_t>{0x7bff, 0x7bff, 0x7bff, 0xfbff, 0x7bff, 0xfbff, 0x7e00, 0x3c00});
-  CHECK(cast_floats<uint16_t>(ScalarType::Half, values, CastMode::Checked) ==
-        std::vector<uint16_t>{0x7bff, 0x7c00, 0x7c00, 0xfc00, 0x7c00, 0xfc00, 0x7e00, 0x3c00});
-  CHECK(cast_floats<uint16_t>(ScalarType::BFloat16, {3.4e38f, -kInfinity, 1}, CastMode::Saturate) ==
-        std::vector<uint16_t>{0x7f7f, 0xff7f, 0x3f80});
-  CHECK(cast_floats<uint16_t>(ScalarType::BFloat16, {3.4e38f, -kInfinity, 1}, CastMode::Checked) ==
-        std::vector<uint16_t>{0x7f80, 0xff80, 0x3f80});
-  CHECK(cast_floats<uint8_t>(ScalarType::Float8_e4m3fn, {448, 500, -kInfinity, kNan},
-                             CastMode::Saturate) == std::vector<uint8_t>{0x7e, 0x7e, 0xfe, 0x7f});
-  CHECK(cast<float>(ScalarType::Float, std::vector<double>{1e300, -1e300, 0.1}, ScalarType::Double,
-                    CastMode::Saturate) == std::vector<float>{std::numeric_limits<float>::max(),
-                                                              std::numeric_limits<float>::lowest(),
-                                                              0.1f});
-  CHECK(cast<uint8_t>(ScalarType::Float8_e4m3fnuz, std::vector<int32_t>{1000, -1000, 16},
-                      ScalarType::Int,
-                      CastMode::Saturate) == std::vector<uint8_t>{0x7f, 0xff, 0x60});
-}
-
-TEST_CASE("convert: all but 0 is true, NaN and an imaginary part too") {
-  for (CastMode mode : {CastMode::Truncate, CastMode::Saturate}) {
-    CHECK(cast_floats<uint8_t>(ScalarType::Bool, {0, -0.0f, 0.1f, 1e-45f, -3, kNan, kInfinity},
-                               mode) == std::vector<uint8_t>{0, 0, 1, 1, 1, 1, 1});
-    using Complex = tenon::complex<float>;
-    CHECK(cast<uint8_t>(ScalarType::Bool,
-                        std::vector<Complex>{{0, 0}, {0, 1e-45f}, {2, 0}, {-0.0f, -0.0f}},
-                        ScalarType::ComplexFloat, mode) == std::vector<uint8_t>{0, 1, 1, 0});
-    CHECK(cast<uint8_t>(ScalarType::Bool, std::vector<int64_t>{0, INT64_MIN, 1 << 8},
-                        ScalarType::Long, mode) == std::vector<uint8_t>{0, 1, 1});
-  }
-}
-
-TEST_CASE("convert: any byte of a Bool but 0 is one") {
-  const std::vector<uint8_t> values = {0, 1, 2, 128, 255};
-  for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
-    CHECK(cast<float>(ScalarType::Float, values, ScalarType::Bool, mode) ==
-          std::vector<float>{0, 1, 1, 1, 1});
-    CHECK(cast<int32_t>(ScalarType::Int, values, ScalarType::Bool, mode) ==
-          std::vector<int32_t>{0, 1, 1, 1, 1});
-    CHECK(cast<uint16_t>(ScalarType::Half, values, ScalarType::Bool, mode) ==
-          std::vector<uint16_t>{0, 0x3c00, 0x3c00, 0x3c00, 0x3c00});
-  }
-}
-
-TEST_CASE("convert: a complex number's imaginary part is dropped, a real one's is 0") {
-  using Complex = tenon::complex<float>;
-  CHECK(cast<uint8_t>(ScalarType::Byte, std::vector<Complex>{{2.5f, 9}, {300, -1}},
-                      ScalarType::ComplexFloat,
-                      CastMode::Saturate) == std::vector<uint8_t>{2, 255});
-  CHECK(cast<double>(ScalarType::Double, std::vector<Complex>{{2.5f, 9}}, ScalarType::ComplexFloat,
-                     CastMode::Truncate) == std::vector<double>{2.5});
-  CHECK(cast<Complex>(ScalarType::ComplexFloat, std::vector<uint8_t>{7}, ScalarType::Byte,
-                      CastMode::Checked) == std::vector<Complex>{{7, 0}});
-}
-
-TEST_CASE("convert: a NaN keeps its sign and leading bits, and becomes quiet") {
-  const std::vector<uint32_t> floats = {0x7f800001u, 0xffa00000u, 0x7fffffffu, 0xffc02000u};
-  CHECK(cast<uint16_t>(ScalarType::Half, floats, ScalarType::Float, CastMode::Checked) ==
-        std::vector<uint16_t>{0x7e00, 0xff00, 0x7fff, 0xfe01});
-  CHECK(cast<uint16_t>(ScalarType::BFloat16, floats, ScalarType::Float, CastMode::Saturate) ==
-        std::vector<uint16_t>{0x7fc0, 0xffe0, 0x7fff, 0xffc0});
-  const std::vector<uint16_t> halves = {0x7c01, 0xfe00, 0xfd55};
-  CHECK(cast<uint32_t>(ScalarType::Float, halves, ScalarType::Half, CastMode::Checked) ==
-        std::vector<uint32_t>{0x7fc02000u, 0xffc00000u, 0xffeaa000u});
-  CHECK(cast<uint32_t>(ScalarType::Float, std::vector<uint16_t>{0x7f81, 0xffc0},
-                       ScalarType::BFloat16,
-                       CastMode::Checked) == std::vector<uint32_t>{0x7fc10000u, 0xffc00000u});
-}
-
-TEST_CASE("convert: within one type the bits are copied in every mode") {
-  for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
-    const std::vector<uint32_t> floats = {0x7f800001u, 0x7f800000u};  // NaN, infinity
-    CHECK(cast<uint32_t>(ScalarType::Float, floats, ScalarType::Float, mode) == floats);
-    const std::vector<uint8_t> bools = {0, 1, 2, 255};
-    CHECK(cast<uint8_t>(ScalarType::Bool, bools, ScalarType::Bool, mode) == bools);
-  }
-}
-
-TEST_CASE("convert: every count at every address, between all types, and nothing around it") {
+TEST_CASE("convert: all pairs of types, in runs of every length, at any strides, and no further") {
   constexpr size_t kMost = 70;
   constexpr unsigned char kGuard = 0xa5;
   Rng random{1};
-  for (ScalarType from : tests::kAllTypes) {
+  for (ScalarType from : kAllTypes) {
     const size_t from_size = elementSize(from);
-    const Bytes in = tests::random_elements(random, from, kMost);
-    for (ScalarType to : tests::kAllTypes) {
+    const Bytes in = random_elements(random, from, kMost);
+    for (ScalarType to : kAllTypes) {
       const size_t size = elementSize(to);
-      for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
+      for (CastMode mode : kModes) {
         if (mode == CastMode::Checked && !canCast(from, to)) continue;
         INFO(toString(from) << " to " << toString(to) << ", " << toString(mode));
         Bytes expected(kMost * size);
         for (size_t i = 0; i < kMost; ++i) {
-          tests::cast_by_hand(to, expected.data() + i * size, from, in.data() + i * from_size,
-                              mode);
+          cast_by_hand(to, expected.data() + i * size, from, in.data() + i * from_size, mode);
         }
-        tests::for_each_isa([&] {
+        for_each_isa([&] {
           int wrong = 0;
-          for (size_t count = 0; count <= kMost; count += tests::kThorough ? 1 : 5) {
-            // The source ends where its memory ends.
-            Bytes source(1 + count * from_size);
-            std::memcpy(source.data() + 1, in.data(), count * from_size);
-            Bytes out(1 + count * size + 16, kGuard);
-            cast_elements(to, out.data() + 1, from, source.data() + 1, static_cast<int64_t>(count),
-                          mode);
-            bool right = std::memcmp(out.data() + 1, expected.data(), count * size) == 0;
-            right = right && out[0] == kGuard;
-            for (size_t i = 1 + count * size; i < out.size(); ++i)
-              right = right && out[i] == kGuard;
-            if (!right) ++wrong;
+          for (size_t count = 0; count <= kMost; count += kThorough ? 1 : 5) {
+            // Dense, and apart by other bytes on either side. Memory ends where the elements do.
+            for (size_t gap : {size_t{0}, 3 * (count % 2)}) {
+              const size_t in_step = from_size + gap;
+              const size_t step = size + 2 * gap;
+              Bytes source(1 + count * in_step);
+              Bytes out(1 + count * step + 16, kGuard);
+              Bytes right = out;
+              for (size_t i = 0; i < count; ++i) {
+                std::memcpy(&source[1 + i * in_step], &in[i * from_size], from_size);
+                std::memcpy(&right[1 + i * step], &expected[i * size], size);
+              }
+              convert_strided(to, out.data() + 1, static_cast<int64_t>(step), from,
+                              source.data() + 1, static_cast<int64_t>(in_step),
+                              static_cast<int64_t>(count), mode);
+              if (out != right) ++wrong;
+            }
           }
           CHECK(wrong == 0);
         });
@@ -225,27 +209,28 @@ TEST_CASE("convert: runs longer than the buffers between two kernels") {
     ScalarType to;
     ScalarType from;
     CastMode mode;
-  } pairs[] = {{ScalarType::BFloat16, ScalarType::Half, CastMode::Checked},
-               {ScalarType::Byte, ScalarType::Half, CastMode::Saturate},
-               {ScalarType::Half, ScalarType::Short, CastMode::Saturate},
-               {ScalarType::Half, ScalarType::Float, CastMode::Saturate},
-               {ScalarType::Double, ScalarType::Byte, CastMode::Checked},
-               {ScalarType::Long, ScalarType::Double, CastMode::Saturate},
-               {ScalarType::ComplexHalf, ScalarType::UInt64, CastMode::Truncate}};
+  } pairs[] = {{ScalarType::BFloat16, ScalarType::Half, kChecked},
+               {ScalarType::Byte, ScalarType::Half, kSaturate},
+               {ScalarType::Half, ScalarType::Short, kSaturate},
+               {ScalarType::Half, ScalarType::Float, kSaturate},
+               {ScalarType::Double, ScalarType::Byte, kChecked},
+               {ScalarType::Long, ScalarType::Double, kSaturate},
+               {ScalarType::ComplexHalf, ScalarType::UInt64, kTruncate},
+               {ScalarType::ComplexHalf, ScalarType::ComplexDouble, kSaturate}};
   for (const auto& pair : pairs) {
     INFO(toString(pair.from) << " to " << toString(pair.to));
     for (size_t count : {size_t{63}, size_t{511}, size_t{512}, size_t{513}, size_t{1537}}) {
-      const Bytes in = tests::random_elements(random, pair.from, count);
+      const Bytes in = random_elements(random, pair.from, count);
       const size_t size = elementSize(pair.to);
       Bytes expected(count * size);
       for (size_t i = 0; i < count; ++i) {
-        tests::cast_by_hand(pair.to, expected.data() + i * size, pair.from,
-                            in.data() + i * elementSize(pair.from), pair.mode);
+        cast_by_hand(pair.to, expected.data() + i * size, pair.from,
+                     in.data() + i * elementSize(pair.from), pair.mode);
       }
-      tests::for_each_isa([&] {
+      for_each_isa([&] {
         Bytes out(count * size);
-        cast_elements(pair.to, out.data(), pair.from, in.data(), static_cast<int64_t>(count),
-                      pair.mode);
+        convert_elements(pair.to, out.data(), pair.from, in.data(), static_cast<int64_t>(count),
+                         pair.mode);
         CHECK(out == expected);
       });
     }
@@ -253,71 +238,6 @@ TEST_CASE("convert: runs longer than the buffers between two kernels") {
 }
 
 TEST_CASE("convert: nothing is touched when there is nothing to convert") {
-  cast_elements(ScalarType::Half, nullptr, ScalarType::Float, nullptr, 0);
-  cast_elements(ScalarType::Float, nullptr, ScalarType::Float, nullptr, 0, CastMode::Saturate);
-}
-
-TEST_CASE("convert: the types of which every value is a float") {
-  using Types = std::vector<ScalarType>;
-  Types exact;
-  for (ScalarType type : tests::kAllTypes) {
-    if (is_exact_in_float(type)) exact.push_back(type);
-  }
-  CHECK(exact == Types{ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Half,
-                       ScalarType::Float, ScalarType::Bool, ScalarType::BFloat16,
-                       ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn,
-                       ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz,
-                       ScalarType::UInt16});
-}
-
-TEST_CASE("convert: doubles around 2^51, 2^52 and 2^63 become integers of 64 bits") {
-  struct Row {
-    double value;
-    int64_t truncated;
-    int64_t rounded;
-  };
-  constexpr int64_t k51 = int64_t{1} << 51;
-  const Row rows[] = {{0x1p51 - 0.75, k51 - 1, k51 - 1},
-                      {0x1p51 + 0.5, k51, k51},
-                      {0x1p51 + 1.5, k51 + 1, k51 + 2},
-                      {-0x1p51 - 1.5, -k51 - 1, -k51 - 2},
-                      {0x1p52 - 0.5, 2 * k51 - 1, 2 * k51},
-                      {0x1p52 + 1, 2 * k51 + 1, 2 * k51 + 1},
-                      {0.49999999999999994, 0, 0},
-                      {-3.5, -3, -4},
-                      {-0x1p63, INT64_MIN, INT64_MIN},
-                      {0x1p63, INT64_MAX, INT64_MAX},
-                      {double{-kInfinity}, INT64_MIN, INT64_MIN},
-                      {std::nan(""), 0, 0}};
-  for (const Row& row : rows) {
-    INFO(row.value);
-    int64_t out[2];
-    cast_elements(ScalarType::Long, &out[0], ScalarType::Double, &row.value, 1, CastMode::Truncate);
-    cast_elements(ScalarType::Long, &out[1], ScalarType::Double, &row.value, 1, CastMode::Saturate);
-    CHECK(out[0] == row.truncated);
-    CHECK(out[1] == row.rounded);
-  }
-  const double large[] = {0x1p63 + 2048, 0x1p64, -0.75, -1e300};
-  uint64_t out[4];
-  cast_elements(ScalarType::UInt64, out, ScalarType::Double, large, 4, CastMode::Saturate);
-  CHECK(out[0] == (uint64_t{1} << 63) + 2048);
-  CHECK(out[1] == UINT64_MAX);
-  CHECK(out[2] == 0);
-  CHECK(out[3] == 0);
-}
-
-TEST_CASE("convert: a block is converted, in the mode asked for") {
-  const float in[] = {1.5f, -2.0f, 300.0f};
-  double wide[] = {0, 0, 0};
-  tenon::detail::cast_block(ScalarType::Double, wide, ScalarType::Float, in, 3);
-  CHECK(std::vector<double>(wide, wide + 3) == std::vector<double>{1.5, -2.0, 300.0});
-  uint8_t bytes[] = {9, 9, 9};
-  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 2, CastMode::Saturate);
-  CHECK(bytes[0] == 2);
-  CHECK(bytes[1] == 0);
-  CHECK(bytes[2] == 9);
-  tenon::detail::cast_block(ScalarType::Byte, bytes, ScalarType::Float, in, 1, CastMode::Truncate);
-  CHECK(bytes[0] == 1);
-  tenon::detail::cast_block(ScalarType::Byte, nullptr, ScalarType::Float, nullptr, 0,
-                            CastMode::Truncate);
+  convert_elements(ScalarType::Half, nullptr, ScalarType::Float, nullptr, 0);
+  convert_elements(ScalarType::Float, nullptr, ScalarType::Float, nullptr, 0, kSaturate);
 }

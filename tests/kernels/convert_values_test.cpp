@@ -167,8 +167,8 @@ void check_casts_from(ScalarType from, const Bytes& in) {
     const auto check = [&](CastMode mode) {
       INFO(toString(from) << " to " << toString(to) << ", " << toString(mode));
       std::fill(out.begin(), out.end(), static_cast<unsigned char>(0xa5));
-      tenon::detail::cast_elements(to, out.data() + 1, from, source.data() + 1,
-                                   static_cast<int64_t>(count), mode);
+      tenon::detail::convert_elements(to, out.data() + 1, from, source.data() + 1,
+                                      static_cast<int64_t>(count), mode);
       CHECK(compare(in, in_size, expected[mode == CastMode::Saturate ? 1 : 0], out.data() + 1,
                     size) == "");
       CHECK(out[0] == 0xa5);

@@ -14,16 +14,7 @@ namespace tests {
 
 /// The offset of every element, in row-major order of the indices.
 inline Vector offsets_of(const Vector& sizes, const Vector& strides) {
-  Vector offsets = {0};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Vector next;
-    next.reserve(offsets.size() * static_cast<size_t>(sizes[d]));
-    for (int64_t offset : offsets) {
-      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(offset + i * strides[d]);
-    }
-    offsets = next;
-  }
-  return offsets;
+  return element_offsets(sizes, strides);
 }
 
 /// Elements in memory of exactly their extent, after `lead` bytes that misalign them.

@@ -3,14 +3,7 @@
 
 #include "kernels/helpers.h"
 
-using tenon::detail::Avx2;
-using tenon::detail::Avx512;
-using tenon::detail::Baseline;
-using tenon::detail::choose_isa;
-using tenon::detail::detect_isa;
-using tenon::detail::dispatch;
-using tenon::detail::Isa;
-using tenon::detail::isa;
+using namespace tenon::detail;
 
 namespace {
 
@@ -38,6 +31,15 @@ struct WideRecorder : Recorder {
 #endif
 };
 
+template <class Kernel, bool kVariants = true>
+Isa level_of() {
+  Isa level = static_cast<Isa>(99);
+  int sum = 0;
+  dispatch<Kernel, kVariants>(&level, &sum, 3, 4);
+  CHECK(sum == 7);
+  return level;
+}
+
 }  // namespace
 
 TEST_CASE("dispatch: what the processor has and the environment allows is used from the start") {
@@ -52,31 +54,11 @@ TEST_CASE("dispatch: what the processor has and the environment allows is used f
 #endif
 }
 
-TEST_CASE("dispatch: a kernel is run for the instruction set in use, with its arguments") {
+TEST_CASE("dispatch: a kernel is run for the set in use, or for the last before it that it has") {
   tests::for_each_isa([] {
-    Isa level = static_cast<Isa>(99);
-    int sum = 0;
-    dispatch<WideRecorder>(&level, &sum, 3, 4);
-    CHECK(level == isa());
-    CHECK(sum == 7);
+    CHECK(level_of<WideRecorder>() == isa());
+    CHECK(level_of<Recorder>() == (isa() == Isa::Avx512 ? Isa::Avx2 : isa()));
+    CHECK(level_of<WideRecorder, false>() == Isa::Baseline);
   });
   CHECK(isa() == choose_isa());
-}
-
-TEST_CASE("dispatch: a kernel without a variant for a set is run for the one before") {
-  tests::for_each_isa([] {
-    Isa level = static_cast<Isa>(99);
-    int sum = 0;
-    dispatch<Recorder>(&level, &sum, 3, 4);
-    CHECK(level == (isa() == Isa::Avx512 ? Isa::Avx2 : isa()));
-    CHECK(sum == 7);
-  });
-}
-
-TEST_CASE("dispatch: a set includes those before it, and its vectors are no shorter") {
-  CHECK(Isa::Baseline < Isa::Avx2);
-  CHECK(Isa::Avx2 < Isa::Avx512);
-  CHECK(size_t{Baseline::vector_bytes} == 16);
-  CHECK(size_t{Avx2::vector_bytes} == 32);
-  CHECK(size_t{Avx512::vector_bytes} == 64);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/kernels/philox.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
-#include "kernels/helpers.h"
 #include "kernels/random_reference.h"
 
 using namespace tenon::detail;

@@ -2,15 +2,9 @@
 // Statistics of the numbers that random_elements() makes. Seeds are fixed, so nothing here fails by
 // chance: a bound says how rare a worse result were among random seeds. 5 standard errors, the
 // bound where none is given, are exceeded by one in 1.7 million.
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <type_traits>
-#include <vector>
 
-#include "kernels/helpers.h"
 #include "kernels/random_reference.h"
-#include "tenon/kernels/random_elements.h"
 
 using namespace tenon;
 using tenon::detail::kPhiloxBlocks;
@@ -111,12 +105,8 @@ double correlation(const T* a, const T* b, size_t n, double mean, double varianc
   return sum / variance / std::sqrt(static_cast<double>(n));
 }
 template <class T>
-double uniform_correlation(const std::vector<T>& a, const std::vector<T>& b) {
-  return correlation(a.data(), b.data(), a.size(), 0.5, 1.0 / 12);
-}
-template <class T>
-double normal_correlation(const std::vector<T>& a, const std::vector<T>& b) {
-  return correlation(a.data(), b.data(), a.size(), 0, 1);
+double correlation(const std::vector<T>& a, const std::vector<T>& b, double mean, double variance) {
+  return correlation(a.data(), b.data(), a.size(), mean, variance);
 }
 
 template <class T>
@@ -168,24 +158,19 @@ constexpr uint64_t kSeeds[] = {0,         1, 42, 0xffffffffu, 0x100000000u, 0x80
 TEST_CASE("random: uniform numbers are uniform, in upper bits and lower ones (chi-square)") {
   for (uint64_t seed : kSeeds) {
     INFO("seed " << seed);
-    Bins upper(256);
-    Bins lower(256);
-    for (float number : numbers<float>(kUniform, seed, size(20, 16))) {
-      const auto bits = static_cast<uint32_t>(number * 0x1p24f);
-      upper.add(bits >> 16);
-      lower.add(bits & 0xff);
-    }
-    CHECK_SCORE(upper.score());
-    CHECK_SCORE(lower.score());
-    Bins double_upper(256);
-    Bins double_lower(256);
-    for (double number : numbers<double>(kUniform, seed, size(18, 15))) {
-      const auto bits = static_cast<uint64_t>(number * 0x1p53);
-      double_upper.add(bits >> 45);
-      double_lower.add(bits & 0xff);
-    }
-    CHECK_SCORE(double_upper.score());
-    CHECK_SCORE(double_lower.score());
+    const auto check = [](const auto& all, int digits) {
+      Bins upper(256);
+      Bins lower(256);
+      for (const auto number : all) {
+        const auto bits = static_cast<uint64_t>(std::ldexp(number, digits));
+        upper.add(bits >> (digits - 8));
+        lower.add(bits & 0xff);
+      }
+      CHECK_SCORE(upper.score());
+      CHECK_SCORE(lower.score());
+    };
+    check(numbers<float>(kUniform, seed, size(20, 16)), 24);
+    check(numbers<double>(kUniform, seed, size(18, 15)), 53);
   }
 }
 
@@ -247,8 +232,8 @@ TEST_CASE("random: the cosine's and the sine's number of a pair are independent"
     const double turns = std::atan2(y, x) / 6.283185307179586;
     angles.add(static_cast<size_t>(256 * (turns < 0 ? turns + 1 : turns)) % 256);
   }
-  CHECK_SCORE(normal_correlation(cosines, sines));
-  CHECK_SCORE(correlation(cosine_squares.data(), sine_squares.data(), cosine_squares.size(), 1, 2));
+  CHECK_SCORE(correlation(cosines, sines, 0, 1));
+  CHECK_SCORE(correlation(cosine_squares, sine_squares, 1, 2));
   CHECK_SCORE(cells.score());
   CHECK_SCORE(angles.score());
 }
@@ -264,12 +249,12 @@ TEST_CASE("random: neighbouring seeds give independent numbers") {
                                {UINT64_MAX, 0}};
   for (const uint64_t(&pair)[2] : pairs) {
     INFO("seeds " << pair[0] << " and " << pair[1]);
-    CHECK_SCORE(uniform_correlation(numbers<float>(kUniform, pair[0], count),
-                                    numbers<float>(kUniform, pair[1], count)));
-    CHECK_SCORE(normal_correlation(numbers<float>(kNormal, pair[0], count),
-                                   numbers<float>(kNormal, pair[1], count)));
-    CHECK_SCORE(normal_correlation(numbers<double>(kNormal, pair[0], count),
-                                   numbers<double>(kNormal, pair[1], count)));
+    CHECK_SCORE(correlation(numbers<float>(kUniform, pair[0], count),
+                            numbers<float>(kUniform, pair[1], count), 0.5, 1.0 / 12));
+    CHECK_SCORE(correlation(numbers<float>(kNormal, pair[0], count),
+                            numbers<float>(kNormal, pair[1], count), 0, 1));
+    CHECK_SCORE(correlation(numbers<double>(kNormal, pair[0], count),
+                            numbers<double>(kNormal, pair[1], count), 0, 1));
   }
 }
 
@@ -279,7 +264,7 @@ TEST_CASE("random: neighbouring draws give independent words") {
     INFO("draws from " << draw);
     const std::vector<uint32_t> a = words({5, draw}, count);
     const std::vector<uint32_t> b = words({5, draw + 1}, count);
-    CHECK_SCORE(correlation(a.data(), b.data(), a.size(), 0x1p31, 0x1p64 / 12));
+    CHECK_SCORE(correlation(a, b, 0x1p31, 0x1p64 / 12));
     double differing = 0;
     for (size_t i = 0; i < a.size(); ++i) differing += count_ones(a[i] ^ b[i]);
     const auto bits = 32.0 * static_cast<double>(a.size());
@@ -297,7 +282,7 @@ TEST_CASE("random: a complex normal number's parts are independent and have half
     squares += static_cast<double>(number.real()) * static_cast<double>(number.real());
   }
   const auto n = static_cast<double>(real.size());
-  CHECK_SCORE(correlation(real.data(), imaginary.data(), real.size(), 0, 0.5));
+  CHECK_SCORE(correlation(real, imaginary, 0, 0.5));
   CHECK_SCORE((squares - n / 2) / std::sqrt(n / 2));  // a square has a variance of 1/2
 }
 
@@ -350,22 +335,18 @@ TEST_CASE("random: integers are equally likely (chi-square)") {
       CHECK_SCORE(bins.score());
     }
   }
-  Bins upper(768);
-  Bins lower(1024);
-  for (int32_t number : numbers<int32_t>(integers_request(0, 3 << 18), 3, count)) {
-    upper.add(static_cast<size_t>(number >> 10));
-    lower.add(static_cast<size_t>(number & 1023));
-  }
-  CHECK_SCORE(upper.score());
-  CHECK_SCORE(lower.score());
-  Bins long_upper(768);
-  Bins long_lower(1024);
-  for (int64_t number : numbers<int64_t>(integers_request(0, int64_t{3} << 61), 4, count)) {
-    long_upper.add(static_cast<size_t>(number >> 53));
-    long_lower.add(static_cast<size_t>(number & 1023));
-  }
-  CHECK_SCORE(long_upper.score());
-  CHECK_SCORE(long_lower.score());
+  const auto check = [](const auto& all, int shift) {
+    Bins upper(768);
+    Bins lower(1024);
+    for (const auto number : all) {
+      upper.add(static_cast<size_t>(number >> shift));
+      lower.add(static_cast<size_t>(number & 1023));
+    }
+    CHECK_SCORE(upper.score());
+    CHECK_SCORE(lower.score());
+  };
+  check(numbers<int32_t>(integers_request(0, 3 << 18), 3, count), 10);
+  check(numbers<int64_t>(integers_request(0, int64_t{3} << 61), 4, count), 53);
 }
 
 TEST_CASE("random: pairs and triples of consecutive numbers fill the square and the cube evenly") {

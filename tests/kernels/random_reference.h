@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -138,30 +139,27 @@ Real reference_uniform(uint64_t seed, uint64_t e, uint32_t draw, double low, dou
 }
 
 /// An element and its partner. GCC is told not to fuse operations, as in the kernels.
-TENON_VECTORIZE_EXACT inline void scalar_box_muller(float& first, float& second, uint32_t radius,
-                                                    uint32_t angle, float mean, float stddev) {
-  tenon::detail::box_muller<tenon::detail::Single<float>>(first, second, radius, angle, mean,
-                                                          stddev);
-}
-TENON_VECTORIZE_EXACT inline void scalar_box_muller(double& first, double& second, uint64_t radius,
-                                                    uint64_t angle, double mean, double stddev) {
-  tenon::detail::box_muller<tenon::detail::Single<double>>(first, second, radius, angle, mean,
-                                                           stddev);
+template <class Real>
+TENON_VECTORIZE_EXACT std::array<Real, 2> box_muller(
+    typename tenon::detail::NormalMath<Real>::Word radius,
+    typename tenon::detail::NormalMath<Real>::Word angle, Real mean, Real stddev) {
+  TENON_NO_CONTRACTION
+  Real pair[2];
+  tenon::detail::cos_sin(pair[0], pair[1], angle);
+  const Real r = std::sqrt(tenon::detail::minus_two_log<Real>(radius)) * stddev;
+  return {r * pair[0] + mean, r * pair[1] + mean};
 }
 
 template <class Real>
 Real reference_normal(uint64_t seed, uint64_t e, uint32_t draw, double mean, double stddev) {
   const uint64_t even = e & ~uint64_t{1};
-  Real pair[2];
   if constexpr (std::is_same_v<Real, float>) {
-    scalar_box_muller(pair[0], pair[1], random_word(seed, even, draw),
-                      random_word(seed, even + 1, draw), static_cast<float>(mean),
-                      static_cast<float>(stddev));
+    return box_muller<float>(random_word(seed, even, draw), random_word(seed, even + 1, draw),
+                             static_cast<float>(mean), static_cast<float>(stddev))[e % 2];
   } else {
-    scalar_box_muller(pair[0], pair[1], random_long_word(seed, even, draw),
-                      random_long_word(seed, even + 1, draw), mean, stddev);
+    return box_muller<double>(random_long_word(seed, even, draw),
+                              random_long_word(seed, even + 1, draw), mean, stddev)[e % 2];
   }
-  return pair[e % 2];
 }
 
 /// The 128-bit product, bit by bit.

@@ -185,20 +185,6 @@ TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
   }
 }
 
-TEST_CASE("copy: a converted block") {
-  constexpr int64_t kCount = 600001;
-  Rng random{3};
-  const Bytes in = tests::random_elements(random, ScalarType::Float, kCount);
-  Bytes out(kCount * 2);
-  const Bytes before = out;
-  const auto cast = [&] {
-    detail::cast_block(ScalarType::Half, out.data(), ScalarType::Float, in.data(), kCount);
-  };
-  detail::cast_elements(ScalarType::Half, out.data(), ScalarType::Float, in.data(), kCount);
-  const Bytes expected = out;
-  CHECK(count_wrong(out, before, expected, cast) == 0);
-}
-
 TEST_CASE("copy: tensors are copied, converted and filled by several threads") {
   const ThreadsScope scope(3);
   constexpr int64_t kRows = 701;

@@ -3,17 +3,16 @@
 // sqrt(-2 ln u) times the cosine and the sine of a uniform angle.
 //
 // The functions are ours, not the C library's, whose last bits differ from one to the next. They
-// are written once for numbers and for vectors of them, with results by reference, and without a
-// branch. Each result is within 4 ulp of the exact function of its floating-point argument.
+// have no branches, so that loops over them are vectorised. Each result is within 4 ulp of the
+// exact function of its floating-point argument.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "tenon/config.h"
-#include "tenon/kernels/vector.h"
+#include "tenon/core/float_bits.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -79,146 +78,76 @@ struct NormalMath<double> {
                                     -1.135966979215866411e-11};
 };
 
-/// One number: its type R, the words W it is made of and what differs from vectors.
-template <class Number>
-struct Single {
-  using Real = Number;
-  using R = Number;
-  using W = typename NormalMath<Number>::Word;
-  using Math = NormalMath<Number>;
-
-  /// The upper kUniformBits bits as an integer.
-  static TENON_ALWAYS_INLINE void from_upper(float& out, uint32_t word) noexcept {
-    out = static_cast<float>(static_cast<int32_t>(word >> 1));
-  }
-  static TENON_ALWAYS_INLINE void from_upper(double& out, uint64_t word) noexcept {
-    word = word >> 12 | Math::kInteger;
-    std::memcpy(&out, &word, sizeof out);
-    out -= 4503599627370496.0;  // 2^52, which kInteger stands for
-  }
-  /// The word as a signed integer; of a long word, its upper 52 bits.
-  static TENON_ALWAYS_INLINE void from_signed(float& out, uint32_t word) noexcept {
-    out = static_cast<float>(static_cast<int32_t>(word));
-  }
-  static TENON_ALWAYS_INLINE void from_signed(double& out, uint64_t word) noexcept {
-    from_upper(out, word ^ 0x8000000000000000u);
-    out -= 2251799813685248.0;
-  }
-  static TENON_ALWAYS_INLINE void square_root(R& out, R x) noexcept {
-    out = static_cast<R>(sizeof(R) == sizeof(float) ? __builtin_sqrtf(static_cast<float>(x))
-                                                    : __builtin_sqrt(static_cast<double>(x)));
-  }
-};
-
-/// A vector of floats.
-template <size_t kBytes>
-struct Several {
-  using Real = float;
-  using R = Vector<float, kBytes>;
-  using W = Vector<uint32_t, kBytes>;
-  using Ints = Vector<int32_t, kBytes>;
-  using Math = NormalMath<float>;
-
-  static TENON_ALWAYS_INLINE void from_upper(R& out, const W& words) noexcept {
-    const W upper = words >> 1;
-    out = __builtin_convertvector(reinterpret_cast<const Ints&>(upper), R);
-  }
-  static TENON_ALWAYS_INLINE void from_signed(R& out, const W& words) noexcept {
-    out = __builtin_convertvector(reinterpret_cast<const Ints&>(words), R);
-  }
-  static TENON_ALWAYS_INLINE void square_root(R& out, const R& x) noexcept {
-    detail::square_root<kBytes>(out, x);
-  }
-};
+/// The word's upper kUniformBits bits as an integer.
+TENON_ALWAYS_INLINE float from_upper(uint32_t word) noexcept {
+  return static_cast<float>(static_cast<int32_t>(word >> 1));
+}
+TENON_ALWAYS_INLINE double from_upper(uint64_t word) noexcept {
+  using Math = NormalMath<double>;
+  return double_from_bits(word >> 12 | Math::kInteger) - Math::kIntegerValue;
+}
+/// The word as a signed integer; of a long word, its upper 52 bits.
+TENON_ALWAYS_INLINE float from_signed(uint32_t word) noexcept {
+  return static_cast<float>(static_cast<int32_t>(word));
+}
+TENON_ALWAYS_INLINE double from_signed(uint64_t word) noexcept {
+  return from_upper(word ^ uint64_t{1} << 63) - NormalMath<double>::kIntegerValue / 2;
+}
 
 /// c[0] + c[1] x + c[2] x^2 + …
-template <class R, class Real, size_t kCount>
-TENON_ALWAYS_INLINE void polynomial(R& out, const Real (&c)[kCount], const R& x) noexcept {
+template <class Real, size_t kCount>
+TENON_ALWAYS_INLINE Real polynomial(const Real (&c)[kCount], Real x) noexcept {
   TENON_NO_CONTRACTION
-  R sum = x * c[kCount - 1] + c[kCount - 2];
+  Real sum = x * c[kCount - 1] + c[kCount - 2];
   for (size_t i = kCount - 2; i-- > 0;) sum = sum * x + c[i];
-  out = sum;
+  return sum;
 }
 
 /// -2 ln u, where u is the upper bits of the word and a half, in (0, 1].
-template <class L>
-TENON_ALWAYS_INLINE void minus_two_log(typename L::R& out, const typename L::W& word) noexcept {
+template <class Real, class Word = typename NormalMath<Real>::Word>
+TENON_ALWAYS_INLINE Real minus_two_log(Word word) noexcept {
   TENON_NO_CONTRACTION
-  using Math = typename L::Math;
-  using Word = typename Math::Word;
-  using R = typename L::R;
-  using W = typename L::W;
-  R x;
-  L::from_upper(x, word);
-  x += Math::kHalf;
+  using Math = NormalMath<Real>;
+  const Real x = from_upper(word) + Math::kHalf;
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
-  W bits;
+  Word bits;
   std::memcpy(&bits, &x, sizeof bits);
   bits += Math::kOne - Math::kSqrtHalf;
-  W exponent = bits >> Math::kMantissa | Math::kInteger;
+  const Word exponent = bits >> Math::kMantissa | Math::kInteger;
   bits = (bits & ((Word{1} << Math::kMantissa) - 1)) + Math::kSqrtHalf;
-  R e;
-  R m;
+  Real e;
+  Real m;
   std::memcpy(&e, &exponent, sizeof e);
   std::memcpy(&m, &bits, sizeof m);
-  e -= Math::kIntegerValue + static_cast<typename L::Real>(Math::kBias + Math::kUniformBits);
+  e -= Math::kIntegerValue + static_cast<Real>(Math::kBias + Math::kUniformBits);
   // ln m = ln((1 + s) / (1 - s))
-  const R f = m - 1;
-  const R s = f / (f + 2);
-  const R z = s * s;
-  R p;
-  polynomial(p, Math::kLog, z);
-  out = e * Math::kMinusTwoLn2 + s * p;
+  const Real f = m - 1;
+  const Real s = f / (f + 2);
+  return e * Math::kMinusTwoLn2 + s * polynomial(Math::kLog, s * s);
 }
 
 /// The cosine and the sine of 2 pi times the word divided by its range.
-template <class L>
-TENON_ALWAYS_INLINE void cos_sin(typename L::R& cosine, typename L::R& sine,
-                                 const typename L::W& word) noexcept {
+template <class Real, class Word = typename NormalMath<Real>::Word>
+TENON_ALWAYS_INLINE void cos_sin(Real& cosine, Real& sine, Word word) noexcept {
   TENON_NO_CONTRACTION
-  using Math = typename L::Math;
-  using Word = typename Math::Word;
-  using R = typename L::R;
-  using W = typename L::W;
+  using Math = NormalMath<Real>;
   constexpr int kBits = 8 * static_cast<int>(sizeof(Word));
   constexpr Word kSign = Word{1} << (kBits - 1);
-  R a;  // from the nearest quarter of the circle
-  L::from_signed(a, word << 2);
-  a *= Math::kAngle;
-  const R z = a * a;
-  R s;
-  R c;
-  polynomial(s, Math::kSin, z);
-  polynomial(c, Math::kCos, z);
-  s *= a;
+  const Real a = from_signed(word << 2) * Math::kAngle;  // from the nearest quarter of the circle
+  const Real s = polynomial(Math::kSin, a * a) * a;
+  const Real c = polynomial(Math::kCos, a * a);
   // Odd quarters swap the two; the signs are those of the quarter.
-  const W quarter = word + (kSign >> 2);
-  const W odd = W{} - (quarter << 1 >> (kBits - 1));
-  W s_bits;
-  W c_bits;
+  const Word quarter = word + (kSign >> 2);
+  const Word odd = Word{0} - (quarter << 1 >> (kBits - 1));
+  Word s_bits;
+  Word c_bits;
   std::memcpy(&s_bits, &s, sizeof s_bits);
   std::memcpy(&c_bits, &c, sizeof c_bits);
-  const W differing = (s_bits ^ c_bits) & odd;
+  const Word differing = (s_bits ^ c_bits) & odd;
   s_bits ^= differing ^ (quarter & kSign);
   c_bits ^= differing ^ ((quarter + (kSign >> 1)) & kSign);
   std::memcpy(&sine, &s_bits, sizeof sine);
   std::memcpy(&cosine, &c_bits, sizeof cosine);
-}
-
-/// mean + stddev times two independent standard normal numbers.
-template <class L>
-TENON_ALWAYS_INLINE void box_muller(typename L::R& first, typename L::R& second,
-                                    const typename L::W& radius, const typename L::W& angle,
-                                    const typename L::Real& mean,
-                                    const typename L::Real& stddev) noexcept {
-  TENON_NO_CONTRACTION
-  typename L::R r;
-  minus_two_log<L>(r, radius);
-  L::square_root(r, r);
-  r *= stddev;
-  cos_sin<L>(first, second, angle);
-  first = r * first + mean;
-  second = r * second + mean;
 }
 
 }  // namespace detail

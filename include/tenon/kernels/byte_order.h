@@ -37,13 +37,8 @@ inline void swap_byte_order(void* data, size_t nbytes, size_t number_size) noexc
   }
 }
 
-/// Whether this host stores a number's most significant byte first. Compilers know the answer.
-inline bool host_is_big_endian() noexcept {
-  const uint16_t one = 1;
-  unsigned char first = 0;
-  std::memcpy(&first, &one, 1);
-  return first == 0;
-}
+/// Whether this host stores a number's most significant byte first.
+constexpr bool host_is_big_endian() noexcept { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; }
 
 /// Makes every byte of Bool elements 0 or 1: reading another one as a C++ bool is undefined.
 inline void normalize_bools(void* data, size_t nbytes) noexcept {

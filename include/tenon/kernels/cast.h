@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -31,13 +32,13 @@ constexpr const char* toString(CastMode mode) noexcept {
                                       : "Saturate";
 }
 
+struct CopyPlan;
+
 namespace detail {
 
-/// Converts `count` consecutive elements of host memory, which need no alignment: cast_elements(),
-/// or null where the types are equal, so that a program which never casts does not link the casts.
-/// With CastMode::Checked canCast(from_type, to_type) holds.
-using CastFunction = void (*)(ScalarType to_type, void* to, ScalarType from_type, const void* from,
-                              int64_t count, CastMode mode) noexcept;
+/// Copies what the innermost dimensions of a plan hold, and converts it: cast_elements(), or null
+/// where the types are equal, so that a program which never casts does not link the casts.
+using CastFunction = void (*)(const CopyPlan& plan, char* dst, const char* src) noexcept;
 
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
 template <class T>
@@ -61,6 +62,30 @@ constexpr ScalarType part_type_of(ScalarType type) noexcept {
     case ScalarType::ComplexDouble: return ScalarType::Double;
     default: return type;
   }
+}
+
+/// The values of a real type.
+struct NumberFormat {
+  double lowest = 0;
+  double largest = 0;    // finite
+  int digits = 0;        // bits of precision; of integers, those besides the sign
+  int min_exponent = 0;  // as std::numeric_limits has it
+};
+template <class T>
+constexpr NumberFormat number_format() noexcept {
+  using Limits = std::numeric_limits<T>;
+  return {static_cast<double>(Limits::lowest()), static_cast<double>(Limits::max()), Limits::digits,
+          Limits::min_exponent};
+}
+TENON_LAZY NumberFormat number_format(ScalarType type) noexcept {
+  return visit(
+      type,
+      [](auto tag) noexcept -> NumberFormat {
+        using T = typename decltype(tag)::type;
+        if constexpr (!IsComplexLike<T>::value) return number_format<T>();
+        return {};
+      },
+      []() noexcept -> NumberFormat { return {}; });
 }
 
 /// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in

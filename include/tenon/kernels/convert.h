@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -17,7 +16,6 @@
 #include "tenon/core/small_float.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/kernels/dispatch.h"
-#include "tenon/kernels/parallel.h"
 #include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
@@ -169,15 +167,13 @@ void convert(void* out, const void* in, int64_t count, const CastLimits* limits)
   constexpr bool is_fast = std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> ||
                            (std::is_same_v<F, float> && std::is_same_v<T, int32_t>) ||
                            (std::is_same_v<F, uint32_t> && sizeof(T) <= 2);
-  if constexpr (Kernel::to_half || Kernel::from_half || (is_fast && TENON_HAS_VARIANTS)) {
-    dispatch<Kernel>(out, in, count, limits);
-  } else {
-    Kernel::run(Baseline(), out, in, count, limits);
-    clear_after_baseline();
-  }
+  constexpr bool is_half = Kernel::to_half || Kernel::from_half;
+  dispatch<Kernel, is_half || (is_fast && TENON_HAS_VARIANTS != 0)>(out, in, count, limits);
 }
 template <class T, class F>
 inline constexpr Step kPlain = &convert<T, F, &plain<T, F>>;
+template <class F>
+inline constexpr Step kIsNonzero = &convert<bool, F, &is_nonzero<F>>;
 
 /// From a type to the one that casts go through; null where that is the type itself.
 template <class Wide>
@@ -203,13 +199,11 @@ TENON_LAZY Step step_from_float(ScalarType type) noexcept {
       [](auto tag) noexcept -> Step {
         using T = typename decltype(tag)::type;
         if constexpr (IsSmallFloat<T>::value) return kPlain<T, float>;
-        if constexpr (std::is_same_v<T, bool>) return &convert<bool, float, &is_nonzero<float>>;
+        if constexpr (std::is_same_v<T, bool>) return kIsNonzero<float>;
         return nullptr;
       },
       []() noexcept -> Step { return nullptr; });
 }
-template <class U>
-constexpr Step kIsNonzero = &convert<bool, U, &is_nonzero<U>>;
 
 /// The steps of a cast, one after another.
 struct CastSteps {
@@ -243,10 +237,8 @@ TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
     return steps.add_wrapping<uint64_t>(to_size);
   }
   if (from_integer && to == ScalarType::Bool) {
-    return steps.add(from_size == 1   ? kIsNonzero<uint8_t>
-                     : from_size == 2 ? kIsNonzero<uint16_t>
-                     : from_size == 4 ? kIsNonzero<uint32_t>
-                                      : kIsNonzero<uint64_t>);
+    steps.add(step_to<int64_t>(from));
+    return steps.add(kIsNonzero<int64_t>);
   }
   const bool to_float_at_once =
       to == ScalarType::Float && (from == ScalarType::Int || from == ScalarType::Long);
@@ -282,21 +274,13 @@ TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
 }
 
 TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode) noexcept {
-  CastLimits limits{0, 0, 0, 0, mode == CastMode::Saturate};
-  visit(
-      to,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (std::is_integral_v<T>) {
-          // A number, not a character. NOLINTNEXTLINE(bugprone-signed-char-misuse)
-          limits.lowest = static_cast<int64_t>(std::numeric_limits<T>::min());
-          limits.highest = static_cast<uint64_t>(std::numeric_limits<T>::max());
-        } else if constexpr (!IsComplexLike<T>::value) {
-          limits.largest = static_cast<double>(std::numeric_limits<T>::max());
-        }
-      },
-      [] {});
+  const NumberFormat format = number_format(to);
+  CastLimits limits;
+  limits.highest = UINT64_MAX >> (64 - format.digits);
+  limits.lowest = format.lowest < 0 ? -1 - static_cast<int64_t>(limits.highest) : 0;
   limits.below = limits.lowest;
+  limits.largest = format.largest;
+  limits.rounding = mode == CastMode::Saturate;
   if (from == ScalarType::UInt64 && isIntegralType(to, false)) {
     // As int64_t, those beyond its range are negative.
     limits.lowest = 0;
@@ -305,32 +289,34 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
   return limits;
 }
 
-/// A CastFunction for all pairs of types.
-TENON_COMPILED_ONCE void cast_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                                       int64_t count, CastMode mode = CastMode::Checked) noexcept {
+/// Converts `count` elements of any type to any other; strides in bytes. They need no alignment.
+/// With CastMode::Checked canCast(from, to) holds.
+TENON_COMPILED_ONCE void convert_strided(ScalarType to, void* out, int64_t out_stride,
+                                         ScalarType from, const void* in, int64_t in_stride,
+                                         int64_t count, CastMode mode) noexcept {
   // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
   const bool joins = isComplexType(from) && to == ScalarType::Bool;
-  const bool both = isComplexType(from) && (isComplexType(to) || joins);
-  const bool gathers = isComplexType(from) && !both;
-  const bool scatters = isComplexType(to) && !both;
+  const bool widens = isComplexType(to) && !isComplexType(from);
+  const int64_t parts = isComplexType(from) && (isComplexType(to) || joins) ? 2 : 1;
   const ScalarType to_part = part_type_of(to);
   const ScalarType from_part = part_type_of(from);
-  const size_t to_size = elementSize(to_part);
-  const size_t from_size = elementSize(from_part);
-  const auto to_step = static_cast<int64_t>(to_size * (scatters ? 2 : 1));
-  const auto from_step = static_cast<int64_t>(from_size * (gathers ? 2 : 1));
-  if (both) count *= 2;
+  const auto part_size = static_cast<int64_t>(elementSize(to_part));
+  const int64_t made_size = joins ? 1 : parts * part_size;
+  const int64_t taken_size = parts * static_cast<int64_t>(elementSize(from_part));
+  const bool gathers = in_stride != taken_size;
+  const bool scatters = joins || widens || out_stride != made_size;
   CastSteps steps;
   if (to != from) add_steps(steps, to_part, from_part, mode);
   if (steps.count == 0 && !gathers && !scatters) {
-    if (count != 0) std::memcpy(out, in, static_cast<size_t>(count) * to_size);
+    if (count != 0) std::memcpy(out, in, static_cast<size_t>(count * made_size));
     return;
   }
   const CastLimits limits = cast_limits(to_part, from_part, mode);
   constexpr int64_t kChunk = 256;
-  alignas(64) char gathered[kChunk * 8];
+  constexpr char kZeros[16] = {};
+  alignas(64) char taken[kChunk * 8];
   alignas(64) char between[2][kChunk * 8];
-  const int64_t most = steps.count == 1 && !gathers && !scatters && !joins ? count : kChunk;
+  const int64_t most = steps.count == 1 && !gathers && !scatters ? count : kChunk / parts;
   for (int64_t i = 0; i < count;) {
     int64_t n = count - i < most ? count - i : most;
     if (n < kStepElements && count >= kStepElements) {
@@ -339,39 +325,36 @@ TENON_COMPILED_ONCE void cast_elements(ScalarType to, void* out, ScalarType from
     }
     const bool is_few = n < kStepElements;
     if (!is_few) n -= n % kStepElements;
-    const char* made = static_cast<const char*>(in) + i * from_step;
-    char* const target = static_cast<char*>(out) + (joins ? i / 2 : i * to_step);
-    if (is_few) std::memset(gathered, 0, kStepElements * 8);
-    if (gathers || is_few) {
-      copy_strided(gathered, static_cast<int64_t>(from_size), made, from_step, n, from_size);
-      made = gathered;
+    const char* made = static_cast<const char*>(in) + i * in_stride;
+    char* const target = static_cast<char*>(out) + i * out_stride;
+    if (is_few) std::memset(taken, 0, sizeof taken);
+    if (is_few || gathers) {
+      copy_strided(taken, taken_size, made, in_stride, n, static_cast<size_t>(taken_size));
+      made = taken;
     }
     for (int k = 0; k < steps.count; ++k) {
-      const bool is_last = k + 1 == steps.count && !scatters && !joins && !is_few;
+      const bool is_last = k + 1 == steps.count && !scatters && !is_few;
       char* const next = is_last ? target : between[k % 2];
-      steps.steps[k](next, made, is_few ? kStepElements : n, &limits);
+      steps.steps[k](next, made, parts * (is_few ? kStepElements : n), &limits);
       made = next;
     }
     if (joins) {
-      for (int64_t k = 0; k < n; k += 2) target[k / 2] = static_cast<char>(made[k] | made[k + 1]);
+      for (int64_t k = 0; k < n; ++k)
+        target[k * out_stride] = static_cast<char>(made[2 * k] | made[2 * k + 1]);
     } else if (made != target) {
-      if (scatters) std::memset(target, 0, static_cast<size_t>(n * to_step));
-      copy_strided(target, to_step, made, static_cast<int64_t>(to_size), n, to_size);
+      copy_strided(target, out_stride, made, made_size, n, static_cast<size_t>(made_size));
     }
+    if (widens)
+      copy_strided(target + part_size, out_stride, kZeros, 0, n, static_cast<size_t>(part_size));
     i += n;
   }
 }
 
-/// Converts a block as cast_elements() does, shared among threads where it is large.
-TENON_LAZY void cast_block(ScalarType to, void* out, ScalarType from, const void* in, int64_t count,
-                           CastMode mode = CastMode::Checked) noexcept {
-  const auto out_size = static_cast<int64_t>(elementSize(to));
-  const auto in_size = static_cast<int64_t>(elementSize(from));
-  const size_t nbytes = static_cast<size_t>(count * out_size);
-  parallel_for(count, 4096, nbytes, [&](int64_t begin, int64_t end) {
-    cast_elements(to, static_cast<char*>(out) + begin * out_size, from,
-                  static_cast<const char*>(in) + begin * in_size, end - begin, mode);
-  });
+/// The same of consecutive elements.
+TENON_LAZY void convert_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                                 int64_t count, CastMode mode = CastMode::Checked) noexcept {
+  convert_strided(to, out, static_cast<int64_t>(elementSize(to)), from, in,
+                  static_cast<int64_t>(elementSize(from)), count, mode);
 }
 
 }  // namespace detail

@@ -8,7 +8,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/tensor_view.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/fill.h"
 #include "tenon/kernels/parallel.h"
@@ -29,42 +29,28 @@ TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t
   copy_strided(dst, dst_stride, src, src_stride, count, unit);
 }
 
-/// Converts consecutive elements from the plan's source type to that of its destination.
-inline void cast_dense(const CopyPlan& plan, CastFunction cast, char* dst, const char* src,
-                       int64_t count) noexcept {
-  cast(own_type(plan.dst_type), dst, own_type(plan.src_type), src, count, plan.mode);
+/// A plan's last dimension.
+inline CopyPlan::Dim innermost_row(const CopyPlan& plan) noexcept {
+  if (plan.rank != 0) return plan.dims[plan.rank - 1];
+  return {1, static_cast<int64_t>(plan.unit), source_unit(plan)};
 }
-
-/// Converts `count` elements at any strides, in pieces that stay in the cache.
-TENON_LAZY void cast_run(const CopyPlan& plan, CastFunction cast, char* dst, int64_t dst_stride,
-                         const char* src, int64_t src_stride, int64_t count) noexcept {
-  constexpr int64_t kChunk = 256;
-  alignas(16) char taken[kChunk * 16];
-  alignas(16) char made[kChunk * 16];
-  const auto dst_size = static_cast<int64_t>(plan.unit);
-  const int64_t src_size = source_unit(plan);
-  const bool dst_dense = dst_stride == dst_size;
-  const bool src_dense = src_stride == src_size;
-  if (dst_dense && src_dense) return cast_dense(plan, cast, dst, src, count);
-  for (int64_t i = 0; i < count; i += kChunk) {
-    const int64_t n = count - i < kChunk ? count - i : kChunk;
-    const char* from = src + i * src_stride;
-    char* to = dst + i * dst_stride;
-    if (!src_dense) {
-      copy_run(taken, src_size, from, src_stride, n, static_cast<size_t>(src_size));
-    }
-    cast_dense(plan, cast, dst_dense ? to : made, src_dense ? from : taken, n);
-    if (!dst_dense) copy_run(to, dst_stride, made, dst_size, n, plan.unit);
-  }
+/// The plane that its last two are.
+inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) noexcept {
+  const CopyPlan::Dim& along_src = plan.dims[plan.rank - 2];
+  const CopyPlan::Dim& along_dst = plan.dims[plan.rank - 1];
+  return {dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
 /// of the destination are short, the other way round.
-TENON_LAZY void cast_plane(const CopyPlan& plan, CastFunction cast, const Plane& p) noexcept {
+TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
   constexpr int64_t kBytes = 8192;
   alignas(64) char block[kBytes];
   const auto dst_size = static_cast<int64_t>(plan.unit);
   const int64_t src_size = source_unit(plan);
+  const auto cast = [&](char* out, const char* in, int64_t count) {
+    convert_elements(own_type(plan.dst_type), out, own_type(plan.src_type), in, count, plan.mode);
+  };
   const bool cast_first = p.in_rows < p.out_rows;
   // As square as may be: 16 on the shorter side, if it has as many.
   const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
@@ -79,36 +65,29 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, CastFunction cast, const Plane&
       char* const dst = p.out + j * p.out_stride + i * dst_size;
       const char* const src = p.in + i * p.in_stride + j * src_size;
       if (cast_first) {
-        for (int64_t k = 0; k < n; ++k) {
-          cast_dense(plan, cast, block + k * m * dst_size, src + k * p.in_stride, m);
-        }
+        for (int64_t k = 0; k < n; ++k) cast(block + k * m * dst_size, src + k * p.in_stride, m);
         transpose_plane({dst, block, p.out_stride, m * dst_size, m, n}, plan.unit);
       } else {
         transpose_plane({block, src, n * src_size, p.in_stride, m, n},
                         static_cast<size_t>(src_size));
-        for (int64_t k = 0; k < m; ++k) {
-          cast_dense(plan, cast, dst + k * p.out_stride, block + k * n * src_size, n);
-        }
+        for (int64_t k = 0; k < m; ++k) cast(dst + k * p.out_stride, block + k * n * src_size, n);
       }
     }
   }
 }
 
+/// A CastFunction for all pairs of types.
+TENON_COMPILED_ONCE void cast_elements(const CopyPlan& plan, char* dst, const char* src) noexcept {
+  if (plan.is_plane) return cast_plane(plan, innermost_plane(plan, dst, src));
+  const CopyPlan::Dim row = innermost_row(plan);
+  convert_strided(own_type(plan.dst_type), dst, row.dst_stride, own_type(plan.src_type), src,
+                  row.src_stride, row.size, plan.mode);
+}
+
 /// Copies what the plan's innermost dimensions hold.
-TENON_LAZY void copy_innermost(const CopyPlan& plan, CastFunction cast, char* dst,
-                               const char* src) noexcept {
-  const bool is_cast = plan.dst_type != plan.src_type;
-  if (plan.is_plane) {
-    const CopyPlan::Dim& along_src = plan.dims[plan.rank - 2];
-    const CopyPlan::Dim& along_dst = plan.dims[plan.rank - 1];
-    const Plane plane{
-        dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
-    return is_cast ? cast_plane(plan, cast, plane) : transpose_plane(plane, plan.unit);
-  }
-  const CopyPlan::Dim row =
-      plan.rank != 0 ? plan.dims[plan.rank - 1]
-                     : CopyPlan::Dim{1, static_cast<int64_t>(plan.unit), source_unit(plan)};
-  if (is_cast) return cast_run(plan, cast, dst, row.dst_stride, src, row.src_stride, row.size);
+TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src) noexcept {
+  if (plan.is_plane) return transpose_plane(innermost_plane(plan, dst, src), plan.unit);
+  const CopyPlan::Dim row = innermost_row(plan);
   if (plan.kind == CopyKind::General) {
     return copy_run(dst, row.dst_stride, src, row.src_stride, row.size, plan.unit);
   }
@@ -121,11 +100,12 @@ TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
   auto* src = static_cast<const char*>(plan.src);
+  const CastFunction copy = plan.dst_type == plan.src_type ? &copy_innermost<> : cast;
   // An odometer over the outer dimensions.
   int64_t index[kMaxDims];
   for (size_t d = 0; d < outer; ++d) index[d] = 0;
   for (;;) {
-    copy_innermost(plan, cast, dst, src);
+    copy(plan, dst, src);
     size_t d = outer;
     for (; d-- > 0;) {
       const CopyPlan::Dim& dim = plan.dims[d];
@@ -167,12 +147,7 @@ TENON_LAZY void run_pieces(const CopyPlan& plan, CastFunction cast) noexcept {
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  // One row of one value is shared among threads by fill_elements().
-  const bool is_fill = plan.rank == 1 && plan.dims[0].src_stride == 0 &&
-                       plan.dims[0].dst_stride == static_cast<int64_t>(plan.unit) &&
-                       plan.dst_type == plan.src_type;
-  if (is_parallel(plan.nbytes) && !is_fill) return run_pieces(plan, cast);
-  run_piece(plan, cast);
+  is_parallel(plan.nbytes) ? run_pieces(plan, cast) : run_piece(plan, cast);
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.

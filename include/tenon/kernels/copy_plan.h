@@ -26,16 +26,9 @@ enum class CopyKind : uint8_t {
 };
 
 constexpr const char* toString(CopyKind kind) noexcept {
-  switch (kind) {
-    case CopyKind::Alias: return "alias";
-    case CopyKind::Memcpy: return "memcpy";
-    case CopyKind::Rows: return "rows";
-    case CopyKind::Transpose: return "transpose";
-    case CopyKind::Cast: return "cast";
-    case CopyKind::General: return "general";
-    case CopyKind::Staged: return "staged";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"alias", "memcpy",  "rows",   "transpose",
+                                    "cast",  "general", "staged", "unknown"};
+  return kNames[kind <= CopyKind::Staged ? static_cast<size_t>(kind) : 7];
 }
 
 namespace detail {

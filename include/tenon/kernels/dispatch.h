@@ -102,12 +102,15 @@ TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
 #endif
 }
 
-template <class Kernel, class... Args>
+/// Runs a kernel for the set in use; without variants, for the baseline.
+template <class Kernel, bool kVariants = true, class... Args>
 void dispatch(Args... args) noexcept {
 #if TENON_HAS_AVX2
-  if (isa() >= Isa::Avx2) {
-    isa() == Isa::Avx512 ? Kernel::run(Avx512(), args...) : Kernel::run(Avx2(), args...);
-    return clear_upper_halves();
+  if constexpr (kVariants) {
+    if (isa() >= Isa::Avx2) {
+      isa() == Isa::Avx512 ? Kernel::run(Avx512(), args...) : Kernel::run(Avx2(), args...);
+      return clear_upper_halves();
+    }
   }
 #endif
   Kernel::run(Baseline(), args...);

@@ -71,6 +71,8 @@ struct WordStream {
   uint64_t seed;
   uint32_t draw;
 
+  /// Of the draw after this one.
+  WordStream next() const noexcept { return {seed, draw + 1}; }
   void block(uint64_t index, uint32_t* words) const noexcept {
     philox({static_cast<uint32_t>(index), upper_half(index), draw, 0},
            {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, words);
@@ -84,29 +86,6 @@ struct WordStream {
 #endif
 
 #if TENON_HAS_WIDE_PRODUCTS
-/// What all blocks of a stream have in common whose numbers have the same upper half.
-struct PhiloxKeys {
-  uint64_t rounds[2 * kPhiloxRounds];  // two a round
-  // In the first rounds some words are the same in all blocks: c1, c2 and c3 in the first, c0 and
-  // c1 in the second, c3 in the third. These are combined with the keys here.
-  uint64_t second[2];
-  uint64_t third;
-
-  PhiloxKeys(uint64_t seed, uint32_t draw, uint64_t block) noexcept {
-    rounds[0] = static_cast<uint32_t>(seed);
-    rounds[1] = seed >> 32;
-    for (int k = 2; k < 2 * kPhiloxRounds; ++k) {
-      rounds[k] = static_cast<uint32_t>(rounds[k - 2] + kPhiloxWeyl[k % 2]);
-    }
-    const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * draw;
-    const uint64_t c0 = (p1 >> 32) ^ upper_half(block) ^ rounds[0];
-    const uint64_t p0 = kPhiloxMultipliers[0] * c0;
-    second[0] = static_cast<uint32_t>(p1) ^ rounds[2];
-    second[1] = (p0 >> 32) ^ rounds[3];
-    third = static_cast<uint32_t>(p0) ^ rounds[5];
-  }
-};
-
 /// Enciphers several blocks at a time: a 64-bit lane holds a word of one block in its low half,
 /// and what is left of a product in its high half, which no multiplication reads. Three vectors a
 /// word keep the multipliers busy and fit sixteen registers.
@@ -118,42 +97,40 @@ class PhiloxLanes {
   static constexpr size_t kSets = 3;
   static constexpr size_t kBlocks = kSets * kLanes;
 
-  TENON_ALWAYS_INLINE PhiloxLanes(const PhiloxKeys& keys, uint32_t number) noexcept
-      : second_{V{} + keys.second[0], V{} + keys.second[1]}, third_(V{} + keys.third) {
-    // In a loop: g++ 12 gives some vectors another one's value where it is unrolled.
+  TENON_ALWAYS_INLINE PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
+    uint64_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(stream.seed), stream.seed >> 32};
+    // In loops: g++ 12 gives some vectors another one's value where they are unrolled.
     TENON_DETAIL_KEEP_LOOP
-    for (int k = 0; k < 2 * kPhiloxRounds; ++k) keys_[k] = V{} + keys.rounds[k];
-    // In the order in which zip_low() and zip_high(), which take even and odd lanes, make the
-    // words consecutive.
+    for (int k = 2; k < 2 * kPhiloxRounds; ++k) {
+      keys[k] = static_cast<uint32_t>(keys[k - 2] + kPhiloxWeyl[k % 2]);
+    }
+    TENON_DETAIL_KEEP_LOOP
+    for (int k = 0; k < 2 * kPhiloxRounds; ++k) keys_[k] = V{} + keys[k];
+    const uint64_t q = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
+    start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys[0]);
+    start_[1] = V{} + q;
+    // In the order in which zip(), which takes even and odd lanes, makes the words consecutive.
+    const auto number = static_cast<uint32_t>(first);
     for (size_t i = 0; i < kLanes; ++i) numbers_[i] = number + i / 2 + i % 2 * kLanes / 2;
   }
 
   /// The words of the next kBlocks blocks.
   TENON_ALWAYS_INLINE void run(uint32_t* out) noexcept {
-    constexpr auto lanes = std::make_index_sequence<kLanes>();
     V c[kSets][4];
     for (size_t s = 0; s < kSets; ++s) {
-      V p;
-      V q;
-      multiply(p, numbers_, 0);
+      // The first round, where two of the words are the same in all blocks and one is 0.
+      c[s][0] = start_[0];
+      c[s][1] = start_[1];
+      multiply_low(c[s][3], numbers_, V{} + kPhiloxMultipliers[0]);
+      c[s][2] = (c[s][3] >> 32) ^ keys_[1];
       numbers_ += kLanes;
-      multiply(q, (p >> 32) ^ keys_[1], 1);
-      c[s][0] = (q >> 32) ^ second_[0];
-      c[s][1] = q;
-      c[s][2] = p ^ second_[1];
-      multiply(p, c[s][0], 0);
-      multiply(q, c[s][2], 1);
-      c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[4];
-      c[s][1] = q;
-      c[s][2] = (p >> 32) ^ third_;
-      c[s][3] = p;
     }
-    for (int round = 3; round < kPhiloxRounds - 1; ++round) {
+    V p;
+    V q;
+    for (int round = 1; round < kPhiloxRounds - 1; ++round) {
       for (size_t s = 0; s < kSets; ++s) {
-        V p;
-        V q;
-        multiply(p, c[s][0], 0);
-        multiply(q, c[s][2], 1);
+        multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
+        multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
         c[s][0] = (q >> 32) ^ c[s][1] ^ keys_[2 * round];
         c[s][1] = q;
         c[s][2] = (p >> 32) ^ c[s][3] ^ keys_[2 * round + 1];
@@ -161,49 +138,43 @@ class PhiloxLanes {
       }
     }
     // The last round leaves c0 and c1 in one lane, and c2 and c3.
+    constexpr auto lanes = std::make_index_sequence<kLanes>();
     for (size_t s = 0; s < kSets; ++s) {
-      V p;
-      V q;
-      multiply(p, c[s][0], 0);
-      multiply(q, c[s][2], 1);
+      multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
+      multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
       swap_halves(p, std::make_index_sequence<2 * kLanes>());
       swap_halves(q, std::make_index_sequence<2 * kLanes>());
       q ^= (c[s][1] ^ keys_[2 * kPhiloxRounds - 2]) & 0xffffffffu;
       p ^= (c[s][3] ^ keys_[2 * kPhiloxRounds - 1]) & 0xffffffffu;
-      V low;
-      V high;
-      zip_low<uint64_t, kBytes>(low, q, p, lanes);
-      zip_high<uint64_t, kBytes>(high, q, p, lanes);
-      store(out + 4 * s * kLanes, low);
-      store(out + 4 * s * kLanes + 2 * kLanes, high);
+      V words;
+      zip<false>(words, q, p, lanes);
+      store(out + 4 * s * kLanes, words);
+      zip<true>(words, q, p, lanes);
+      store(out + 4 * s * kLanes + 2 * kLanes, words);
     }
   }
 
  private:
-  static TENON_ALWAYS_INLINE void multiply(V& product, const V& words, int which) noexcept {
-    multiply_low<kBytes>(product, words, V{} + kPhiloxMultipliers[which]);
-  }
   template <size_t... kIndex>
   static TENON_ALWAYS_INLINE void swap_halves(V& v, std::index_sequence<kIndex...>) noexcept {
-    using Words = Vector<uint32_t, kBytes>;
-    Words words = reinterpret_cast<Words>(v);
-    shuffle<uint32_t, kBytes, kBytes>(words, words, words, std::index_sequence<(kIndex ^ 1)...>());
+    auto words = reinterpret_cast<Vector<uint32_t, kBytes>>(v);
+    shuffle(words, words, words, std::index_sequence<(kIndex ^ 1)...>());
     v = reinterpret_cast<V>(words);
   }
 
   V keys_[2 * kPhiloxRounds];
-  V second_[2];
-  V third_;
+  V start_[2];  // c0 and c1 after the first round
   V numbers_;
 };
 
-/// The words of blocks whose lower halves of numbers begin at `number`, in steps of kBlocks blocks.
+/// The words of blocks from number `first` on, in steps of kBlocks blocks. The upper half of the
+/// number is the same for all.
 struct PhiloxKernel : ForEachSet<PhiloxKernel> {
   template <class Level>
-  static TENON_ALWAYS_INLINE void body(const PhiloxKeys* keys, uint32_t number, uint64_t blocks,
+  static TENON_ALWAYS_INLINE void body(const WordStream* stream, uint64_t first, uint64_t blocks,
                                        uint32_t* out) noexcept {
     using Lanes = PhiloxLanes<Level::vector_bytes>;
-    Lanes lanes(*keys, number);
+    Lanes lanes(*stream, first);
     for (uint64_t done = 0; done < blocks; done += Lanes::kBlocks) lanes.run(out + 4 * done);
   }
 };
@@ -219,8 +190,7 @@ TENON_LAZY void make_blocks(const WordStream& stream, uint64_t first, uint64_t b
 #if TENON_HAS_WIDE_PRODUCTS
   // Not where the lower half of the number wraps.
   if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {
-    const PhiloxKeys keys(stream.seed, stream.draw, first);
-    return dispatch<PhiloxKernel>(&keys, static_cast<uint32_t>(first), blocks, out);
+    return dispatch<PhiloxKernel>(&stream, first, blocks, out);
   }
 #endif
   for (uint64_t i = 0; i < blocks; ++i) stream.block(first + i, out + 4 * i);

@@ -9,16 +9,16 @@
 // plain loops; loops that take longer than the words have a form for each instruction set.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 #include "tenon/kernels/box_muller.h"
-#include "tenon/kernels/cast.h"
+#include "tenon/kernels/convert.h"
 #include "tenon/kernels/dispatch.h"
 #include "tenon/kernels/parallel.h"
 #include "tenon/kernels/philox.h"
@@ -29,35 +29,27 @@ namespace detail {
 
 enum class Distribution : uint8_t { Uniform, Normal, Integers };
 
-/// The values of a real type.
-struct NumberFormat {
-  double lowest = 0;
-  double largest = 0;    // finite
-  int digits = 0;        // bits of precision; of integers, those besides the sign
-  int min_exponent = 0;  // as std::numeric_limits has it
-  // The codes of floating types of 8 and 16 bits; 0 for others.
-  uint32_t sign = 0;
-  uint32_t overflow = 0;  // what stands for values above the largest
-  uint32_t nan = 0;
-  bool signed_zero = false;
-};
-
 struct RandomPlan;
-/// Makes elements [first, first + count) of a real type: at most plan.chunk, from first % 4 on.
+/// Makes elements [first, first + count) as values of plan.computed: at most plan.chunk, from
+/// first % 4 on.
 using RandomFill = void (*)(const RandomPlan& plan, const WordStream& stream, uint64_t first,
                             int64_t count, void* out) noexcept;
+/// Stores such values, which it may change, as elements of plan.part_type.
+using RandomStore = void (*)(const RandomPlan& plan, void* values, int64_t count,
+                             void* out) noexcept;
 
 /// A distribution over the elements of a type, checked and reduced to constants.
 struct RandomPlan {
   RandomFill fill = nullptr;
+  RandomStore store = nullptr;  // null where values are elements, so that casts are not linked
   int64_t chunk = 0;
   Distribution distribution = Distribution::Uniform;
   ScalarType type = ScalarType::Undefined;
   /// Of a part of a complex element, else the element's.
   ScalarType part_type = ScalarType::Undefined;
+  /// Of values: Float where that holds all of the type, else Double; of integers Long, or the type.
+  ScalarType computed = ScalarType::Undefined;
   NumberFormat format;  // of the part
-  /// Whether values are computed in double, else in float: where float holds all of the type.
-  bool is_double = false;
   /// What was asked for: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
   /// Uniform: offset + u * scale, at most `limit`. For types shorter than float (`rounds_down`),
@@ -81,23 +73,15 @@ inline constexpr int64_t kRandomChunk = 768;
 inline constexpr int64_t kShortChunk = 192;
 static_assert(kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhiloxBlocks) == 0);
 
+/// Whether the compiler vectorises loops: not for small code.
+inline constexpr bool kVectorizes = TENON_HAS_VARIANTS != 0;
+
 /// Makes the words of a chunk and those of whole blocks around it. Where the chunk's begin.
 TENON_LAZY uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
                                 uint32_t* buffer) noexcept {
   const uint64_t head = first % 4;
   make_blocks(stream, first / 4, (head + static_cast<uint64_t>(count) + 3) / 4, buffer);
   return buffer + head;
-}
-
-/// A kernel whose loops the compiler vectorises, which it does not for small code.
-template <class Kernel, class... Args>
-void dispatch_loop(Args... args) noexcept {
-#if defined(__OPTIMIZE_SIZE__)
-  Kernel::run(Baseline(), args...);
-  clear_after_baseline();
-#else
-  dispatch<Kernel>(args...);
-#endif
 }
 
 /// offset + u * scale, at most limit, where u is the upper 24 bits of the word over 2^24; `unit` is
@@ -121,7 +105,7 @@ struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
   static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper_words,
                                        const uint32_t* TENON_RESTRICT lower_words, int64_t count,
                                        double offset, double scale, double limit,
-                                       double* TENON_RESTRICT out) noexcept {
+                                       void* TENON_RESTRICT out) noexcept {
     TENON_NO_CONTRACTION
     for (int64_t i = 0; i < count; ++i) {
       // Integers below 2^52 become doubles by way of their bits, which any processor can.
@@ -131,73 +115,65 @@ struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
       const double lower = double_from_bits(kInteger | lower_words[i] >> 11);
       const double u = (upper - kTwo52) * (1 / 4294967296.0) + (lower - kTwo52) * (0.5 / kTwo52);
       const double value = u * scale + offset;
-      out[i] = value < limit ? value : limit;
+      store_element(out, i, value < limit ? value : limit);
     }
   }
 };
 
-/// Normal numbers of an even number of words. They come in pairs: elements 2 k and 2 k + 1 are
+/// Normal numbers of an even number of elements. They come in pairs: elements 2 k and 2 k + 1 are
 /// those that Box and Muller's method makes of the words of the first, its radius, and of the
-/// second, its angle.
-struct NormalKernel : ForEachSet<NormalKernel> {
-  template <class Level>
-  static TENON_ALWAYS_INLINE void body(const uint32_t* words, int64_t count, float mean,
-                                       float stddev, char* out) noexcept {
-    constexpr size_t kBytes = Level::vector_bytes;
-    constexpr auto kLanes = static_cast<int64_t>(kBytes / sizeof(float));
-    constexpr auto lanes = std::make_index_sequence<kBytes / sizeof(float)>();
-    int64_t i = 0;
-    for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-      Vector<uint32_t, kBytes> low;
-      Vector<uint32_t, kBytes> high;
-      load(low, words + i);
-      load(high, words + i + kLanes);
-      Vector<uint32_t, kBytes> radius;
-      Vector<uint32_t, kBytes> angle;
-      unzip<uint32_t, kBytes>(radius, angle, low, high, lanes);
-      Vector<float, kBytes> first;
-      Vector<float, kBytes> second;
-      box_muller<Several<kBytes>>(first, second, radius, angle, mean, stddev);
-      Vector<float, kBytes> values;
-      zip_low<float, kBytes>(values, first, second, lanes);
-      store(out + i * 4, values);
-      zip_high<float, kBytes>(values, first, second, lanes);
-      store(out + (i + kLanes) * 4, values);
-    }
-    for (; i < count; i += 2) {
-      float values[2];
-      box_muller<Single<float>>(values[0], values[1], words[i], words[i + 1], mean, stddev);
-      std::memcpy(out + i * 4, values, sizeof values);
+/// second, its angle. In steps, each of which is a loop for vectors.
+template <class Real>
+struct NormalKernel : ForEachSet<NormalKernel<Real>> {
+  using Word = typename NormalMath<Real>::Word;
+
+  template <class>
+  static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper,
+                                       const uint32_t* TENON_RESTRICT lower, int64_t count,
+                                       Real mean, Real stddev, void* TENON_RESTRICT out) noexcept {
+    TENON_NO_CONTRACTION
+    constexpr int64_t kPairs = 96;
+    Word radius[kPairs];
+    Word angle[kPairs];
+    Real r[kPairs];
+    Real cosine[kPairs];
+    Real sine[kPairs];
+    for (int64_t begin = 0; begin < count; begin += 2 * kPairs) {
+      const int64_t pairs = (count - begin) / 2 < kPairs ? (count - begin) / 2 : kPairs;
+      for (int64_t i = 0; i < pairs; ++i) {
+        radius[i] = upper[begin + 2 * i];
+        angle[i] = upper[begin + 2 * i + 1];
+        if constexpr (sizeof(Real) == sizeof(double)) {
+          radius[i] = radius[i] << 32 | lower[begin + 2 * i];
+          angle[i] = angle[i] << 32 | lower[begin + 2 * i + 1];
+        }
+      }
+      for (int64_t i = 0; i < pairs; ++i) r[i] = minus_two_log<Real>(radius[i]);
+      square_roots(r, pairs);
+      for (int64_t i = 0; i < pairs; ++i) cos_sin(cosine[i], sine[i], angle[i]);
+      for (int64_t i = 0; i < pairs; ++i) {
+        store_element(out, begin + 2 * i, r[i] * stddev * cosine[i] + mean);
+        store_element(out, begin + 2 * i + 1, r[i] * stddev * sine[i] + mean);
+      }
     }
   }
-};
-
-/// The same of two words each; kShortChunk at most. In steps, each of which is a loop for vectors.
-struct NormalDoubleKernel : ForEachSet<NormalDoubleKernel> {
-  template <class>
-  static TENON_ALWAYS_INLINE void body(const uint32_t* upper, const uint32_t* lower, int64_t count,
-                                       double mean, double stddev,
-                                       double* TENON_RESTRICT out) noexcept {
-    TENON_NO_CONTRACTION
-    using L = Single<double>;
-    constexpr int64_t kPairs = kShortChunk / 2;
-    uint64_t radius[kPairs];
-    uint64_t angle[kPairs];
-    double r[kPairs];
-    double cosine[kPairs];
-    double sine[kPairs];
-    const int64_t pairs = count / 2;
-    for (int64_t i = 0; i < pairs; ++i) {
-      radius[i] = uint64_t{upper[2 * i]} << 32 | lower[2 * i];
-      angle[i] = uint64_t{upper[2 * i + 1]} << 32 | lower[2 * i + 1];
+  /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
+  static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
+    int64_t i = 0;
+#if defined(__SSE2__)
+    constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(Real));
+    for (; i + kLanes <= count; i += kLanes) {
+      Vector<Real, 16> v;
+      load(v, values + i);
+      if constexpr (sizeof(Real) == sizeof(float)) {
+        v = __builtin_ia32_sqrtps(v);
+      } else {
+        v = __builtin_ia32_sqrtpd(v);
+      }
+      store(values + i, v);
     }
-    for (int64_t i = 0; i < pairs; ++i) minus_two_log<L>(r[i], radius[i]);
-    for (int64_t i = 0; i < pairs; ++i) L::square_root(r[i], r[i]);
-    for (int64_t i = 0; i < pairs; ++i) cos_sin<L>(cosine[i], sine[i], angle[i]);
-    for (int64_t i = 0; i < pairs; ++i) {
-      out[2 * i] = r[i] * stddev * cosine[i] + mean;
-      out[2 * i + 1] = r[i] * stddev * sine[i] + mean;
-    }
+#endif
+    for (; i < count; ++i) values[i] = std::sqrt(values[i]);
   }
 };
 
@@ -221,8 +197,8 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
       load(pairs, words + i);
       Longs even;
       Longs odd;
-      multiply_low<kBytes>(even, pairs, Longs{} + range);
-      multiply_low<kBytes>(odd, pairs >> 32, Longs{} + range);
+      multiply_low(even, pairs, Longs{} + range);
+      multiply_low(odd, pairs >> 32, Longs{} + range);
       const Words even_words = reinterpret_cast<Words>(even);
       const Words odd_words = reinterpret_cast<Words>(odd);
       leasts = even_words < leasts ? even_words : leasts;  // in the even lanes
@@ -243,175 +219,74 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
   }
 };
 
-/// Floats as codes of a type of 8 or 16 bits: those below `smallest` as that, rounded down where
-/// `down` is all ones, else to nearest. Not for -0 where they are rounded down.
-struct EncodeKernel : ForEachSet<EncodeKernel> {
-  template <class>
-  static TENON_ALWAYS_INLINE void body(const float* TENON_RESTRICT values, int64_t count,
-                                       float smallest, uint32_t down, const NumberFormat* format,
-                                       uint32_t* TENON_RESTRICT codes) noexcept {
-    const auto shift = static_cast<uint32_t>(24 - format->digits);
-    const uint32_t dropped = (1u << shift) - 1;
-    const uint32_t rebias = static_cast<uint32_t>(125 + format->min_exponent) << 23;
-    // Below this only multiples of a step are held. With float's own exponents (bfloat16) the
-    // subnormal ones lose the same bits as all others.
-    const bool has_steps = rebias != 0;
-    const int32_t normal = has_steps ? static_cast<int32_t>(rebias + (1u << 23)) : 0;
-    const float step = has_steps ? float_from_bits(rebias + (1u << 23) - ((23 - shift) << 23)) : 0;
-    const float aligned = step * 12582912.0f;  // 3 * 2^22: a sum with it is rounded to steps
-    const auto overflow = static_cast<int32_t>(format->overflow);
-    const uint32_t nan = format->nan;
-    const uint32_t sign = format->sign;
-    const uint32_t signed_zero = format->signed_zero ? UINT32_MAX : 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const float value = values[i] < smallest ? smallest : values[i];
-      const uint32_t bits = float_bits(value);
-      const uint32_t negative = uint32_t{0} - (bits >> 31);
-      const uint32_t magnitude = bits & 0x7fffffffu;
-      const uint32_t up =
-          (down & negative & dropped) | (~down & ((dropped >> 1) + (magnitude >> shift & 1)));
-      const uint32_t whole = (magnitude - rebias + up) >> shift;
-      // The sum's last bit is worth a step. The difference as integers, which -ffast-math keeps.
-      const uint32_t nearest = float_bits(value + aligned) - float_bits(aligned);
-      const float rest = value - static_cast<float>(static_cast<int32_t>(nearest)) * step;
-      const uint32_t steps = nearest - (float_bits(rest) >> 31 & down);
-      // Masks: with branches GCC does not vectorise the loop.
-      const uint32_t tiny = mask_of(static_cast<int32_t>(magnitude) < normal);
-      const uint32_t is_nan = mask_of(static_cast<int32_t>(magnitude) > 0x7f800000);
-      const uint32_t finite = (((steps ^ negative) - negative) & tiny) | (whole & ~tiny);
-      const uint32_t above = mask_of(static_cast<int32_t>(finite) > overflow);
-      const uint32_t number = (finite & ~above) | (static_cast<uint32_t>(overflow) & above);
-      const uint32_t code = (number & ~is_nan) | (nan & is_nan);
-      codes[i] = code | (sign & negative & (signed_zero | mask_of(code != 0)));
-    }
-  }
-  static TENON_ALWAYS_INLINE uint32_t mask_of(bool condition) noexcept {
-    return uint32_t{0} - static_cast<uint32_t>(condition);
-  }
-};
-
-/// Stores the low `size` bytes of each, 1, 2 or 4.
-template <class = void>
-TENON_VECTORIZE void store_codes(const uint32_t* TENON_RESTRICT codes, int64_t count, size_t size,
-                                 void* TENON_RESTRICT out) noexcept {
-  if (size == 4) std::memcpy(out, codes, static_cast<size_t>(count) * 4);
-  for (int64_t i = 0; size == 2 && i < count; ++i) {
-    const auto code = static_cast<uint16_t>(codes[i]);
-    std::memcpy(static_cast<char*>(out) + 2 * i, &code, sizeof code);
-  }
-  for (int64_t i = 0; size == 1 && i < count; ++i) {
-    static_cast<unsigned char*>(out)[i] = static_cast<unsigned char>(codes[i]);
-  }
-}
-
-/// Stores floats as elements of plan.part_type, which float holds. To integers they are truncated.
-template <class = void>
-TENON_VECTORIZE void store_floats(const RandomPlan& plan, const float* values, int64_t count,
-                                  bool down, void* out) noexcept {
-  const size_t size = elementSize(plan.part_type);
-  uint32_t codes[kRandomChunk];
-  if (plan.part_type == ScalarType::Float) {
-    std::memcpy(out, values, static_cast<size_t>(count) * sizeof(float));
-    return;
-  }
-  if (plan.part_type == ScalarType::Bool) {
-    for (int64_t i = 0; i < count; ++i) codes[i] = float_bits(values[i]) << 1 != 0 ? 1 : 0;
-  } else if (isIntegralType(plan.part_type, false)) {
-    const auto lowest = static_cast<float>(plan.format.lowest);
-    const auto largest = static_cast<float>(plan.format.largest);
-    for (int64_t i = 0; i < count; ++i) {
-      const float value = values[i] > lowest ? values[i] : lowest;
-      codes[i] = static_cast<uint32_t>(static_cast<int32_t>(value < largest ? value : largest));
-    }
-  } else {
-    const auto smallest = static_cast<float>(down ? plan.smallest : -3.4028234663852886e38);
-    const uint32_t mask = down ? UINT32_MAX : 0;
-    dispatch_loop<EncodeKernel>(values, count, smallest, mask, &plan.format,
-                                static_cast<uint32_t*>(codes));
-  }
-  store_codes(static_cast<const uint32_t*>(codes), count, size, out);
-}
-
-/// The same of doubles, for all types; kShortChunk at most.
-TENON_LAZY void store_doubles(const RandomPlan& plan, const double* values, int64_t count,
-                              void* out) noexcept {
-  if (plan.part_type == ScalarType::Double) {
-    std::memcpy(out, values, static_cast<size_t>(count) * sizeof(double));
-    return;
-  }
-  if (plan.format.digits <= 24) {
-    float floats[kShortChunk];
-    const bool is_float = plan.part_type == ScalarType::Float;
-    for (int64_t i = 0; i < count; ++i) {
-      floats[i] = is_float ? static_cast<float>(values[i]) : round_to_odd(values[i]);
-    }
-    return store_floats(plan, floats, count, false, out);
-  }
-  const double lowest = plan.format.lowest;
-  const uint64_t largest = UINT64_MAX >> (64 - plan.format.digits);
-  const uint64_t least = lowest < 0 ? ~largest : 0;
-  const bool is_long = elementSize(plan.part_type) == 8;
+/// Of codes that values were rounded to, takes the next lower one where that was up.
+template <class Code>
+TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
+                                 const float* TENON_RESTRICT rounded, int64_t count,
+                                 void* TENON_RESTRICT codes) noexcept {
+  constexpr auto kSign = static_cast<Code>(1u << (8 * sizeof(Code) - 1));
   for (int64_t i = 0; i < count; ++i) {
-    const double value = values[i];
-    const uint64_t integer = !(value > lowest)              ? least
-                             : value >= plan.format.largest ? largest
-                             : value < 0 ? static_cast<uint64_t>(static_cast<int64_t>(value))
-                                         : static_cast<uint64_t>(value);
-    if (is_long) {
-      store_element<uint64_t>(out, i, integer);
-    } else {
-      store_element<uint32_t>(out, i, static_cast<uint32_t>(integer));
-    }
+    const auto code = load_element<Code>(codes, i);
+    const auto below = static_cast<Code>(values[i] < 0 ? (code | kSign) + 1 : code - 1);
+    store_element<Code>(codes, i, rounded[i] > values[i] ? below : code);
   }
 }
 
-TENON_COMPILED_ONCE void fill_uniform(const RandomPlan& plan, const WordStream& stream,
-                                      uint64_t first, int64_t count, void* out) noexcept {
-  const auto offset = static_cast<float>(plan.offset);
-  const float unit = static_cast<float>(plan.scale) * (1 / 16777216.0f);
-  const auto limit = static_cast<float>(plan.limit);
+/// Stores values rounded to nearest, to integers truncated.
+TENON_LAZY void store_rounded(const RandomPlan& plan, void* values, int64_t count,
+                              void* out) noexcept {
+  convert_elements(plan.part_type, out, plan.computed, values, count, CastMode::Truncate);
+}
+/// Stores floats as a floating type of 8 or 16 bits, rounded down.
+TENON_LAZY void store_rounded_down(const RandomPlan& plan, void* values, int64_t count,
+                                   void* out) noexcept {
+  auto* const floats = static_cast<float*>(values);
+  const auto smallest = static_cast<float>(plan.smallest);
+  for (int64_t i = 0; i < count; ++i) floats[i] = floats[i] < smallest ? smallest : floats[i];
+  store_rounded(plan, floats, count, out);
+  float rounded[kRandomChunk];
+  convert_elements(ScalarType::Float, rounded, plan.part_type, out, count);
+  const bool is_byte = elementSize(plan.part_type) == 1;
+  (is_byte ? lower_codes<uint8_t> : lower_codes<uint16_t>)(floats, rounded, count, out);
+}
+
+TENON_COMPILED_ONCE void fill_uniform_floats(const RandomPlan& plan, const WordStream& stream,
+                                             uint64_t first, int64_t count, void* out) noexcept {
   uint32_t words[kRandomChunk];
   const uint32_t* const from = make_words(stream, first, count, words);
-  if (plan.is_double) {
-    uint32_t more[kShortChunk];
-    double values[kShortChunk];
-    const uint32_t* const lower = make_words({stream.seed, stream.draw + 1}, first, count, more);
-    dispatch_loop<UniformDoubleKernel>(from, lower, count, plan.offset, plan.scale, plan.limit,
-                                       static_cast<double*>(values));
-    return store_doubles(plan, values, count, out);
-  }
-  if (plan.part_type == ScalarType::Float) {
-    return dispatch_loop<UniformKernel>(from, count, offset, unit, limit, out);
-  }
-  float values[kRandomChunk];
-  dispatch_loop<UniformKernel>(from, count, offset, unit, limit, static_cast<void*>(values));
-  store_floats(plan, values, count, true, out);
+  dispatch<UniformKernel, kVectorizes>(from, count, static_cast<float>(plan.offset),
+                                       static_cast<float>(plan.scale) * (1 / 16777216.0f),
+                                       static_cast<float>(plan.limit), out);
+}
+TENON_COMPILED_ONCE void fill_uniform_doubles(const RandomPlan& plan, const WordStream& stream,
+                                              uint64_t first, int64_t count, void* out) noexcept {
+  uint32_t words[2][kShortChunk];
+  const uint32_t* const upper = make_words(stream, first, count, words[0]);
+  const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
+  dispatch<UniformDoubleKernel, kVectorizes>(upper, lower, count, plan.offset, plan.scale,
+                                             plan.limit, out);
 }
 
-TENON_COMPILED_ONCE void fill_normal(const RandomPlan& plan, const WordStream& stream,
-                                     uint64_t first, int64_t count, void* out) noexcept {
+/// Of type Real, float or double.
+template <class Real>
+void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
+                 void* out) noexcept {
+  constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
+  constexpr int64_t kMost = kIsFloat ? kRandomChunk : kShortChunk;
   // Whole pairs, of which the first and the last value may not be asked for.
+  const uint64_t even = first & ~uint64_t{1};
   const auto skipped = static_cast<int64_t>(first % 2);
   const int64_t made = (skipped + count + 1) / 2 * 2;
-  const uint64_t even = first - static_cast<uint64_t>(skipped);
-  uint32_t words[kRandomChunk];
-  const uint32_t* const from = make_words(stream, even, made, words);
-  if (plan.is_double) {
-    uint32_t more[kShortChunk];
-    double values[kShortChunk];
-    const uint32_t* const lower = make_words({stream.seed, stream.draw + 1}, even, made, more);
-    dispatch_loop<NormalDoubleKernel>(from, lower, made, plan.offset, plan.scale,
-                                      static_cast<double*>(values));
-    return store_doubles(plan, values + skipped, count, out);
-  }
-  const auto mean = static_cast<float>(plan.offset);
-  const auto stddev = static_cast<float>(plan.scale);
-  if (plan.part_type == ScalarType::Float && made == count) {
-    return dispatch<NormalKernel>(from, made, mean, stddev, static_cast<char*>(out));
-  }
-  float values[kRandomChunk];
-  dispatch<NormalKernel>(from, made, mean, stddev, reinterpret_cast<char*>(values));
-  store_floats(plan, values + skipped, count, false, out);
+  uint32_t words[kMost];
+  uint32_t more[kIsFloat ? 1 : kMost];
+  const uint32_t* const upper = make_words(stream, even, made, words);
+  const uint32_t* const lower = kIsFloat ? more : make_words(stream.next(), even, made, more);
+  Real values[kMost];
+  const bool is_whole = made == count;
+  dispatch<NormalKernel<Real>, kVectorizes>(upper, lower, made, static_cast<Real>(plan.offset),
+                                            static_cast<Real>(plan.scale),
+                                            is_whole ? out : static_cast<void*>(values));
+  if (!is_whole) std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(Real));
 }
 
 /// The 128-bit product's upper half; its lower half to `lower`.
@@ -450,40 +325,37 @@ TENON_LAZY uint64_t random_integer(uint64_t seed, uint64_t e, uint64_t range,
   }
 }
 
-/// Stores integers of at most kOneWordRange numbers, each plus the low half of `low`, as uint32_t.
-TENON_LAZY void fill_small_integers(const RandomPlan& plan, uint64_t seed, uint64_t first,
-                                    int64_t count, uint32_t low, void* out) noexcept {
+/// Integers of at most kOneWordRange numbers, as uint32_t.
+TENON_COMPILED_ONCE void fill_small_integers(const RandomPlan& plan, const WordStream& stream,
+                                             uint64_t first, int64_t count, void* out) noexcept {
   uint32_t buffer[kRandomChunk];
-  const uint32_t* const words = make_words({seed, 0}, first, count, buffer);
+  const uint32_t* const words = make_words(stream, first, count, buffer);
+  const auto low = static_cast<uint32_t>(plan.low);
   const auto range = static_cast<uint32_t>(plan.range);
   const auto excess = static_cast<uint32_t>((uint64_t{1} << 32) % range);
   uint32_t least;
   dispatch<IntegerKernel>(words, count, low, range, static_cast<char*>(out), &least);
   for (int64_t i = 0; least < excess && i < count; ++i) {
     if (words[i] * range >= excess) continue;
-    const uint64_t integer = random_integer(seed, first + static_cast<uint64_t>(i), range, 1);
-    store_element<uint32_t>(out, i, low + static_cast<uint32_t>(integer));
+    const uint64_t e = first + static_cast<uint64_t>(i);
+    store_element(out, i, low + static_cast<uint32_t>(random_integer(stream.seed, e, range, 1)));
   }
 }
 
+/// Any integers, as int64_t, within what the type holds.
 TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream& stream,
                                        uint64_t first, int64_t count, void* out) noexcept {
   const auto low = static_cast<uint64_t>(plan.low);
-  const bool is_small = plan.range <= kOneWordRange;
-  const size_t size = elementSize(plan.part_type);
-  const bool is_integral = isIntegralType(plan.part_type, true);
-  if (is_small && is_integral && size == 4) {
-    return fill_small_integers(plan, stream.seed, first, count, static_cast<uint32_t>(low), out);
-  }
-  uint32_t integers[kShortChunk];
-  int64_t values[kShortChunk];
-  if (is_small) {
-    fill_small_integers(plan, stream.seed, first, count, 0, integers);
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>(low + integers[i]);
+  uint32_t words[2][kShortChunk];
+  auto* const values = static_cast<int64_t*>(out);
+  if (plan.range <= kOneWordRange) {
+    fill_small_integers(plan, stream, first, count, words[0]);
+    for (int64_t i = 0; i < count; ++i) {
+      values[i] = static_cast<int64_t>(low + (words[0][i] - static_cast<uint32_t>(low)));
+    }
   } else {
-    uint32_t more[kShortChunk];
-    const uint32_t* const upper = make_words(stream, first, count, integers);
-    const uint32_t* const lower = make_words({stream.seed, stream.draw + 1}, first, count, more);
+    const uint32_t* const upper = make_words(stream, first, count, words[0]);
+    const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
     const uint64_t excess = (uint64_t{0} - plan.range) % plan.range;
     for (int64_t i = 0; i < count; ++i) {
       uint64_t rest;
@@ -494,44 +366,34 @@ TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream&
       values[i] = static_cast<int64_t>(low + integer);
     }
   }
-  if (size == 8 && is_integral) {
-    std::memcpy(out, values, static_cast<size_t>(count) * size);
-    return;
-  }
-  if (is_integral) {
-    for (int64_t i = 0; i < count; ++i) integers[i] = static_cast<uint32_t>(values[i]);
-    return store_codes(static_cast<const uint32_t*>(integers), count, size, out);
-  }
-  float floats[kShortChunk];
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t value = values[i] < plan.first  ? plan.first
-                          : values[i] > plan.last ? plan.last
-                                                  : values[i];
-    if (size == 8) {
-      store_element<double>(out, i, static_cast<double>(value));
-    } else {
-      floats[i] = size == 4 ? static_cast<float>(value) : round_to_odd(round_to_odd_double(value));
-    }
-  }
-  if (size != 8) store_floats(plan, floats, count, false, out);
+  if (isIntegralType(plan.part_type, true)) return;
+  for (int64_t i = 0; i < count; ++i) values[i] = std::clamp(values[i], plan.first, plan.last);
+}
+
+/// Real elements, or one part of complex ones, as plan.fill says.
+TENON_LAZY void fill_parts(const RandomPlan& plan, const WordStream& stream, uint64_t first,
+                           int64_t count, void* out) noexcept {
+  if (plan.store == nullptr) return plan.fill(plan, stream, first, count, out);
+  alignas(8) char values[kRandomChunk * sizeof(float)];
+  static_assert(kRandomChunk * sizeof(float) >= kShortChunk * sizeof(double));
+  plan.fill(plan, stream, first, count, values);
+  plan.store(plan, values, count, out);
 }
 
 /// Elements [first, first + count) of a plan; plan.chunk at most, from first % 4 on.
 TENON_LAZY void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first, int64_t count,
                            char* out) noexcept {
-  if (plan.type == plan.part_type) return plan.fill(plan, {seed, 0}, first, count, out);
+  if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);
   // The parts of complex elements have draws of their own; integers have no imaginary part.
-  const size_t size = elementSize(plan.part_type);
+  const auto size = static_cast<int64_t>(elementSize(plan.part_type));
   alignas(8) char values[kShortChunk * 8] = {};
   for (uint32_t part = 0; part < 2; ++part) {
     if (part == 0 || plan.distribution != Distribution::Integers) {
-      plan.fill(plan, {seed, 2 * part}, first, count, values);
+      fill_parts(plan, {seed, 2 * part}, first, count, values);
     } else {
       std::memset(values, 0, sizeof values);
     }
-    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-      std::memcpy(out + (2 * i + part) * size, values + i * size, size);
-    }
+    copy_strided(out + part * size, 2 * size, values, size, count, static_cast<size_t>(size));
   }
 }
 

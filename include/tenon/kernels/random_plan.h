@@ -9,55 +9,30 @@
 #include "tenon/core/error.h"
 #include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 #include "tenon/kernels/random_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-template <class T>
-constexpr NumberFormat number_format() noexcept {
-  using Limits = std::numeric_limits<T>;
-  NumberFormat format;
-  format.digits = Limits::digits;
-  format.min_exponent = Limits::min_exponent;
-  if constexpr (IsSmallFloat<T>::value) {
-    format.sign = T::format::sign_bit;
-    format.overflow = T::format::overflow;
-    format.nan = T::format::nan;
-    format.signed_zero = T::format::specials != Specials::UnsignedZero;
-  }
-  return format;
-}
-
 /// Errors: InvalidType.
-TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type,
-                            RandomFill fill) noexcept {
+TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
     return fail(Error::InvalidType, "the type is ", type);
   }
-  plan.fill = fill;
   plan.distribution = distribution;
   plan.type = type;
   plan.part_type = part_type_of(type);
-  visit(
-      plan.part_type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (!IsComplexLike<T>::value) {
-          plan.format = number_format<T>();
-          plan.format.lowest = static_cast<double>(std::numeric_limits<T>::lowest());
-          plan.format.largest = static_cast<double>(std::numeric_limits<T>::max());
-        }
-      },
-      [] {});
-  plan.is_double = plan.format.digits > 24;
+  plan.format = number_format(plan.part_type);
+  plan.computed = plan.format.digits > 24 ? ScalarType::Double : ScalarType::Float;
   return Error::Ok;
 }
 
-/// Once plan.is_double is known.
-inline void choose_chunk(RandomPlan& plan, bool is_short) noexcept {
-  plan.chunk = is_short || plan.type != plan.part_type ? kShortChunk : kRandomChunk;
+/// Once plan.computed is known.
+TENON_LAZY void choose_functions(RandomPlan& plan, RandomFill fill, RandomStore store) noexcept {
+  const bool is_long = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
+  plan.fill = fill;
+  plan.store = plan.computed == plan.part_type ? nullptr : store;
+  plan.chunk = is_long ? kRandomChunk : kShortChunk;
 }
 
 /// The largest value of a floating format that is at most `value`, which is within its range.
@@ -87,13 +62,32 @@ inline double next_below(double value) noexcept {
   return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
+/// The format that values are computed in.
+inline NumberFormat computed_format(const RandomPlan& plan) noexcept {
+  return plan.computed == ScalarType::Double ? number_format<double>() : number_format<float>();
+}
+
+/// Uniform floats in [0, 1).
+TENON_LAZY void plan_unit_floats(RandomPlan& plan) noexcept {
+  plan.fill = &fill_uniform_floats<>;
+  plan.chunk = kRandomChunk;
+  plan.type = plan.part_type = plan.computed = ScalarType::Float;
+  plan.arguments[1] = 1;
+  plan.limit = 1 - 1 / 16777216.0;
+}
+
+TENON_LAZY TENON_COLD Error fail_bounds(const char* start, double low, double high, const char* why,
+                                        const char* what) noexcept {
+  return fail(Error::InvalidArgument, start, low, ", ", high, why, what);
+}
+
 /// Uniform in [low, high); truncated to integers, where the type is integral.
 TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Uniform, type, &fill_uniform<>));
+  TENON_TRY(start_plan(plan, Distribution::Uniform, type));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
   if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no numbers");
+    return fail_bounds("[", low, high, ") holds no ", "numbers");
   }
   const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
@@ -103,31 +97,30 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
                                        high <= format.largest + 1)
                                 : low >= format.lowest && high <= format.largest;
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") is beyond the range of ", type);
+    return fail_bounds("[", low, high, ") is beyond the range of ", toString(type));
   }
-  const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
-  const double largest = plan.is_double ? std::numeric_limits<double>::max()
-                                        : static_cast<double>(std::numeric_limits<float>::max());
+  NumberFormat held = computed_format(plan);
   const double width = high - low;
-  if (TENON_UNLIKELY(low < -largest || high > largest || !(width <= largest))) {
-    return fail(Error::InvalidArgument, "the width of [", low, ", ", high,
-                ") is beyond the range of ", computed);
+  if (TENON_UNLIKELY(low < held.lowest || high > held.largest || !(width <= held.largest))) {
+    return fail_bounds("the width of [", low, high, ") is beyond the range of ",
+                       toString(plan.computed));
   }
   // Float does not hold the 2^24-th part of a very small width. Then double, from values of the
   // type to values of the type, between which rounding stays.
   constexpr double kSmall = 1.9721522630525295e-31;  // 2^-102
-  const bool is_small = !plan.is_double && width < kSmall;
-  constexpr NumberFormat kFloat = number_format<float>();
-  constexpr NumberFormat kDouble = number_format<double>();
-  const NumberFormat& held = is_small && !is_integral ? format : plan.is_double ? kDouble : kFloat;
-  plan.is_double = plan.is_double || is_small;
+  if (plan.computed == ScalarType::Float && width < kSmall) {
+    plan.computed = ScalarType::Double;
+    if (!is_integral) held = format;
+  }
+  const bool is_double = plan.computed == ScalarType::Double;
   plan.offset = round_up(held, low);
-  plan.scale = plan.is_double ? width : static_cast<double>(static_cast<float>(width));
+  plan.scale = is_double ? width : static_cast<double>(static_cast<float>(width));
   plan.limit = round_down(held, next_below(high));
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
-  choose_chunk(plan, plan.is_double);
+  choose_functions(plan, is_double ? &fill_uniform_doubles<> : &fill_uniform_floats<>,
+                   is_double || is_integral ? &store_rounded<> : &store_rounded_down<>);
   if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
-    return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no ", plan.part_type);
+    return fail_bounds("[", low, high, ") holds no ", toString(plan.part_type));
   }
   return Error::Ok;
 }
@@ -135,22 +128,23 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
 /// Normal; both parts of a complex element have that mean and half the variance.
 TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
                              double stddev) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Normal, type, &fill_normal<>));
+  TENON_TRY(start_plan(plan, Distribution::Normal, type));
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
-  const ScalarType computed = plan.is_double ? ScalarType::Double : ScalarType::Float;
-  const double largest = plan.is_double ? std::numeric_limits<double>::max()
-                                        : static_cast<double>(std::numeric_limits<float>::max());
+  const double largest = computed_format(plan).largest;
   if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {
-    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ", computed);
+    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ",
+                toString(plan.computed));
   }
   if (TENON_UNLIKELY(!(stddev >= 0 && stddev <= largest))) {
     return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
-                computed, " of at least 0");
+                toString(plan.computed), " of at least 0");
   }
   plan.offset = mean;
   plan.scale = isComplexType(type) ? stddev * 0.70710678118654752 : stddev;
-  choose_chunk(plan, plan.is_double);
+  choose_functions(plan,
+                   plan.computed == ScalarType::Double ? &fill_normal<double> : &fill_normal<float>,
+                   &store_rounded<>);
   return Error::Ok;
 }
 
@@ -190,8 +184,10 @@ TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) no
   if (TENON_UNLIKELY(!fits)) {
     return fail(Error::InvalidArgument, low, " to ", last, " are not integers of ", plan.part_type);
   }
-  const bool is_word = is_integral && elementSize(plan.type) == 4;
-  choose_chunk(plan, !(is_word && plan.range <= kOneWordRange));
+  const bool is_word = is_integral && elementSize(plan.type) == 4 && plan.range <= kOneWordRange;
+  plan.computed = is_word ? plan.type : ScalarType::Long;
+  choose_functions(plan, is_word ? &fill_small_integers<> : &fill_integers<>, &store_rounded<>);
+  if (!is_word) plan.store = &store_rounded<>;  // Longs too: the elements may be misaligned
   return Error::Ok;
 }
 /// Each integer of [low, high).
@@ -200,14 +196,14 @@ TENON_LAZY Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t 
   if (TENON_UNLIKELY(low >= high)) {
     return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no integers");
   }
-  TENON_TRY(start_plan(plan, Distribution::Integers, type, &fill_integers<>));
+  TENON_TRY(start_plan(plan, Distribution::Integers, type));
   return finish_integers(plan, low, high - 1);
 }
 
 /// Each integer from 0 to the largest that the type and int64_t hold; for floating types, to the
 /// first beyond which some are not theirs.
 TENON_LAZY Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
-  TENON_TRY(start_plan(plan, Distribution::Integers, type, &fill_integers<>));
+  TENON_TRY(start_plan(plan, Distribution::Integers, type));
   const int digits = plan.format.digits;
   int64_t last = INT64_MAX;
   if (digits < 63) last = (int64_t{1} << digits) - (isIntegralType(type, true) ? 1 : 0);

@@ -46,6 +46,7 @@ TENON_LAZY void transpose_by_element(const Plane& p, size_t size) noexcept {
   }
 }
 
+#if !defined(__OPTIMIZE_SIZE__)
 /// A square of 16 bytes a side. log2(lanes) perfect shuffles of the rows, taken as one array, bring
 /// element lanes * p + q of it to where lanes * q + p was.
 template <class E>
@@ -58,17 +59,18 @@ TENON_ALWAYS_INLINE void transpose_tile(char* out, int64_t out_stride, const cha
   for (size_t step = 1; step < kLanes; step *= 2) {
     Vector<E, 16> w[kLanes];
     for (size_t i = 0; i < kLanes / 2; ++i) {
-      zip_low<E, 16>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
-      zip_high<E, 16>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
+      zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
+      zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
     }
     for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
   }
   for (size_t i = 0; i < kLanes; ++i) store(out + static_cast<int64_t>(i) * out_stride, v[i]);
 }
 
-/// A plane of at least one tile, in blocks of 64 rows of one cache line. The rows are first copied
-/// together: with a stride that is a power of two they would evict each other before all of their
-/// line is used. What does not fill a block is copied by blocks that overlap their neighbours.
+/// A plane of at least one tile, of elements of 1 or 2 bytes, in blocks of 64 rows of one cache
+/// line. The rows are first copied together: with a stride that is a power of two they would evict
+/// each other before all of their line is used. What does not fill a block is copied by blocks that
+/// overlap their neighbours.
 template <class E>
 TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
   constexpr int64_t kSize = sizeof(E);
@@ -104,6 +106,7 @@ TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
     }
   }
 }
+#endif
 
 #if TENON_HAS_VARIANTS
 /// Pixels of two to four channels to channels, or back: arrays of as many vectors as channels, in
@@ -194,17 +197,15 @@ TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexce
 #if TENON_HAS_VARIANTS
   shuffle_channels(p, size);
 #endif
+#if !defined(__OPTIMIZE_SIZE__)
+  // Larger elements are as fast one by one.
   const auto tile = static_cast<int64_t>(16 / size);
-  if (size == 16 || p.in_rows < 2 * tile || p.out_rows < tile) {
-    transpose_by_element(p, size);
+  if (size <= 2 && p.in_rows >= 2 * tile && p.out_rows >= tile) {
+    size == 1 ? transpose_blocks<uint8_t>(p) : transpose_blocks<uint16_t>(p);
     return clear_after_baseline();
   }
-  switch (size) {
-    case 1: transpose_blocks<uint8_t>(p); break;
-    case 2: transpose_blocks<uint16_t>(p); break;
-    case 4: transpose_blocks<uint32_t>(p); break;
-    default: transpose_blocks<uint64_t>(p); break;
-  }
+#endif
+  transpose_by_element(p, size);
   clear_after_baseline();
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/config.h"
@@ -22,26 +23,6 @@ struct VectorType {
 /// kBytes / sizeof(E) lanes of E.
 template <class E, size_t kBytes>
 using Vector = typename VectorType<E, kBytes>::type;
-
-/// The unsigned integer of kSize bytes: what a kernel that only moves bytes takes elements for.
-template <size_t kSize>
-struct UnsignedType;
-template <>
-struct UnsignedType<1> {
-  using type = uint8_t;
-};
-template <>
-struct UnsignedType<2> {
-  using type = uint16_t;
-};
-template <>
-struct UnsignedType<4> {
-  using type = uint32_t;
-};
-template <>
-struct UnsignedType<8> {
-  using type = uint64_t;
-};
 
 template <class V>
 TENON_ALWAYS_INLINE void load(V& v, const void* from) noexcept {
@@ -71,63 +52,26 @@ TENON_LAZY void copy_strided(char* dst, int64_t dst_stride, const char* src, int
 }
 
 /// out[i] = concatenation of a and b at kIndex[i].
-template <class E, size_t kIn, size_t kOut, size_t... kIndex>
-TENON_ALWAYS_INLINE void shuffle(Vector<E, kOut>& out, const Vector<E, kIn>& a,
-                                 const Vector<E, kIn>& b, std::index_sequence<kIndex...>) noexcept {
+template <class V, size_t... kIndex>
+TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
+                                 std::index_sequence<kIndex...>) noexcept {
 #if TENON_HAS_SHUFFLEVECTOR
   out = __builtin_shufflevector(a, b, static_cast<int>(kIndex)...);
 #else
-  static_assert(kIn == kOut);
-  using Index = Vector<typename UnsignedType<sizeof(E)>::type, kOut>;
-  out = __builtin_shuffle(a, b,
-                          Index{static_cast<typename UnsignedType<sizeof(E)>::type>(kIndex)...});
+  using Index = decltype(a < b);  // signed integers of the lanes' size
+  out = __builtin_shuffle(a, b, Index{static_cast<std::decay_t<decltype(Index{}[0])>>(kIndex)...});
 #endif
 }
 
-/// The lanes of `v` from kFirst on.
-template <class E, size_t kBytes, size_t kFirst, size_t... kLane>
-TENON_ALWAYS_INLINE void take(Vector<E, sizeof...(kLane) * sizeof(E)>& out,
-                              const Vector<E, kBytes>& v, std::index_sequence<kLane...>) noexcept {
-  shuffle<E, kBytes, sizeof...(kLane) * sizeof(E)>(out, v, v,
-                                                   std::index_sequence<kFirst + kLane...>());
-}
-
-/// Within every 16 bytes: the low halves of a and b, lane by lane in turn.
-template <class E, size_t kBytes, size_t... kLane>
-TENON_ALWAYS_INLINE void zip_low(Vector<E, kBytes>& out, const Vector<E, kBytes>& a,
-                                 const Vector<E, kBytes>& b,
-                                 std::index_sequence<kLane...>) noexcept {
-  constexpr size_t n = kBytes / sizeof(E);
-  constexpr size_t block = 16 / sizeof(E);
-  shuffle<E, kBytes, kBytes>(
-      out, a, b,
-      std::index_sequence<kLane / block * block + kLane % block / 2 + kLane % 2 * n...>());
-}
-/// The same of the high halves.
-template <class E, size_t kBytes, size_t... kLane>
-TENON_ALWAYS_INLINE void zip_high(Vector<E, kBytes>& out, const Vector<E, kBytes>& a,
-                                  const Vector<E, kBytes>& b,
-                                  std::index_sequence<kLane...>) noexcept {
-  constexpr size_t n = kBytes / sizeof(E);
-  constexpr size_t block = 16 / sizeof(E);
-  shuffle<E, kBytes, kBytes>(out, a, b,
-                             std::index_sequence<kLane / block * block + block / 2 +
-                                                 kLane % block / 2 + kLane % 2 * n...>());
-}
-
-/// The inverse of both: within every 16 bytes, the even and the odd lanes of a and then of b.
-template <class E, size_t kBytes, size_t... kLane>
-TENON_ALWAYS_INLINE void unzip(Vector<E, kBytes>& even, Vector<E, kBytes>& odd,
-                               const Vector<E, kBytes>& a, const Vector<E, kBytes>& b,
-                               std::index_sequence<kLane...>) noexcept {
-  constexpr size_t n = kBytes / sizeof(E);
-  constexpr size_t block = 16 / sizeof(E);
-  shuffle<E, kBytes, kBytes>(even, a, b,
-                             std::index_sequence<kLane / block * block + 2 * kLane % block +
-                                                 (kLane % block < block / 2 ? 0 : n)...>());
-  shuffle<E, kBytes, kBytes>(odd, a, b,
-                             std::index_sequence<kLane / block * block + 2 * kLane % block + 1 +
-                                                 (kLane % block < block / 2 ? 0 : n)...>());
+/// Within every 16 bytes: the low halves of a and b, or the high ones, lane by lane in turn.
+template <bool kHigh, class V, size_t... kLane>
+TENON_ALWAYS_INLINE void zip(V& out, const V& a, const V& b,
+                             std::index_sequence<kLane...>) noexcept {
+  constexpr size_t block = 16 / sizeof(a[0]);
+  constexpr size_t first = kHigh ? block / 2 : 0;
+  shuffle(out, a, b,
+          std::index_sequence<kLane / block * block + first + kLane % block / 2 +
+                              kLane % 2 * sizeof...(kLane)...>());
 }
 
 // GCC takes a builtin that returns a vector for a call in which that is passed by value.
@@ -142,63 +86,29 @@ TENON_TARGET_AVX512 inline void declare_builtins() noexcept {}
 
 #if TENON_HAS_WIDE_PRODUCTS
 /// The products of the low halves of 64-bit lanes.
-template <size_t kBytes>
-TENON_ALWAYS_INLINE void multiply_low(Vector<uint64_t, kBytes>& out,
-                                      const Vector<uint64_t, kBytes>& a,
-                                      const Vector<uint64_t, kBytes>& b) noexcept {
+template <class V>
+TENON_ALWAYS_INLINE void multiply_low(V& out, const V& a, const V& b) noexcept {
 #if defined(__clang__)
   out = (a & 0xffffffffu) * (b & 0xffffffffu);
 #else
-  using V = Vector<uint64_t, kBytes>;
-  using Ints = Vector<int, kBytes>;
-  if constexpr (kBytes == 16) {
-    out = reinterpret_cast<V>(
-        __builtin_ia32_pmuludq128(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
+  using Ints = Vector<int, sizeof(V)>;
+  const auto x = reinterpret_cast<Ints>(a);
+  const auto y = reinterpret_cast<Ints>(b);
+  if constexpr (sizeof(V) == 16) {
+    out = reinterpret_cast<V>(__builtin_ia32_pmuludq128(x, y));
   }
 #if TENON_HAS_AVX2
-  if constexpr (kBytes == 32) {
-    out = reinterpret_cast<V>(
-        __builtin_ia32_pmuludq256(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
-  } else if constexpr (kBytes == 64) {
-    out = reinterpret_cast<V>(__builtin_ia32_pmuludq512_mask(
-        reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b),
-        reinterpret_cast<Vector<long long, kBytes>>(a), static_cast<unsigned char>(-1)));
+  if constexpr (sizeof(V) == 32) {
+    out = reinterpret_cast<V>(__builtin_ia32_pmuludq256(x, y));
+  } else if constexpr (sizeof(V) == 64) {
+    using Longs = Vector<long long, sizeof(V)>;
+    out = reinterpret_cast<V>(__builtin_ia32_pmuludq512_mask(x, y, reinterpret_cast<Longs>(a),
+                                                             static_cast<unsigned char>(-1)));
   }
 #endif
 #endif
 }
 #endif
-
-/// The square roots, as IEEE 754 defines them.
-template <size_t kBytes>
-TENON_ALWAYS_INLINE void square_root(Vector<float, kBytes>& out,
-                                     const Vector<float, kBytes>& x) noexcept {
-#if defined(__clang__) && defined(__SSE2__)
-  // Clang lets only functions for an instruction set use its builtins, but joins these again.
-  if constexpr (kBytes == 16) {
-    out = __builtin_ia32_sqrtps(x);
-  } else {
-    constexpr size_t n = kBytes / sizeof(float) / 2;
-    Vector<float, kBytes / 2> low;
-    Vector<float, kBytes / 2> high;
-    take<float, kBytes, 0>(low, x, std::make_index_sequence<n>());
-    take<float, kBytes, n>(high, x, std::make_index_sequence<n>());
-    square_root<kBytes / 2>(low, low);
-    square_root<kBytes / 2>(high, high);
-    shuffle<float, kBytes / 2, kBytes>(out, low, high, std::make_index_sequence<2 * n>());
-  }
-#elif TENON_HAS_AVX2
-  if constexpr (kBytes == 16) {
-    out = __builtin_ia32_sqrtps(x);
-  } else if constexpr (kBytes == 32) {
-    out = __builtin_ia32_sqrtps256(x);
-  } else {
-    out = __builtin_ia32_sqrtps512_mask(x, x, static_cast<short>(-1), 4);  // rounded as set
-  }
-#else
-  for (size_t i = 0; i < kBytes / sizeof(float); ++i) out[i] = __builtin_sqrtf(x[i]);
-#endif
-}
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop

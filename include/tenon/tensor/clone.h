@@ -22,12 +22,8 @@ TENON_LAZY TENON_COLD Error copy_views(const TensorFields& to, const TensorField
 TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
                               CastFunction cast) noexcept {
   if (from.layout.numel == 0) return Error::Ok;
-  if (!from.layout.is_dense()) return copy_views(to, from, mode, cast);
-  if (to.type == from.type) {
-    move_block(to.data, from.data, from.nbytes());
-  } else {
-    cast(to.type, to.data, from.type, from.data, from.layout.numel, mode);
-  }
+  if (to.type != from.type || !from.layout.is_dense()) return copy_views(to, from, mode, cast);
+  move_block(to.data, from.data, from.nbytes());
   return Error::Ok;
 }
 
@@ -63,16 +59,23 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   return Error::Ok;
 }
 
+/// What a clone of another type needs; null in one that keeps its source's, which does not link it.
+struct Casting {
+  CastFunction cast = nullptr;
+  Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
+};
+
 /// Where a clone of `source` is to be, and whether it has no elements, as the source has none.
 TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& options, CastMode mode,
-                            bool same_device, Making& making, bool& placeholder) noexcept {
+                            const Casting& casting, bool same_device, Making& making,
+                            bool& placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   making.like = &from;
   making.lay_out = &lay_out_like<>;
   making.type = options.type.value_or(from.type);
   making.dynamism = from.dynamism;
-  if (making.type != from.type) TENON_TRY(check_cast(from.type, making.type, mode));
+  if (casting.check != nullptr) TENON_TRY(casting.check(from.type, making.type, mode));
   const bool has_nothing = from.is_template() || !from.has_data();
   if (TENON_UNLIKELY(options.given_backend() != nullptr || from.backend != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
@@ -83,16 +86,15 @@ TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& optio
 }
 
 /// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is, with `same_device` not even on cpu instead. `cast` may be null where options have no
-/// type. `afterwards` is done once nothing else
+/// source is, with `same_device` not even on cpu instead. `afterwards` is done once nothing else
 /// can fail.
 template <class Out, class Afterwards = std::nullptr_t>
 Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
-          CastMode mode = CastMode::Checked, CastFunction cast = nullptr, bool same_device = false,
+          CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,
           [[maybe_unused]] const Afterwards& afterwards = {}) {
   Making making;
   bool placeholder = false;
-  Error error = plan_clone(source, options, mode, same_device, making, placeholder);
+  Error error = plan_clone(source, options, mode, casting, same_device, making, placeholder);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
   const TensorFields& from = *making.like;
   Made<Out> made(making.backend);
@@ -104,7 +106,7 @@ Out clone(const char* function, const TensorArg& source, const CreatorOptions& o
       const bool on_heap =
           making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
       error = (on_heap ? copy_on_host<void> : copy_with_backend<void>)(fields(made.draft()), from,
-                                                                       mode, cast);
+                                                                       mode, casting.cast);
     }
   }
   if constexpr (!std::is_same_v<Afterwards, std::nullptr_t>) {
@@ -136,9 +138,11 @@ struct CloneTensor {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
     const CreatorOptions asked(options...);
-    detail::CastFunction cast = nullptr;
-    if constexpr (detail::has_type_v<Options...>) cast = &detail::cast_block<>;
-    return detail::clone<Out>(function, source, asked, CastMode::Checked, cast, true);
+    detail::Casting casting;
+    if constexpr (detail::has_type_v<Options...>) {
+      casting = {&detail::cast_elements<>, &detail::check_cast};
+    }
+    return detail::clone<Out>(function, source, asked, CastMode::Checked, casting, true);
   }
 };
 

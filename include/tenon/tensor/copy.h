@@ -194,7 +194,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
       fields(tensor).type == type.value_or(ScalarType::Undefined)) {
     return tensor.tensor();
   }
-  return clone<Out>(function, tensor, CreatorOptions(type), mode, &cast_block<>);
+  return clone<Out>(function, tensor, CreatorOptions(type), mode, {&cast_elements<>, &check_cast});
 }
 
 }  // namespace detail

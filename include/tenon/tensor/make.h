@@ -468,8 +468,8 @@ TENON_LAZY Error plan_intake(Making& making, bool flat, bool type_is_given) noex
 /// Converts values; each one of a list must fit.
 TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values) noexcept {
   if (!values.is_checked()) {
-    cast_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
-                  CastMode::Checked);
+    convert_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
+                     CastMode::Checked);
     return Error::Ok;
   }
   auto* to = static_cast<char*>(out);

@@ -132,9 +132,18 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   return Error::Ok;
 }
 
-/// Distributions: how to plan them, which only files that use them compile, and the type of their
-/// elements unless one is given.
+/// rand() without a type.
+struct UnitFloats {
+  template <class = void>
+  static Error plan(RandomPlan& plan, ScalarType) noexcept {
+    plan_unit_floats(plan);
+    return Error::Ok;
+  }
+};
+/// Distributions: how to plan them, which only files that use them compile, the type of their
+/// elements unless one is given, and what stands for them without arguments and a type.
 struct UniformKind {
+  using Plain = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double low = 0, double high = 1) noexcept {
@@ -142,6 +151,7 @@ struct UniformKind {
   }
 };
 struct NormalKind {
+  using Plain = NormalKind;
   static constexpr ScalarType kType = ScalarType::Float;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, double mean = 0, double sd = 1) noexcept {
@@ -149,6 +159,7 @@ struct NormalKind {
   }
 };
 struct IntegersKind {
+  using Plain = IntegersKind;
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
@@ -163,25 +174,15 @@ struct IntegersKind {
   }
 };
 
-/// A new tensor: like `source`, unless that is null, else of these sizes and strides.
-template <class Kind, class Out, class... Arguments>
-Out make_random(const char* function, const TensorArg* source, const Dims& sizes,
-                const Dims& strides, const RandomOptions& options, Arguments... arguments) {
-  const auto make = [&](const auto& making, auto& made) noexcept -> Error {
-    RandomPlan plan;
-    TENON_TRY(Kind::plan(plan, making.type, arguments...));
-    if (source != nullptr) {
-      TENON_TRY(make_like(fields(*source), making, Contents::Uninitialized, made.draft()));
-    } else {
-      // Gaps hold no elements: on the host's heap they are zeros.
-      const Contents contents = strides.empty() ? Contents::Uninitialized : Contents::Zero;
-      TENON_TRY(make_owned(sizes, {}, strides, making, contents, made.draft()));
-    }
-    TENON_TRY(made.commit());  // before the generator advances
-    return fill_random(made.draft(), plan, options.generator());
-  };
-  if (source != nullptr) return create_like<Out>(function, *source, options, make);
-  return create<Out>(function, options, Kind::kType, make);
+/// Makes a tensor and its elements.
+template <class Kind, class Made, class... Arguments>
+Error make_random(Making& making, Made& made, Generator& generator,
+                  Arguments... arguments) noexcept {
+  RandomPlan plan;
+  TENON_TRY(Kind::plan(plan, making.type, arguments...));
+  TENON_TRY(make_new(making, made.draft()));
+  TENON_TRY(made.commit());  // before the generator advances
+  return fill_random(made.draft(), plan, generator);
 }
 
 template <class Kind, class... Arguments>
@@ -205,8 +206,14 @@ struct Random {
   const char* function;
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, nullptr, sizes, {}, RandomOptions(options...),
-                                          arguments...);
+    constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
+    using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
+    const RandomOptions asked(options...);
+    detail::Making making = detail::making_of(asked, Kind::kType);
+    making.sizes = &sizes;
+    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Planned>(what, made, asked.generator(), arguments...);
+    });
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -215,8 +222,15 @@ struct RandomStrided {
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_random<Kind, Out>(function, nullptr, sizes, strides,
-                                          RandomOptions(options...), arguments...);
+    const RandomOptions asked(options...);
+    detail::Making making = detail::making_of(asked, Kind::kType);
+    making.sizes = &sizes;
+    detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
+    // Gaps hold no elements: on the host's heap they are zeros.
+    if (!strides.empty()) making.contents = detail::Contents::Zero;
+    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
+    });
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -225,9 +239,10 @@ struct RandomLike {
   template <class... Options>
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
-    const TensorArg& like = source;
-    return detail::make_random<Kind, Out>(function, &like, {}, {}, RandomOptions(options...),
-                                          arguments...);
+    const RandomOptions asked(options...);
+    return detail::create_like<Out>(function, source, asked, [&](auto& what, auto& made) noexcept {
+      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
+    });
   }
 };
 
