@@ -104,32 +104,24 @@ TEST_CASE("foreign tensors: expanded ones are read, not written") {
   RETURNS(InvalidArgument, "share memory", tenon::fill_(t, 1));
 }
 
-TEST_CASE("foreign tensors: an undefined one is InvalidState everywhere") {
+TEST_CASE(
+    "foreign tensors: kinds that tenon does not have are refused everywhere, with the reason") {
   check_refused(at::Tensor(), Error::InvalidState, "undefined");
-}
-
-TEST_CASE("foreign tensors: a sparse one is refused for its layout") {
-  const at::Tensor t = at::zeros({2, 3}).fill_(1).to_sparse();
-  check_refused(t, Error::NotSupported, "has a layout without strides, which tenon does not have");
-}
-
-TEST_CASE("foreign tensors: a conjugated one is refused, resolve_conj() gives one that is not") {
-  const at::Tensor t = at::zeros({2}, at::kComplexFloat).fill_(c10::complex<float>(1, 2));
-  check_refused(t.conj(), Error::NotSupported,
+  const at::Tensor sparse = at::zeros({2, 3}).fill_(1).to_sparse();
+  check_refused(sparse, Error::NotSupported,
+                "has a layout without strides, which tenon does not have");
+  CHECK(tenon::to_string(sparse) ==
+        "not shown: the tensor has a layout without strides, which tenon does not have");
+  const at::Tensor complex = at::zeros({2}, at::kComplexFloat).fill_(c10::complex<float>(1, 2));
+  check_refused(complex.conj(), Error::NotSupported,
                 "is conjugated when it is read; resolve_conj() does it");
-  const Tensor resolved = t.conj().resolve_conj();
+  const Tensor resolved = complex.conj().resolve_conj();
   CHECK(tenon::const_data_ptr<c10::complex<float>>(resolved)[1] == c10::complex<float>(1, -2));
-}
-
-TEST_CASE("foreign tensors: a negated one is refused, resolve_neg() gives one that is not") {
-  const at::Tensor t = at::_neg_view(at::arange(3, at::kFloat));
-  check_refused(t, Error::NotSupported, "is negated when it is read; resolve_neg() does it");
-  CHECK(tests::values<float>(t.resolve_neg()) == Floats{0, -1, -2});
-}
-
-TEST_CASE("foreign tensors: a quantised one is refused for its dtype, by name") {
-  const at::Tensor t = at::quantize_per_tensor(at::zeros({2}), 0.1, 0, at::kQInt8);
-  check_refused(t, Error::InvalidType, "has a dtype that tenon does not have: QInt8");
+  const at::Tensor negated = at::_neg_view(at::arange(3, at::kFloat));
+  check_refused(negated, Error::NotSupported, "is negated when it is read; resolve_neg() does it");
+  CHECK(tests::values<float>(negated.resolve_neg()) == Floats{0, -1, -2});
+  check_refused(at::quantize_per_tensor(at::zeros({2}), 0.1, 0, at::kQInt8), Error::InvalidType,
+                "has a dtype that tenon does not have: QInt8");
 }
 
 TEST_CASE("foreign tensors: a meta one is of the Template device, without memory") {
@@ -188,12 +180,6 @@ TEST_CASE("ATen tensor: after a resize_() that failed half way it says what is w
   CHECK_THROWS(t->resize_({9, 9}));  // which leaves the new sizes
   CHECK(tenon::to_string(t) ==
         "not shown: the tensor has a storage that lacks some of its elements");
-}
-
-TEST_CASE("ATen tensor: one that tenon cannot read has a text that says why") {
-  const Tensor sparse = at::zeros({2}).to_sparse();
-  CHECK(tenon::to_string(sparse) ==
-        "not shown: the tensor has a layout without strides, which tenon does not have");
 }
 
 #if __has_include(<ATen/ops/_lazy_clone.h>)

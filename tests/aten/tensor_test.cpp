@@ -10,7 +10,6 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tenon::detail::as_managed;
 using tenon::detail::describe;
 using tenon::detail::TensorFields;
 using namespace tests;
@@ -34,13 +33,6 @@ TensorFields described(const at::Tensor& t) {
 }
 
 }  // namespace
-
-TEST_CASE("ATen tensor: those that tenon made are known by their impl") {
-  CHECK(as_managed(tenon::zeros({2})->unsafeGetTensorImpl()) != nullptr);
-  CHECK(as_managed(tenon::view(tenon::zeros({2}), {1, 2}).unsafeGetTensorImpl()) != nullptr);
-  CHECK(as_managed(at::zeros({2}).unsafeGetTensorImpl()) == nullptr);
-  CHECK(as_managed(tenon::zeros({2})->view({1, 2}).unsafeGetTensorImpl()) == nullptr);
-}
 
 TEST_CASE("ATen tensor: ownership of what tenon made, and of what it did not") {
   CHECK(tenon::ownership(tenon::zeros({2})) == Ownership::Owned);

@@ -109,9 +109,9 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
 /// Whether DLPack has the device type; Expr and Template are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
   if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
-  for (const DeviceType known : kDeviceTypes) {
-    if (static_cast<int32_t>(known) == type) {
-      return known != DeviceType::Expr && known != DeviceType::Template;
+  for (const DeviceName& known : kDeviceNames) {
+    if (static_cast<int32_t>(known.type) == type) {
+      return known.type != DeviceType::Expr && known.type != DeviceType::Template;
     }
   }
   return false;
@@ -144,9 +144,7 @@ TENON_LAZY Error check_dlpack_shape(const DLPackContents& from, size_t element_s
   if (row_major) return Error::Ok;
   Extent extent;
   TENON_TRY(compute_extent(sizes, strides, extent));
-  size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(extent.max + 1, element_size, nbytes));
-  return compute_nbytes(extent.min, element_size, nbytes);
+  return check_nbytes(extent, element_size);
 }
 
 /// What checking a struct finds.
