@@ -38,7 +38,7 @@ namespace detail {
 
 struct DeviceName {
   DeviceType type;
-  const char* name;
+  char name[13];  // not a pointer, which the loader would have to relocate
 };
 inline constexpr DeviceName kDeviceNames[] = {
     {DeviceType::CPU, "cpu"},

@@ -38,8 +38,8 @@ enum class [[nodiscard]] Error : uint8_t{
 };
 
 namespace detail {
-/// By the enumerators' numbers.
-inline constexpr const char* kErrorNames[] = {
+/// By the enumerators' numbers. Not pointers, which the loader would have to relocate.
+inline constexpr char kErrorNames[][16] = {
     "Ok",          "InvalidArgument", "InvalidType", "InvalidState", "NotSupported", "OutOfMemory",
     "OutOfBounds", "InUse",           "NotFound",    "AccessFailed", "Internal"};
 }  // namespace detail
@@ -95,18 +95,21 @@ TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
   }
 }
 
-/// The parts are C variadic arguments, which travel in registers. With a list of parts on the stack,
-/// a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
-TENON_COLD inline Error fail_parts(Error error, [[maybe_unused]] uint64_t kinds, ...) noexcept {
-  if constexpr (TENON_ERROR_TEXT != 0) {
-    char text[kMessageCapacity];  // aside: a part may be the last message
-    Message message(text, kMessageCapacity);
-    va_list parts;
-    va_start(parts, kinds);
-    append_parts(message, kinds, parts);
-    va_end(parts);
-    std::memcpy(last_error().text, text, kMessageCapacity);
-  }
+TENON_COLD inline Error fail_without_text(Error error) noexcept {
+  last_error().error = error;
+  return error;
+}
+
+/// The parts are C variadic arguments, which travel in registers. With a list of parts on the
+/// stack, a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
+TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
+  char text[kMessageCapacity];  // aside: a part may be the last message
+  Message message(text, kMessageCapacity);
+  va_list parts;
+  va_start(parts, kinds);
+  append_parts(message, kinds, parts);
+  va_end(parts);
+  std::memcpy(last_error().text, text, kMessageCapacity);
   last_error().error = error;
   return error;
 }
@@ -115,7 +118,7 @@ TENON_COLD inline Error fail_parts(Error error, [[maybe_unused]] uint64_t kinds,
 template <class... Parts>
 TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
   if constexpr (TENON_ERROR_TEXT == 0) {
-    return fail_parts(error, 0);
+    return fail_without_text(error);
   } else {
     return fail_parts(error, part_kinds<Parts...>(), part(parts)...);
   }

@@ -36,17 +36,16 @@ inline int64_t magnitude(int64_t stride) noexcept {
   return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
 }
 
-TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
-  if (error == Error::OutOfMemory) return fail(error, "out of memory for ", what);
-  if (error == Error::InvalidArgument) {
-    return fail(error, what, " has more than ", kMaxDims, " entries");
-  }
-  return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
-}
-
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
-  return TENON_UNLIKELY(dims.error() != Error::Ok) ? fail_dims(what, dims.error()) : Error::Ok;
+  switch (dims.error()) {
+    case Error::Ok: return Error::Ok;
+    case Error::InvalidArgument:
+      return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+    case Error::OutOfBounds:
+      return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
+    default: return fail(dims.error(), "out of memory for ", what);
+  }
 }
 
 /// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
@@ -267,7 +266,7 @@ struct Layout {
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::check_dims("strides", strides));
     if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
-      return detail::fail_dims("dim_order", dim_order.error());
+      return detail::fail(Error::OutOfMemory, "out of memory for a shape");
     }
     return detail::check_nbytes(extent, element_size);
   }
@@ -312,7 +311,7 @@ inline Error lay_out_dense(ArrayRef<int64_t> sizes, const DimOrderType* order, s
 /// Errors: as make_layout().
 inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
                                Layout& layout) noexcept {
-  TENON_TRY(detail::check_dims("sizes", sizes));
+  if (TENON_UNLIKELY(sizes.error() != Error::Ok)) return detail::check_dims("sizes", sizes);
   return detail::lay_out_dense(sizes, order == nullptr ? nullptr : order->data(), element_size,
                                layout);
 }
@@ -372,12 +371,24 @@ inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
   return lay_out_strided(sizes, dim_order, strides, element_size, layout);
 }
 
+/// The same for arrays of `rank` entries; the last two may be null.
+inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
+                     size_t rank, size_t element_size, Layout& layout) noexcept {
+  const ArrayRef<int64_t> given(strides, strides == nullptr ? 0 : rank);
+  if (dim_order == nullptr) return lay_out({sizes, rank}, {}, given, element_size, layout);
+  const Dims order(ArrayRef<DimOrderType>(dim_order, rank));
+  TENON_TRY(check_dims("dim_order", order));
+  return lay_out({sizes, rank}, order, given, element_size, layout);
+}
+
 /// make_layout(), where lists that are null are empty.
 inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
                          size_t element_size, Layout& layout) noexcept {
-  TENON_TRY(check_dims("sizes", sizes));
-  if (dim_order != nullptr) TENON_TRY(check_dims("dim_order", *dim_order));
-  if (strides != nullptr) TENON_TRY(check_dims("strides", *strides));
+  for (const Dims* dims : {&sizes, dim_order, strides}) {
+    if (TENON_UNLIKELY(dims != nullptr && dims->error() != Error::Ok)) {
+      return check_dims(dims == &sizes ? "sizes" : dims == strides ? "strides" : "dim_order", *dims);
+    }
+  }
   return lay_out(sizes, dim_order == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*dim_order),
                  strides == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*strides),
                  element_size, layout);

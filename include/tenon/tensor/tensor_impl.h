@@ -71,11 +71,8 @@ class TensorImpl {
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
     const auto rank = static_cast<size_t>(dim);
-    const Dims order(ArrayRef<DimOrderType>(dim_order, dim_order == nullptr ? 0 : rank));
-    detail::raise_if("TensorImpl", detail::check_dims("dim_order", order));
-    detail::raise_if("TensorImpl",
-                     detail::lay_out({sizes, rank}, order, {strides, strides == nullptr ? 0 : rank},
-                                     elementSize(type), fields_.layout));
+    detail::raise_if("TensorImpl", detail::lay_out(sizes, dim_order, strides, rank,
+                                                   elementSize(type), fields_.layout));
     fields_.data = data;
     fields_.type = type;
     fields_.settle(dynamism);
