@@ -229,11 +229,9 @@ class Dims : public detail::InlineArray<int64_t, 6> {
 using DimOrder = detail::InlineArray<DimOrderType, 8>;
 
 namespace detail {
-inline void append(Message& out, const Dims& dims) noexcept {
-  append(out, ArrayRef<int64_t>(dims.data(), dims.size()));
-}
-inline void append(Message& out, const DimOrder& order) noexcept {
-  append(out, ArrayRef<DimOrderType>(order.data(), order.size()));
+template <class T, size_t kInline>
+void append(Message& out, const InlineArray<T, kInline>& list) noexcept {
+  append(out, ArrayRef<T>(list.data(), list.size()));
 }
 }  // namespace detail
 

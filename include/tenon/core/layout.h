@@ -318,9 +318,14 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
 
 namespace detail {
 
-TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
-                                            ArrayRef<int64_t> strides, size_t element_size,
-                                            Layout& layout) noexcept {
+/// make_layout() of lists without errors.
+TENON_NOINLINE inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
+                                    ArrayRef<int64_t> strides, size_t element_size,
+                                    Layout& layout) noexcept {
+  if (dim_order.empty()) {
+    TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
+    if (strides.empty() || strides == layout.strides) return Error::Ok;
+  }
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
     return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
@@ -361,24 +366,16 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
   return check_nbytes(layout.extent, element_size);
 }
 
-/// make_layout() of lists without errors.
-inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
-                     ArrayRef<int64_t> strides, size_t element_size, Layout& layout) noexcept {
-  if (dim_order.empty()) {
-    TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
-    if (strides.empty() || strides == layout.strides) return Error::Ok;
-  }
-  return lay_out_strided(sizes, dim_order, strides, element_size, layout);
-}
-
-/// The same for arrays of `rank` entries; the last two may be null.
+/// make_layout() of arrays of `rank` entries; the last two may be null.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  const ArrayRef<int64_t> given(strides, strides == nullptr ? 0 : rank);
-  if (dim_order == nullptr) return lay_out({sizes, rank}, {}, given, element_size, layout);
-  const Dims order(ArrayRef<DimOrderType>(dim_order, rank));
+  if (dim_order == nullptr && strides == nullptr) {
+    return lay_out_dense({sizes, rank}, nullptr, element_size, layout);
+  }
+  const Dims order(ArrayRef<DimOrderType>(dim_order, dim_order == nullptr ? 0 : rank));
   TENON_TRY(check_dims("dim_order", order));
-  return lay_out({sizes, rank}, order, given, element_size, layout);
+  return lay_out({sizes, rank}, order, {strides, strides == nullptr ? 0 : rank}, element_size,
+                 layout);
 }
 
 /// make_layout(), where lists that are null are empty.
@@ -386,8 +383,14 @@ inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* s
                          size_t element_size, Layout& layout) noexcept {
   for (const Dims* dims : {&sizes, dim_order, strides}) {
     if (TENON_UNLIKELY(dims != nullptr && dims->error() != Error::Ok)) {
-      return check_dims(dims == &sizes ? "sizes" : dims == strides ? "strides" : "dim_order", *dims);
+      return check_dims(dims == &sizes    ? "sizes"
+                        : dims == strides ? "strides"
+                                          : "dim_order",
+                        *dims);
     }
+  }
+  if (dim_order == nullptr && strides == nullptr) {
+    return lay_out_dense(sizes, nullptr, element_size, layout);
   }
   return lay_out(sizes, dim_order == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*dim_order),
                  strides == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*strides),
