@@ -318,14 +318,9 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
 
 namespace detail {
 
-/// make_layout() of lists without errors.
-TENON_NOINLINE inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
-                                    ArrayRef<int64_t> strides, size_t element_size,
-                                    Layout& layout) noexcept {
-  if (dim_order.empty()) {
-    TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
-    if (strides.empty() || strides == layout.strides) return Error::Ok;
-  }
+TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
+                                            ArrayRef<int64_t> strides, size_t element_size,
+                                            Layout& layout) noexcept {
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
     return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
@@ -366,32 +361,35 @@ TENON_NOINLINE inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> d
   return check_nbytes(layout.extent, element_size);
 }
 
-/// make_layout() of arrays of `rank` entries; the last two may be null.
+/// make_layout() of lists without errors.
+inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
+                     ArrayRef<int64_t> strides, size_t element_size, Layout& layout) noexcept {
+  if (dim_order.empty()) {
+    TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
+    if (strides.empty() || strides == layout.strides) return Error::Ok;
+  }
+  return lay_out_strided(sizes, dim_order, strides, element_size, layout);
+}
+
+/// The same of arrays of `rank` entries; the last two may be null.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  if (dim_order == nullptr && strides == nullptr) {
-    return lay_out_dense({sizes, rank}, nullptr, element_size, layout);
-  }
-  const Dims order(ArrayRef<DimOrderType>(dim_order, dim_order == nullptr ? 0 : rank));
+  const ArrayRef<int64_t> given(strides, strides == nullptr ? 0 : rank);
+  if (dim_order == nullptr) return lay_out({sizes, rank}, {}, given, element_size, layout);
+  const Dims order(ArrayRef<DimOrderType>(dim_order, rank));
   TENON_TRY(check_dims("dim_order", order));
-  return lay_out({sizes, rank}, order, {strides, strides == nullptr ? 0 : rank}, element_size,
-                 layout);
+  return lay_out({sizes, rank}, order, given, element_size, layout);
 }
 
 /// make_layout(), where lists that are null are empty.
 inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
                          size_t element_size, Layout& layout) noexcept {
-  for (const Dims* dims : {&sizes, dim_order, strides}) {
-    if (TENON_UNLIKELY(dims != nullptr && dims->error() != Error::Ok)) {
-      return check_dims(dims == &sizes    ? "sizes"
-                        : dims == strides ? "strides"
-                                          : "dim_order",
-                        *dims);
-    }
-  }
-  if (dim_order == nullptr && strides == nullptr) {
-    return lay_out_dense(sizes, nullptr, element_size, layout);
-  }
+  const auto failed = [](const Dims* list) {
+    return TENON_UNLIKELY(list != nullptr && list->error() != Error::Ok);
+  };
+  if (failed(&sizes)) return check_dims("sizes", sizes);
+  if (failed(dim_order)) return check_dims("dim_order", *dim_order);
+  if (failed(strides)) return check_dims("strides", *strides);
   return lay_out(sizes, dim_order == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*dim_order),
                  strides == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*strides),
                  element_size, layout);
