@@ -330,10 +330,9 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
     return fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
                 " differ in length");
   }
-  DimOrder order;
-  if (TENON_UNLIKELY(!order.resize_for_overwrite(rank))) {
-    return fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
-  }
+  DimOrderType numbers[kMaxDims];
+  const Span<DimOrderType> order(numbers, rank);
+  if (TENON_UNLIKELY(rank > kMaxDims)) return lay_out_dense(sizes, nullptr, element_size, layout);
   if (dim_order.empty()) {
     dim_order_from_strides(sizes, strides, order);
   } else {
