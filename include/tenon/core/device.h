@@ -92,18 +92,19 @@ class Device {
   /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
     if (text == nullptr) text = "";
+    const char* const colon = std::strchr(text, ':');
+    const size_t length = colon == nullptr ? std::strlen(text) : static_cast<size_t>(colon - text);
     for (const detail::DeviceName& row : detail::kDeviceNames) {
-      const size_t length = std::strlen(row.name);
-      if (std::strncmp(text, row.name, length) != 0) continue;
-      const char* const rest = text + length;
+      if (std::strlen(row.name) != length || std::memcmp(text, row.name, length) != 0) continue;
       int32_t index = 0;
-      size_t n = 0;  // characters of a colon and up to six digits, which cannot overflow
-      if (*rest == ':') {
-        for (n = 1; n <= 6 && rest[n] >= '0' && rest[n] <= '9'; ++n) {
-          index = index * 10 + (rest[n] - '0');
+      if (colon != nullptr) {
+        const char* digit = colon + 1;
+        // Six digits are enough and cannot overflow.
+        for (; *digit >= '0' && *digit <= '9' && digit - colon <= 6; ++digit) {
+          index = index * 10 + (*digit - '0');
         }
+        if (digit == colon + 1 || *digit != '\0') break;
       }
-      if (n == 1 || rest[n] != '\0') continue;
       *this = Device(row.type, index);
       return;
     }

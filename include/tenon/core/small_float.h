@@ -180,9 +180,9 @@ using own::Float8_e4m3fn, own::Float8_e4m3fnuz, own::Float8_e5m2, own::Float8_e5
 }  // namespace detail
 TENON_END_NAMESPACE
 
-/// The limits of Half, BFloat16 and the Float8 types.
+/// The limits of Half, BFloat16 and the Float8 types. What is not said here is false or 0.
 template <class Format>
-class std::numeric_limits<tenon::detail::SmallFloat<Format>> {
+class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numeric_limits<Format> {
   using T = tenon::detail::SmallFloat<Format>;
   static constexpr T code(uint32_t bits) noexcept {
     return T(static_cast<typename Format::Bits>(bits), T::from_bits());
@@ -194,14 +194,9 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> {
  public:
   static constexpr bool is_specialized = true;
   static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = false;
-  static constexpr bool is_iec559 = false;
   static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;
   static constexpr int digits10 = Format::mantissa_bits * 30103 / 100000;
