@@ -51,7 +51,8 @@ class Span {
             std::enable_if_t<std::is_convertible_v<
                                  typename detail::ContiguousElement<const C>::type (*)[], T (*)[]>,
                              int> = 0>
-  constexpr Span(C&& container) noexcept : data_(container.data()), size_(container.size()) {}
+  TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
+      : data_(container.data()), size_(container.size()) {}
 
   constexpr T* data() const noexcept { return data_; }
   constexpr size_t size() const noexcept { return size_; }

@@ -37,8 +37,8 @@ enum class DeviceType : int32_t {
 namespace detail {
 
 struct DeviceName {
-  DeviceType type;
-  char name[13];  // not a pointer, which the loader would have to relocate
+  DeviceType type : 8;  // a row takes 16 bytes
+  char name[13];        // not a pointer, which the loader would have to relocate
 };
 inline constexpr DeviceName kDeviceNames[] = {
     {DeviceType::CPU, "cpu"},
