@@ -22,8 +22,10 @@
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define TENON_HAS_EXCEPTIONS 1
+#define TENON_EXCEPTIONS_NAME
 #else
 #define TENON_HAS_EXCEPTIONS 0
+#define TENON_EXCEPTIONS_NAME _noexcept
 #endif
 
 // The two library modes: tenon's own tensors, or with USE_ATEN_LIB ATen's. See docs/aten.md.
@@ -38,14 +40,6 @@
 #error "tenon: USE_ATEN_LIB needs exceptions, which libtorch throws"
 #endif
 
-// The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
-// version; before 1.0 the minor one too), library modes, and code built with and without
-// exceptions or error texts, whose functions differ.
-#if TENON_HAS_EXCEPTIONS
-#define TENON_EXCEPTIONS_NAME
-#else
-#define TENON_EXCEPTIONS_NAME _noexcept
-#endif
 // Error texts: TENON_ERROR_TEXT=0 leaves them out of small programs. Error values stay, and
 // last_error_message() is the error's name.
 #if !defined(TENON_ERROR_TEXT)
@@ -56,6 +50,10 @@
 #else
 #define TENON_TEXT_NAME _notext
 #endif
+
+// The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
+// version; before 1.0 the minor one too), library modes, and code built with and without
+// exceptions or error texts, whose functions differ.
 #define TENON_DETAIL_JOIN_(a, b, c, d, e) v##a##b##c##d##e
 #define TENON_DETAIL_JOIN(a, b, c, d, e) TENON_DETAIL_JOIN_(a, b, c, d, e)
 #if TENON_VERSION_MAJOR == 0
@@ -80,13 +78,6 @@
 #define TENON_IS_CHECKED 0
 #endif
 
-// For calls through a function type whose parameters are other types of the same layout, as in C.
-#if defined(__clang__)
-#define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
-#else
-#define TENON_CALLS_ALIKE
-#endif
-
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -94,12 +85,9 @@
 
 // Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 variants are compiled
 // too and chosen at run time.
-#if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define TENON_HAS_SHUFFLEVECTOR 1
-#endif
-#endif
-#if !defined(TENON_HAS_SHUFFLEVECTOR)
+#else
 #define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
 #endif
 // 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
@@ -117,42 +105,41 @@
 #define TENON_HAS_AVX2 0
 #endif
 
-// Variants of kernels for AVX2 that only save time are left out where the user asked for small
-// code.
+// Variants of kernels for AVX2 that only save time are not for small code.
 #if TENON_HAS_AVX2 && !defined(__OPTIMIZE_SIZE__)
 #define TENON_HAS_VARIANTS 1
 #else
 #define TENON_HAS_VARIANTS 0
 #endif
 
-// A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself. Not where the
-// user asked for small code. In an _EXACT one, a * b + c stays two operations even where the
-// target has one for it, so that results are the same everywhere. Clang is told by
-// TENON_NO_CONTRACTION in each function that has such an expression; it does not reorder sums there
-// either, which with -ffast-math would lose digits. GCC inlines into all of these only what is
-// always inlined.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
-#define TENON_VECTORIZE __attribute__((optimize("O3")))
-#define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))
-#elif defined(__GNUC__) && !defined(__clang__)
+// A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself, but for small
+// code. In an _EXACT one, a * b + c stays two operations even where the target has one for it, so
+// that results are the same everywhere. Clang is told by TENON_NO_CONTRACTION in each function that
+// has such an expression; it does not reorder sums there either, which with -ffast-math would lose
+// digits. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE is for calls
+// through a function type whose parameters are other types of the same layout, as in C.
+#if defined(__clang__)
+#define TENON_VECTORIZE
+#define TENON_VECTORIZE_EXACT
+#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off) reassociate(off)")
+#define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
+#else
+#if defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT __attribute__((optimize("fp-contract=off")))
 #else
-#define TENON_VECTORIZE
-#define TENON_VECTORIZE_EXACT
+#define TENON_VECTORIZE __attribute__((optimize("O3")))
+#define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))
+#endif
+#define TENON_NO_CONTRACTION
+#define TENON_CALLS_ALIKE
 #endif
 // The same for loops whose count is known to be a multiple of a vector's: GCC 12 vectorises those
-// at
-// -O2, with less code.
+// at -O2, with less code.
 #if __GNUC__ < 12
 #define TENON_VECTORIZE_WHOLE TENON_VECTORIZE
 #else
 #define TENON_VECTORIZE_WHOLE
-#endif
-#if defined(__clang__)
-#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off) reassociate(off)")
-#else
-#define TENON_NO_CONTRACTION
 #endif
 #define TENON_RESTRICT __restrict
 
@@ -176,13 +163,10 @@
 #define TENON_EXPORT __attribute__((visibility("default")))
 
 // getentropy(): random bits from the system, on Linux, macOS and the BSDs.
-#if defined(__has_include)
 #if __has_include(<sys/random.h>) && \
     (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__))
 #define TENON_HAS_GETENTROPY 1
-#endif
-#endif
-#if !defined(TENON_HAS_GETENTROPY)
+#else
 #define TENON_HAS_GETENTROPY 0
 #endif
 
@@ -197,12 +181,9 @@
 #endif
 
 // glibc 2.32 and later say whether a process has only one thread.
-#if defined(__has_include)
 #if TENON_HAS_THREADS && __has_include(<sys/single_threaded.h>)
 #define TENON_HAS_SINGLE_THREADED 1
-#endif
-#endif
-#if !defined(TENON_HAS_SINGLE_THREADED)
+#else
 #define TENON_HAS_SINGLE_THREADED 0
 #endif
 

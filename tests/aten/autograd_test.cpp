@@ -39,9 +39,9 @@ TEST_CASE("autograd: a tensor that tenon made can require grad, and gets its gra
 }
 
 TEST_CASE("autograd: memory that tenon adopted or borrows takes part as well") {
-  std::vector<float> values{1, 2, 3};
+  Floats values{1, 2, 3};
   const TensorPtr borrowed = tenon::from_blob(values.data(), {3});
-  const TensorPtr adopted = tenon::make_tensor_ptr(std::vector<float>{4, 5, 6});
+  const TensorPtr adopted = tenon::make_tensor_ptr(Floats{4, 5, 6});
   borrowed->set_requires_grad(true);
   adopted->set_requires_grad(true);
   borrowed->dot(*adopted).backward();

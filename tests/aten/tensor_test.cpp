@@ -10,7 +10,6 @@
 #include "tensor/helpers.h"
 
 using namespace tenon;
-using tenon::detail::as_managed;
 using tenon::detail::describe;
 using tenon::detail::TensorFields;
 using namespace tests;
@@ -34,13 +33,6 @@ TensorFields described(const at::Tensor& t) {
 }
 
 }  // namespace
-
-TEST_CASE("ATen tensor: those that tenon made are known by their impl") {
-  CHECK(as_managed(tenon::zeros({2})->unsafeGetTensorImpl()) != nullptr);
-  CHECK(as_managed(tenon::view(tenon::zeros({2}), {1, 2}).unsafeGetTensorImpl()) != nullptr);
-  CHECK(as_managed(at::zeros({2}).unsafeGetTensorImpl()) == nullptr);
-  CHECK(as_managed(tenon::zeros({2})->view({1, 2}).unsafeGetTensorImpl()) == nullptr);
-}
 
 TEST_CASE("ATen tensor: ownership of what tenon made, and of what it did not") {
   CHECK(tenon::ownership(tenon::zeros({2})) == Ownership::Owned);
@@ -89,42 +81,4 @@ TEST_CASE("ATen tensor: layout, dtype, device and element 0 of a foreign tensor"
   CHECK(fields.device == tenon::Device());
   CHECK(fields.data == static_cast<char*>(base.data_ptr()) + 12 * 2);
   CHECK_FALSE(fields.readonly);
-}
-
-TEST_CASE("ATen tensor: seven dimensions, beyond what Dims holds inline") {
-  const TensorPtr t = tenon::iota({2, 1, 2, 1, 2, 1, 3}, tenon::none, ScalarType::Float);
-  CHECK(t->dim() == 7);
-  CHECK(tests::strides(t) == Vector{12, 12, 6, 6, 3, 3, 1});
-  CHECK(t->sum().item<float>() == 23 * 24 / 2);
-  const Tensor permuted = tenon::permute(t, {6, 5, 4, 3, 2, 1, 0});
-  CHECK(tests::values<float>(tenon::clone_tensor_ptr(permuted)) == tests::values<float>(permuted));
-  CHECK(tenon::resize_tensor(*t, {1, 1, 1, 1, 1, 1, 1, 8}) == Error::Ok);
-  CHECK(tests::values<float>(t) == Floats{0, 1, 2, 3, 4, 5, 6, 7});
-  const at::Tensor foreign = at::zeros({1, 2, 1, 2, 1, 2, 1});
-  CHECK(tenon::fill_(foreign, 1) == Error::Ok);
-  CHECK(tests::values<float>(foreign) == Floats(8, 1));
-}
-
-TEST_CASE("ATen tensor: an argument may be a null TensorPtr or an undefined Tensor") {
-  const TensorPtr null;
-  const Tensor undefined;
-  CHECK_FALSE(TensorArg(null).defined());
-  CHECK_FALSE(TensorArg(undefined).defined());
-  CHECK(TensorArg(tenon::zeros({2})).defined());
-  RAISES(InvalidState, "clone_tensor_ptr: the source tensor is undefined",
-         tenon::clone_tensor_ptr(null));
-  RAISES(InvalidState, "ownership: the tensor is undefined", tenon::ownership(undefined));
-  TensorPtr empty_handle(new Tensor);
-  RETURNS(InvalidState, "resize_tensor_ptr: the tensor is undefined",
-          tenon::resize_tensor_ptr(empty_handle, {1}));
-}
-
-TEST_CASE("ATen tensor: make_tensor_impl_ptr gives an impl that handles of ATen share") {
-  tenon::TensorImplPtr impl = tenon::make_tensor_impl_ptr({1.0f, 2.0f});
-  const Tensor first = tenon::make_tensor(impl);
-  const TensorPtr second = tenon::make_tensor_ptr(impl);
-  CHECK(first.is_same(*second));
-  CHECK(first.unsafeGetTensorImpl() == impl.get());
-  impl.reset();
-  CHECK(tests::values<float>(first) == Floats{1, 2});
 }

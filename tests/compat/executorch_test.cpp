@@ -2,12 +2,6 @@
 // Code as written for ExecuTorch's tensor extension, built against tenon.
 #include "tenon/compat/executorch.h"
 
-#include <cstdint>
-#include <cstdlib>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "support/catch.h"
 
 // As ExecuTorch programs do; none of the names below may be ambiguous.

@@ -8,21 +8,15 @@
 
 using namespace tenon;
 
-TEST_CASE("complex: the real part comes first, and the imaginary one is 0 unless given") {
-  const complex<double> z(1.5, -2.5);
-  CHECK(z.real() == 1.5);
-  CHECK(z.imag() == -2.5);
+TEST_CASE("complex: the imaginary part is 0 unless given, equal means both parts are equal") {
+  constexpr complex<double> z(1.5, -2.5);
+  STATIC_REQUIRE(z.real() == 1.5);
+  STATIC_REQUIRE(z.imag() == -2.5);
   const complex<float> real = 3.0f;
-  CHECK(real.real() == 3.0f);
-  CHECK(real.imag() == 0.0f);
-}
-
-TEST_CASE("complex: equal means both parts are equal") {
-  CHECK(complex<float>(1, 2) == complex<float>(1, 2));
+  CHECK(real == complex<float>(3, 0));
   CHECK_FALSE(complex<float>(1, 2) != complex<float>(1, 2));
   CHECK(complex<float>(1, 2) != complex<float>(1, 3));
   CHECK(complex<float>(1, 2) != complex<float>(0, 2));
-  CHECK_FALSE(complex<float>(1, 2) == complex<float>(0, 2));
 }
 
 TEST_CASE("complex: the bytes are those of std::complex") {
@@ -41,27 +35,15 @@ TEST_CASE("complex: the bytes are those of std::complex") {
   CHECK(ours == complex<double>(1.25, -7));
 }
 
-TEST_CASE("complex: std::complex converts to it, implicitly and by a cast") {
-  const complex<float> same = std::complex<float>(1, 2);
-  CHECK(same.real() == 1.0f);
-  CHECK(same.imag() == 2.0f);
+TEST_CASE("complex: it converts from and to std::complex, implicitly and by a cast") {
   const complex<double> wider = std::complex<float>(0.5f, -0.25f);
-  CHECK(wider.real() == 0.5);
-  CHECK(wider.imag() == -0.25);
+  CHECK(wider == complex<double>(0.5, -0.25));
   // 0.1 rounded to float is this double, by hand from its bits 0x3dcccccd.
   const auto narrower = static_cast<complex<float>>(std::complex<double>(0.1, 3));
   CHECK(static_cast<double>(narrower.real()) == 13421773.0 / 134217728.0);
-  CHECK(narrower.imag() == 3.0f);
-}
-
-TEST_CASE("complex: it converts to std::complex, implicitly and by a cast") {
-  const std::complex<float> same = complex<float>(1, 2);
-  CHECK(same == std::complex<float>(1, 2));
-  const std::complex<double> wider = complex<float>(0.5f, -0.25f);
-  CHECK(wider == std::complex<double>(0.5, -0.25));
-  const auto narrower = static_cast<std::complex<float>>(complex<double>(3, 4));
-  CHECK(narrower == std::complex<float>(3, 4));
-  CHECK(std::abs(static_cast<std::complex<double>>(complex<double>(3, 4))) == 5.0);
+  const std::complex<double> theirs = complex<float>(0.5f, -0.25f);
+  CHECK(theirs == std::complex<double>(0.5, -0.25));
+  CHECK(static_cast<std::complex<float>>(complex<double>(3, 4)) == std::complex<float>(3, 4));
 }
 
 TEST_CASE("complex: one precision converts to another, part by part") {
@@ -78,10 +60,4 @@ TEST_CASE("complex: what has no real() and imag() does not convert") {
   STATIC_REQUIRE_FALSE(std::is_convertible_v<complex<float>, std::string>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<std::string, complex<float>>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<const char*, complex<float>>);
-}
-
-TEST_CASE("complex: constants are computed at compile time") {
-  constexpr complex<double> z(1, 2);
-  STATIC_REQUIRE(z.imag() == 2.0);
-  STATIC_REQUIRE(z == complex<double>(1, 2));
 }

@@ -26,24 +26,6 @@ TEST_CASE("config: a name declared in tenon is the one in the inline namespace")
   CHECK(&tenon::answer_of_config_test == &tenon::TENON_ABI_NAMESPACE::answer_of_config_test);
 }
 
-TEST_CASE("config: exceptions are seen where they are enabled") {
-  bool caught = false;
-  try {
-    throw 1;
-  } catch (int) {
-    caught = true;
-  }
-  CHECK((TENON_HAS_EXCEPTIONS == 1) == caught);
-}
-
-TEST_CASE("config: checks are on in a debug build and wherever TENON_CHECKED is defined") {
-#if defined(TENON_CHECKED) || !defined(NDEBUG)
-  CHECK(TENON_IS_CHECKED == 1);
-#else
-  CHECK(TENON_IS_CHECKED == 0);
-#endif
-}
-
 TEST_CASE("config: TENON_UNLIKELY keeps the truth of its condition") {
   // Two is true, and a bitwise builtin that kept the number would compare unequal to 1.
   const int two = 2;
@@ -53,16 +35,4 @@ TEST_CASE("config: TENON_UNLIKELY keeps the truth of its condition") {
   CHECK((TENON_UNLIKELY(zero) ? 'y' : 'n') == 'n');
   CHECK((TENON_UNLIKELY(&two) ? 'y' : 'n') == 'y');
   CHECK((TENON_UNLIKELY(null) ? 'y' : 'n') == 'n');
-}
-
-namespace {
-TENON_LAZY int lazy(int x) { return x + 1; }
-TENON_ALWAYS_INLINE int inlined(int x) { return x + 2; }
-TENON_COLD int cold(int x) { return x + 3; }
-}  // namespace
-
-TEST_CASE("config: functions marked lazy, inline or cold are called like any other") {
-  CHECK(lazy(1) == 2);
-  CHECK(inlined(1) == 3);
-  CHECK(cold(1) == 4);
 }

@@ -7,12 +7,6 @@ using namespace tenon;
 
 namespace {
 
-// An index alone is no device, and 0 no text.
-static_assert(!std::is_constructible_v<Device, int>);
-static_assert(!std::is_constructible_v<Device, int64_t>);
-static_assert(!std::is_constructible_v<Device, std::nullptr_t>);
-static_assert(std::is_convertible_v<const char*, Device>);
-
 struct Row {
   DeviceType type;
   int number;
@@ -59,15 +53,10 @@ TEST_CASE("device: types have DLPack's numbers, a name, and are readable by the 
   CHECK(std::string(toString(static_cast<DeviceType>(5))) == "unknown");
 }
 
-TEST_CASE("device: the default is the CPU") {
-  const Device device;
-  CHECK(device.type() == DeviceType::CPU);
-  CHECK(device.index() == 0);
-  CHECK(device.is_cpu());
-  CHECK_FALSE(device.is_cuda());
-}
-
-TEST_CASE("device: an index of -1 becomes 0") {
+TEST_CASE("device: the default is the CPU, and an index of -1 becomes 0") {
+  CHECK(Device() == Device(DeviceType::CPU, 0));
+  CHECK(Device().is_cpu());
+  CHECK_FALSE(Device().is_cuda());
   CHECK(Device(DeviceType::CUDA, -1).index() == 0);
   CHECK(Device(DeviceType::CUDA).index() == 0);
   CHECK(Device(DeviceType::CPU, -1).index() == 0);
@@ -98,14 +87,6 @@ TEST_CASE("device: the index is the whole number after the colon") {
   CHECK(Device("cuda:0").index() == 0);
   CHECK(Device("cuda:007").index() == 7);
   CHECK(Device("cuda:999999").index() == 999999);
-}
-
-TEST_CASE("device: a name that begins with another one is not taken for it") {
-  CHECK(Device("cuda_host:0").type() == DeviceType::CUDAHost);
-  CHECK(Device("cuda_host").type() == DeviceType::CUDAHost);
-  CHECK(Device("cuda_managed:2") == Device(DeviceType::CUDAManaged, 2));
-  CHECK(Device("rocm_host:1") == Device(DeviceType::ROCMHost, 1));
-  CHECK(Device("cuda:1").type() == DeviceType::CUDA);
 }
 
 TEST_CASE("device: any other text is an error that quotes it") {
@@ -144,7 +125,8 @@ TEST_CASE("device: text and types convert implicitly, and constants are built by
   STATIC_REQUIRE(std::is_convertible_v<const char*, Device>);
   STATIC_REQUIRE(std::is_convertible_v<std::string, Device>);
   STATIC_REQUIRE(std::is_convertible_v<DeviceType, Device>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<int, Device>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Device, int>);  // 0 is no text
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Device, std::nullptr_t>);
   constexpr Device device(DeviceType::CUDA, 2);
   STATIC_REQUIRE(device.index() == 2);
   STATIC_REQUIRE(sizeof(Device) == 8);

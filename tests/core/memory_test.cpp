@@ -3,7 +3,6 @@
 
 #include "support/catch.h"
 
-using tenon::detail::align_up;
 using tenon::detail::allocate;
 using tenon::detail::allocate_zeroed;
 using tenon::detail::Allocation;
@@ -15,16 +14,6 @@ const size_t kSizes[] = {0,    1,    2,    3,    7,     8,      15,       16,
 
 uintptr_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 }  // namespace
-
-TEST_CASE("memory: align_up gives the next multiple of 64 at or above the address") {
-  alignas(64) char block[256];
-  int wrong = 0;
-  for (size_t i = 0; i <= 128; ++i) {
-    const size_t expected = i == 0 ? 0 : i <= 64 ? 64 : 128;
-    if (align_up(block + i) != block + expected) ++wrong;
-  }
-  CHECK(wrong == 0);
-}
 
 TEST_CASE("memory: allocated memory is aligned to 64 bytes and all of it can be written") {
   STATIC_REQUIRE(tenon::detail::kDataAlignment == 64);

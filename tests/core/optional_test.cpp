@@ -6,29 +6,22 @@
 
 using namespace tenon;
 
-TEST_CASE("OptionalIndex: none has no value, and gives the other") {
+TEST_CASE("OptionalIndex: none has no value, any integer is one, 0 and negative ones too") {
   constexpr OptionalIndex index = none;
   STATIC_REQUIRE_FALSE(index.has_value());
   STATIC_REQUIRE(index.value_or(7) == 7);
-}
-
-TEST_CASE("OptionalIndex: an integer is a value, 0 and negative ones too") {
-  constexpr OptionalIndex zero = 0;
-  STATIC_REQUIRE(zero.has_value());
-  STATIC_REQUIRE(zero.value_or(7) == 0);
-  constexpr OptionalIndex last = -1;
-  STATIC_REQUIRE(last.has_value());
-  STATIC_REQUIRE(last.value_or(7) == -1);
-  constexpr OptionalIndex large = INT64_MAX;
-  STATIC_REQUIRE(large.value_or(0) == INT64_MAX);
-}
-
-TEST_CASE("OptionalIndex: copies have the value") {
-  const OptionalIndex index = 3;
-  OptionalIndex copy = none;
-  CHECK_FALSE(copy.has_value());
-  copy = index;
-  CHECK(copy.value_or(0) == 3);
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, INT64_MAX}) {
+    OptionalIndex copy = none;
+    copy = OptionalIndex(value);
+    CHECK(copy.has_value());
+    CHECK(copy.value_or(7) == value);
+  }
+  // What int64_t cannot hold is the lowest, which is no size and no axis.
+  constexpr OptionalIndex wrapped = uint64_t{2} - 3;
+  CHECK(wrapped.value_or(0) == INT64_MIN);
+  STATIC_REQUIRE(std::is_convertible_v<size_t, OptionalIndex>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<double, OptionalIndex>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<bool, OptionalIndex>);
 }
 
 TEST_CASE("Optional: of a bool takes a bool and nothing that converts to one") {
@@ -61,16 +54,4 @@ TEST_CASE("Optional: of a device takes whatever a Device is made of") {
 
 TEST_CASE("Optional: what its value cannot be made of is an error of the value's") {
   RAISES(InvalidArgument, "Device: \"moon\" is not a device", Optional<Device>("moon"));
-}
-
-TEST_CASE("OptionalIndex: what int64_t cannot hold is the lowest, which is no size and no axis") {
-  constexpr OptionalIndex wrapped = uint64_t{2} - 3;
-  CHECK(wrapped.has_value());
-  CHECK(wrapped.value_or(0) == INT64_MIN);
-}
-
-TEST_CASE("OptionalIndex: only integers convert") {
-  CHECK(std::is_convertible_v<size_t, OptionalIndex>);
-  CHECK(!std::is_convertible_v<double, OptionalIndex>);
-  CHECK(!std::is_convertible_v<bool, OptionalIndex>);
 }

@@ -26,29 +26,21 @@ Result<int> half_of(int n) {
 
 }  // namespace
 
-TEST_CASE("result: with a value it is ok and has neither error nor message") {
-  const Result<int> result = half_of(8);
-  CHECK(result.ok());
-  CHECK(static_cast<bool>(result));
-  CHECK(result.error() == Error::Ok);
-  CHECK(std::string(result.message()) == "");
-  CHECK(result.value() == 4);
-  CHECK(*result == 4);
-}
-
-TEST_CASE("result: without a value it has the error and its message") {
-  const Result<int> result = half_of(7);
-  CHECK_FALSE(result.ok());
-  CHECK_FALSE(static_cast<bool>(result));
-  CHECK(result.error() == Error::InvalidArgument);
-  CHECK(std::string(result.message()) == "half_of: 7 is odd");
-}
-
-TEST_CASE("result: the message stays when the thread's last one has changed") {
-  const Result<int> result = half_of(7);
+TEST_CASE("result: a value without error and message, or an error with its message") {
+  const Result<int> four = half_of(8);
+  CHECK(four.ok());
+  CHECK(static_cast<bool>(four));
+  CHECK(four.error() == Error::Ok);
+  CHECK(std::string(four.message()) == "");
+  CHECK(*four == 4);
+  const Result<int> failed = half_of(7);
   static_cast<void>(fail(Error::Internal, "a later error"));
-  CHECK(std::string(result.message()) == "half_of: 7 is odd");
-  RAISES(InvalidArgument, "half_of: 7 is odd", result.value());
+  CHECK_FALSE(failed.ok());
+  CHECK_FALSE(static_cast<bool>(failed));
+  CHECK(failed.error() == Error::InvalidArgument);
+  CHECK(std::string(failed.message()) == "half_of: 7 is odd");
+  const Result<int> without_value = Error::Ok;
+  CHECK(without_value.error() == Error::Internal);
 }
 
 TEST_CASE("result: reading the value of a failed result raises its error, in every way to read") {
@@ -72,25 +64,21 @@ TEST_CASE("result: reading the value of a failed result raises its error, in eve
   CHECK(is_raised(tests::caught([&] { return constant->x; })));
 }
 
-TEST_CASE("result: the value can be changed in place and moved out") {
+TEST_CASE("result: the value can be changed in place and moved out, and need not be copyable") {
   Result<std::string> result = std::string("a text that is too long to be stored inline");
   *result += '!';
   result->push_back('?');
-  CHECK(result.value() == "a text that is too long to be stored inline!?");
-  CHECK(result->size() == 45);
   const std::string moved = std::move(result).value();
   CHECK(moved == "a text that is too long to be stored inline!?");
   CHECK(result->empty());
-}
-
-TEST_CASE("result: holds a type that cannot be copied") {
-  Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
-  CHECK(**result == 5);
-  const std::unique_ptr<int> owner = *std::move(result);
+  Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
+  const std::unique_ptr<int> owner = *std::move(pointer);
   CHECK(*owner == 5);
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
   STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<Result<int>>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Result<std::unique_ptr<int>>>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<Result<int>, bool>);
+  STATIC_REQUIRE(std::is_constructible_v<bool, Result<int>>);
 }
 
 TEST_CASE("result: moving one moves its value or its error") {
@@ -131,15 +119,4 @@ TEST_CASE("result: assignment works between values and errors in every combinati
     CHECK(result->value == 3);
   }
   CHECK(Counted::alive == 0);
-}
-
-TEST_CASE("result: an Ok without a value is an internal error, not a value") {
-  const Result<int> result = Error::Ok;
-  CHECK_FALSE(result.ok());
-  CHECK(result.error() == Error::Internal);
-}
-
-TEST_CASE("result: a bool converts only where a condition is asked for") {
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<Result<int>, bool>);
-  STATIC_REQUIRE(std::is_constructible_v<bool, Result<int>>);
 }

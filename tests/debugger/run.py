@@ -36,9 +36,8 @@ class Case:
             return [self.command]
         # A variable's children exist once they were listed.
         expression, *opened = self.command.split(" / ")
-        listed = [name] + [f"{name}.{child}" for child in opened]
         commands = [f'interpreter-exec mi "-var-create {name} @ {expression}"']
-        for variable in listed:
+        for variable in [name] + [f"{name}.{child}" for child in opened]:
             commands += ["echo \\n",
                          f'interpreter-exec mi "-var-list-children --all-values {variable}"']
         return commands
@@ -46,9 +45,8 @@ class Case:
     def shown(self, output):
         if self.kind == "gdb":
             return [line.strip() for line in output.strip().splitlines()]
-        children = CHILD.findall(output.split("children=")[-1])
         return [f"{name} = {value if count == '0' else 'array of ' + count}"
-                for name, count, value in children]
+                for name, count, value in CHILD.findall(output.split("children=")[-1])]
 
 
 def read_session(path):
@@ -78,42 +76,28 @@ def normal(lines):
     return re.sub(r"^\$\d* = ", "$ = ", text, flags=re.MULTILINE)
 
 
-class Gdb:
-    def __init__(self, path):
-        self.path = path
-        self.environment = {**os.environ, "LC_ALL": "C"}
-        # It would look on the network for the symbols of system libraries.
-        self.environment.pop("DEBUGINFOD_URLS", None)
-
-    def run(self, files, commands):
-        """Returns standard output and standard error."""
-        settings = ["set confirm off", "set width 0", "set height 0"]
-        arguments = [argument for command in settings + commands for argument in ("-ex", command)]
-        result = subprocess.run([self.path, "-batch", "-nx", *arguments, *files],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=self.environment, timeout=60,
-                                encoding="utf-8", errors="replace", check=False)
-        return result.stdout, result.stderr
+def run_gdb(gdb, files, commands):
+    """Returns standard output and standard error."""
+    settings = ["set confirm off", "set width 0", "set height 0"]
+    arguments = [argument for command in settings + commands for argument in ("-ex", command)]
+    environment = {**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}  # nothing from the network
+    result = subprocess.run([gdb, "-batch", "-nx", *arguments, *files], stdin=subprocess.DEVNULL,
+                            capture_output=True, env=environment, timeout=60, encoding="utf-8",
+                            errors="replace", check=False)
+    return result.stdout, result.stderr
 
 
-def skip(reason):
-    print(f"tenon: skipped: {reason}")
-    sys.exit(77)
-
-
-def last_line(text):
-    return (text.strip().splitlines() or ["no message"])[-1]
-
-
-def explain(gdb, program, otherwise):
-    """After gdb did not do what it was to: skips the test if it cannot, else returns the fault."""
-    out, error = gdb.run([], ["python print(6 * 7)"])
-    if out.strip() != "42":
-        skip(f"{gdb.path} has no Python: {last_line(error)}")
-    out, error = gdb.run([program], [START[0], "starti"])
-    if "Program stopped" not in out:
-        skip(f"{gdb.path} may not run programs here: {last_line(error)}")
-    return otherwise
+def explain(gdb, program, fault, *texts):
+    """After gdb did not do what it was to: skips the test if it cannot, else returns a failure."""
+    for needed, files, commands, found in [
+            ("has no Python", [], ["python print(6 * 7)"], "42"),
+            ("may not run programs here", [program], [START[0], "starti"], "Program stopped")]:
+        out, error = run_gdb(gdb, files, commands)
+        if found not in out:
+            print(f"tenon: skipped: {gdb} {needed}: {error.strip().splitlines()[-1:]}")
+            return 77
+    print(fault, *texts, sep="\n")
+    return 1
 
 
 def main(arguments):
@@ -121,15 +105,12 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     mode, gdb, folder, program, *sessions = arguments
-    gdb = Gdb(gdb)
     cases = [case for session in sessions for case in read_session(session)]
     if not cases or not all(case.expected or case.command.startswith("set") for case in cases):
         print("a session without a case, or a case without what it should show")
         return 1
 
-    commands = [f"source {folder}/tenon_gdb.py"]
-    if mode == "live":
-        commands += START
+    commands = [f"source {folder}/tenon_gdb.py"] + (START if mode == "live" else [])
     commands.append('interpreter-exec mi "-enable-pretty-printing"')
     for number, case in enumerate(cases):
         commands += [f"echo \\ncase {number}:\\n", *case.gdb_commands(f"case{number}")]
@@ -138,14 +119,12 @@ def main(arguments):
         files = [program]
         if mode == "core":
             files.append(os.path.join(scratch, "core"))
-            out, error = gdb.run([program], [*START, f"generate-core-file {files[1]}"])
+            out, error = run_gdb(gdb, [program], [*START, f"generate-core-file {files[1]}"])
             if "Saved corefile" not in out:
-                print(explain(gdb, program, "gdb made no core dump"), out, error, sep="\n")
-                return 1
-        out, error = gdb.run(files, commands)
+                return explain(gdb, program, "gdb made no core dump", out, error)
+        out, error = run_gdb(gdb, files, commands)
     if mode == "live" and "Breakpoint 1, " not in out:
-        print(explain(gdb, program, "the program did not get to stop_here()"), out, error, sep="\n")
-        return 1
+        return explain(gdb, program, "the program did not get to stop_here()", out, error)
 
     faults = 0
     shown = dict(re.findall(r"^case (\d+):\n(.*?)(?=^case \d+:$|^end of cases$)", out,

@@ -25,15 +25,7 @@ static int failures = 0;
     }                                                                               \
   } while (false)
 
-#define CHECK_TEXT(actual, expected)                                               \
-  do {                                                                             \
-    const std::string actual_ = (actual);                                          \
-    if (actual_ != (expected)) {                                                   \
-      std::fprintf(stderr, "%s:%d: \"%s\", expected \"%s\"\n", __FILE__, __LINE__, \
-                   actual_.c_str(), std::string(expected).c_str());                \
-      ++failures;                                                                  \
-    }                                                                              \
-  } while (false)
+#define CHECK_TEXT(actual, expected) CHECK(std::string(actual) == (expected))
 
 struct Death {
   bool aborted = false;

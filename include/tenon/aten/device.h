@@ -6,7 +6,6 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 
-#if defined(__has_include)
 #if __has_include(<c10/core/Device.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #include <c10/core/Device.h>
 
@@ -19,8 +18,23 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// By number: libtorch 1.13 calls it ORT.
-inline constexpr auto kC10Maia = static_cast<c10::DeviceType>(8);
+struct C10Device {
+  DeviceType ours;
+  c10::DeviceType theirs;
+};
+inline constexpr C10Device kC10Devices[] = {
+    {DeviceType::CPU, c10::DeviceType::CPU},
+    {DeviceType::CUDA, c10::DeviceType::CUDA},
+    {DeviceType::OpenCL, c10::DeviceType::OPENCL},
+    {DeviceType::Vulkan, c10::DeviceType::Vulkan},
+    {DeviceType::Metal, c10::DeviceType::MPS},  // as in libtorch's own DLPack exchange
+    {DeviceType::Metal, c10::DeviceType::Metal},
+    {DeviceType::ROCM, c10::DeviceType::HIP},
+    {DeviceType::OneAPI, c10::DeviceType::XPU},
+    {DeviceType::MAIA, static_cast<c10::DeviceType>(8)},  // libtorch 1.13 calls it ORT
+    {DeviceType::ExtDev, c10::DeviceType::PrivateUse1},
+    {DeviceType::Template, c10::DeviceType::Meta},
+};
 
 /// Says which of c10's devices tenon has no name for.
 TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
@@ -34,42 +48,26 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 }
 
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
-/// managed memory that of its GPU, Metal's is of type MPS, as in libtorch's own DLPack exchange,
-/// a program's own is PrivateUse1, and Meta, for Template, has no index.
-/// Errors: NotSupported for VPI, WebGPU, Hexagon, Trn and Expr, and for an index that c10's 8 bits
+/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta, for Template,
+/// have no index.
+/// Errors: NotSupported for what is not in the table above, and for an index that c10's 8 bits
 /// cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
-  c10::DeviceType type = c10::DeviceType::CPU;
-  switch (from.type()) {
-    case DeviceType::CPU:
-    case DeviceType::CUDAHost:
-    case DeviceType::ROCMHost: to = c10::Device(type); return Error::Ok;
-    case DeviceType::CUDA:
-    case DeviceType::CUDAManaged: type = c10::DeviceType::CUDA; break;
-    case DeviceType::OpenCL: type = c10::DeviceType::OPENCL; break;
-    case DeviceType::Vulkan: type = c10::DeviceType::Vulkan; break;
-    case DeviceType::Metal: type = c10::DeviceType::MPS; break;
-    case DeviceType::ROCM: type = c10::DeviceType::HIP; break;
-    case DeviceType::OneAPI: type = c10::DeviceType::XPU; break;
-    case DeviceType::MAIA: type = kC10Maia; break;
-    case DeviceType::ExtDev: type = c10::DeviceType::PrivateUse1; break;
-    case DeviceType::Template: to = c10::Device(c10::DeviceType::Meta); return Error::Ok;
-    case DeviceType::VPI:
-    case DeviceType::WebGPU:
-    case DeviceType::Hexagon:
-    case DeviceType::Trn:
-    case DeviceType::Expr: return fail(Error::NotSupported, "libtorch has no device for ", from);
+  DeviceType type = from.type();
+  if (type == DeviceType::CUDAHost || type == DeviceType::ROCMHost) type = DeviceType::CPU;
+  if (type == DeviceType::CUDAManaged) type = DeviceType::CUDA;
+  for (const C10Device& row : kC10Devices) {
+    if (row.ours != type) continue;
+    const bool has_index = type != DeviceType::CPU && type != DeviceType::Template;
+    constexpr int32_t most = std::numeric_limits<c10::DeviceIndex>::max();
+    if (TENON_UNLIKELY(has_index && from.index() > most)) {
+      return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",
+                  most);
+    }
+    to = c10::Device(row.theirs, static_cast<c10::DeviceIndex>(has_index ? from.index() : -1));
+    return Error::Ok;
   }
-  if (TENON_UNLIKELY(type == c10::DeviceType::CPU)) {  // a number out of nowhere
-    return fail(Error::NotSupported, "libtorch has no device for ", from);
-  }
-  constexpr int32_t most = std::numeric_limits<c10::DeviceIndex>::max();
-  if (TENON_UNLIKELY(from.index() > most)) {
-    return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",
-                most);
-  }
-  to = c10::Device(type, static_cast<c10::DeviceIndex>(from.index()));
-  return Error::Ok;
+  return fail(Error::NotSupported, "libtorch has no device for ", from);
 }
 
 /// The same for a tensor with strides, which libtorch does not have on every device that it can
@@ -87,23 +85,12 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
 /// The way back. An absent index, c10's -1, becomes 0, and so does any of the CPU's.
 /// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy and others.
 inline Error from_c10(c10::Device from, Device& to) noexcept {
-  DeviceType type = DeviceType::CPU;
-  switch (from.type()) {
-    case c10::DeviceType::CPU: to = Device(); return Error::Ok;
-    case c10::DeviceType::CUDA: type = DeviceType::CUDA; break;
-    case c10::DeviceType::OPENCL: type = DeviceType::OpenCL; break;
-    case c10::DeviceType::Vulkan: type = DeviceType::Vulkan; break;
-    case c10::DeviceType::Metal:
-    case c10::DeviceType::MPS: type = DeviceType::Metal; break;
-    case c10::DeviceType::HIP: type = DeviceType::ROCM; break;
-    case c10::DeviceType::XPU: type = DeviceType::OneAPI; break;
-    case kC10Maia: type = DeviceType::MAIA; break;
-    case c10::DeviceType::PrivateUse1: type = DeviceType::ExtDev; break;
-    case c10::DeviceType::Meta: type = DeviceType::Template; break;
-    default: return fail_c10_device(from.type());
+  for (const C10Device& row : kC10Devices) {
+    if (row.theirs != from.type()) continue;
+    to = Device(row.ours, from.is_cpu() || from.index() < 0 ? 0 : from.index());
+    return Error::Ok;
   }
-  to = Device(type, from.index() < 0 ? 0 : from.index());
-  return Error::Ok;
+  return fail_c10_device(from.type());
 }
 
 /// c10::Device converts to Device.
@@ -115,5 +102,4 @@ struct ForeignDevice<c10::Device> : std::true_type {
 }  // namespace detail
 TENON_END_NAMESPACE
 
-#endif
 #endif

@@ -35,28 +35,13 @@ namespace detail {
 /// What a tensor is to be made of.
 struct ImplFields : TensorFields {
   const at::Tensor* base = nullptr;  // of a view, the source, which outlives the draft
-  void* block = nullptr;             // for free(), of memory of its own
+  std::unique_ptr<void, c10::DeleterFnPtr> block{nullptr, &std::free};  // of memory of its own
   Deleter deleter;
 };
 
-/// Releases what make_storage() has put into a DataPtr, where that is no Deleter.
-inline void release_block(void* block) { std::free(block); }
 /// A tensor in the making. What it owns is released with it, unless it was committed.
 class Draft {
  public:
-  Draft() noexcept = default;
-  Draft(Draft&& other) noexcept : fields_(std::move(other.fields_)), impl_(std::move(other.impl_)) {
-    other.fields_.block = nullptr;
-  }
-  Draft& operator=(Draft&& other) noexcept {
-    if (this != &other) {
-      this->~Draft();
-      ::new (static_cast<void*>(this)) Draft(std::move(other));
-    }
-    return *this;
-  }
-  ~Draft() { std::free(fields_.block); }
-
   using ImplPtr = c10::intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
 
   ImplFields& fields() noexcept { return fields_; }
@@ -97,33 +82,26 @@ class Draft {
     return Error::Ok;
   }
 
-  /// The memory with what releases it: its block, or `deleter` when there is one.
-  c10::DataPtr take_memory(c10::Device device, Deleter* deleter) noexcept {
-    void* const data = fields_.data;
-    if (fields_.block != nullptr) {
-      return {data, std::exchange(fields_.block, nullptr), &release_block, device};
-    }
-    if (deleter != nullptr) return {data, deleter, release_deleter(), device};
-    return {data, device};
-  }
-
   Error make_storage(c10::Device device, c10::Storage& storage) {
     // A storage of Meta is as long as one with memory: views are checked against it.
     const size_t nbytes =
         fields_.data == nullptr && !device.is_meta()
             ? 0
             : static_cast<size_t>(fields_.layout.reach()) * elementSize(fields_.type);
-    Deleter* deleter = nullptr;
-    if (fields_.deleter) {
-      deleter = new (std::nothrow) Deleter(std::move(fields_.deleter));
+    c10::DataPtr memory(fields_.data, device);
+    if (fields_.block != nullptr) {
+      memory = {fields_.data, fields_.block.release(), &std::free, device};
+    } else if (fields_.deleter) {
+      auto* const deleter = new (std::nothrow) Deleter(std::move(fields_.deleter));
       if (deleter == nullptr) return fail(Error::OutOfMemory, "out of memory for the deleter");
+      memory = {fields_.data, deleter, release_deleter(), device};
     }
     // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
     const bool resizable =
         fields_.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
         fields_.backend == nullptr &&
         (fields_.ownership == Ownership::Owned || fields_.ownership == Ownership::Adopted);
-    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, take_memory(device, deleter),
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, std::move(memory),
                            resizable ? c10::GetCPUAllocator() : nullptr, resizable);
     return Error::Ok;
   }
@@ -185,7 +163,7 @@ inline Error new_impl(Draft&, BackendState* = nullptr, size_t = 0) noexcept { re
 /// Gives `made` a block of the heap's.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
-  made.block = memory.base;
+  made.block.reset(memory.base);
   made.ownership = Ownership::Owned;
 }
 
@@ -194,7 +172,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.base = &source.tensor();
 }
 
-/// What does the same without being a tensor.
+/// Keeps memory alive and counts as a borrow, for objects that are not tensors.
 class MemoryHold {
  public:
   /// For one that holds nothing yet.
@@ -211,7 +189,7 @@ class MemoryHold {
   c10::Storage storage_;
 };
 
-/// An owner that does the same.
+/// The same as a shared_ptr.
 inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   return call_libtorch([&] {
     owner = std::make_shared<c10::Storage>(source.tensor().storage());

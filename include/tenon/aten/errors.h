@@ -5,7 +5,6 @@
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 
-#if defined(__has_include)
 #if __has_include(<c10/util/Exception.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #include <c10/util/Exception.h>
 
@@ -32,5 +31,4 @@ Error call_libtorch(F&& f) noexcept {
 }  // namespace detail
 TENON_END_NAMESPACE
 
-#endif
 #endif

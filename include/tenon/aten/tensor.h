@@ -46,13 +46,10 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
         dynamism(fields.dynamism),
         ownership(fields.ownership) {
     const size_t rank = fields.layout.sizes.size();
-    // Volatile, since these were just stored one by one, see InlineArray::copy_values().
-    const volatile int64_t* const sizes = fields.layout.sizes.data();
-    const volatile int64_t* const strides = fields.layout.strides.data();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
-      sizes_and_strides_.size_at_unchecked(d) = sizes[d];
-      sizes_and_strides_.stride_at_unchecked(d) = strides[d];
+      sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes[d];
+      sizes_and_strides_.stride_at_unchecked(d) = fields.layout.strides[d];
     }
     storage_offset_ = offset;
     numel_ = fields.layout.numel;
@@ -111,16 +108,6 @@ struct Refusal {
   const char* detail = "";
 };
 
-/// The Layout of a shape that ATen has: mostly the dense one, which is made fastest.
-inline Error describe_shape(const Dims& sizes, c10::IntArrayRef strides, size_t element_size,
-                            Layout& layout) noexcept {
-  TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
-  bool same = true;
-  for (size_t d = 0; d < strides.size(); ++d) same = same && strides[d] == layout.strides[d];
-  if (same) return Error::Ok;
-  return make_layout(sizes, {}, Dims(strides.begin(), strides.end()), element_size, layout);
-}
-
 /// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted:
 /// DYNAMIC when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is
 /// to be written, a lazy clone goes on sharing it.
@@ -145,11 +132,8 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
     if (from_c10(impl->device(), made.device) != Error::Ok) {
       return {Error::NotSupported, " is on a device that tenon does not have", ""};
     }
-    const c10::IntArrayRef sizes = impl->sizes();
-    const c10::IntArrayRef strides = impl->strides();
     const size_t size = elementSize(made.type);
-    const Error error =
-        describe_shape(Dims(sizes.begin(), sizes.end()), strides, size, made.layout);
+    const Error error = lay_out(impl->sizes(), {}, impl->strides(), size, made.layout);
     if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
     const c10::Storage& storage = impl->unsafe_storage();
     auto* const memory =
@@ -167,16 +151,15 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
     }
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;
-      made.dynamism = sizes.empty() ? TensorShapeDynamism::STATIC : managed->dynamism;
+      made.dynamism = impl->dim() == 0 ? TensorShapeDynamism::STATIC : managed->dynamism;
       made.ownership = managed->ownership;
       made.deallocated = managed->deallocated;
       // ATen may have given it another storage, or another length: set_(), set_data(), resize_().
       const size_t room = storage.nbytes() < offset ? 0 : storage.nbytes() - offset;
       const auto most = static_cast<int64_t>(room / size);
-      if (storage.resizable() && made.ownership != Ownership::View) {
-        made.capacity = most;
-      } else if (made.capacity > most &&
-                 (memory != nullptr || made.ownership == Ownership::Owned)) {
+      const bool is_least =
+          made.capacity > most && (memory != nullptr || made.ownership == Ownership::Owned);
+      if (is_least || (storage.resizable() && made.ownership != Ownership::View)) {
         made.capacity = most;
       }
     } else {

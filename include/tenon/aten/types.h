@@ -20,25 +20,12 @@
 
 TENON_BEGIN_NAMESPACE
 
-using c10::BFloat16;
-using c10::Half;
+using c10::BFloat16, c10::Half, c10::complex, c10::Scalar, c10::ScalarType;
 #if TENON_C10_HAS_FLOAT8
-using c10::Float8_e4m3fn;
-using c10::Float8_e4m3fnuz;
-using c10::Float8_e5m2;
-using c10::Float8_e5m2fnuz;
+using c10::Float8_e4m3fn, c10::Float8_e4m3fnuz, c10::Float8_e5m2, c10::Float8_e5m2fnuz;
 #endif
-using c10::complex;
-using c10::Scalar;
-using c10::ScalarType;
-
-using c10::canCast;
-using c10::elementSize;
-using c10::isComplexType;
-using c10::isFloatingType;
-using c10::isIntegralType;
-using c10::promoteTypes;
-using c10::toString;
+using c10::canCast, c10::elementSize, c10::isComplexType, c10::isFloatingType, c10::isIntegralType,
+    c10::promoteTypes, c10::toString;
 
 namespace detail {
 

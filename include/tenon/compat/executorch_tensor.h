@@ -20,41 +20,18 @@
 namespace executorch {
 
 namespace aten {
-using tenon::ArrayRef;
-using tenon::BFloat16;
-using tenon::canCast;
-using tenon::complex;
-using tenon::Device;
-using tenon::DeviceType;
-using tenon::DimOrderType;
-using tenon::elementSize;
-using tenon::Half;
-using tenon::isComplexType;
-using tenon::isFloatingType;
-using tenon::isIntegralType;
-using tenon::promoteTypes;
-using tenon::Scalar;
-using tenon::ScalarType;
-using tenon::SizesType;
-using tenon::StridesType;
-using tenon::Tensor;
-using tenon::TensorImpl;
-using tenon::TensorShapeDynamism;
-using tenon::toString;
+using tenon::ArrayRef, tenon::BFloat16, tenon::complex, tenon::Device, tenon::DeviceType,
+    tenon::DimOrderType, tenon::Half, tenon::Scalar, tenon::ScalarType, tenon::SizesType,
+    tenon::StridesType, tenon::Tensor, tenon::TensorImpl, tenon::TensorShapeDynamism;
+using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
+    tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
 using IntArrayRef = ArrayRef<int64_t>;
 }  // namespace aten
 
 namespace runtime {
-using tenon::canCast;
-using tenon::CppTypeToScalarType;
-using tenon::elementSize;
-using tenon::Error;
-using tenon::isComplexType;
-using tenon::isFloatingType;
-using tenon::isIntegralType;
-using tenon::promoteTypes;
-using tenon::ScalarTypeToCppType;
-using tenon::toString;
+using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
+    tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
+using tenon::CppTypeToScalarType, tenon::Error, tenon::ScalarTypeToCppType;
 
 /// tenon::Result with the accessor's older name.
 template <class T>
@@ -119,7 +96,6 @@ struct Options {
 
   void set(ScalarType value) noexcept { type = value; }
   void set(aten::Device value) noexcept { device = value; }
-  void set(aten::DeviceType value) { device = value; }
   void set(TensorShapeDynamism value) noexcept { dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
   void set(F f) {
@@ -147,15 +123,13 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
     strides = Dims();
   }
   tenon::detail::Made<aten::Tensor> made;
-  if (options.deleters > 1) {
-    return share(
-        made.finish(function, tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
-                                                  " deleters; memory is released once")));
-  }
-  return share(made.finish(
-      function, tenon::detail::make_from_pointer(options.data.data(), sizes, dim_order, strides,
-                                                 options.type, options.dynamism, options.device,
-                                                 options.deleter, made.draft())));
+  const auto error = options.deleters > 1
+                         ? tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
+                                               " deleters; memory is released once")
+                         : tenon::detail::make_from_pointer(
+                               options.data.data(), sizes, dim_order, strides, options.type,
+                               options.dynamism, options.device, options.deleter, made.draft());
+  return share(made.finish(function, error));
 }
 template <class... Args>
 TensorPtr make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
@@ -184,6 +158,9 @@ struct Data {
   bool is_bytes = false;
 };
 
+template <class T, class Any>
+using ListOr = std::conditional_t<std::is_void_v<T>, Any, std::initializer_list<T>>;
+
 /// A tensor, or a TensorPtr, which may be null.
 struct Source {
   Source(const aten::Tensor& t) : tensor(t) {}
@@ -208,51 +185,32 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 
 // ---- make_tensor_ptr of values ----
 
-inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::Data data,
-                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
-                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
-  type = data.type(type);
-  return internal::share(internal::make_tensor(sizes, std::move(data.values), type, dynamism));
-}
-inline TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::Data data,
-                                 const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
-                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
-  type = data.type(type);
+/// T is the element type where that is spelled out: `make_tensor_ptr<double>({2}, {1, 2})`.
+template <class T = void>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal::Data> values,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  internal::Data data(std::move(values));
   return internal::share(
-      internal::make_tensor(sizes, std::move(data.values), dim_order, strides, type, dynamism));
+      internal::make_tensor(sizes, std::move(data.values), data.type(type), dynamism));
 }
-inline TensorPtr make_tensor_ptr(tenon::Values data,
-                                 tenon::TypeArg type = tenon::TypeArg::deduced(),
-                                 aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(std::move(data), type, dynamism));
-}
-/// With the element type spelled out: `make_tensor_ptr<double>({1, 2})`.
-template <class T>
-TensorPtr make_tensor_ptr(std::initializer_list<T> list,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
-                          aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(list, type, dynamism));
-}
-template <class T>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, std::initializer_list<T> list,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
-                          aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(sizes, list, type, dynamism));
-}
-template <class T>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, std::initializer_list<T> list,
+template <class T = void>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal::Data> values,
                           const tenon::Dims& dim_order, const tenon::Dims& strides = {},
                           tenon::TypeArg type = tenon::TypeArg::deduced(),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(sizes, list, dim_order, strides, type, dynamism));
+  internal::Data data(std::move(values));
+  return internal::share(internal::make_tensor(sizes, std::move(data.values), dim_order, strides,
+                                               data.type(type), dynamism));
+}
+template <class T = void>
+TensorPtr make_tensor_ptr(internal::ListOr<T, tenon::Values> values,
+                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::share(internal::make_tensor(std::move(values), type, dynamism));
 }
 template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
-TensorPtr make_tensor_ptr(T value) {
-  return internal::share(internal::make_tensor(value));
-}
-template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
-TensorPtr make_tensor_ptr(T value, aten::ScalarType type) {
+TensorPtr make_tensor_ptr(T value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
   return internal::share(internal::make_tensor(value, type));
 }
 
@@ -266,12 +224,14 @@ TensorPtr make_tensor_ptr(P impl) {
   return internal::share(internal::make_tensor(std::move(impl)));
 }
 /// A view, which keeps the source's memory alive; with a deleter, that runs when the view is gone.
-template <
-    class F = std::nullptr_t, class S,
-    std::enable_if_t<std::is_same_v<S, aten::Tensor> && tenon::detail::is_deleter_v<F>, int> = 0>
-TensorPtr make_tensor_ptr(const S& tensor, const tenon::Dims& sizes = {},
+template <class S, class F = std::nullptr_t,
+          std::enable_if_t<(std::is_same_v<S, aten::Tensor> || std::is_same_v<S, TensorPtr>)&&  //
+                           tenon::detail::is_deleter_v<F>,
+                           int> = 0>
+TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
                           const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {},
                           F deleter = nullptr) {
+  const aten::Tensor tensor = internal::Source(source).tensor;
   // Not mutable_data(): that refuses a read-only source, before the deleter has an owner.
   void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
   tenon::Deleter release(data, std::move(deleter));
@@ -279,18 +239,15 @@ TensorPtr make_tensor_ptr(const S& tensor, const tenon::Dims& sizes = {},
   tenon::detail::fields(view->impl()).deleter = std::move(release);
   return view;
 }
-template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
-TensorPtr make_tensor_ptr(const P& tensor, const tenon::Dims& sizes = {},
-                          const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {}) {
-  return internal::share(internal::make_tensor(tensor != nullptr ? *tensor : aten::Tensor(), sizes,
-                                               dim_order, strides));
-}
 
-inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
-  return tenon::clone_tensor_ptr(source.tensor);
+/// With a type, the elements are cast to it.
+template <class... Type>
+TensorPtr clone_tensor_ptr(const internal::Source& source, Type... type) {
+  return tenon::clone_tensor_ptr(source.tensor, type...);
 }
-inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
-  return tenon::clone_tensor_ptr(source.tensor, type);
+/// A copy in the memory of the backend that is registered for the device, or on the host's heap.
+inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Device target) {
+  return tenon::backend_copy(source.tensor, tenon::backend_for(target));
 }
 
 /// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for

@@ -46,18 +46,13 @@ class Span {
   template <size_t N>
   constexpr Span(T (&array)[N]) noexcept : data_(array), size_(N) {}
 
-  /// Refers to any contiguous container whose elements are T.
+  /// Refers to any contiguous container whose elements are T; those of a temporary are const.
   template <class C,
-            std::enable_if_t<
-                std::is_convertible_v<typename detail::ContiguousElement<C>::type (*)[], T (*)[]>,
-                int> = 0>
-  constexpr Span(C& container) noexcept : data_(container.data()), size_(container.size()) {}
-  template <class C, std::enable_if_t<
-                         std::is_const_v<T> &&
-                             std::is_convertible_v<
+            std::enable_if_t<std::is_convertible_v<
                                  typename detail::ContiguousElement<const C>::type (*)[], T (*)[]>,
-                         int> = 0>
-  constexpr Span(const C& container) noexcept : data_(container.data()), size_(container.size()) {}
+                             int> = 0>
+  TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
+      : data_(container.data()), size_(container.size()) {}
 
   constexpr T* data() const noexcept { return data_; }
   constexpr size_t size() const noexcept { return size_; }

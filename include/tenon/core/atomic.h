@@ -50,19 +50,16 @@ class AtomicCount {
 /// include's compile time, and a registry must work before main() and after.
 class SpinLock {
  public:
-#if TENON_HAS_THREADS
   void lock() noexcept {
-    while (taken_.exchange(true, std::memory_order_acquire)) {
+    if constexpr (TENON_HAS_THREADS != 0) {
+      while (taken_.exchange(true, std::memory_order_acquire)) {
+      }
     }
   }
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
  private:
   std::atomic<bool> taken_{false};
-#else
-  void lock() noexcept {}
-  void unlock() noexcept {}
-#endif
 };
 
 /// std::lock_guard, which <mutex> has.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -33,54 +34,46 @@ enum class DeviceType : int32_t {
   Template = 127,  ///< shape and type without data
 };
 
-/// The name in lower case, such as "cuda"; "unknown" for any other number.
-constexpr const char* toString(DeviceType type) noexcept {
-  switch (type) {
-    case DeviceType::CPU: return "cpu";
-    case DeviceType::CUDA: return "cuda";
-    case DeviceType::CUDAHost: return "cuda_host";
-    case DeviceType::OpenCL: return "opencl";
-    case DeviceType::Vulkan: return "vulkan";
-    case DeviceType::Metal: return "metal";
-    case DeviceType::VPI: return "vpi";
-    case DeviceType::ROCM: return "rocm";
-    case DeviceType::ROCMHost: return "rocm_host";
-    case DeviceType::ExtDev: return "ext_dev";
-    case DeviceType::CUDAManaged: return "cuda_managed";
-    case DeviceType::OneAPI: return "oneapi";
-    case DeviceType::WebGPU: return "webgpu";
-    case DeviceType::Hexagon: return "hexagon";
-    case DeviceType::MAIA: return "maia";
-    case DeviceType::Trn: return "trn";
-    case DeviceType::Expr: return "expr";
-    case DeviceType::Template: return "template";
-  }
-  return "unknown";
-}
-
 namespace detail {
 
-inline constexpr DeviceType kDeviceTypes[] = {
-    DeviceType::CPU,      DeviceType::CUDA,    DeviceType::CUDAHost,    DeviceType::OpenCL,
-    DeviceType::Vulkan,   DeviceType::Metal,   DeviceType::VPI,         DeviceType::ROCM,
-    DeviceType::ROCMHost, DeviceType::ExtDev,  DeviceType::CUDAManaged, DeviceType::OneAPI,
-    DeviceType::WebGPU,   DeviceType::Hexagon, DeviceType::MAIA,        DeviceType::Trn,
-    DeviceType::Expr,     DeviceType::Template};
-
-/// The length of the match when `text` begins with all of `prefix`, else 0.
-inline size_t match_prefix(const char* text, const char* prefix) noexcept {
-  size_t n = 0;
-  for (; prefix[n] != '\0'; ++n) {
-    if (text[n] != prefix[n]) return 0;
-  }
-  return n;
-}
+struct DeviceName {
+  DeviceType type : 8;  // a row takes 16 bytes
+  char name[13];        // not a pointer, which the loader would have to relocate
+};
+inline constexpr DeviceName kDeviceNames[] = {
+    {DeviceType::CPU, "cpu"},
+    {DeviceType::CUDA, "cuda"},
+    {DeviceType::CUDAHost, "cuda_host"},
+    {DeviceType::OpenCL, "opencl"},
+    {DeviceType::Vulkan, "vulkan"},
+    {DeviceType::Metal, "metal"},
+    {DeviceType::VPI, "vpi"},
+    {DeviceType::ROCM, "rocm"},
+    {DeviceType::ROCMHost, "rocm_host"},
+    {DeviceType::ExtDev, "ext_dev"},
+    {DeviceType::CUDAManaged, "cuda_managed"},
+    {DeviceType::OneAPI, "oneapi"},
+    {DeviceType::WebGPU, "webgpu"},
+    {DeviceType::Hexagon, "hexagon"},
+    {DeviceType::MAIA, "maia"},
+    {DeviceType::Trn, "trn"},
+    {DeviceType::Expr, "expr"},
+    {DeviceType::Template, "template"},
+};
 
 /// Specialised for another library's device type, with convert() to a Device.
 template <class D>
 struct ForeignDevice : std::false_type {};
 
 }  // namespace detail
+
+/// The name in lower case, such as "cuda"; "unknown" for any other number.
+constexpr const char* toString(DeviceType type) noexcept {
+  for (const detail::DeviceName& row : detail::kDeviceNames) {
+    if (row.type == type) return row.name;
+  }
+  return "unknown";
+}
 
 /// A kind of memory and an index. The index −1, "the current one", becomes 0 at construction; the
 /// CPU has only index 0.
@@ -99,22 +92,20 @@ class Device {
   /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
     if (text == nullptr) text = "";
-    for (DeviceType type : detail::kDeviceTypes) {
-      const size_t n = detail::match_prefix(text, toString(type));
-      if (n == 0 || (text[n] != '\0' && text[n] != ':')) continue;
-      if (text[n] == '\0') {
-        *this = Device(type);
-        return;
-      }
+    const char* const colon = std::strchr(text, ':');
+    const size_t length = colon == nullptr ? std::strlen(text) : static_cast<size_t>(colon - text);
+    for (const detail::DeviceName& row : detail::kDeviceNames) {
+      if (std::strlen(row.name) != length || std::memcmp(text, row.name, length) != 0) continue;
       int32_t index = 0;
-      const char* digit = text + n + 1;
-      const char* const first = digit;
-      // Six digits are enough and cannot overflow.
-      for (; *digit >= '0' && *digit <= '9' && digit - first < 6; ++digit) {
-        index = index * 10 + (*digit - '0');
+      if (colon != nullptr) {
+        const char* digit = colon + 1;
+        // Six digits are enough and cannot overflow.
+        for (; *digit >= '0' && *digit <= '9' && digit - colon <= 6; ++digit) {
+          index = index * 10 + (*digit - '0');
+        }
+        if (digit == colon + 1 || *digit != '\0') break;
       }
-      if (digit == first || *digit != '\0') break;
-      *this = Device(type, index);
+      *this = Device(row.type, index);
       return;
     }
     detail::raise(Error::InvalidArgument, "Device: \"", text,

@@ -12,6 +12,7 @@
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -23,12 +24,6 @@ using DimOrderType = uint8_t;  ///< a dimension's number
 inline constexpr size_t kMaxDims = 64;
 
 namespace detail {
-
-/// Whether I is an integer type, but not bool or a character type: text is no shape.
-template <class I>
-inline constexpr bool is_number_v =
-    std::is_integral_v<I> && !std::is_same_v<I, bool> && !std::is_same_v<I, char> &&
-    !std::is_same_v<I, wchar_t> && !std::is_same_v<I, char16_t> && !std::is_same_v<I, char32_t>;
 
 /// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
 /// from floating values: `{1.0f}` is data, never a shape. A value that int64_t cannot hold, such as
@@ -78,13 +73,7 @@ class InlineArray {
     size_ = other.size_;
   }
   InlineArray(InlineArray&& other) noexcept { steal(other); }
-  InlineArray& operator=(const InlineArray& other) noexcept {
-    if (this != &other) {
-      InlineArray copy(other);
-      *this = std::move(copy);
-    }
-    return *this;
-  }
+  InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
       if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
@@ -92,14 +81,14 @@ class InlineArray {
     }
     return *this;
   }
-#if defined(__GNUC__) && !defined(__clang__)
+#if !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
 #endif
   ~InlineArray() {
     if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
   }
-#if defined(__GNUC__) && !defined(__clang__)
+#if !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
 
@@ -138,8 +127,8 @@ class InlineArray {
   }
 
  private:
-  // One by one, which volatile enforces: lists are copied right after they were written, and a
-  // vector load of several values just stored one by one waits for the store buffer, some 5 ns.
+  // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
+  // vector load of values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const volatile T* from, size_t n) noexcept {
     for (size_t i = 0; i < n; ++i) to[i] = from[i];
   }
@@ -240,11 +229,9 @@ class Dims : public detail::InlineArray<int64_t, 6> {
 using DimOrder = detail::InlineArray<DimOrderType, 8>;
 
 namespace detail {
-inline void append(Message& out, const Dims& dims) noexcept {
-  append(out, ArrayRef<int64_t>(dims.data(), dims.size()));
-}
-inline void append(Message& out, const DimOrder& order) noexcept {
-  append(out, ArrayRef<DimOrderType>(order.data(), order.size()));
+template <class T, size_t kInline>
+void append(Message& out, const InlineArray<T, kInline>& list) noexcept {
+  append(out, ArrayRef<T>(list.data(), list.size()));
 }
 }  // namespace detail
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/message.h"
@@ -20,7 +21,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What went wrong. Ok is zero.
+/// What went wrong.
 /// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
 enum class [[nodiscard]] Error : uint8_t{
     Ok = 0,
@@ -36,22 +37,16 @@ enum class [[nodiscard]] Error : uint8_t{
     Internal,         ///< a bug in tenon
 };
 
+namespace detail {
+/// By the enumerators' numbers. Not pointers, which the loader would have to relocate.
+inline constexpr char kErrorNames[][16] = {
+    "Ok",          "InvalidArgument", "InvalidType", "InvalidState", "NotSupported", "OutOfMemory",
+    "OutOfBounds", "InUse",           "NotFound",    "AccessFailed", "Internal"};
+}  // namespace detail
+
 /// The enumerator's name, "InvalidArgument".
 constexpr const char* toString(Error error) noexcept {
-  switch (error) {
-    case Error::Ok: return "Ok";
-    case Error::InvalidArgument: return "InvalidArgument";
-    case Error::InvalidType: return "InvalidType";
-    case Error::InvalidState: return "InvalidState";
-    case Error::NotSupported: return "NotSupported";
-    case Error::OutOfMemory: return "OutOfMemory";
-    case Error::OutOfBounds: return "OutOfBounds";
-    case Error::InUse: return "InUse";
-    case Error::NotFound: return "NotFound";
-    case Error::AccessFailed: return "AccessFailed";
-    case Error::Internal: return "Internal";
-  }
-  return "unknown error";
+  return error <= Error::Internal ? detail::kErrorNames[static_cast<int>(error)] : "unknown error";
 }
 
 #if TENON_HAS_EXCEPTIONS
@@ -75,7 +70,7 @@ namespace detail {
 inline constexpr size_t kMessageCapacity = TENON_ERROR_TEXT ? 512 : 1;
 
 struct LastError {
-  char text[kMessageCapacity];  // "" without TENON_ERROR_TEXT
+  char text[kMessageCapacity];  // always "" without TENON_ERROR_TEXT
   Error error;
 };
 
@@ -100,10 +95,13 @@ TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
   }
 }
 
-#if TENON_ERROR_TEXT
-// The parts of a message are C variadic arguments: they travel in registers. With a list of parts on
-// the stack, a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
+TENON_COLD inline Error fail_without_text(Error error) noexcept {
+  last_error().error = error;
+  return error;
+}
 
+/// The parts are C variadic arguments, which travel in registers. With a list of parts on the
+/// stack, a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
 TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
   char text[kMessageCapacity];  // aside: a part may be the last message
   Message message(text, kMessageCapacity);
@@ -116,51 +114,29 @@ TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
   return error;
 }
 
-TENON_COLD inline void report_parts(Error error, uint64_t kinds, ...) noexcept {
-  char text[kMessageCapacity];
-  Message message(text, kMessageCapacity);
-  va_list parts;
-  va_start(parts, kinds);
-  append_parts(message, kinds, parts);
-  va_end(parts);
-  hand_over(error, text);
-}
-#else
-TENON_COLD inline Error fail_without_text(Error error) noexcept {
-  last_error().error = error;
-  return error;
-}
-#endif
-
 /// Writes the calling thread's message, the parts one after another, and returns `error`.
 template <class... Parts>
-TENON_ALWAYS_INLINE Error fail(Error error, const Parts&... parts) noexcept {
-#if TENON_ERROR_TEXT
-  static_assert(sizeof...(Parts) <= 21);
-  return fail_parts(error, kPartKinds<Parts...>, part(parts)...);
-#else
-  return (static_cast<void>(parts), ..., fail_without_text(error));
-#endif
+TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
+  if constexpr (TENON_ERROR_TEXT == 0) {
+    return fail_without_text(error);
+  } else {
+    static_assert(sizeof...(Parts) <= 21);
+    return fail_parts(error, kPartKinds<Parts...>, part(parts)...);
+  }
 }
 
 /// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
 template <class... Parts>
-TENON_ALWAYS_INLINE void report(Error error, const Parts&... parts) noexcept {
-#if TENON_ERROR_TEXT
-  report_parts(error, kPartKinds<Parts...>, part(parts)...);
-#else
-  (static_cast<void>(parts), ..., hand_over(error, toString(error)));
-#endif
+TENON_COLD void report(Error error, const Parts&... parts) noexcept {
+  LastError reported = last_error();
+  static_cast<void>(fail(error, parts...));
+  std::swap(reported, last_error());
+  hand_over(error, TENON_ERROR_TEXT != 0 ? reported.text : toString(error));
 }
 
 /// Puts "function: " in front of the message that fail() left. Returns `error`.
 TENON_COLD inline Error blame(const char* function, Error error) noexcept {
-#if TENON_ERROR_TEXT
   return fail(error, function, ": ", last_error().text);
-#else
-  static_cast<void>(function);
-  return fail_without_text(error);
-#endif
 }
 
 /// The same for an error that may be Ok.
@@ -184,12 +160,8 @@ inline Error blame_if(const char* function, Error error) noexcept {
 /// than Ok would have thrown. Valid until the thread's next error; "" before the first. With
 /// TENON_ERROR_TEXT=0 it is the error's name.
 inline const char* last_error_message() noexcept {
-#if TENON_ERROR_TEXT
-  return detail::last_error().text;
-#else
-  const Error error = detail::last_error().error;
-  return error == Error::Ok ? "" : toString(error);
-#endif
+  const detail::LastError& last = detail::last_error();
+  return TENON_ERROR_TEXT != 0 || last.error == Error::Ok ? last.text : toString(last.error);
 }
 
 namespace detail {
@@ -214,9 +186,7 @@ inline void raise_if(const char* function, Error error) {
 /// the message to stderr.
 /// Threads: set it once, at program start; the setting is not synchronised.
 inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
-  FailureHandler old = detail::failure_handler();
-  detail::failure_handler() = handler;
-  return old;
+  return std::exchange(detail::failure_handler(), handler);
 }
 
 TENON_END_NAMESPACE

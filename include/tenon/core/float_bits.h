@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "tenon/config.h"
 
@@ -13,25 +12,16 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 TENON_ALWAYS_INLINE uint32_t float_bits(float value) noexcept {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
+  return __builtin_bit_cast(uint32_t, value);
 }
 TENON_ALWAYS_INLINE float float_from_bits(uint32_t bits) noexcept {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return __builtin_bit_cast(float, bits);
 }
-
 TENON_ALWAYS_INLINE uint64_t double_bits(double value) noexcept {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
+  return __builtin_bit_cast(uint64_t, value);
 }
 TENON_ALWAYS_INLINE double double_from_bits(uint64_t bits) noexcept {
-  double value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return __builtin_bit_cast(double, bits);
 }
 inline constexpr uint64_t kDoubleInfinity = uint64_t{0x7ff} << 52;
 TENON_ALWAYS_INLINE bool is_finite(double value) noexcept {

@@ -14,76 +14,9 @@
 
 #if TENON_ATEN_MODE
 #include "tenon/aten/generator.h"
-#else
-TENON_BEGIN_NAMESPACE
-namespace detail {
-inline void seed_aten(uint64_t) noexcept {}
-}  // namespace detail
-TENON_END_NAMESPACE
 #endif
 
 TENON_BEGIN_NAMESPACE
-
-/// A position in one of 2^64 sequences of random numbers.
-///
-/// The next element i depends only on (seed, offset + i), by Philox4x32-10; making n elements adds
-/// n to the offset. The numbers are the same on every processor, for any number of threads and in
-/// any memory layout. docs/random.md defines them, under the version below.
-/// Threads: one generator is for one thread at a time.
-/// Source: at::Generator; at::Philox4_32 and cuRAND's Philox give the same words.
-class Generator {
- public:
-  /// Changes when the numbers for a seed and an offset change.
-  static constexpr uint32_t kVersion = 1;
-
-  /// Store it to continue the sequence later, or to make the same numbers again.
-  struct State {
-    uint64_t seed = 0;
-    uint64_t offset = 0;  ///< in elements
-    uint32_t version = kVersion;
-  };
-
-  /// Seeded by the system, differently each time.
-  Generator() noexcept;
-  explicit constexpr Generator(uint64_t seed, uint64_t offset = 0) noexcept
-      : seed_(seed), offset_(offset) {}
-
-  constexpr uint64_t seed() const noexcept { return seed_; }
-  /// Elements made since the seed was set.
-  constexpr uint64_t offset() const noexcept { return offset_; }
-
-  /// Starts the sequence of a seed.
-  constexpr void manual_seed(uint64_t seed) noexcept {
-    seed_ = seed;
-    offset_ = 0;
-  }
-  /// Sets the position in the sequence.
-  constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
-
-  constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
-  /// Errors: NotSupported for a state of another version; the generator stays as it was.
-  [[nodiscard]] Error set_state(const State& state) noexcept {
-    if (TENON_UNLIKELY(state.version != kVersion)) {
-      return detail::fail(Error::NotSupported, "Generator::set_state: version ", state.version,
-                          " of the random numbers; this library makes version ", kVersion);
-    }
-    seed_ = state.seed;
-    offset_ = state.offset;
-    return Error::Ok;
-  }
-
-  /// Takes the next `count` elements and returns the offset of the first.
-  constexpr uint64_t advance(uint64_t count) noexcept {
-    const uint64_t first = offset_;
-    offset_ += count;  // 2^64 elements later it starts over
-    return first;
-  }
-
- private:
-  uint64_t seed_;
-  uint64_t offset_ = 0;
-};
-
 namespace detail {
 
 /// 64 unpredictable bits. Without a known source of entropy they differ between runs only if the
@@ -108,7 +41,61 @@ inline uint64_t system_seed() noexcept {
 
 }  // namespace detail
 
-inline Generator::Generator() noexcept : seed_(detail::system_seed()) {}
+/// A position in one of 2^64 sequences of random numbers.
+///
+/// The next element i depends only on (seed, offset + i), by Philox4x32-10; making n elements adds
+/// n to the offset. The numbers are the same on every processor, for any number of threads and in
+/// any memory layout. docs/random.md defines them, under the version below.
+/// Threads: one generator is for one thread at a time.
+/// Source: at::Generator; at::Philox4_32 and cuRAND's Philox give the same words.
+class Generator {
+ public:
+  /// Changes when the numbers for a seed and an offset change.
+  static constexpr uint32_t kVersion = 1;
+
+  /// Store it to continue the sequence later, or to make the same numbers again.
+  struct State {
+    uint64_t seed = 0;
+    uint64_t offset = 0;  ///< in elements
+    uint32_t version = kVersion;
+  };
+
+  /// Seeded by the system, differently each time.
+  Generator() noexcept : seed_(detail::system_seed()) {}
+  explicit constexpr Generator(uint64_t seed, uint64_t offset = 0) noexcept
+      : seed_(seed), offset_(offset) {}
+
+  constexpr uint64_t seed() const noexcept { return seed_; }
+  /// Elements made since the seed was set.
+  constexpr uint64_t offset() const noexcept { return offset_; }
+
+  /// Starts the sequence of a seed.
+  constexpr void manual_seed(uint64_t seed) noexcept { *this = Generator(seed); }
+  /// Sets the position in the sequence.
+  constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
+
+  constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
+  /// Errors: NotSupported for a state of another version; the generator stays as it was.
+  [[nodiscard]] Error set_state(const State& state) noexcept {
+    if (TENON_UNLIKELY(state.version != kVersion)) {
+      return detail::fail(Error::NotSupported, "Generator::set_state: version ", state.version,
+                          " of the random numbers; this library makes version ", kVersion);
+    }
+    *this = Generator(state.seed, state.offset);
+    return Error::Ok;
+  }
+
+  /// Takes the next `count` elements and returns the offset of the first.
+  constexpr uint64_t advance(uint64_t count) noexcept {
+    const uint64_t first = offset_;
+    offset_ += count;  // 2^64 elements later it starts over
+    return first;
+  }
+
+ private:
+  uint64_t seed_;
+  uint64_t offset_ = 0;
+};
 
 /// The calling thread's own generator, which the random functions use by default. The system seeds
 /// it at the thread's first use.
@@ -123,7 +110,9 @@ TENON_EXPORT inline Generator& default_generator() noexcept {
 /// Source: at::manual_seed.
 inline void manual_seed(uint64_t seed) noexcept {
   default_generator().manual_seed(seed);
+#if TENON_ATEN_MODE
   detail::seed_aten(seed);
+#endif
 }
 
 TENON_END_NAMESPACE

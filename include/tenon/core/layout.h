@@ -28,9 +28,7 @@ inline bool multiply(int64_t a, int64_t b, int64_t& product) noexcept {
   return !__builtin_mul_overflow(a, b, &product);
 }
 inline bool add(int64_t a, int64_t b, int64_t& sum) noexcept {
-  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
-  sum = a + b;
-  return true;
+  return !__builtin_add_overflow(a, b, &sum);
 }
 
 inline int64_t magnitude(int64_t stride) noexcept {
@@ -40,16 +38,14 @@ inline int64_t magnitude(int64_t stride) noexcept {
 
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
-  if (TENON_UNLIKELY(dims.error() == Error::InvalidArgument)) {
-    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+  switch (dims.error()) {
+    case Error::Ok: return Error::Ok;
+    case Error::InvalidArgument:
+      return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+    case Error::OutOfBounds:
+      return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
+    default: return fail(dims.error(), "out of memory for ", what);
   }
-  if (TENON_UNLIKELY(dims.error() == Error::OutOfBounds)) {
-    return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
-  }
-  if (TENON_UNLIKELY(dims.error() != Error::Ok)) {
-    return fail(dims.error(), "out of memory for ", what);
-  }
-  return Error::Ok;
 }
 
 /// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
@@ -142,16 +138,6 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return Error::Ok;
 }
 
-/// Whether `order` holds each of 0 … n-1 once.
-inline bool is_permutation(ArrayRef<DimOrderType> order) noexcept {
-  uint64_t seen = 0;
-  for (DimOrderType d : order) {
-    if (d >= order.size() || (seen >> d & 1) != 0) return false;
-    seen |= uint64_t{1} << d;
-  }
-  return true;
-}
-
 /// The dim order that strides imply: descending by magnitude. The sort is stable, so equal strides
 /// keep their logical order. The stride of a size-1 dimension means nothing: such a dimension goes
 /// right before the first one in memory that logically follows it.
@@ -195,36 +181,27 @@ inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride
   return agree;
 }
 
-/// Whether the elements are in row-major order without gaps; strides of size-1 dimensions are
-/// ignored. True for every shape without elements.
-/// Source: c10 is_contiguous.
-inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
-  int64_t expected = 1;
-  bool contiguous = true;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] == 0) return true;
-    if (sizes[d] == 1) continue;
-    if (strides[d] != expected) contiguous = false;
-    if (contiguous) expected *= sizes[d];
-  }
-  return contiguous;
-}
-
-/// Whether the elements fill their memory without gaps or overlap, nested in `order`, which agrees
-/// with the strides.
+/// Whether the elements fill their memory without gaps or overlap, nested in `order`, or row-major
+/// without one. Strides of size-1 dimensions are ignored. True for every shape without elements.
 /// Source: c10 is_non_overlapping_and_dense.
 inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                      ArrayRef<DimOrderType> order) noexcept {
   int64_t expected = 1;
   bool dense = true;
-  for (size_t i = order.size(); i-- > 0;) {
-    const size_t d = order[i];
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const size_t d = order.empty() ? i : order[i];
     if (sizes[d] == 0) return true;
     if (sizes[d] == 1) continue;
     if (strides[d] != expected) dense = false;
     if (dense) expected *= sizes[d];
   }
   return dense;
+}
+
+/// Whether the elements are in row-major order without gaps.
+/// Source: c10 is_contiguous.
+inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
+  return is_dense(sizes, strides, {});
 }
 
 /// Whether two index tuples may address one element. Never false when they do. Exact if all
@@ -261,6 +238,15 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   return overlap;
 }
 
+namespace detail {
+/// Whether the bytes of an extent fit the address space, in both directions.
+inline Error check_nbytes(const Extent& extent, size_t element_size) noexcept {
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
+  return compute_nbytes(extent.max + 1, element_size, nbytes);
+}
+}  // namespace detail
+
 /// Checked sizes, strides and dim order, and what is computed from them.
 struct Layout {
   Dims sizes;
@@ -277,14 +263,12 @@ struct Layout {
   /// Whether a copy has its lists, and its elements, of `element_size`, the room.
   /// Errors: OutOfMemory, InvalidArgument.
   Error check(size_t element_size) const noexcept {
-    size_t nbytes = 0;
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::check_dims("strides", strides));
     if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
       return detail::fail(Error::OutOfMemory, "out of memory for a shape");
     }
-    TENON_TRY(compute_nbytes(extent.min, element_size, nbytes));
-    return compute_nbytes(reach(), element_size, nbytes);
+    return detail::check_nbytes(extent, element_size);
   }
   /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
   /// and what a shape laid from element 0 upward may use.
@@ -293,9 +277,10 @@ struct Layout {
 
 namespace detail {
 
-/// The dense Layout of `rank` sizes, nested in `order`, or row-major without one.
-inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* order,
-                     size_t element_size, Layout& layout) noexcept {
+/// The dense Layout of the sizes, nested in `order`, or row-major without one.
+inline Error lay_out_dense(ArrayRef<int64_t> sizes, const DimOrderType* order, size_t element_size,
+                           Layout& layout) noexcept {
+  const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!layout.sizes.resize_for_overwrite(rank) ||
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
@@ -313,7 +298,7 @@ inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* orde
     size[d] = sizes[d];
     pass.take(sizes[d]);
   }
-  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape({sizes, rank}, element_size);
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return fail_shape(sizes, element_size);
   layout.numel = pass.numel();
   layout.extent = Extent{0, layout.numel - 1};
   layout.row_major = order == nullptr;
@@ -327,19 +312,15 @@ inline Error lay_out(const int64_t* sizes, size_t rank, const DimOrderType* orde
 inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t element_size,
                                Layout& layout) noexcept {
   if (TENON_UNLIKELY(sizes.error() != Error::Ok)) return detail::check_dims("sizes", sizes);
-  return detail::lay_out(sizes.data(), sizes.size(), order == nullptr ? nullptr : order->data(),
-                         element_size, layout);
+  return detail::lay_out_dense(sizes, order == nullptr ? nullptr : order->data(), element_size,
+                               layout);
 }
 
 namespace detail {
 
-/// make_layout() with a dim order, or strides that are not row-major.
-TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& dim_order,
-                                                const Dims& strides, size_t element_size,
-                                                Layout& layout) noexcept {
-  TENON_TRY(check_dims("dim_order", dim_order));
-  TENON_TRY(check_dims("strides", strides));
-  TENON_TRY(check_dims("sizes", sizes));
+TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
+                                            ArrayRef<int64_t> strides, size_t element_size,
+                                            Layout& layout) noexcept {
   const size_t rank = sizes.size();
   if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
     return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
@@ -349,24 +330,24 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
     return fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
                 " differ in length");
   }
-  DimOrder order;
-  if (TENON_UNLIKELY(!order.resize_for_overwrite(rank))) {
-    return fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
-  }
+  DimOrderType numbers[kMaxDims];
+  const Span<DimOrderType> order(numbers, rank);
+  if (TENON_UNLIKELY(rank > kMaxDims)) return lay_out_dense(sizes, nullptr, element_size, layout);
   if (dim_order.empty()) {
     dim_order_from_strides(sizes, strides, order);
   } else {
+    uint64_t seen = 0;
     for (size_t i = 0; i < rank; ++i) {
       const int64_t d = dim_order[i];
-      order[i] =
-          d >= 0 && d < static_cast<int64_t>(rank) ? static_cast<DimOrderType>(d) : UINT8_MAX;
-    }
-    if (TENON_UNLIKELY(!is_permutation(order))) {
-      return fail(Error::InvalidArgument, "dim_order ", dim_order, " is not a permutation of the ",
-                  rank, " dimensions");
+      if (TENON_UNLIKELY(d < 0 || d >= static_cast<int64_t>(rank) || (seen >> d & 1) != 0)) {
+        return fail(Error::InvalidArgument, "dim_order ", dim_order,
+                    " is not a permutation of the ", rank, " dimensions");
+      }
+      seen |= uint64_t{1} << d;
+      order[i] = static_cast<DimOrderType>(d);
     }
   }
-  TENON_TRY(make_dense_layout(sizes, &order, element_size, layout));
+  TENON_TRY(lay_out_dense(sizes, order.data(), element_size, layout));
   if (strides.empty()) return Error::Ok;
 
   for (size_t i = 0; i < rank; ++i) layout.strides[i] = strides[i];
@@ -375,47 +356,51 @@ TENON_NOINLINE inline Error make_strided_layout(const Dims& sizes, const Dims& d
                 " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
   }
   layout.row_major = false;
-  size_t nbytes = 0;
   TENON_TRY(compute_extent(sizes, strides, layout.extent));
-  TENON_TRY(compute_nbytes(layout.extent.min, element_size, nbytes));
-  return compute_nbytes(layout.reach(), element_size, nbytes);
+  return check_nbytes(layout.extent, element_size);
 }
 
-/// Whether the dimensions come in order, as without a dim order.
+/// Whether the dimensions come in order: what no dim order means, too.
 template <class T>
-bool is_in_order(const T* dim_order, size_t rank) noexcept {
+bool is_in_order(ArrayRef<T> dim_order, size_t rank) noexcept {
   size_t i = 0;
-  while (i < rank && dim_order[i] == static_cast<T>(i)) ++i;
-  return i == rank;
+  while (i < dim_order.size() && dim_order[i] == static_cast<T>(i)) ++i;
+  return i == dim_order.size() && (i == 0 || i == rank);
 }
 
-/// make_layout() of arrays of `rank` entries; the last two may be null.
+/// make_layout() of lists without errors.
+inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
+                     ArrayRef<int64_t> strides, size_t element_size, Layout& layout) noexcept {
+  if (is_in_order(dim_order, sizes.size())) {
+    TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
+    if (strides.empty() || strides == layout.strides) return Error::Ok;
+  }
+  return lay_out_strided(sizes, dim_order, strides, element_size, layout);
+}
+
+/// The same of arrays of `rank` entries; the last two may be null.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  if (dim_order == nullptr || is_in_order(dim_order, rank)) {
-    TENON_TRY(lay_out(sizes, rank, nullptr, element_size, layout));
-    if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
-  }
-  return make_strided_layout(Dims(ArrayRef<int64_t>(sizes, rank)),
-                             Dims(ArrayRef<DimOrderType>(dim_order, dim_order ? rank : 0)),
-                             Dims(ArrayRef<int64_t>(strides, strides ? rank : 0)), element_size,
-                             layout);
+  const ArrayRef<int64_t> given(strides, strides == nullptr ? 0 : rank);
+  const ArrayRef<DimOrderType> numbers(dim_order, dim_order == nullptr ? 0 : rank);
+  if (is_in_order(numbers, rank)) return lay_out({sizes, rank}, {}, given, element_size, layout);
+  const Dims order(numbers);
+  TENON_TRY(check_dims("dim_order", order));
+  return lay_out({sizes, rank}, order, given, element_size, layout);
 }
 
 /// make_layout(), where lists that are null are empty.
 inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* strides,
                          size_t element_size, Layout& layout) noexcept {
-  const bool in_order =
-      dim_order == nullptr || (dim_order->error() == Error::Ok &&
-                               (dim_order->empty() || dim_order->size() == sizes.size()) &&
-                               is_in_order(dim_order->data(), dim_order->size()));
-  if (in_order && (strides == nullptr || strides->error() == Error::Ok)) {
-    TENON_TRY(make_dense_layout(sizes, nullptr, element_size, layout));
-    if (strides == nullptr || strides->empty() || *strides == layout.strides) return Error::Ok;
-  }
-  const Dims no_dims;
-  return make_strided_layout(sizes, dim_order == nullptr ? no_dims : *dim_order,
-                             strides == nullptr ? no_dims : *strides, element_size, layout);
+  const auto failed = [](const Dims* list) {
+    return TENON_UNLIKELY(list != nullptr && list->error() != Error::Ok);
+  };
+  if (failed(&sizes)) return check_dims("sizes", sizes);
+  if (failed(dim_order)) return check_dims("dim_order", *dim_order);
+  if (failed(strides)) return check_dims("strides", *strides);
+  return lay_out(sizes, dim_order == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*dim_order),
+                 strides == nullptr ? ArrayRef<int64_t>() : ArrayRef<int64_t>(*strides),
+                 element_size, layout);
 }
 
 }  // namespace detail

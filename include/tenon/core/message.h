@@ -81,10 +81,8 @@ inline void append(Message& out, double value) noexcept {
     }
   }
   auto whole = static_cast<uint64_t>(value);
-  const double millionths = (value - static_cast<double>(whole)) * 1e6;
-  auto fraction = static_cast<uint64_t>(millionths);
-  if (millionths - static_cast<double>(fraction) >= 0.5) ++fraction;
-  if (fraction >= 1000000) {
+  auto fraction = static_cast<uint64_t>((value - static_cast<double>(whole)) * 1e6 + 0.5);
+  if (fraction == 1000000) {
     ++whole;
     fraction = 0;
   }
@@ -93,12 +91,10 @@ inline void append(Message& out, double value) noexcept {
     ++exponent;
   }
   out.put_unsigned(whole);
-  if (fraction != 0) {
-    out.put('.');
-    for (uint64_t unit = 100000; fraction != 0; unit /= 10) {
-      out.put(static_cast<char>('0' + fraction / unit));
-      fraction %= unit;
-    }
+  if (fraction != 0) out.put('.');
+  for (uint64_t unit = 100000; fraction != 0; unit /= 10) {
+    out.put(static_cast<char>('0' + fraction / unit));
+    fraction %= unit;
   }
   if (exponent != 0) {
     out.put('e');

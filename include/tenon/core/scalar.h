@@ -86,14 +86,10 @@ class Scalar {
   /// Bool, Long (UInt64 above its range), Double or ComplexDouble.
   /// Source: c10::Scalar::type.
   ScalarType type() const noexcept {
-    switch (kind_) {
-      case Kind::Bool: return ScalarType::Bool;
-      case Kind::Signed: return ScalarType::Long;
-      case Kind::Unsigned: return bits_ >> 63 != 0 ? ScalarType::UInt64 : ScalarType::Long;
-      case Kind::Double: return ScalarType::Double;
-      case Kind::Complex: break;
-    }
-    return ScalarType::ComplexDouble;
+    if (isBoolean()) return ScalarType::Bool;
+    if (kind_ == Kind::Unsigned && bits_ >> 63 != 0) return ScalarType::UInt64;
+    if (is_integer()) return ScalarType::Long;
+    return isComplex() ? ScalarType::ComplexDouble : ScalarType::Double;
   }
 
   /// The value as a T. Rounding to a shorter floating type is allowed; any other change of the
@@ -110,8 +106,10 @@ class Scalar {
   /// Whether to<T>() succeeds.
   template <class T>
   bool fits() const noexcept {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (!detail::IsComplexLike<T>::value) {
       if (isComplex() && has_imaginary_part()) return false;
+    }
+    if constexpr (std::is_integral_v<T>) {
       if (isFloatingPoint() || isComplex()) {
         if (!detail::is_finite(real_)) return false;
         // 2^digits is exact in double; the largest integer itself may not be.
@@ -120,8 +118,6 @@ class Scalar {
         const double begin = std::is_signed_v<T> ? -end : 0.0;
         if (!(real_ >= begin && real_ < end)) return false;
       }
-    } else if constexpr (!detail::IsComplexLike<T>::value) {
-      if (isComplex() && has_imaginary_part()) return false;
     }
     return Scalar(convert<T>()).keeps(*this);
   }
@@ -175,6 +171,7 @@ class Scalar {
   bool is_negative() const noexcept {
     return kind_ == Kind::Signed && static_cast<int64_t>(bits_) < 0;
   }
+  /// Whether only rounding tells them apart.
   static bool keeps(double after, double before) noexcept {
     if (detail::is_finite(before)) return detail::is_finite(after);
     return detail::is_nan(before) || detail::double_bits(after) == detail::double_bits(before);

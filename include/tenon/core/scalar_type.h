@@ -160,17 +160,20 @@ constexpr ScalarType scalar_type_of() noexcept {
 template <class T>
 inline constexpr bool is_element_v = scalar_type_of<std::remove_cv_t<T>>() != ScalarType::Undefined;
 
+/// Whether I is an integer type, but neither bool nor a character type.
+template <class I>
+inline constexpr bool is_number_v =
+    std::is_integral_v<I> && !std::is_same_v<I, bool> && is_element_v<I>;
+
 template <class T>
 struct TypeTag {
   using type = T;
 };
 
-}  // namespace detail
-
-namespace detail {
-/// The same for tenon's own types.
+/// ScalarTypeToCppType for tenon's own types.
 template <own::ScalarType type>
 struct OwnElement;
+
 }  // namespace detail
 
 #define TENON_DETAIL_TRAIT(cpp_type, name)                                                       \
@@ -200,7 +203,7 @@ TENON_BEGIN_OWN
 /// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
 /// must return the same type. `otherwise()` is called for Undefined and numbers that are no type.
 template <class Visitor, class Otherwise>
-decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) {
+constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) {
   switch (type) {
 #define TENON_DETAIL_CASE(cpp_type, name) \
   case ScalarType::name: return visitor(detail::TypeTag<cpp_type>());
@@ -214,14 +217,9 @@ decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) 
 /// Bytes in one element; 0 for Undefined.
 /// Source: c10::elementSize.
 constexpr size_t elementSize(ScalarType type) noexcept {
-  switch (type) {
-#define TENON_DETAIL_CASE(cpp_type, name) \
-  case ScalarType::name: return sizeof(cpp_type);
-    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
-#undef TENON_DETAIL_CASE
-    case ScalarType::Undefined: break;
-  }
-  return 0;
+  return visit(
+      type, [](auto tag) { return sizeof(typename decltype(tag)::type); },
+      [] { return size_t{0}; });
 }
 
 /// Whether it is one of the types above; false for Undefined and any other number.
@@ -285,20 +283,16 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
     return isFloatingType(a) ? a : isFloatingType(b) ? b : ScalarType::Undefined;
   }
   if (isComplexType(a) || isComplexType(b)) {
-    // The complex type whose parts hold both; BFloat16's range needs float parts.
-    const auto rank = [](ScalarType t) {
-      if (t == ScalarType::ComplexDouble || t == ScalarType::Double) return 2;
-      if (t == ScalarType::ComplexFloat || t == ScalarType::Float) return 1;
-      return t == ScalarType::BFloat16 ? 1 : 0;
+    // The complex type whose parts hold both. Its number is that of its parts and three more.
+    const auto part = [](ScalarType t) {
+      return isComplexType(t) ? static_cast<ScalarType>(static_cast<int>(t) - 3) : t;
     };
-    const int r = rank(a) > rank(b) ? rank(a) : rank(b);
-    return r == 2   ? ScalarType::ComplexDouble
-           : r == 1 ? ScalarType::ComplexFloat
-                    : ScalarType::ComplexHalf;
+    return static_cast<ScalarType>(static_cast<int>(promoteTypes(part(a), part(b))) + 3);
   }
   if (isFloatingType(a) && isFloatingType(b)) {
-    if (a == ScalarType::Double || b == ScalarType::Double) return ScalarType::Double;
-    return ScalarType::Float;  // Half with BFloat16 too: neither holds the other
+    // Half with BFloat16 is Float: neither holds the other.
+    return a == ScalarType::Double || b == ScalarType::Double ? ScalarType::Double
+                                                              : ScalarType::Float;
   }
   if (isFloatingType(a)) return a;
   if (isFloatingType(b)) return b;

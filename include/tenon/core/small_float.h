@@ -142,6 +142,11 @@ struct SmallFloat {
   Bits x;  ///< the stored bits; c10's name for them
 };
 
+template <class Storage, int kExponentBits, int kMantissaBits, int kBias,
+          Specials kSpecials = Specials::Ieee>
+using SmallFloatOf =
+    SmallFloat<SmallFloatFormat<Storage, kExponentBits, kMantissaBits, kBias, kSpecials>>;
+
 template <class T>
 struct IsSmallFloat : std::false_type {};
 template <class Format>
@@ -152,42 +157,32 @@ TENON_BEGIN_OWN
 
 /// IEEE 754 binary16: 5 exponent and 10 mantissa bits, up to 65504. Conversions of all six types
 /// round to nearest even and keep NaN. Source: c10::Half, c10::BFloat16, c10::Float8_*.
-using Half =
-    detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 5, 10, 15, detail::Specials::Ieee>>;
+using Half = detail::SmallFloatOf<uint16_t, 5, 10, 15>;
 /// The upper half of a float: 8 exponent and 7 mantissa bits.
-using BFloat16 =
-    detail::SmallFloat<detail::SmallFloatFormat<uint16_t, 8, 7, 127, detail::Specials::Ieee>>;
+using BFloat16 = detail::SmallFloatOf<uint16_t, 8, 7, 127>;
 
 // The OCP 8-bit formats. e<exponent bits>m<mantissa bits>; "fn": finite, no infinity; "uz":
 // unsigned zero, no negative one.
 
 /// Up to 57344; overflow gives infinity.
-using Float8_e5m2 =
-    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 5, 2, 15, detail::Specials::Ieee>>;
+using Float8_e5m2 = detail::SmallFloatOf<uint8_t, 5, 2, 15>;
 /// Up to 448; overflow gives NaN.
-using Float8_e4m3fn =
-    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 4, 3, 7, detail::Specials::FiniteOnly>>;
+using Float8_e4m3fn = detail::SmallFloatOf<uint8_t, 4, 3, 7, detail::Specials::FiniteOnly>;
 /// Up to 57344; overflow gives NaN.
-using Float8_e5m2fnuz =
-    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 5, 2, 16, detail::Specials::UnsignedZero>>;
+using Float8_e5m2fnuz = detail::SmallFloatOf<uint8_t, 5, 2, 16, detail::Specials::UnsignedZero>;
 /// Up to 240; overflow gives NaN.
-using Float8_e4m3fnuz =
-    detail::SmallFloat<detail::SmallFloatFormat<uint8_t, 4, 3, 8, detail::Specials::UnsignedZero>>;
+using Float8_e4m3fnuz = detail::SmallFloatOf<uint8_t, 4, 3, 8, detail::Specials::UnsignedZero>;
 
 TENON_END_OWN
 namespace detail {
-using own::BFloat16;
-using own::Float8_e4m3fn;
-using own::Float8_e4m3fnuz;
-using own::Float8_e5m2;
-using own::Float8_e5m2fnuz;
-using own::Half;
+using own::BFloat16, own::Half;
+using own::Float8_e4m3fn, own::Float8_e4m3fnuz, own::Float8_e5m2, own::Float8_e5m2fnuz;
 }  // namespace detail
 TENON_END_NAMESPACE
 
-/// The limits of Half, BFloat16 and the Float8 types.
+/// The limits of Half, BFloat16 and the Float8 types. What is not said here is false or 0.
 template <class Format>
-class std::numeric_limits<tenon::detail::SmallFloat<Format>> {
+class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numeric_limits<Format> {
   using T = tenon::detail::SmallFloat<Format>;
   static constexpr T code(uint32_t bits) noexcept {
     return T(static_cast<typename Format::Bits>(bits), T::from_bits());
@@ -199,14 +194,9 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> {
  public:
   static constexpr bool is_specialized = true;
   static constexpr bool is_signed = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = false;
-  static constexpr bool is_iec559 = false;
   static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;
   static constexpr int digits10 = Format::mantissa_bits * 30103 / 100000;

@@ -96,9 +96,10 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
 
 /// Whether DLPack has the device type; Expr and Template are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
-  for (const DeviceType known : kDeviceTypes) {
-    if (static_cast<int32_t>(known) == type) {
-      return known != DeviceType::Expr && known != DeviceType::Template;
+  if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
+  for (const DeviceName& known : kDeviceNames) {
+    if (static_cast<int32_t>(known.type) == type) {
+      return known.type != DeviceType::Expr && known.type != DeviceType::Template;
     }
   }
   return false;

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
-#include <typeinfo>
 
 #include "exchange.h"
 #include "odr/check.h"
@@ -23,8 +22,6 @@ static bool contains(const char* text, const char* part) {
 }
 
 static void types_and_functions_are_apart() {
-  ODR_CHECK(std::strcmp(plain_name_of_tensor(), typeid(Tensor).name()) != 0);
-  ODR_CHECK(std::strcmp(plain_name_of_exception(), typeid(tenon::Exception).name()) != 0);
   ODR_CHECK(plain_address(0) != reinterpret_cast<const void*>(&tenon::detail::raise_message));
   ODR_CHECK(plain_address(1) != &tenon::make_tensor_ptr);
   ODR_CHECK(plain_address(2) != &tenon::detail::last_error());
@@ -33,7 +30,7 @@ static void types_and_functions_are_apart() {
 }
 
 static void errors_are_apart() {
-  ODR_CHECK(plain_resize(4, 5, 1) == static_cast<int>(Error::InvalidArgument));
+  ODR_CHECK(plain_resize(4, 5) == static_cast<int>(Error::InvalidArgument));
   ODR_CHECK(contains(plain_last_error(), "{5} hold 5 elements"));
   TensorPtr bound = tenon::zeros({6});
   ODR_CHECK(tenon::resize_tensor_ptr(bound, {7}) == Error::InvalidArgument);
@@ -57,19 +54,6 @@ static void errors_are_apart() {
     caught = e.error() == Error::InvalidArgument;
   }
   ODR_CHECK(caught);
-
-  ODR_CHECK(plain_handler_calls() == 0);
-  ODR_CHECK(tenon::set_failure_handler(nullptr) == nullptr);
-}
-
-static void both_resize() {
-  ODR_CHECK(plain_resize(4, 5, 2) == 0);
-  TensorPtr tensor =
-      tenon::ones({4}, ScalarType::Float, tenon::TensorShapeDynamism::DYNAMIC_UNBOUND);
-  ODR_CHECK(tenon::resize_tensor_ptr(tensor, {3, 50}) == Error::Ok);
-  ODR_CHECK(tenon::fill_(tensor, 2) == Error::Ok);
-  ODR_CHECK(tensor->sum().item<float>() == 300);
-  ODR_CHECK(plain_resize(100000, 1, 1) == 0);
 }
 
 static void random_numbers_are_apart() {
@@ -143,7 +127,6 @@ static void at_tensors_cross() {
 int main() {
   types_and_functions_are_apart();
   errors_are_apart();
-  both_resize();
   random_numbers_are_apart();
   memory_crosses_to_here();
   memory_crosses_from_here();

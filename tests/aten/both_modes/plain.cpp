@@ -3,7 +3,6 @@
 #include <tenon/tenon.h>
 
 #include <cstring>
-#include <typeinfo>
 
 #include "exchange.h"
 
@@ -35,9 +34,8 @@ double plain_sum(CMatrix matrix) {
   return sum;
 }
 
-int plain_resize(int64_t from, int64_t to, int dynamism) {
-  TensorPtr tensor =
-      tenon::zeros({from}, ScalarType::Float, static_cast<tenon::TensorShapeDynamism>(dynamism));
+int plain_resize(int64_t from, int64_t to) {
+  TensorPtr tensor = tenon::zeros({from});
   return static_cast<int>(tenon::resize_tensor_ptr(tensor, {to}));
 }
 
@@ -55,16 +53,6 @@ void plain_rand_by_default(uint64_t seed, float* out, int64_t count) {
   const TensorPtr made = tenon::rand({count});
   std::memcpy(out, made->const_data_ptr(), made->nbytes());
 }
-
-static int handler_calls = 0;
-
-int plain_handler_calls() {
-  tenon::set_failure_handler([](tenon::Error, const char*) noexcept { ++handler_calls; });
-  return handler_calls;
-}
-
-const char* plain_name_of_tensor() { return typeid(Tensor).name(); }
-const char* plain_name_of_exception() { return typeid(tenon::Exception).name(); }
 
 const void* plain_address(int which) {
   switch (which) {
