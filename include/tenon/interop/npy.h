@@ -13,8 +13,7 @@
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/kernels/copy_elements.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/copy.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -129,24 +128,11 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
-                         Contents::Uninitialized, image.copy));
-    const Place out{view_of(fields(image.copy)), nullptr};
-    TENON_TRY(check_dims("sizes", out.view.sizes));
-    TENON_TRY(check_dims("strides", out.view.strides));
-    if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
-    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
-    image.data = out.view.data;
+    TENON_TRY(make_contiguous(from, Making{from.type, from.dynamism}, image.copy));
+    image.data = fields(image.copy).data;
   }
   image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
   return Error::Ok;
-}
-
-inline Error write_npy(const char* path, const TensorArg& tensor) noexcept {
-  NpyImage image;
-  TENON_TRY(make_npy_image(tensor, image));
-  const FileBlock blocks[] = {{image.header, image.header_size}, {image.data, image.nbytes}};
-  return write_file(path, blocks);
 }
 
 }  // namespace detail
@@ -216,9 +202,13 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 /// text), OutOfMemory.
 [[nodiscard]] inline Error write_npy(const detail::FilePath& path,
                                      detail::ConstTensorArg tensor) noexcept {
+  detail::NpyImage image;
   Error error = path.check();
   if (error == Error::Ok) {
-    error = detail::write_npy(path.c_str(), tensor);
+    error = detail::make_npy_image(tensor, image);
+    const detail::FileBlock blocks[] = {{image.header, image.header_size},
+                                        {image.data, image.nbytes}};
+    if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks);
     if (error == Error::Ok) return error;
     error = path.blame(error);
   }

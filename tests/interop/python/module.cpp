@@ -344,7 +344,7 @@ PyObject* get_buffer(PyObject*, PyObject* args) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, flags) != 0) return nullptr;
   const auto list = [&](const Py_ssize_t* values) {
-    return values == nullptr ? detail::new_reference(Py_None)
+    return values == nullptr ? Py_NewRef(Py_None)
                              : detail::make_tuple(values, static_cast<size_t>(view.ndim));
   };
   PyObject* const all = Py_BuildValue("(iNNznni)", view.ndim, list(view.shape), list(view.strides),
