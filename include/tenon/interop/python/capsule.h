@@ -152,16 +152,18 @@ inline Error make_ready(const TensorFields& tensor, PyObject* asked) noexcept {
 /// Reads a pair of integers, unless it is None.
 inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {
   if (pair == Py_None) return Error::Ok;
-  if (PyTuple_Check(pair) == 0) {
+  if (PyTuple_Check(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
     return fail(Error::InvalidType, what, " is '", Py_TYPE(pair)->tp_name,
                 "', expected a pair of integers");
   }
-  return PyArg_ParseTuple(pair, "ll", &out[0], &out[1]) != 0 ? Error::Ok : fail_as_python();
+  out[0] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+  out[1] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
+  return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
 }
 
 /// What __dlpack__ was asked for.
 struct DLPackKeywords {
-  static constexpr const char* kNames[] = {"stream", "max_version", "dl_device", "copy"};
+  static constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
   PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
 
   /// Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the whole rest.
@@ -184,7 +186,7 @@ struct DLPackKeywords {
 /// Finds what to export: the tensor, or a copy where one is asked for.
 inline Error choose_export(const DLPackKeywords& asked, Tensor& tensor, bool& versioned,
                            bool& copies) noexcept {
-  const auto& [stream, max_version, dl_device, copy_asked] = asked.values;
+  const auto& [max_version, copy_asked, dl_device, stream] = asked.values;
   const Device device = fields(TensorArg(tensor)).device;
   const long here[2] = {static_cast<long>(device.type()), device.index()};
   long there[2] = {here[0], here[1]};

@@ -53,13 +53,25 @@ inline void destroy_python_tensor(PyObject* self) noexcept {
   Py_DECREF(type);
 }
 
-/// A view of all of `source`.
+/// A view of all of `source`. Its layout is copied: make_view() would compute it again.
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
   Made<Out> made(metadata_like(source));
-  const Error error = make_view(source, {}, {}, {}, 0, made.draft());
-  if (error == Error::Ok) fields(made.draft()).settle(dynamism);
-  return made.finish(function, error);
+  const auto make = [&]() noexcept -> Error {
+    TENON_TRY(check_defined(source, "the tensor"));
+    TENON_TRY(new_impl(made.draft(), metadata_like(source)));
+    ImplFields& view = fields(made.draft());
+    view.layout = fields(source).layout;
+    TENON_TRY(check_dims("sizes", view.layout.sizes));
+    TENON_TRY(check_dims("strides", view.layout.strides));
+    if (TENON_UNLIKELY(view.layout.dim_order.error() != Error::Ok)) {
+      return fail(Error::OutOfMemory, "out of memory for a shape");
+    }
+    TENON_TRY(attach_view(source, fields(source).type, 0, view));
+    view.settle(dynamism);
+    return Error::Ok;
+  };
+  return made.finish(function, make());
 }
 
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept;
