@@ -23,13 +23,6 @@ std::map<long, TensorPtr>& held() {
   return all;
 }
 
-bool read_copy(PyObject* object, Optional<bool>& copy) {
-  if (object == nullptr || object == Py_None) return true;
-  const int value = PyObject_IsTrue(object);
-  if (value >= 0) copy = value == 1;
-  return value >= 0;
-}
-
 bool read_dims(PyObject* object, Dims& dims) {
   detail::PyRef list(PySequence_Fast(object, "expected a sequence of integers"));
   if (!list) return false;
@@ -75,25 +68,25 @@ PyObject* guarded(const F& f) {
   }
 }
 
-PyObject* to_object(const TensorPtr& tensor) {
-  return tensor != nullptr ? to_python(tensor) : nullptr;
-}
-
 // take(object, copy=None, device=None): what from_python() makes of it, as a tenon.Tensor.
+// take_capsule() is the same with from_capsule().
+template <bool is_capsule>
 PyObject* take(PyObject*, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"object", "copy", "device", nullptr};
   PyObject* object = nullptr;
-  PyObject* copy_object = nullptr;
+  PyObject* copy_object = Py_None;
   const char* device_name = nullptr;
   if (PyArg_ParseTupleAndKeywords(args, keywords, "O|Oz", const_cast<char**>(names), &object,
                                   &copy_object, &device_name) == 0) {
     return nullptr;
   }
   Optional<bool> copy = none;
-  if (!read_copy(copy_object, copy)) return nullptr;
+  if (copy_object != Py_None) copy = copy_object == Py_True;
   Optional<Device> device = none;
   if (device_name != nullptr) device = Device(device_name);
-  return to_object(from_python_or_set_error(object, copy, device));
+  const TensorPtr made = is_capsule ? from_capsule_or_set_error(object, copy, device)
+                                    : from_python_or_set_error(object, copy, device);
+  return made != nullptr ? to_python(made) : nullptr;
 }
 
 // messages(object, as_capsule=False): the Error of the throwing form, by name, its text, and that of
@@ -124,16 +117,6 @@ PyObject* capsule(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
   const TensorPtr tensor = from_python_or_set_error(object);
   return tensor != nullptr ? to_capsule(tensor, versioned != 0) : nullptr;
-}
-
-// take_capsule(capsule, copy=None)
-PyObject* take_capsule(PyObject*, PyObject* args) {
-  PyObject* object = nullptr;
-  PyObject* copy_object = nullptr;
-  if (PyArg_ParseTuple(args, "O|O", &object, &copy_object) == 0) return nullptr;
-  Optional<bool> copy = none;
-  if (!read_copy(copy_object, copy)) return nullptr;
-  return to_object(from_capsule_or_set_error(object, copy));
 }
 
 // make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
@@ -475,40 +458,41 @@ constexpr PyCFunction with_keywords(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"messages", &messages, METH_VARARGS, nullptr},
-                         {"capsule", &capsule, METH_VARARGS, nullptr},
-                         {"take_capsule", &take_capsule, METH_VARARGS, nullptr},
-                         {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"as_strided", &as_strided, METH_VARARGS, nullptr},
-                         {"fill", &fill, METH_VARARGS, nullptr},
-                         {"data_pointer", &data_pointer, METH_O, nullptr},
-                         {"hold", &hold, METH_O, nullptr},
-                         {"drop", &drop<How::WithGil>, METH_O, nullptr},
-                         {"drop_without_gil", &drop<How::WithoutGil>, METH_O, nullptr},
-                         {"drop_on_thread", &drop<How::OnThread>, METH_O, nullptr},
-                         {"drop_later", &drop_later, METH_VARARGS, nullptr},
-                         {"drop_with_error", &drop<How::WithError>, METH_O, nullptr},
-                         {"release_with_error", &release_with_error, METH_O, nullptr},
-                         {"held_object", &held_object, METH_O, nullptr},
-                         {"live", &live, METH_NOARGS, nullptr},
-                         {"deleted", &deleted, METH_NOARGS, nullptr},
-                         {"is_ours", &is_ours, METH_O, nullptr},
-                         {"raise_error", &raise_error, METH_VARARGS, nullptr},
-                         {"undefined", &undefined, METH_NOARGS, nullptr},
-                         {"placeholder", &placeholder, METH_O, nullptr},
-                         {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
-                         {"hostile", &hostile, METH_O, nullptr},
-                         {"named_capsule", &named_capsule, METH_O, nullptr},
-                         {"capsule_flags", &capsule_flags, METH_O, nullptr},
-                         {"capsule_address", &capsule_address, METH_O, nullptr},
-                         {"capsule_name", &capsule_name, METH_O, nullptr},
-                         {"api_version", &api_version, METH_O, nullptr},
-                         {"api_round_trip", &api_round_trip, METH_O, nullptr},
-                         {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
-                         {"api_describe", &api_describe, METH_O, nullptr},
-                         {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"take", with_keywords(&take<false>), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"messages", &messages, METH_VARARGS, nullptr},
+    {"capsule", &capsule, METH_VARARGS, nullptr},
+    {"take_capsule", with_keywords(&take<true>), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"as_strided", &as_strided, METH_VARARGS, nullptr},
+    {"fill", &fill, METH_VARARGS, nullptr},
+    {"data_pointer", &data_pointer, METH_O, nullptr},
+    {"hold", &hold, METH_O, nullptr},
+    {"drop", &drop<How::WithGil>, METH_O, nullptr},
+    {"drop_without_gil", &drop<How::WithoutGil>, METH_O, nullptr},
+    {"drop_on_thread", &drop<How::OnThread>, METH_O, nullptr},
+    {"drop_later", &drop_later, METH_VARARGS, nullptr},
+    {"drop_with_error", &drop<How::WithError>, METH_O, nullptr},
+    {"release_with_error", &release_with_error, METH_O, nullptr},
+    {"held_object", &held_object, METH_O, nullptr},
+    {"live", &live, METH_NOARGS, nullptr},
+    {"deleted", &deleted, METH_NOARGS, nullptr},
+    {"is_ours", &is_ours, METH_O, nullptr},
+    {"raise_error", &raise_error, METH_VARARGS, nullptr},
+    {"undefined", &undefined, METH_NOARGS, nullptr},
+    {"placeholder", &placeholder, METH_O, nullptr},
+    {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
+    {"hostile", &hostile, METH_O, nullptr},
+    {"named_capsule", &named_capsule, METH_O, nullptr},
+    {"capsule_flags", &capsule_flags, METH_O, nullptr},
+    {"capsule_address", &capsule_address, METH_O, nullptr},
+    {"capsule_name", &capsule_name, METH_O, nullptr},
+    {"api_version", &api_version, METH_O, nullptr},
+    {"api_round_trip", &api_round_trip, METH_O, nullptr},
+    {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
+    {"api_describe", &api_describe, METH_O, nullptr},
+    {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "tenon_test_module", nullptr, -1, methods, {}, {}, {}, {}};
