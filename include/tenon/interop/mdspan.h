@@ -27,13 +27,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-template <class M, class = void>
-struct IsMdspan : std::false_type {};
-template <class M>
-struct IsMdspan<M, std::void_t<typename M::extents_type, typename M::layout_type,
-                               typename M::mapping_type, typename M::data_handle_type>>
-    : std::true_type {};
-
 /// The library's own std::array.
 template <class Mapping>
 using StridesArray = decltype(std::declval<const Mapping&>().strides());
@@ -161,7 +154,6 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
 /// OutOfMemory (more than 6 dimensions).
 template <class M>
 M as_mdspan(const TensorArg& tensor) {
-  static_assert(detail::IsMdspan<M>::value, "as_mdspan<M>() needs an mdspan type");
   using Mapping = typename M::mapping_type;
   using T = typename M::element_type;
   Dims strides;

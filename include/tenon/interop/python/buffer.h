@@ -199,10 +199,6 @@ inline Error read_buffer(const PythonState& state, PyObject* object, LentMemory&
                      (buffer->ndim > 0 && buffer->shape == nullptr))) {
     return fail(Error::NotSupported, "the buffer has suboffsets, or no shape");
   }
-  if (TENON_UNLIKELY(buffer->ndim < 0 || buffer->ndim > static_cast<int>(kMaxDims))) {
-    return fail(Error::InvalidArgument, "the buffer has ", buffer->ndim,
-                " dimensions, expected 0 to ", kMaxDims);
-  }
   lent.data = buffer->buf;
   lent.readonly = buffer->readonly != 0;
   for (int d = 0; d < buffer->ndim; ++d) {

@@ -161,39 +161,30 @@ inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcep
   return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
 }
 
-/// What __dlpack__ was asked for.
-struct DLPackKeywords {
-  static constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
-  PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
-
-  /// Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the whole rest.
-  Error read(PyObject* const* given, Py_ssize_t positional, PyObject* names) noexcept {
-    if (positional != 0) return fail(Error::InvalidType, "it takes keyword arguments only");
-    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
-      PyObject* const name = PyTuple_GET_ITEM(names, i);
-      size_t k = 0;
-      while (k < 4 && PyUnicode_CompareWithASCIIString(name, kNames[k]) != 0) ++k;
-      if (k == 4) {
-        PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument '%U'", name);
-        return fail_as_python();
-      }
-      values[k] = given[i];
+/// Exports the tensor, or a copy, as the keywords of __dlpack__ ask, whose values are in the order
+/// of `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the rest.
+inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
+                             PyObject* names, PyObject*& capsule) noexcept {
+  constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
+  PyObject* asked[] = {Py_None, Py_None, Py_None, Py_None};
+  if (positional != 0) return fail(Error::InvalidType, "it takes keyword arguments only");
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    size_t k = 0;
+    while (k < 4 && PyUnicode_CompareWithASCIIString(name, kNames[k]) != 0) ++k;
+    if (k == 4) {
+      PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument '%U'", name);
+      return fail_as_python();
     }
-    return Error::Ok;
+    asked[k] = values[i];
   }
-};
-
-/// Finds what to export: the tensor, or a copy where one is asked for.
-inline Error choose_export(const DLPackKeywords& asked, Tensor& tensor, bool& versioned,
-                           bool& copies) noexcept {
-  const auto& [max_version, copy_asked, dl_device, stream] = asked.values;
+  const auto& [max_version, copy_asked, dl_device, stream] = asked;
   const Device device = fields(TensorArg(tensor)).device;
   const long here[2] = {static_cast<long>(device.type()), device.index()};
   long there[2] = {here[0], here[1]};
   long version[2] = {0, 0};
   TENON_TRY(read_pair(max_version, "max_version", version));
   TENON_TRY(read_pair(dl_device, "dl_device", there));
-  versioned = version[0] >= 1;
   const int copy = copy_asked == Py_None ? 0 : PyObject_IsTrue(copy_asked);
   if (copy < 0) return fail_as_python();
   const bool moves = there[0] != here[0] || there[1] != here[1];
@@ -206,14 +197,18 @@ inline Error choose_export(const DLPackKeywords& asked, Tensor& tensor, bool& ve
     return fail(Error::NotSupported, "the tensor is on ", device,
                 ", was asked for on the cpu, and copy is false");
   }
-  copies = moves || copy == 1;
+  Tensor copied;
+  const bool copies = moves || copy == 1;
   if (copies) {
     const CreatorOptions options = moves ? CreatorOptions(host_backend()) : CreatorOptions();
     Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), options);
     if (!made.ok()) return made.error();
-    tensor = *std::move(made);
+    copied = *std::move(made);
   }
-  return make_ready(fields(TensorArg(tensor)), stream);
+  const TensorArg exported(copies ? copied : tensor);
+  TENON_TRY(make_ready(fields(exported), stream));
+  capsule = export_capsule("__dlpack__", exported, version[0] >= 1, copies ? kDLPackIsCopied : 0);
+  return capsule != nullptr ? Error::Ok : fail_as_python();
 }
 
 }  // namespace detail

@@ -2,15 +2,11 @@
 // from_python: a tensor over the memory of a Python object.
 #pragma once
 
-#include "tenon/interop/python/interpreter.h"  // Python.h first
+#include "tenon/interop/python/tensor_type.h"  // Python.h first
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
-
-#include "tenon/interop/python/buffer.h"
-#include "tenon/interop/python/capsule.h"
-#include "tenon/interop/python/tensor_type.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -327,8 +323,7 @@ class PythonArgument {
   /// methods of its objects are attributes of it.
   TENON_COLD static bool is_array(PyObject* object) noexcept {
     return PyType_Check(object) == 0 &&
-           (is_python_tensor(object) || PyCapsule_CheckExact(object) != 0 ||
-            PyObject_CheckBuffer(object) != 0 ||
+           (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
             PyObject_HasAttrString(object, "__dlpack__") != 0 ||
             PyObject_HasAttrString(object, "__array_interface__") != 0);
   }

@@ -10,10 +10,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <thread>
-#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -29,26 +28,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An owned reference to a Python object, or null. Released with the GIL held.
-class PyRef {
- public:
-  PyRef() noexcept = default;
-  /// Takes over a new reference, as Python's functions return them.
-  explicit PyRef(PyObject* fresh) noexcept : object_(fresh) {}
-  PyRef(PyRef&& other) noexcept : object_(other.release()) {}
-  PyRef& operator=(PyRef&& other) noexcept {
-    const PyRef old(std::exchange(object_, other.release()));
-    return *this;
-  }
-  ~PyRef() { Py_XDECREF(object_); }
-
-  PyObject* get() const noexcept { return object_; }
-  PyObject* release() noexcept { return std::exchange(object_, nullptr); }
-  explicit operator bool() const noexcept { return object_ != nullptr; }
-
- private:
-  PyObject* object_ = nullptr;
+struct ReleaseReference {
+  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
 };
+/// An owned reference to a Python object, or null. Released with the GIL held.
+using PyRef = std::unique_ptr<PyObject, ReleaseReference>;
 
 /// Python's error, if one was set, taken out of the interpreter. restore() sets it again.
 struct TakenPythonError {

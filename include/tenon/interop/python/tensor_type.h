@@ -2,7 +2,7 @@
 // The Python type tenon.Tensor and its C exchange API; to_python, is_python_tensor.
 #pragma once
 
-#include "tenon/interop/python/interpreter.h"  // Python.h first
+#include "tenon/interop/python/buffer.h"  // Python.h first
 
 #include <structmember.h>  // PyMemberDef, until 3.12
 
@@ -12,8 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "tenon/interop/python/buffer.h"
-#include "tenon/interop/python/capsule.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
 
@@ -158,8 +156,6 @@ inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexc
   view.format = const_cast<char*>(type.format);
   view.shape = object.shape();
   view.strides = object.byte_strides();
-  const bool is_row_major = PyBuffer_IsContiguous(&view, 'C') != 0;
-  const bool is_column_major = PyBuffer_IsContiguous(&view, 'F') != 0;
   const auto asks = [flags](int what) noexcept { return (flags & what) == what; };
   if (asks(PyBUF_WRITABLE) && tensor.readonly) {
     return fail(Error::InvalidState, "the tensor is read-only");
@@ -167,11 +163,12 @@ inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexc
   if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) {
     return fail(Error::NotSupported, "a format was asked for, without a shape");
   }
-  if (((asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES)) && !is_row_major) ||
-      (asks(PyBUF_F_CONTIGUOUS) && !is_column_major) ||
-      (asks(PyBUF_ANY_CONTIGUOUS) && !is_row_major && !is_column_major)) {
-    return fail(Error::NotSupported,
-                "the tensor is not contiguous in the order that was asked for");
+  const char order = asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES) ? 'C'
+                     : asks(PyBUF_F_CONTIGUOUS)                       ? 'F'
+                     : asks(PyBUF_ANY_CONTIGUOUS)                     ? 'A'
+                                                                      : '\0';
+  if (order != '\0' && PyBuffer_IsContiguous(&view, order) == 0) {
+    return fail(Error::NotSupported, "the tensor is not contiguous as was asked for");
   }
   if (!asks(PyBUF_FORMAT)) view.format = nullptr;
   if (!asks(PyBUF_STRIDES)) view.strides = nullptr;
@@ -192,18 +189,13 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 /// __dlpack__: keywords alone, their values in the order of `names`.
 inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
-  DLPackKeywords asked;
-  Tensor tensor = python_tensor(self).tensor();
-  bool versioned = false;
-  bool copies = false;
-  Error error = asked.read(values, positional, names);
-  if (error == Error::Ok) error = choose_export(asked, tensor, versioned, copies);
-  if (error == Error::Ok) {
-    return export_capsule("__dlpack__", TensorArg(tensor), versioned, copies ? kDLPackIsCopied : 0);
+  PyObject* capsule = nullptr;
+  const Error error =
+      export_as_asked(python_tensor(self).tensor(), values, positional, names, capsule);
+  if (error != Error::Ok && PyErr_Occurred() == nullptr) {
+    set_python_error(blame("__dlpack__", error), last_error_message());
   }
-  error = blame("__dlpack__", error);
-  if (PyErr_Occurred() == nullptr) set_python_error(error, last_error_message());
-  return nullptr;
+  return capsule;
 }
 
 inline PyObject* python_dlpack_device(PyObject* self, PyObject*) noexcept {
@@ -433,12 +425,8 @@ inline PyObject* to_python(TensorArg t) noexcept { return detail::make_python_te
 
 /// Whether an object is one that to_python() made, in this interpreter and shared library.
 inline bool is_python_tensor(PyObject* object) noexcept {
-  const detail::PythonState* const state = detail::python_state();
-  if (TENON_UNLIKELY(state == nullptr)) {
-    PyErr_Clear();
-    return false;
-  }
-  return Py_TYPE(object) == state->tensor_type;
+  const detail::PythonState& state = detail::the_python_state();
+  return state.is_alive && Py_TYPE(object) == state.tensor_type;
 }
 
 TENON_END_NAMESPACE
