@@ -161,30 +161,3 @@ TEST_CASE("file: reading reports what is missing, no file, or has become shorter
   RETURNS(AccessFailed, "not a regular file", open(folder / "pipe"));
 #endif
 }
-
-#if TENON_HAS_POSIX_FILES
-TEST_CASE("file: a mapping shows the file, survives it, and keeps writes to itself") {
-  const TempFolder folder;
-  const std::string path = folder / "in";
-  put_file(path, {'a', 'b', 'c', 'd'});
-  Deleter unmapper;
-  char* bytes = nullptr;
-  {
-    InputFile file;
-    REQUIRE(file.open(path.c_str()) == Error::Ok);
-    bytes = static_cast<char*>(file.map(4, unmapper));
-    REQUIRE(bytes != nullptr);
-  }
-  CHECK(std::string(bytes, 4) == "abcd");
-  bytes[0] = 'x';
-  CHECK(text_of(path) == "abcd");
-  // The old content stays, although the file of that name is another now.
-  REQUIRE(write_text(path, "") == Error::Ok);
-  CHECK(std::string(bytes, 4) == "xbcd");
-  unmapper.reset();
-  InputFile empty_one;
-  REQUIRE(empty_one.open(path.c_str()) == Error::Ok);
-  CHECK(empty_one.map(0, unmapper) == nullptr);  // the system refuses an empty_one mapping
-  CHECK_FALSE(static_cast<bool>(unmapper));
-}
-#endif

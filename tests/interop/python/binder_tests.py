@@ -46,23 +46,6 @@ class BinderTests(Case):
         expected = [[0] * 6, [7, 0, 7, 0, 7, 0], [7, 0, 7, 0, 7, 0], [0] * 6]
         self.assertEqual(array.tolist(), expected)
 
-    def test_shapes_of_0_and_of_no_elements(self):
-        self.assertEqual(self.module.shape_of(np.float32(5).reshape(())), [])
-        self.assertEqual(self.module.shape_of(np.zeros((3, 0, 2))), [3, 0, 2])
-
-    def test_a_read_only_array_is_a_read_only_tensor(self):
-        array = np.zeros(3)
-        array.flags.writeable = False
-        self.assertFalse(np.asarray(self.module.share(array)).flags.writeable)
-        self.assertRaisesRegex(BufferError, "read-only", self.module.fill, array, 1)
-        self.assertEqual(array.tolist(), [0, 0, 0])
-
-    def test_a_capsule_is_taken_once(self):
-        array = np.arange(3)
-        capsule = array.__dlpack__()
-        self.assertEqual(self.module.address(capsule), array.ctypes.data)
-        self.assertRaisesRegex(ValueError, "consumed", self.module.address, capsule)
-
     def test_lists_of_tensors(self):
         array = np.arange(6).reshape(2, 3)
         self.assertEqual(self.module.count([array, np.zeros((2, 2, 2)), array[:0]]), 14)
@@ -78,8 +61,7 @@ class BinderTests(Case):
             self.assertRaisesRegex(BufferError, "undefined", function)
 
     def test_exceptions_are_those_of_python(self):
-        kinds = {1: ValueError, 2: TypeError, 3: BufferError, 4: BufferError, 5: MemoryError,
-                 6: ValueError, 7: BufferError, 8: LookupError, 9: RuntimeError, 10: RuntimeError}
+        kinds = {1: ValueError, 3: BufferError, 8: LookupError, 9: RuntimeError}
         for error, kind in kinds.items():
             with self.assertRaisesRegex(kind, "^as asked$") as raised:
                 self.module.fail(error)
@@ -117,32 +99,6 @@ class BinderTests(Case):
             self.assertEqual(self.module.released(), before)
             self.assertEqual(arrays.pop().tolist(), [1, 2, 3])
         self.assertEqual(self.module.released(), before + 1)
-
-    def test_tensors_are_dropped_on_a_thread_that_knows_no_python(self):
-        arrays = [np.zeros(10) for _ in range(5)]
-        alive = [weakref.ref(array) for array in arrays]
-        while arrays:
-            self.module.keep(arrays.pop())
-        gc.collect()
-        self.assertTrue(all(ref() is not None for ref in alive))
-        self.module.drop_elsewhere()
-        gc.collect()
-        self.assertTrue(all(ref() is None for ref in alive))
-
-    def test_threads_exchange_and_drop_at_once(self):
-        before = self.module.released()
-        shared = np.arange(6.0)
-
-        def exchange(_):
-            for _ in range(1000):
-                tensor = self.module.counted()
-                array = np.asarray(self.module.share(tensor))
-                del tensor
-                if array.tolist() != [1, 2, 3] or np.asarray(self.module.share(shared))[5] != 5:
-                    return [array]
-
-        self.run_threads(8, exchange)
-        self.assertEqual(self.module.released(), before + 8000)
 
     def test_reference_counts_and_memory_stay_level(self):
         array = np.arange(12.0).reshape(3, 4)

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@ namespace bound {
 using namespace tenon;
 
 inline std::atomic<int> releases{0};
-inline std::vector<TensorPtr> kept;
 
 inline TensorPtr share(TensorPtr t) { return t; }
 inline void fill(Tensor& t, double value) {
@@ -44,12 +42,6 @@ inline TensorPtr counted() {
     ++releases;
   });
 }
-/// Drops what was kept, on a thread of its own. Called without the GIL, which that thread needs.
-inline void drop_elsewhere() {
-  std::thread([dropped = std::move(kept)]() mutable { dropped.clear(); }).join();
-  kept.clear();
-}
-
 /// Binds everything. `may_be_none` is the binder's argument that None is passed for.
 template <class Argument>
 void bind(binder::module_& m, const Argument& may_be_none) {
@@ -63,8 +55,6 @@ void bind(binder::module_& m, const Argument& may_be_none) {
         [](const binder::object& object) { return binder::cast(binder::cast<TensorPtr>(object)); });
   m.def("address",
         [](const TensorPtr& t) { return reinterpret_cast<uintptr_t>(t->const_data_ptr()); });
-  m.def("shape_of",
-        [](const Tensor& t) { return std::vector<int64_t>(t.sizes().begin(), t.sizes().end()); });
   m.def("fill", &fill, Unlocked());
 
   m.def("which", [](const TensorPtr&) { return "tensor"; });
@@ -87,8 +77,6 @@ void bind(binder::module_& m, const Argument& may_be_none) {
 
   m.def("counted", &counted);
   m.def("released", [] { return releases.load(); });
-  m.def("keep", [](TensorPtr t) { kept.push_back(std::move(t)); });
-  m.def("drop_elsewhere", &drop_elsewhere, Unlocked());
 }
 
 }  // namespace bound
