@@ -57,7 +57,7 @@ class tenon_caster {
   /// Asked by casters of lists and the like, in which nothing may be thrown.
   template <class>
   bool can_cast() const noexcept {
-    return !argument_.is_refused();
+    return !argument_.refusal;
   }
   explicit operator V*() { return &value(); }
   explicit operator V&() { return value(); }
@@ -65,14 +65,14 @@ class tenon_caster {
 
  private:
   V& value() {
-    if (argument_.is_refused()) {
-      argument_.raise();
+    if (argument_.refusal) {
+      argument_.refusal.restore();
       throw python_error();
     }
     if constexpr (std::is_same_v<V, tenon::TensorPtr>) {
-      return argument_.tensor();
+      return argument_.tensor;
     } else {
-      return *argument_.tensor();
+      return *argument_.tensor;
     }
   }
 

@@ -59,14 +59,14 @@ struct tenon_caster {
   bool load(handle source, bool convert) {
     tenon::detail::PythonArgument argument;
     if (!argument.load(source.ptr(), convert)) return false;
-    if (argument.is_refused()) {
-      argument.raise();
+    if (argument.refusal) {
+      argument.refusal.restore();
       throw error_already_set();
     }
     if constexpr (std::is_same_v<T, tenon::TensorPtr>) {
-      value = std::move(argument.tensor());
+      value = std::move(argument.tensor);
     } else {
-      value = *argument.tensor();
+      value = *argument.tensor;
     }
     return true;
   }

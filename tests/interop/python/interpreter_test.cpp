@@ -15,13 +15,7 @@ class Interpreter {
   Interpreter() { Py_InitializeEx(0); }
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
-  ~Interpreter() { end(); }
-  void end() {
-    if (std::exchange(is_running_, false)) Py_FinalizeEx();
-  }
-
- private:
-  bool is_running_ = true;
+  ~Interpreter() { Py_FinalizeEx(); }
 };
 
 // Runs Python statements; false, with the error printed, when they fail.
@@ -80,17 +74,6 @@ class FailingAllocations {
   int left_;
   Hook hooks_[2] = {{PYMEM_DOMAIN_MEM, this, {}}, {PYMEM_DOMAIN_OBJ, this, {}}};
 };
-
-TEST_CASE("python: a tensor outlives the interpreter and leaves what was its object's alone") {
-  Interpreter python;
-  REQUIRE(run("memory = bytearray(b'abc')"));
-  tenon::TensorPtr tensor = tenon::from_python(variable("memory"));
-  tenon::TensorPtr own = tenon::from_python(variable("memory"));
-  python.end();
-  tensor = nullptr;
-  std::thread([kept = std::move(own)]() mutable { kept = nullptr; }).join();
-  CHECK(Py_IsInitialized() == 0);
-}
 
 TEST_CASE("python: memory of the program's own is released after the interpreter's end") {
   int live = 0;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """interop/python/interpreter.h: errors, and what is left at the interpreter's end."""
 
-import importlib.util
 import subprocess
 import sys
 import unittest
@@ -91,21 +90,6 @@ class InterpretersEnd(Case):
                         "child = os.fork()\n"
                         "if child == 0: sys.exit(0)\n"
                         "assert os.waitpid(child, 0)[1] == 0\n")
-
-    @unittest.skipUnless(importlib.util.find_spec("_xxsubinterpreters"),
-                         "this Python has no module for sub-interpreters")
-    def test_sub_interpreters_get_an_import_error(self):
-        inner = (f"import sys\nsys.path[:0] = {sys.path!r}\nimport tenon_test_module as m\n"
-                 "for call in (m.take, m.hold, m.make):\n"
-                 "    try:\n"
-                 "        call((2,) if call is m.make else bytearray(3))\n"
-                 "    except ImportError as error:\n"
-                 "        print(error)\n")
-        out = self.run_script("import _xxsubinterpreters as interpreters\n"
-                              "made = interpreters.create(isolated=False)\n"
-                              f"interpreters.run_string(made, {inner!r})\n")
-        self.assertEqual(out, "tenon works in Python's main interpreter alone, not in "
-                              "sub-interpreters\n" * 3)
 
     def test_objects_are_released_while_the_interpreter_shuts_down(self):
         out = self.run_script("import os\n"

@@ -292,10 +292,21 @@ inline TensorPtr from_python_or_set_error(
 
 namespace detail {
 
+/// Whether an object has a protocol that from_python() knows. A class is no array, though the
+/// methods of its objects are attributes of it.
+TENON_COLD inline bool is_array(PyObject* object) noexcept {
+  return PyType_Check(object) == 0 &&
+         (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
+          PyObject_HasAttrString(object, "__dlpack__") != 0 ||
+          PyObject_HasAttrString(object, "__array_interface__") != 0);
+}
+
 /// An argument of a function that pybind11 or nanobind binds: taken as a tensor, or refused with
 /// Python's error.
-class PythonArgument {
- public:
+struct PythonArgument {
+  TensorPtr tensor;
+  TakenPythonError refusal;
+
   /// Whether the object is an argument for a tensor parameter: it was taken, or it is an array that
   /// was refused, and no other overload should have it. Without `convert` it is one only when the
   /// tensor shares its memory. None and what is no array never is. Leaves no Python error set.
@@ -303,33 +314,14 @@ class PythonArgument {
   /// An interrupt while the object was asked is a refusal, not a reason to try another overload.
   bool load(PyObject* object, bool convert) noexcept {
     if (object == Py_None) return false;
-    tensor_ = from_python_or_set_error(object, convert ? none : Optional<bool>(false));
-    if (tensor_ != nullptr) return true;
+    tensor = from_python_or_set_error(object, convert ? none : Optional<bool>(false));
+    if (tensor != nullptr) return true;
     const bool is_interrupt = PyErr_ExceptionMatches(PyExc_Exception) == 0;
-    TakenPythonError refusal = TakenPythonError::take();
+    TakenPythonError error = TakenPythonError::take();
     if (!is_interrupt && !(convert && is_array(object))) return false;
-    refusal_ = std::move(refusal);
+    refusal = std::move(error);
     return true;
   }
-
-  bool is_refused() const noexcept { return static_cast<bool>(refusal_); }
-  /// Sets the error of one that was refused.
-  void raise() noexcept { refusal_.restore(); }
-  /// The tensor of one that was taken.
-  TensorPtr& tensor() noexcept { return tensor_; }
-
- private:
-  /// Whether an object has a protocol that from_python() knows. A class is no array, though the
-  /// methods of its objects are attributes of it.
-  TENON_COLD static bool is_array(PyObject* object) noexcept {
-    return PyType_Check(object) == 0 &&
-           (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
-            PyObject_HasAttrString(object, "__dlpack__") != 0 ||
-            PyObject_HasAttrString(object, "__array_interface__") != 0);
-  }
-
-  TensorPtr tensor_;
-  TakenPythonError refusal_;
 };
 
 }  // namespace detail
