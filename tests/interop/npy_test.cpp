@@ -189,15 +189,6 @@ TEST_CASE("write_npy: negative strides are written row by row", "[plain]") {
   CHECK(tests::values<float>(reversed) == Floats{5, 4, 3, 2, 1, 0});
 }
 
-TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
-  std::vector<int64_t> sizes(64, 1);
-  sizes[0] = 2;
-  sizes[63] = 3;
-  const TensorPtr back = from_bytes_of(to_npy(full(sizes, 7.0)));
-  CHECK(back->sizes() == Dims(sizes));
-  CHECK(data<float>(back).back() == 7.0f);
-}
-
 TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
   const TempFolder folder;
   const std::string path = folder / "out.npy";

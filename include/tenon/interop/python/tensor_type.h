@@ -278,14 +278,12 @@ struct ExchangeFunctions {
       if (has_dlpack_handles(from.device.type())) {
         return fail(Error::NotSupported, "memory on ", from.device, " has no address");
       }
-      *out = {from.layout.numel == 0 ? nullptr : from.data,
-              {static_cast<int32_t>(from.device.type()),
-               from.device.is_host_accessible() ? 0 : from.device.index()},
-              static_cast<int32_t>(from.layout.sizes.size()),
-              type,
-              const_cast<int64_t*>(tensor->sizes().data()),
-              const_cast<int64_t*>(tensor->strides().data()),
-              0};
+      int64_t copied[2 * kMaxDims];
+      DLManagedTensorVersioned described;
+      TENON_TRY(fill_export(from, type, nullptr, copied, described));
+      *out = described.dl_tensor;
+      out->shape = const_cast<int64_t*>(tensor->sizes().data());
+      out->strides = const_cast<int64_t*>(tensor->strides().data());
       return Error::Ok;
     };
     return finish_status(make());
