@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -89,15 +89,11 @@ inline ScalarType type_of_format(const char* format, size_t size) noexcept {
 
 /// The type of a typestr, "<f4"; Undefined for none.
 inline ScalarType type_of_typestr(const char* text) noexcept {
-  char order = '\0';
-  char kind = '\0';
-  size_t size = 0;
-  int end = 0;
-  if (std::sscanf(text, "%c%c%zu%n", &order, &kind, &size, &end) != 3 || text[end] != '\0' ||
-      std::strchr("<>=|", order) == nullptr || is_swapped(order, size)) {
-    return ScalarType::Undefined;
-  }
-  return type_of_kind(kind, size);
+  if (std::strlen(text) < 3 || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
+  char* end = nullptr;
+  const size_t size = std::strtoul(text + 2, &end, 10);
+  if (*end != '\0' || is_swapped(*text, size)) return ScalarType::Undefined;
+  return type_of_kind(text[1], size);
 }
 
 /// What a tensor holds of Python: a reference, and a buffer, which stays where it is: exporters
@@ -173,8 +169,7 @@ inline Result<TensorPtr> make_from_lent(LentMemory& from, Deleter& release,
 inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer*& buffer,
                         Deleter& release) noexcept {
   buffer = new (std::nothrow) Py_buffer;
-  if (TENON_UNLIKELY(buffer == nullptr))
-    return fail(Error::OutOfMemory, "out of memory for a buffer");
+  if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");
   if (TENON_UNLIKELY(PyObject_GetBuffer(object, buffer, flags) != 0)) {
     delete buffer;
     return fail_as_python();
