@@ -13,7 +13,8 @@
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/kernels/copy_elements.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -128,8 +129,14 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_contiguous(from, Making{from.type, from.dynamism}, image.copy));
-    image.data = fields(image.copy).data;
+    TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
+                         Contents::Uninitialized, image.copy));
+    const Place out{view_of(fields(image.copy)), nullptr};
+    TENON_TRY(check_dims("sizes", out.view.sizes));
+    TENON_TRY(check_dims("strides", out.view.strides));
+    if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
+    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
+    image.data = out.view.data;
   }
   image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
   return Error::Ok;
