@@ -79,7 +79,7 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
   if (count >= 4 && std::memcmp(bytes, "PK\3\4", 4) == 0) {
     return fail(Error::NotSupported, "a zip archive, as .npz files are; expected a .npy file");
   }
-  if (std::memcmp(bytes, kMagic, count < 6 ? count : 6) != 0) {
+  if (count != 0 && std::memcmp(bytes, kMagic, count < 6 ? count : 6) != 0) {
     return fail(Error::InvalidArgument, "not a .npy file: the first bytes are not \"\\x93NUMPY\"");
   }
   text.begin = count >= 8 && bytes[6] > 1 ? 12 : 10;
