@@ -68,17 +68,21 @@ TensorPtr written(const TensorPtr& tensor) { return from_bytes_of(to_npy(tensor)
 /// Parses a copy on the heap of exactly this size, so that a sanitizer sees a read beyond it, and
 /// touches every byte of what comes out.
 Error try_bytes(const uint8_t* bytes, size_t count) {
-  const std::unique_ptr<uint8_t[]> copy(new uint8_t[count]);
-  if (count != 0) std::memcpy(copy.get(), bytes, count);
-  const auto result = try_from_npy(copy.get(), count);
+  const std::vector<uint8_t> copy(bytes, bytes + count);
+  const auto result = try_from_npy(copy.data(), count);
   if (!result.ok()) {
     CHECK(std::string(result.message()).rfind("try_from_npy: ", 0) == 0);
     return result.error();
   }
-  const std::vector<uint8_t> again = to_npy(*result);
-  CHECK(again.size() >= (*result)->nbytes() + 64);
+  CHECK(to_npy(*result).size() >= (*result)->nbytes() + 64);
   return Error::Ok;
 }
+
+/// A path in a folder that goes away.
+struct NpyFile {
+  TempFolder folder;
+  std::string path = folder / "x.npy";
+};
 
 }  // namespace
 
@@ -92,19 +96,13 @@ TEST_CASE("read_npy: numbers that NumPy wrote, of every dtype") {
   });
 }
 
-TEST_CASE("read_npy: numbers that NumPy wrote with the highest byte first") {
+TEST_CASE("read_npy: numbers with the highest byte first, and formats 2.0 and 3.0") {
   check_data_file<uint16_t>(read_npy(data_path("big_u2.npy")));
   check_data_file<int32_t>(read_npy(data_path("big_i4.npy")));
   check_data_file<double>(read_npy(data_path("big_f8.npy")));
   check_data_file<complex<float>>(read_npy(data_path("big_c8.npy")));
   check_data_file<complex<double>>(read_npy(data_path("big_c16.npy")));
-  const TensorPtr fortran = read_npy(data_path("big_fortran_u4.npy"));
-  check_data_file<uint32_t>(fortran);
-  CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(ownership(fortran) == Ownership::Owned);
-}
-
-TEST_CASE("read_npy: formats 2.0 and 3.0 as NumPy writes them") {
+  check_data_file<uint32_t>(read_npy(data_path("big_fortran_u4.npy")));
   check_data_file<float>(read_npy(data_path("v2.npy")));
   check_data_file<float>(read_npy(data_path("v3.npy")));
 }
@@ -139,18 +137,19 @@ TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no element
 }
 
 TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by name") {
-  const auto refused = [](const char* name, const char* words) {
+  const char* const rows[][2] = {
+      {"text.npy", "dtype <U7; expected one of"},
+      {"bytes.npy", "dtype |S2;"},
+      {"date.npy", "dtype <M8[D];"},
+      {"void.npy", "dtype |V3;"},
+      {"object.npy", "dtype |O;"},
+      {"structured.npy", "dtype [('pixel', '|u1', (3,)), ('depth', '<f4')];"},
+      {"long_double.npy", "dtype <f16;"},
+      {"archive.npz", "a zip archive, as .npz files are"}};
+  for (const auto& [name, words] : rows) {
     INFO(name);
-    CHECK_ERROR(Error::NotSupported, words, read_npy(data_path(name)));
-  };
-  refused("text.npy", "dtype <U7; expected one of");
-  refused("bytes.npy", "dtype |S2;");
-  refused("date.npy", "dtype <M8[D];");
-  refused("void.npy", "dtype |V3;");
-  refused("object.npy", "dtype |O;");
-  refused("structured.npy", "dtype [('pixel', '|u1', (3,)), ('depth', '<f4')];");
-  refused("long_double.npy", "dtype <f16;");
-  refused("archive.npz", "a zip archive, as .npz files are");
+    RAISES(NotSupported, words, read_npy(data_path(name)));
+  }
 }
 
 TEST_CASE("to_npy: the bytes are those that NumPy writes") {
@@ -163,61 +162,31 @@ TEST_CASE("to_npy: the bytes are those that NumPy writes") {
   }
 }
 
-TEST_CASE("write_npy: a tensor of every dtype comes back from the file") {
-  const TempFolder folder;
-  for_each_dtype([&](const std::string& code, auto tag) {
-    using T = typename decltype(tag)::type;
-    std::unique_ptr<T[]> values(new T[6]);
-    for (int i = 0; i < 6; ++i) {
-      const int value = kValues[i / 3][i % 3];
-      if constexpr (detail::IsComplexLike<T>::value) {
-        using V = typename T::value_type;
-        values[static_cast<size_t>(i)] = T(static_cast<V>(value), static_cast<V>(-value));
-      } else {
-        values[static_cast<size_t>(i)] = static_cast<T>(value);
-      }
-    }
-    const std::string path = folder / (code + ".npy");
-    REQUIRE(write_npy(path, from_blob(values.get(), {2, 3})) == Error::Ok);
-    check_data_file<T>(read_npy(path));
-  });
-}
-
 TEST_CASE("write_npy: Fortran order is written as it is, other strides row by row") {
   float values[24];
   for (int i = 0; i < 24; ++i) values[i] = static_cast<float>(i);
-  const TensorPtr fortran = written(from_blob(values, {2, 3}, {1, 2}));
-  CHECK(fortran->strides() == Dims({1, 2}));
-  CHECK(accessor<float, 2>(fortran)[1][2] == 5.0f);
-
-  const TensorPtr padded = written(from_blob(values, {2, 3}, {8, 2}));
-  CHECK(padded->strides() == Dims({3, 1}));
-  CHECK(accessor<float, 2>(padded)[1][2] == 12.0f);
-
-  const TensorPtr repeated = written(from_blob(values, {2, 3}, {0, 1}));
-  CHECK(accessor<float, 2>(repeated)[1][2] == 2.0f);
-
-  // Neither order, although without gaps: the middle dimension is the innermost.
-  const TensorPtr mixed = written(from_blob(values, {2, 3, 4}, {12, 1, 3}));
-  CHECK(mixed->strides() == Dims({12, 4, 1}));
-  CHECK(accessor<float, 3>(mixed)[1][2][3] == 23.0f);
+  const struct {
+    Longs sizes;
+    Longs strides;
+    Longs written;
+    float last;
+  } rows[] = {{{2, 3}, {1, 2}, {1, 2}, 5},
+              {{2, 3}, {8, 2}, {3, 1}, 12},
+              {{2, 3}, {0, 1}, {3, 1}, 2},
+              // Neither order, although without gaps: the middle dimension is the innermost.
+              {{2, 3, 4}, {12, 1, 3}, {12, 4, 1}, 23}};
+  for (const auto& row : rows) {
+    CAPTURE(row.strides);
+    const TensorPtr back = written(from_blob(values, row.sizes, row.strides));
+    CHECK(back->strides() == Dims(row.written));
+    CHECK(static_cast<const float*>(const_data_ptr(back))[back->numel() - 1] == row.last);
+  }
 }
 
 TEST_CASE("write_npy: negative strides are written row by row", "[plain]") {
   float values[6] = {0, 1, 2, 3, 4, 5};
   const TensorPtr reversed = written(from_blob(values + 5, {2, 3}, {-3, -1}));
-  CHECK(reversed->strides() == Dims({3, 1}));
-  CHECK(accessor<float, 2>(reversed)[0][0] == 5.0f);
-  CHECK(accessor<float, 2>(reversed)[1][2] == 0.0f);
-}
-
-TEST_CASE("write_npy: a shape of 64 dimensions comes back") {
-  std::vector<int64_t> sizes(64, 1);
-  sizes[0] = 2;
-  sizes[63] = 3;
-  const TensorPtr back = from_bytes_of(to_npy(full(sizes, 7.0)));
-  CHECK(back->sizes() == Dims(sizes));
-  CHECK(data<float>(back).back() == 7.0f);
+  CHECK(tests::values<float>(reversed) == Floats{5, 4, 3, 2, 1, 0});
 }
 
 TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
@@ -227,52 +196,40 @@ TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no 
        {ScalarType::BFloat16, ScalarType::ComplexHalf, ScalarType::Float8_e5m2,
         ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
     const TensorPtr tensor = zeros({2}, type);
-    CHECK_RETURNS(Error::NotSupported, std::string("NumPy has no dtype ") + toString(type),
-                  write_npy(path, tensor));
-    CHECK_ERROR(Error::NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
+    RETURNS(NotSupported, std::string("NumPy has no dtype ") + toString(type),
+            write_npy(path, tensor));
+    RAISES(NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
   }
-  CHECK_RETURNS(Error::InvalidState, "write_npy: " + path + ": the tensor is undefined",
-                write_npy(path, TensorPtr()));
-  CHECK_RETURNS(Error::InvalidState, "undefined", write_npy(path, Tensor()));
-  CHECK_ERROR(Error::InvalidState, "to_npy: the tensor is undefined", to_npy(Tensor()));
-  CHECK_RETURNS(Error::InvalidState, "placeholder", write_npy(path, from_blob(nullptr, {2})));
+  RETURNS(InvalidState, "write_npy: " + path + ": the tensor is undefined",
+          write_npy(path, TensorPtr()));
+  RETURNS(InvalidState, "undefined", write_npy(path, Tensor()));
+  RAISES(InvalidState, "to_npy: the tensor is undefined", to_npy(Tensor()));
+  RETURNS(InvalidState, "placeholder", write_npy(path, from_blob(nullptr, {2})));
   int value = 0;
-  CHECK_RETURNS(Error::NotSupported, "the tensor is on cuda:0, which the host cannot reach",
-                write_npy(path, for_blob(&value, {1}).device(DeviceType::CUDA).make_tensor()));
-  CHECK_RETURNS(Error::InvalidArgument, "write_npy: the path is null",
-                write_npy(nullptr, zeros({1})));
+  RETURNS(NotSupported, "the tensor is on cuda:0, which the host cannot reach",
+          write_npy(path, for_blob(&value, {1}).device(DeviceType::CUDA).make_tensor()));
+  RETURNS(InvalidArgument, "write_npy: the path is null", write_npy(nullptr, zeros({1})));
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("write_npy: a file that cannot be written is AccessFailed, with path and reason") {
-  const TempFolder folder;
+TEST_CASE_METHOD(NpyFile,
+                 "npy: files that cannot be written or read are errors with path and reason") {
   const TensorPtr tensor = zeros({4});
-  const std::string missing = folder / "none/out.npy";
-  CHECK_RETURNS(Error::AccessFailed, "write_npy: " + missing + ": ", write_npy(missing, tensor));
-  CHECK_RETURNS(Error::AccessFailed, "No such file or directory",
-                write_npy(missing.c_str(), *tensor));
-#if defined(__linux__)
-  CHECK_RETURNS(Error::AccessFailed, "write_npy: /dev/full: cannot write: No space left on device",
-                write_npy("/dev/full", tensor));
-#endif
-}
-
-TEST_CASE("read_npy: a file that is not there is NotFound, a folder is no file") {
-  const TempFolder folder;
-  const std::string path = folder / "none.npy";
-  const std::string text = ": " + path + ": cannot open: No such file or directory";
-  CHECK_ERROR(Error::NotFound, "read_npy" + text, read_npy(path));
-  CHECK_ERROR(Error::AccessFailed, "read_npy: " + (folder / ""), read_npy(folder / ""));
-  CHECK_ERROR(Error::InvalidArgument, "read_npy: the path is null", read_npy(nullptr));
-  const auto result = try_read_npy(path.c_str());
+  const std::string missing = folder / "none/x.npy";
+  RETURNS(AccessFailed, "write_npy: " + missing + ": ", write_npy(missing, tensor));
+  RETURNS(AccessFailed, "No such file or directory", write_npy(missing.c_str(), *tensor));
+  const std::string text = ": " + missing + ": cannot open: No such file or directory";
+  RAISES(NotFound, "read_npy" + text, read_npy(missing));
+  RAISES(AccessFailed, "read_npy: " + (folder / ""), read_npy(folder / ""));
+  RAISES(InvalidArgument, "read_npy: the path is null", read_npy(nullptr));
+  const auto result = try_read_npy(missing.c_str());
   CHECK(result.error() == Error::NotFound);
   CHECK(result.message() == "try_read_npy" + text);
 }
 
 #if TENON_HAS_POSIX_FILES && defined(__linux__)
-TEST_CASE("read_npy: with Map aligned numbers are mapped, and unmapped by the deleter") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile,
+                 "read_npy: with Map aligned numbers are mapped, and unmapped by the deleter") {
   REQUIRE(write_npy(path, arange(6)) == Error::Ok);
   TensorPtr tensor = read_npy(path, NpyMemory::Map);
   const void* const data = const_data_ptr(tensor);
@@ -286,9 +243,8 @@ TEST_CASE("read_npy: with Map aligned numbers are mapped, and unmapped by the de
   CHECK_FALSE(tests::is_mapped(path, data));
 }
 
-TEST_CASE("read_npy: with Map data at any multiple of the number's size is mapped") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile,
+                 "read_npy: with Map data at any multiple of the number's size is mapped") {
   // NumPy aligned to 16 bytes before 1.14.
   std::string header = dict("<c16", "(1,)");
   header.resize(80 - 10 - 8, ' ');
@@ -297,9 +253,7 @@ TEST_CASE("read_npy: with Map data at any multiple of the number's size is mappe
         !detail::host_is_big_endian());
 }
 
-TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile, "read_npy: writes to a mapped tensor stay its own") {
   REQUIRE(write_npy(path, arange(6)) == Error::Ok);
   const std::vector<uint8_t> before = file_bytes(path);
   const TensorPtr tensor = read_npy(path, NpyMemory::Map);
@@ -310,9 +264,7 @@ TEST_CASE("read_npy: writes to a mapped tensor stay its own") {
   CHECK(file_bytes(path) == before);
 }
 
-TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile, "write_npy: to the file that a tensor is mapped from, the tensor stays") {
   constexpr int64_t kCount = 100000;  // many pages, none of them touched before
   REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
   const TensorPtr tensor = read_npy(path, NpyMemory::Map);
@@ -324,9 +276,8 @@ TEST_CASE("write_npy: to the file that a tensor is mapped from, the tensor stays
 }
 #endif
 
-TEST_CASE("read_npy: a file that is rewritten in place or cut off does not change the tensor") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(
+    NpyFile, "read_npy: a file that is rewritten in place or cut off does not change the tensor") {
   constexpr int64_t kCount = 100000;
   REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
   const TensorPtr tensor = read_npy(path);
@@ -338,9 +289,7 @@ TEST_CASE("read_npy: a file that is rewritten in place or cut off does not chang
   CHECK(same);
 }
 
-TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile, "read_npy: misaligned numbers are read into memory of the tensor's own") {
   for (size_t pad = 0; pad < 4; ++pad) {
     std::string header = dict("<f4", "(2,)") + std::string(pad, ' ');
     std::vector<uint8_t> file = npy(header, {0, 0, 0x80, 0x3f, 0, 0, 0x20, 0x40});
@@ -353,9 +302,7 @@ TEST_CASE("read_npy: misaligned numbers are read into memory of the tensor's own
   }
 }
 
-TEST_CASE("read_npy: any byte but 0 of a bool is true, mapped or not") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile, "read_npy: any byte but 0 of a bool is true, mapped or not") {
   put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
   const TensorPtr tensors[] = {read_npy(path), read_npy(path, NpyMemory::Map),
                                from_bytes_of(file_bytes(path))};
@@ -380,25 +327,22 @@ TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an e
   bytes.push_back(0);
   check_data_file<int32_t>(from_bytes_of(bytes));
   bytes.resize(bytes.size() - 2);
-  CHECK_ERROR(Error::InvalidArgument,
-              "from_npy: sizes {2, 3} of Int need 24 bytes of data, but only 23 follow the header",
-              from_bytes_of(bytes));
-  CHECK_ERROR(Error::InvalidArgument, "from_npy: the pointer to 9 bytes is null",
-              from_npy(nullptr, 9));
-  CHECK_ERROR(Error::InvalidArgument, "from_npy: the header is cut off after 0 bytes",
-              from_npy(nullptr, 0));
+  RAISES(InvalidArgument,
+         "from_npy: sizes {2, 3} of Int need 24 bytes of data, but only 23 follow the header",
+         from_bytes_of(bytes));
+  RAISES(InvalidArgument, "from_npy: the pointer to 9 bytes is null", from_npy(nullptr, 9));
+  RAISES(InvalidArgument, "from_npy: the header is cut off after 0 bytes", from_npy(nullptr, 0));
 }
 
-TEST_CASE("read_npy: a shape beyond the file or the address space is an error, at no cost") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(NpyFile,
+                 "read_npy: a shape beyond the file or the address space is an error, at no cost") {
   const auto refused = [&](const char* descr, const char* shape, const std::string& words) {
     INFO(shape);
     const std::vector<uint8_t> bytes = npy(dict(descr, shape), {0});
     put_file(path, bytes);
-    CHECK_ERROR(Error::InvalidArgument, "read_npy: " + path + ": ", read_npy(path));
-    CHECK_ERROR(Error::InvalidArgument, words, read_npy(path));
-    CHECK_ERROR(Error::InvalidArgument, words, from_bytes_of(bytes));
+    RAISES(InvalidArgument, "read_npy: " + path + ": ", read_npy(path));
+    RAISES(InvalidArgument, words, read_npy(path));
+    RAISES(InvalidArgument, words, from_bytes_of(bytes));
   };
   refused("|u1", "(2,)", "sizes {2} of Byte need 2 bytes of data, but only 1 follow the header");
   refused("<f8", "()", "sizes {} of Double need 8 bytes of data, but only 1");
@@ -409,9 +353,9 @@ TEST_CASE("read_npy: a shape beyond the file or the address space is an error, a
   refused("|u1", "(0, 4294967296, 4294967296)", "overflows 64 bits");
 }
 
-TEST_CASE("read_npy: cut off anywhere it is an error, with any bit flipped an error or a tensor") {
-  const TempFolder folder;
-  const std::string path = folder / "x.npy";
+TEST_CASE_METHOD(
+    NpyFile,
+    "read_npy: cut off anywhere it is an error, with any bit flipped an error or a tensor") {
   for (const char* name : {"c_f4.npy", "fortran_f4.npy", "big_c8.npy", "v2.npy", "c_b1.npy"}) {
     INFO(name);
     std::vector<uint8_t> bytes = file_bytes(data_path(name));

@@ -3,13 +3,17 @@
 
 import gc
 import sys
-import threading
 import unittest
 import weakref
 
 import tenon_test_module as m
 
 from support import Case, Interface, OldProducer, Producer
+
+
+class Loud(bytearray):
+    def __del__(self):
+        raise ValueError("in __del__")
 
 
 class Lifetimes(Case):
@@ -45,77 +49,52 @@ class Lifetimes(Case):
 
     def test_what_is_dropped_without_the_gil_is_released(self):
         for drop in (m.drop, m.drop_without_gil, m.drop_on_thread):
-            for make in (bytearray, Producer, Interface):
-                source = make(b"abc") if make is bytearray else \
-                    make(m.make((2,))) if make is Producer else make()
+            for source in (bytearray(b"abc"), Producer(m.make((2,))), Interface()):
+                count = sys.getrefcount(source)
                 number = m.hold(source)
-                if make is bytearray:
-                    with self.assertRaises(BufferError):
-                        source.append(1)
+                if isinstance(source, bytearray):
+                    self.assertRaises(BufferError, source.append, 1)
                 drop(number)
-                if make is bytearray:
+                if isinstance(source, bytearray):
                     source.append(1)
-                self.assertEqual(sys.getrefcount(source), 2)
+                self.assertEqual(sys.getrefcount(source), count)
 
     def test_dropping_keeps_the_exception_in_flight(self):
-        class Loud(bytearray):
-            def __del__(self):
-                raise ValueError("in __del__")
-
-        number = m.hold(bytearray(3))
-        with self.assertRaisesRegex(ZeroDivisionError, "in flight"):
-            m.drop_with_error(number)
-        number = m.hold(Loud(3))
         hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
         try:
-            with self.assertRaisesRegex(ZeroDivisionError, "in flight"):
-                m.drop_with_error(number)
+            for make in (bytearray, Loud):
+                with self.assertRaisesRegex(ZeroDivisionError, "in flight"):
+                    m.drop_with_error(m.hold(make(3)))
         finally:
             sys.unraisablehook = hook
 
     def test_threads_exchange_tensors_and_nothing_is_left(self):
-        failures = []
         shared = m.make((16,), value=3)
         memory = bytearray(64)
 
         def work(seed):
-            try:
-                for i in range(1500):
-                    tensor = m.make((8,), value=seed)
-                    number = m.hold(memoryview(tensor))
-                    numbers = [number, m.hold(shared), m.hold(memory), m.hold(Producer(tensor))]
-                    del tensor
-                    view = m.held_object(number)
-                    if memoryview(view).tolist() != [seed] * 8:
-                        failures.append("another tensor's values")
-                    del view
-                    for n in numbers:
-                        (m.drop, m.drop_without_gil)[(i + n) % 2](n)
-                    if i % 100 == 0:
-                        m.drop_on_thread(m.hold(memory))
-            except Exception as error:  # shown by the main thread
-                failures.append(repr(error))
+            for i in range(1500):
+                tensor = m.make((8,), value=seed)
+                number = m.hold(memoryview(tensor))
+                numbers = [number, m.hold(shared), m.hold(memory), m.hold(Producer(tensor))]
+                del tensor
+                if memoryview(m.held_object(number)).tolist() != [seed] * 8:
+                    return ["another tensor's values"]
+                for n in numbers:
+                    (m.drop, m.drop_without_gil)[(i + n) % 2](n)
+                if i % 100 == 0:
+                    m.drop_on_thread(m.hold(memory))
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
         deleted = m.deleted()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
-        gc.collect()
+        self.run_threads(4, work)
         self.assertEqual(m.deleted(), deleted + 4 * 1500)
-        self.assertEqual(sys.getrefcount(memory), 2)
-        self.assertEqual(sys.getrefcount(shared), 2)
+        self.assertEqual((sys.getrefcount(memory), sys.getrefcount(shared)), (2, 2))
         memory.append(1)
 
     def test_counts_are_level_after_many_exchanges(self):
-        memory = bytearray(12)
-        producer = OldProducer(m.make((3,)))
-        modern = Producer(m.make((3,)))
-        interface = Interface()
         tensor = m.make((3,))
-        sources = (memory, producer, modern, interface, tensor)
+        old, modern = OldProducer(m.make((3,))), Producer(m.make((3,)))
+        sources = (bytearray(12), old, modern, Interface(), tensor)
 
         def exchange(times):
             for _ in range(times):
@@ -124,25 +103,11 @@ class Lifetimes(Case):
                 tensor.__dlpack__(max_version=(1, 0))
                 m.take(tensor.__dlpack__())
                 memoryview(tensor)
-                producer.asked.clear()
+                old.asked.clear()
                 modern.asked.clear()
-                try:
-                    m.take([])
-                except TypeError:
-                    pass
+                self.assertRaises(TypeError, m.take, [])
 
-        exchange(100)
-        gc.collect()
-        counts = [sys.getrefcount(source) for source in (*sources, None, True, False, type(tensor))]
-        blocks = sys.getallocatedblocks()
-        exchange(100_000 // 8)
-        gc.collect()
-        after = [sys.getrefcount(source) for source in (*sources, None, True, False, type(tensor))]
-        # One that is lost in each round would be 12500. Python's free lists keep some blocks, and it
-        # is not exact about None's references.
-        for before, now in zip(counts, after):
-            self.assertLess(abs(now - before), 5000)
-        self.assertLess(abs(sys.getallocatedblocks() - blocks), 2000)
+        self.stays_level(exchange, [*sources, None, True, False, type(tensor)], 12_500)
 
 
 if __name__ == "__main__":

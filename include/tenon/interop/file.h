@@ -49,10 +49,9 @@ class FilePath {
   Error blame(Error error) const noexcept {
     constexpr size_t kShown = 200;
     const size_t size = std::strlen(path_);
-    if (size <= kShown) return detail::blame(path_, error);
-    char shown[kShown + 4] = "...";
-    std::memcpy(shown + 3, path_ + size - kShown, kShown + 1);
-    return detail::blame(shown, error);
+    const bool is_long = size > kShown;
+    return fail(error, is_long ? "..." : "", is_long ? path_ + size - kShown : path_, ": ",
+                last_error_message());
   }
 
  private:
@@ -79,8 +78,10 @@ class InputFile {
     const KeepErrno keep;
 #if TENON_HAS_POSIX_FILES
     struct stat status;
-    // Before opening, which would wait for the writer of a pipe.
-    if (::stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return fail_no_file();
+    // Opening a pipe would wait for its writer.
+    if (::stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+      return fail(Error::AccessFailed, "not a regular file");
+    }
 #endif
     file_ = std::fopen(path, "rb");
     if (file_ == nullptr) {
@@ -88,15 +89,9 @@ class InputFile {
                         errno == ENOENT ? Error::NotFound : Error::AccessFailed);
     }
     closer_ = Deleter(file_, [](void* f) noexcept { std::fclose(static_cast<std::FILE*>(f)); });
-#if TENON_HAS_POSIX_FILES
-    if (::fstat(::fileno(file_), &status) != 0) return file_error("cannot read", errno);
-    if (!S_ISREG(status.st_mode)) return fail_no_file();
-    size_ = static_cast<uint64_t>(status.st_size);
-#else
     const long end = std::fseek(file_, 0, SEEK_END) == 0 ? std::ftell(file_) : -1;
     if (end < 0) return file_error("cannot read", errno);
     size_ = static_cast<uint64_t>(end);
-#endif
     return Error::Ok;
   }
 
@@ -130,8 +125,6 @@ class InputFile {
   }
 
  private:
-  static Error fail_no_file() noexcept { return fail(Error::AccessFailed, "not a regular file"); }
-
   std::FILE* file_ = nullptr;
   uint64_t size_ = 0;
   Deleter closer_;
@@ -171,12 +164,8 @@ inline Error replace_file(const char* path, const struct stat* old,
   // A name may be taken by another thread, or left over from a process that died.
   std::FILE* file = nullptr;
   for (int attempt = 0; file == nullptr; ++attempt) {
-    Message name(aside + folder, kNameRoom);
-    name.put(".tenon-");
-    append(name, ::getpid());
-    name.put('-');
-    append(name, attempt);
-    name.put(".tmp");
+    std::snprintf(aside + folder, kNameRoom, ".tenon-%ld-%d.tmp", static_cast<long>(::getpid()),
+                  attempt);
     file = std::fopen(aside, "wbx");
     if (file == nullptr && (errno != EEXIST || attempt == 1000)) {
       return file_error("cannot create a file in its folder", errno);
@@ -208,15 +197,12 @@ inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
   struct stat old;
   struct stat link;
   const bool exists = ::stat(path, &old) == 0;
-  const bool dangles = !exists && ::lstat(path, &link) == 0;
-  if (!dangles && (!exists || S_ISREG(old.st_mode))) {
-    char* const real = exists ? ::realpath(path, nullptr) : nullptr;
-    const Deleter freer(real, &std::free);
-    // A file without a name, behind a descriptor in /proc, is written in place.
-    const bool nameless = exists && real == nullptr && errno == ENOENT;
-    if (exists && real == nullptr && !nameless) return file_error("cannot write", errno);
-    if (!nameless) return replace_file(exists ? real : path, exists ? &old : nullptr, blocks);
-  }
+  const bool is_new = !exists && ::lstat(path, &link) != 0;
+  // A file behind a descriptor in /proc may have no path anymore.
+  char* const real = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
+  const Deleter freer(real, &std::free);
+  if (is_new) return replace_file(path, nullptr, blocks);
+  if (real != nullptr) return replace_file(real, &old, blocks);
 #endif
   std::FILE* const file = std::fopen(path, "wb");
   return file != nullptr ? write_and_close(file, blocks) : file_error("cannot open", errno);

@@ -10,39 +10,22 @@
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 
-#if defined(__has_include)
+// The namespace of the mdspan that as_mdspan<T, N>() gives; not defined where there is none.
 #if __has_include(<mdspan>) && __cplusplus > 202002L
 #include <mdspan>
 #endif
-#if !defined(__cpp_lib_mdspan)
-#if __has_include(<mdspan/mdspan.hpp>)
-#include <mdspan/mdspan.hpp>
-#elif __has_include(<cuda/std/mdspan>)
-#include <cuda/std/mdspan>
-#endif
-#endif
-#endif
-
-// The namespace of the mdspan that as_mdspan<T, N>() gives; not defined where there is none.
 #if defined(__cpp_lib_mdspan)
 #define TENON_MDSPAN_NAMESPACE ::std
-#elif defined(MDSPAN_IMPL_STANDARD_NAMESPACE)
+#elif __has_include(<mdspan/mdspan.hpp>)
+#include <mdspan/mdspan.hpp>
 #define TENON_MDSPAN_NAMESPACE ::MDSPAN_IMPL_STANDARD_NAMESPACE
-#elif defined(__has_include)
-#if __has_include(<cuda/std/mdspan>)
+#elif __has_include(<cuda/std/mdspan>)
+#include <cuda/std/mdspan>
 #define TENON_MDSPAN_NAMESPACE ::cuda::std
-#endif
 #endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-template <class M, class = void>
-struct IsMdspan : std::false_type {};
-template <class M>
-struct IsMdspan<M, std::void_t<typename M::extents_type, typename M::layout_type,
-                               typename M::mapping_type, typename M::data_handle_type>>
-    : std::true_type {};
 
 /// The library's own std::array.
 template <class Mapping>
@@ -59,12 +42,6 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
 /// The tensor's strides for layout_stride, where they must be positive and nest. Those of sizes 0
 /// and 1, which may be anything, are replaced.
 TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
-  if (layout.numel == 0) {
-    Layout dense;
-    TENON_TRY(make_dense_layout(layout.sizes, nullptr, 1, dense));
-    strides = std::move(dense.strides);
-    return Error::Ok;
-  }
   strides = layout.strides;
   TENON_TRY(check_dims("strides", strides));
   int64_t least = 1;
@@ -74,6 +51,7 @@ TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexce
       strides[d] = 1;
       continue;
     }
+    if (layout.numel == 0) strides[d] = least;
     if (TENON_UNLIKELY(strides[d] <= 0)) {
       return fail(Error::NotSupported, "stride ", strides[d], " of dimension ", d, " in strides ",
                   layout.strides, "; an mdspan's layout_stride allows only positive ones");
@@ -82,7 +60,7 @@ TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexce
       return fail(Error::NotSupported, "strides ", layout.strides, " of sizes ", layout.sizes,
                   " interleave or overlap; those of an mdspan's layout_stride must nest");
     }
-    if (!multiply(strides[d], layout.sizes[d], least)) least = INT64_MAX;
+    if (layout.sizes[d] != 0 && !multiply(strides[d], layout.sizes[d], least)) least = INT64_MAX;
   }
   return Error::Ok;
 }
@@ -159,8 +137,6 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   return Error::Ok;
 }
 
-inline void require_mdspan(Error error) { raise_if("as_mdspan", error); }
-
 }  // namespace detail
 
 /// The tensor's memory as the mdspan type M, of any library that has the standard's interface:
@@ -178,16 +154,15 @@ inline void require_mdspan(Error error) { raise_if("as_mdspan", error); }
 /// OutOfMemory (more than 6 dimensions).
 template <class M>
 M as_mdspan(const TensorArg& tensor) {
-  static_assert(detail::IsMdspan<M>::value, "as_mdspan<M>() needs an mdspan type");
   using Mapping = typename M::mapping_type;
   using T = typename M::element_type;
   Dims strides;
-  detail::require_mdspan(detail::check_mdspan<M>(tensor, strides));
+  detail::raise_if("as_mdspan", detail::check_mdspan<M>(tensor, strides));
   const Layout& layout = detail::fields(tensor).layout;
   const auto mapping =
       detail::make_mapping<Mapping>(layout.sizes, strides, std::make_index_sequence<M::rank()>());
   if constexpr (!detail::TakesStrides<Mapping>::value) {
-    detail::require_mdspan(detail::check_mapping(mapping, layout));
+    detail::raise_if("as_mdspan", detail::check_mapping(mapping, layout));
   }
   return M(static_cast<T*>(detail::fields(tensor).data), mapping);
 }
@@ -203,13 +178,6 @@ TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, 
   return as_mdspan<
       TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>(
       tensor);
-}
-#else
-template <class T, size_t N, class Layout = void>
-void as_mdspan(const TensorArg&) {
-  static_assert(N == SIZE_MAX,
-                "as_mdspan<T, N>() needs an mdspan: C++23's <mdspan>, Kokkos' <mdspan/mdspan.hpp> "
-                "or libcu++'s <cuda/std/mdspan> in the include path");
 }
 #endif
 

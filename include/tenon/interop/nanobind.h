@@ -9,13 +9,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/interop/python.h"
-#include "tenon/interop/python/import.h"
-#include "tenon/tensor/tensor.h"
 
 #include <nanobind/nanobind.h>
 
@@ -36,71 +33,58 @@ inline void register_nanobind_exceptions() {
       nullptr);
 }
 
-namespace detail {
-
-/// A caster's work for any Value. An argument that was refused is an argument all the same: only
-/// when the function is called, where nanobind lets exceptions pass, its error is raised.
-template <class Value>
-class NanobindCaster {
- public:
-  bool from_python(nanobind::handle source, uint32_t flags,
-                   nanobind::detail::cleanup_list*) noexcept {
-    const auto convert = static_cast<uint32_t>(nanobind::detail::cast_flags::convert);
-    return argument_.load(source.ptr(), (flags & convert) != 0);
-  }
-  static nanobind::handle from_cpp(const Value& tensor, nanobind::rv_policy,
-                                   nanobind::detail::cleanup_list*) noexcept {
-    return to_python(tensor);
-  }
-  /// Asked by casters of lists and the like, in which nothing may be thrown.
-  template <class>
-  bool can_cast() const noexcept {
-    return !argument_.is_refused();
-  }
-
- protected:
-  TensorPtr& tensor() {
-    if (argument_.is_refused()) {
-      argument_.raise();
-      throw nanobind::python_error();
-    }
-    return argument_.tensor();
-  }
-
- private:
-  PythonArgument argument_;
-};
-
-}  // namespace detail
 TENON_END_NAMESPACE
 
 namespace NB_NAMESPACE {
 namespace detail {
 
-template <>
-struct type_caster<tenon::TensorPtr> : tenon::detail::NanobindCaster<tenon::TensorPtr> {
-  using Value = tenon::TensorPtr;
+/// The caster of TensorPtr and of Tensor. An argument that was refused is an argument all the same:
+/// only when the function is called, where nanobind lets exceptions pass, its error is raised.
+template <class V>
+class tenon_caster {
+ public:
+  using Value = V;
   static constexpr auto Name = const_name("tenon.Tensor");
   template <class T>
   using Cast = movable_cast_t<T>;
 
-  explicit operator Value*() { return &tensor(); }
-  explicit operator Value&() { return tensor(); }
-  explicit operator Value&&() { return std::move(tensor()); }
+  bool from_python(handle source, uint32_t flags, cleanup_list*) noexcept {
+    return argument_.load(source.ptr(), (flags & static_cast<uint32_t>(cast_flags::convert)) != 0);
+  }
+  static handle from_cpp(const V& tensor, rv_policy, cleanup_list*) noexcept {
+    return tenon::to_python(tensor);
+  }
+  /// Asked by casters of lists and the like, in which nothing may be thrown.
+  template <class>
+  bool can_cast() const noexcept {
+    return !argument_.refusal;
+  }
+  explicit operator V*() { return &value(); }
+  explicit operator V&() { return value(); }
+  explicit operator V&&() { return std::move(value()); }
+
+ private:
+  V& value() {
+    if (argument_.refusal) {
+      argument_.refusal.restore();
+      throw python_error();
+    }
+    if constexpr (std::is_same_v<V, tenon::TensorPtr>) {
+      return argument_.tensor;
+    } else {
+      return *argument_.tensor;
+    }
+  }
+
+  tenon::detail::PythonArgument argument_;
 };
+
+template <>
+struct type_caster<tenon::TensorPtr> : tenon_caster<tenon::TensorPtr> {};
 
 #if !TENON_ATEN_MODE
 template <>
-struct type_caster<tenon::Tensor> : tenon::detail::NanobindCaster<tenon::Tensor> {
-  using Value = tenon::Tensor;
-  static constexpr auto Name = const_name("tenon.Tensor");
-  template <class T>
-  using Cast = movable_cast_t<T>;
-
-  explicit operator Value*() { return tensor().get(); }
-  explicit operator Value&() { return *tensor(); }
-  explicit operator Value&&() { return std::move(*tensor()); }
-};
+struct type_caster<tenon::Tensor> : tenon_caster<tenon::Tensor> {};
 #endif
 
 }  // namespace detail

@@ -142,13 +142,6 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   return Error::Ok;
 }
 
-inline Error write_npy(const char* path, const TensorArg& tensor) noexcept {
-  NpyImage image;
-  TENON_TRY(make_npy_image(tensor, image));
-  const FileBlock blocks[] = {{image.header, image.header_size}, {image.data, image.nbytes}};
-  return write_file(path, blocks);
-}
-
 }  // namespace detail
 
 template <class Out>
@@ -216,9 +209,13 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 /// text), OutOfMemory.
 [[nodiscard]] inline Error write_npy(const detail::FilePath& path,
                                      detail::ConstTensorArg tensor) noexcept {
+  detail::NpyImage image;
   Error error = path.check();
   if (error == Error::Ok) {
-    error = detail::write_npy(path.c_str(), tensor);
+    error = detail::make_npy_image(tensor, image);
+    const detail::FileBlock blocks[] = {{image.header, image.header_size},
+                                        {image.data, image.nbytes}};
+    if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks);
     if (error == Error::Ok) return error;
     error = path.blame(error);
   }

@@ -25,35 +25,14 @@
 #pragma once
 
 #include <exception>
+#include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/interop/python.h"
-#include "tenon/interop/python/import.h"
-#include "tenon/tensor/tensor.h"
 
 #include <pybind11/pybind11.h>
 
 TENON_BEGIN_NAMESPACE
-
-namespace detail {
-
-/// pybind11's load(): throws what Python raised.
-inline bool load_pybind11(PythonArgument& argument, pybind11::handle source, bool convert) {
-  if (!argument.load(source.ptr(), convert)) return false;
-  if (!argument.is_refused()) return true;
-  argument.raise();
-  throw pybind11::error_already_set();
-}
-
-inline pybind11::handle cast_pybind11(const TensorArg& tensor) {
-  PyObject* const made = to_python(tensor);
-  if (made == nullptr) throw pybind11::error_already_set();
-  return made;
-}
-
-}  // namespace detail
 
 /// Makes tenon's exceptions, where they leave a bound function of this module, Python's ValueError,
 /// TypeError, BufferError and so on. Call it once, in PYBIND11_MODULE.
@@ -72,36 +51,37 @@ TENON_END_NAMESPACE
 namespace PYBIND11_NAMESPACE {
 namespace detail {
 
-template <>
-struct type_caster<tenon::TensorPtr> {
-  PYBIND11_TYPE_CASTER(tenon::TensorPtr, const_name("tenon.Tensor"));
+/// The caster of TensorPtr and of Tensor. load() throws what Python raised.
+template <class T>
+struct tenon_caster {
+  PYBIND11_TYPE_CASTER(T, const_name("tenon.Tensor"));
 
   bool load(handle source, bool convert) {
     tenon::detail::PythonArgument argument;
-    if (!tenon::detail::load_pybind11(argument, source, convert)) return false;
-    value = std::move(argument.tensor());
+    if (!argument.load(source.ptr(), convert)) return false;
+    if (argument.refusal) {
+      argument.refusal.restore();
+      throw error_already_set();
+    }
+    if constexpr (std::is_same_v<T, tenon::TensorPtr>) {
+      value = std::move(argument.tensor);
+    } else {
+      value = *argument.tensor;
+    }
     return true;
   }
-  static handle cast(const tenon::TensorPtr& tensor, return_value_policy, handle) {
-    return tenon::detail::cast_pybind11(tensor);
+  static handle cast(const T& tensor, return_value_policy, handle) {
+    PyObject* const made = tenon::to_python(tensor);
+    if (made == nullptr) throw error_already_set();
+    return made;
   }
 };
 
+template <>
+struct type_caster<tenon::TensorPtr> : tenon_caster<tenon::TensorPtr> {};
 #if !TENON_ATEN_MODE
 template <>
-struct type_caster<tenon::Tensor> {
-  PYBIND11_TYPE_CASTER(tenon::Tensor, const_name("tenon.Tensor"));
-
-  bool load(handle source, bool convert) {
-    tenon::detail::PythonArgument argument;
-    if (!tenon::detail::load_pybind11(argument, source, convert)) return false;
-    value = *argument.tensor();
-    return true;
-  }
-  static handle cast(const tenon::Tensor& tensor, return_value_policy, handle) {
-    return tenon::detail::cast_pybind11(tensor);
-  }
-};
+struct type_caster<tenon::Tensor> : tenon_caster<tenon::Tensor> {};
 #endif
 
 }  // namespace detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors in Python: to_python, from_python, and DLPack's capsules, over CPython's C API alone.
+// Tensors in Python: to_python, from_python, and DLPack's capsules, over CPython's C API alone, of
+// Python 3.10 and later.
 //
 // Include it before other headers, since Python.h wants to be the first. An exception that crosses
 // from C++ into CPython ends the program. A function that Python calls uses the form that sets

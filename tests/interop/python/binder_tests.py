@@ -2,11 +2,11 @@
 """What holds for functions that pybind11 and nanobind bind; both modules bind the same ones."""
 
 import gc
-import sys
-import threading
 import weakref
 
 import numpy as np
+
+from support import Case, Failing
 
 
 def swapped():
@@ -21,13 +21,11 @@ def misaligned():
     return array
 
 
-class Interrupting:
-    def __dlpack__(self, **_):
-        raise KeyboardInterrupt
+class BinderTests(Case):
+    """The tests, with `module`."""
 
-
-class BinderTests:
-    """A mixin for unittest.TestCase, with `module`."""
+    def is_no_argument(self, function, argument):
+        self.assertRaisesRegex(TypeError, "incompatible function arguments", function, argument)
 
     def test_a_tensor_goes_in_and_out_without_a_copy(self):
         array = np.arange(6.0).reshape(2, 3)
@@ -48,31 +46,11 @@ class BinderTests:
         expected = [[0] * 6, [7, 0, 7, 0, 7, 0], [7, 0, 7, 0, 7, 0], [0] * 6]
         self.assertEqual(array.tolist(), expected)
 
-    def test_shapes_of_0_and_of_no_elements(self):
-        self.assertEqual(self.module.shape_of(np.float32(5).reshape(())), [])
-        self.assertEqual(self.module.shape_of(np.zeros((3, 0, 2))), [3, 0, 2])
-
-    def test_a_read_only_array_is_a_read_only_tensor(self):
-        array = np.zeros(3)
-        array.flags.writeable = False
-        self.assertFalse(np.asarray(self.module.share(array)).flags.writeable)
-        with self.assertRaisesRegex(BufferError, "read-only"):
-            self.module.fill(array, 1)
-        self.assertEqual(array.tolist(), [0, 0, 0])
-
-    def test_a_capsule_is_taken_once(self):
-        array = np.arange(3)
-        capsule = array.__dlpack__()
-        self.assertEqual(self.module.address(capsule), array.ctypes.data)
-        with self.assertRaisesRegex(ValueError, "consumed"):
-            self.module.address(capsule)
-
     def test_lists_of_tensors(self):
         array = np.arange(6).reshape(2, 3)
         self.assertEqual(self.module.count([array, np.zeros((2, 2, 2)), array[:0]]), 14)
         self.assertEqual(self.module.count([]), 0)
-        with self.assertRaises(TypeError):
-            self.module.count([array, None])
+        self.assertRaises(TypeError, self.module.count, [array, None])
         first, second = self.module.rows(array)
         np.asarray(second)[:] = 9
         self.assertEqual(np.asarray(first).tolist(), [0, 1, 2])
@@ -80,26 +58,20 @@ class BinderTests:
 
     def test_an_undefined_result_is_an_error(self):
         for function in (self.module.null_pointer, self.module.undefined):
-            with self.assertRaisesRegex(BufferError, "undefined"):
-                function()
+            self.assertRaisesRegex(BufferError, "undefined", function)
 
     def test_exceptions_are_those_of_python(self):
-        kinds = {1: ValueError, 2: TypeError, 3: BufferError, 4: BufferError, 5: MemoryError,
-                 6: ValueError, 7: BufferError, 8: LookupError, 9: RuntimeError, 10: RuntimeError}
+        kinds = {1: ValueError, 3: BufferError, 8: LookupError, 9: RuntimeError}
         for error, kind in kinds.items():
             with self.assertRaisesRegex(kind, "^as asked$") as raised:
                 self.module.fail(error)
             self.assertIs(type(raised.exception), kind)
 
     def test_what_python_raised_inside_comes_out_as_tenons_exception(self):
-        class Moody:
-            def __dlpack__(self, **_):
-                raise ArithmeticError("not today")
-
-        with self.assertRaisesRegex(RuntimeError, "from_python: ArithmeticError: not today"):
-            self.module.import_and_throw(Moody())
-        with self.assertRaisesRegex(ArithmeticError, "not today"):
-            self.module.share(Moody())
+        moody = Failing(ArithmeticError("not today"))
+        self.assertRaisesRegex(RuntimeError, "from_python: ArithmeticError: not today",
+                               self.module.import_and_throw, moody)
+        self.assertRaisesRegex(ArithmeticError, "not today", self.module.share, moody)
 
     def test_signatures_name_the_type(self):
         self.assertIn("tenon.Tensor", self.module.share.__doc__)
@@ -128,70 +100,23 @@ class BinderTests:
             self.assertEqual(arrays.pop().tolist(), [1, 2, 3])
         self.assertEqual(self.module.released(), before + 1)
 
-    def test_tensors_are_dropped_on_a_thread_that_knows_no_python(self):
-        arrays = [np.zeros(10) for _ in range(5)]
-        alive = [weakref.ref(array) for array in arrays]
-        while arrays:
-            self.module.keep(arrays.pop())
-        gc.collect()
-        self.assertTrue(all(ref() is not None for ref in alive))
-        self.module.drop_elsewhere()
-        gc.collect()
-        self.assertTrue(all(ref() is None for ref in alive))
-
-    def test_threads_exchange_and_drop_at_once(self):
-        before = self.module.released()
-        shared = np.arange(6.0)
-        faults = []
-
-        def exchange():
-            try:
-                for _ in range(1000):
-                    tensor = self.module.counted()
-                    array = np.asarray(self.module.share(tensor))
-                    del tensor
-                    if array.tolist() != [1, 2, 3] or np.asarray(self.module.share(shared))[5] != 5:
-                        faults.append(array)
-            except BaseException as error:  # noqa: B902: a thread's error would be lost
-                faults.append(error)
-
-        threads = [threading.Thread(target=exchange) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(faults, [])
-        self.assertEqual(self.module.released(), before + 8000)
-
     def test_reference_counts_and_memory_stay_level(self):
         array = np.arange(12.0).reshape(3, 4)
         wrong = swapped()
-        objects = [array, wrong, None, np.ndarray, TypeError, BufferError, self.module.share]
 
         def exchange(times):
             for _ in range(times):
                 self.module.share(self.module.share(array))
                 self.module.count([array, array])
                 for argument in ("text", wrong):
-                    try:
-                        self.module.share(argument)
-                    except (TypeError, BufferError):
-                        pass
+                    self.assertRaises((TypeError, BufferError), self.module.share, argument)
 
-        exchange(100)
-        gc.collect()
-        references = [sys.getrefcount(thing) for thing in objects]
-        blocks = sys.getallocatedblocks()
-        exchange(25_000)  # of four each
-        gc.collect()
-        for thing, count in zip(objects, references):
-            self.assertLess(abs(sys.getrefcount(thing) - count), 1000)
-        self.assertLess(abs(sys.getallocatedblocks() - blocks), 500)
+        things = [array, wrong, None, np.ndarray, TypeError, BufferError, self.module.share]
+        self.stays_level(exchange, things, 20_000)
 
     def test_what_is_no_array_is_no_argument(self):
         for other in (None, 3, [1.0, 2.0], "text", np.ndarray, object()):
-            with self.assertRaisesRegex(TypeError, "incompatible function arguments"):
-                self.module.share(other)
+            self.is_no_argument(self.module.share, other)
         self.assertIsNone(self.module.maybe())
         self.assertIsNone(self.module.maybe(None))
 
@@ -211,8 +136,7 @@ class BinderTests:
         self.assertEqual(copy.tolist(), [1, 2, 3])
         copy[:] = 0
         self.assertEqual(array.tolist(), [1, 2, 3])
-        with self.assertRaisesRegex(TypeError, "incompatible function arguments"):
-            self.module.strict(array)
+        self.is_no_argument(self.module.strict, array)
         self.assertEqual(self.module.which_strict(np.zeros(3)), "tensor")
         self.assertEqual(self.module.which_strict(array), "object")
         # An overload that needs no copy goes first.
@@ -220,13 +144,10 @@ class BinderTests:
 
     def test_an_array_that_cannot_be_taken_says_why(self):
         for taker in (self.module.share, self.module.share_handle, self.module.number_or_tensor):
-            with self.assertRaisesRegex(BufferError, "byte order"):
-                taker(swapped())
-        with self.assertRaisesRegex(TypeError, "incompatible function arguments"):
-            self.module.strict(swapped())
+            self.assertRaisesRegex(BufferError, "byte order", taker, swapped())
+        self.is_no_argument(self.module.strict, swapped())
         self.assertEqual(self.module.which(swapped()), "object")
 
     def test_an_interrupt_is_not_taken_for_an_answer(self):
         for taker in (self.module.share, self.module.strict, self.module.which):
-            with self.assertRaises(KeyboardInterrupt):
-                taker(Interrupting())
+            self.assertRaises(KeyboardInterrupt, taker, Failing(KeyboardInterrupt()))

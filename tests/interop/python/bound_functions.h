@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the test modules of both binders bind. Included after the binder's header of tenon's.
+// What the test modules of both binders bind. Included after tenon's header of the binder, and after
+// `namespace binder = ` that binder.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,22 +16,14 @@ namespace bound {
 
 using namespace tenon;
 
+inline std::atomic<int> releases{0};
+
 inline TensorPtr share(TensorPtr t) { return t; }
-
-inline uintptr_t address(const TensorPtr& t) {
-  return reinterpret_cast<uintptr_t>(t->const_data_ptr());
-}
-
-inline Tensor share_handle(Tensor t) { return t; }
-inline std::vector<int64_t> shape_of(const Tensor& t) {
-  return {t.sizes().begin(), t.sizes().end()};
-}
 inline void fill(Tensor& t, double value) {
-  if (tenon::fill_(t, value) != tenon::Error::Ok) {
-    throw tenon::Exception(tenon::Error::InvalidState, tenon::last_error_message());
+  if (tenon::fill_(t, value) != Error::Ok) {
+    throw Exception(Error::InvalidState, last_error_message());
   }
 }
-
 inline int64_t count(const std::vector<TensorPtr>& tensors) {
   int64_t numel = 0;
   for (const TensorPtr& t : tensors) numel += t->numel();
@@ -38,36 +31,52 @@ inline int64_t count(const std::vector<TensorPtr>& tensors) {
 }
 inline std::vector<TensorPtr> rows(const TensorPtr& t) {
   std::vector<TensorPtr> made;
-  for (int64_t i = 0; i < t->size(0); ++i) {
-    made.push_back(tenon::make_tensor_ptr(tenon::select(t, 0, i)));
-  }
+  for (int64_t i = 0; i < t->size(0); ++i) made.push_back(make_tensor_ptr(select(t, 0, i)));
   return made;
 }
-inline std::optional<TensorPtr> maybe(std::optional<TensorPtr> t) { return t; }
-
-inline TensorPtr null_pointer() { return nullptr; }
-inline Tensor undefined() { return Tensor(); }
-inline void fail(int error) {
-  throw tenon::Exception(static_cast<tenon::Error>(error), "as asked");
-}
-
-inline std::atomic<int> releases{0};
 /// Three floats 1, 2, 3 that count their release.
 inline TensorPtr counted() {
   auto* const data = new float[3]{1, 2, 3};
-  return tenon::from_blob(data, {3}, tenon::ScalarType::Float, [](void* p) {
+  return from_blob(data, {3}, ScalarType::Float, [](void* p) {
     delete[] static_cast<float*>(p);
     ++releases;
   });
 }
-inline int released() { return releases; }
+/// Binds everything. `may_be_none` is the binder's argument that None is passed for.
+template <class Argument>
+void bind(binder::module_& m, const Argument& may_be_none) {
+  using Unlocked = binder::call_guard<binder::gil_scoped_release>;
+  m.def("share", &share);
+  m.def("strict", &share, binder::arg("t").noconvert());
+  m.def("share_handle", [](Tensor t) { return t; });
+  m.def(
+      "maybe", [](std::optional<TensorPtr> t) { return t; }, binder::arg("t") = binder::none());
+  m.def("cast",
+        [](const binder::object& object) { return binder::cast(binder::cast<TensorPtr>(object)); });
+  m.def("address",
+        [](const TensorPtr& t) { return reinterpret_cast<uintptr_t>(t->const_data_ptr()); });
+  m.def("fill", &fill, Unlocked());
 
-inline std::vector<TensorPtr> kept;
-inline void keep(TensorPtr t) { kept.push_back(std::move(t)); }
-/// Drops what was kept, on a thread of its own. Called without the GIL, which that thread needs.
-inline void drop_elsewhere() {
-  std::thread([dropped = std::move(kept)]() mutable { dropped.clear(); }).join();
-  kept.clear();
+  m.def("which", [](const TensorPtr&) { return "tensor"; });
+  m.def("which", [](const std::string&) { return "text"; });
+  m.def(
+      "which", [](const binder::object&) { return "object"; }, may_be_none);
+  m.def(
+      "which_strict", [](const Tensor&) { return "tensor"; }, binder::arg("t").noconvert());
+  m.def(
+      "which_strict", [](const binder::object&) { return "object"; }, may_be_none);
+  m.def("number_or_tensor", [](int) { return "number"; });
+  m.def("number_or_tensor", [](const TensorPtr&) { return "tensor"; });
+
+  m.def("count", &count);
+  m.def("rows", &rows);
+  m.def("null_pointer", []() -> TensorPtr { return nullptr; });
+  m.def("undefined", [] { return Tensor(); });
+  m.def("fail", [](int error) { throw Exception(static_cast<Error>(error), "as asked"); });
+  m.def("import_and_throw", [](const binder::object& object) { from_python(object.ptr()); });
+
+  m.def("counted", &counted);
+  m.def("released", [] { return releases.load(); });
 }
 
 }  // namespace bound

@@ -5,7 +5,18 @@ import unittest
 
 import tenon_test_module as m
 
-from support import IS_COPIED, Case, OldProducer, Producer
+from support import IS_COPIED, Case, Failing, OldProducer, Producer
+
+
+class Answering:
+    """Answers what a function gives, and keeps it."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __dlpack__(self, **keywords):
+        self.answer = self.make()
+        return self.answer
 
 
 class Own(Case):
@@ -25,48 +36,35 @@ class Own(Case):
 class Producers(Case):
     """Classes with __dlpack__."""
 
-    def test_the_newest_version_is_asked_for_and_nothing_else(self):
+    def test_the_newest_version_is_asked_for_and_what_the_caller_wants(self):
         producer = Producer(m.make((2,)))
-        taken = m.take(producer)
-        self.assertEqual(producer.asked, [{"max_version": (1, 3)}])
-        self.assertEqual(m.data_pointer(taken), m.data_pointer(producer.tensor))
-
-    def test_copy_and_device_are_passed_on(self):
-        producer = Producer(m.make((2,)))
-        m.take(producer, copy=False)
-        m.take(producer, copy=True)
-        m.take(producer, device="cpu")
-        m.take(producer, device="cpu", copy=False)
-        self.assertEqual(producer.asked,
-                         [{"max_version": (1, 3), "copy": False},
-                          {"max_version": (1, 3), "copy": True},
-                          {"max_version": (1, 3), "dl_device": (1, 0)},
-                          {"max_version": (1, 3), "dl_device": (1, 0), "copy": False}])
+        version = {"max_version": (1, 3)}
+        for wanted, asked in (({}, {}), ({"copy": False}, {"copy": False}),
+                              ({"copy": True}, {"copy": True}),
+                              ({"device": "cpu"}, {"dl_device": (1, 0)}),
+                              ({"device": "cpu", "copy": False},
+                               {"dl_device": (1, 0), "copy": False})):
+            taken = m.take(producer, **wanted)
+            self.assertEqual(producer.asked.pop(), {**version, **asked})
+            self.assertEqual(m.data_pointer(taken) == m.data_pointer(producer.tensor),
+                             not wanted.get("copy"))
 
     def test_the_stream_is_named_for_a_gpu_alone(self):
-        class Gpu(Producer):
-            def __dlpack_device__(self):
-                return (2, 0)
-
-        producer = Gpu(m.make((2,)))
+        gpu = type("Gpu", (Producer,), {"__dlpack_device__": lambda self: (2, 0)})
+        producer = gpu(m.make((2,)))
         m.take(producer)
         self.assertEqual(producer.asked, [{"max_version": (1, 3), "stream": 1}])
 
     def test_a_legacy_answer_is_taken_too(self):
-        producer = Producer(m.make((2,)), versioned=False)
-        self.assertEqual(m.data_pointer(m.take(producer)), m.data_pointer(producer.tensor))
-
-    def test_keywords_that_are_refused_are_left_out(self):
-        producer = OldProducer(m.make((2,)))
-        self.assertEqual(m.data_pointer(m.take(producer)), m.data_pointer(producer.tensor))
-        self.assertEqual(m.data_pointer(m.take(producer, copy=False)),
-                         m.data_pointer(producer.tensor))
+        for producer in (Producer(m.make((2,)), versioned=False), OldProducer(m.make((2,)))):
+            for copy in (None, False):
+                self.assertEqual(m.data_pointer(m.take(producer, copy)),
+                                 m.data_pointer(producer.tensor))
         self.assertEqual(len(producer.asked), 2)
 
     def test_a_copy_is_not_asked_for_by_leaving_it_out(self):
         producer = OldProducer(m.make((2,)))
-        with self.assertRaisesRegex(TypeError, "keyword"):
-            m.take(producer, copy=True)
+        self.assertRaisesRegex(TypeError, "keyword", m.take, producer, copy=True)
         self.assertEqual(producer.asked, [])
 
     def test_copy_true_gives_one_copy_whoever_makes_it(self):
@@ -74,35 +72,26 @@ class Producers(Case):
         taken = m.take(Producer(tensor), copy=True)
         self.assertNotEqual(m.data_pointer(taken), m.data_pointer(tensor))
         self.assertEqual(memoryview(taken).tolist(), [2, 2])
+        addresses = []
 
-        class Flagged(Producer):
-            def __dlpack__(self, **keywords):
-                self.capsule = self.tensor.__dlpack__(**keywords)
-                self.flags = m.capsule_flags(self.capsule)
-                return self.capsule
+        def copy():
+            capsule = tensor.__dlpack__(max_version=(1, 0), copy=True)
+            self.assertEqual(m.capsule_flags(capsule), IS_COPIED)
+            addresses.append(m.capsule_address(capsule))
+            return capsule
 
-        flagged = Flagged(tensor)
-        deleted = m.deleted()
-        copy = m.take(flagged, copy=True)
-        self.assertEqual(flagged.flags, IS_COPIED)
-        self.assertEqual(m.deleted(), deleted)
-        self.assertEqual(memoryview(copy).tolist(), [2, 2])
+        for source in (Answering(copy), copy()):
+            taken = m.take(source, copy=True)
+            self.assertEqual(m.data_pointer(taken), addresses.pop())
+            self.assertEqual(memoryview(taken).tolist(), [2, 2])
 
-    def test_what_a_producer_raises_arrives_with_its_text(self):
-        class Failing:
-            def __init__(self, error):
-                self.error = error
-
-            def __dlpack__(self, **keywords):
-                raise self.error
-
+    def test_what_a_producer_raises_arrives_as_it_is(self):
         for error in (BufferError("no memory to lend"), RuntimeError("broken"), OSError("gone"),
                       KeyboardInterrupt("stop"), MemoryError("out"), ValueError("odd")):
             with self.assertRaises(type(error)) as caught:
                 m.take(Failing(error))
             self.assertIs(caught.exception, error)
-        with self.assertRaises(TypeError):
-            m.take(Failing(TypeError("not like this")))
+        self.assertRaises(TypeError, m.take, Failing(TypeError("not like this")))
 
     def test_an_interrupt_is_not_taken_for_a_missing_method(self):
         class Interrupted(Producer):
@@ -112,40 +101,19 @@ class Producers(Case):
         class Without(Producer):
             __dlpack_device__ = property(lambda self: 1 // 0)
 
-        with self.assertRaisesRegex(KeyboardInterrupt, "stop"):
-            m.take(Interrupted(m.make((2,))))
+        self.assertRaisesRegex(KeyboardInterrupt, "stop", m.take, Interrupted(m.make((2,))))
         self.assertEqual(m.take(Without(m.make((2,)))).shape, (2,))
 
-    def test_an_answer_that_is_no_capsule_is_a_type_error(self):
-        class Wrong:
-            def __dlpack__(self, **keywords):
-                return 5
-
-        with self.assertRaisesRegex(TypeError, "'int' object is no capsule"):
-            m.take(Wrong())
-
-    def test_an_answer_that_was_consumed_is_a_value_error(self):
-        class Same:
-            capsule = m.capsule(m.make((2,)))
-
-            def __dlpack__(self, **keywords):
-                return self.capsule
-
-        producer = Same()
+    def test_an_answer_that_is_no_capsule_to_take_is_an_error(self):
+        self.assertRaisesRegex(TypeError, "'int' object is no capsule", m.take,
+                               Answering(lambda: 5))
+        capsule = m.capsule(m.make((2,)))
+        producer = Answering(lambda: capsule)
         self.assertEqual(m.take(producer).shape, (2,))
-        with self.assertRaisesRegex(ValueError, "consumed before"):
-            m.take(producer)
-
-    def test_a_refused_answer_is_left_to_its_capsule(self):
-        class Keeping:
-            def __dlpack__(self, **keywords):
-                self.capsule = m.hostile("dtype")
-                return self.capsule
-
-        producer = Keeping()
-        with self.assertRaisesRegex(BufferError, "17 bits"):
-            m.take(producer)
-        self.assertEqual(m.capsule_name(producer.capsule), "dltensor_versioned")
+        self.assertRaisesRegex(ValueError, "consumed before", m.take, producer)
+        producer = Answering(lambda: m.hostile("dtype"))
+        self.assertRaisesRegex(BufferError, "17 bits", m.take, producer)
+        self.assertEqual(m.capsule_name(producer.answer), "dltensor_versioned")
 
     def test_an_attribute_that_raises_is_not_taken_for_a_missing_one(self):
         class Raising:
@@ -153,15 +121,13 @@ class Producers(Case):
             def __dlpack__(self):
                 raise RuntimeError("the property broke")
 
-        with self.assertRaisesRegex(RuntimeError, "the property broke"):
-            m.take(Raising())
+        self.assertRaisesRegex(RuntimeError, "the property broke", m.take, Raising())
 
     def test_an_object_that_has_nothing_is_a_type_error(self):
         for nothing in ([1, 2], "text", 5, None, object(), dict):
-            with self.assertRaises(TypeError):
-                m.take(nothing)
-        with self.assertRaisesRegex(TypeError, "^tenon: 'list' object has neither __dlpack__ nor"):
-            m.take([1, 2])
+            self.assertRaises(TypeError, m.take, nothing)
+        self.assertRaisesRegex(TypeError, "^tenon: 'list' object has neither __dlpack__ nor",
+                               m.take, [1, 2])
 
 
 class Messages(Case):
@@ -171,7 +137,7 @@ class Messages(Case):
         m.take_capsule(consumed)
         for call in (lambda: m.take([1]), lambda: m.take(consumed), lambda: m.take_capsule(5),
                      lambda: m.take(m.hostile("dtype")), lambda: m.take(m.make((2,)), device="cuda"),
-                     lambda: m.capsule(readonly, False), lambda: readonly.__dlpack__(),
+                     lambda: m.capsule(readonly, False), readonly.__dlpack__,
                      lambda: m.make((2,)).__dlpack__(max_version=5), m.undefined):
             with self.assertRaises((BufferError, TypeError, ValueError)) as caught:
                 call()
@@ -180,13 +146,8 @@ class Messages(Case):
 
 class KnownTypes(Case):
     def test_a_type_whose_attribute_is_something_else_is_asked_in_other_ways(self):
-        class Odd(Producer):
-            __dlpack_c_exchange_api__ = 12
-
-        class Named(Producer):
-            __dlpack_c_exchange_api__ = m.named_capsule("dlpack_exchange")
-
-        for kind in (Odd, Named):
+        for odd in (12, m.named_capsule("dlpack_exchange")):
+            kind = type("Odd", (Producer,), {"__dlpack_c_exchange_api__": odd})
             self.assertEqual(m.take(kind(m.make((2,)))).shape, (2,))
 
     def test_asking_again_and_again_keeps_types_apart(self):

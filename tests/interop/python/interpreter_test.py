@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """interop/python/interpreter.h: errors, and what is left at the interpreter's end."""
 
-import importlib.util
 import subprocess
 import sys
 import unittest
 
 import tenon_test_module as m
 
-from support import Case
+from support import Case, Failing
 
 
 class Errors(Case):
@@ -26,55 +25,36 @@ class Errors(Case):
             m.raise_error("InvalidArgument", b"cut \xc3")
 
     def test_an_error_is_tenons_as_well(self):
-        class Failing:
-            def __dlpack__(self, **keywords):
-                raise BufferError("no memory to lend")
-
-        self.assertEqual(m.take_error(Failing()), "NotSupported")
-        self.assertEqual(m.take_error([]), "InvalidType")
-        self.assertEqual(m.take_error(m.hostile("ndim")), "InvalidArgument")
         text = "BufferError: no memory to lend"
-        self.assertEqual(m.messages(Failing()),
-                         ("from_python: " + text, "try_from_python: " + text))
+        self.assertEqual(m.messages(Failing(BufferError("no memory to lend"))),
+                         ("NotSupported", "from_python: " + text, "try_from_python: " + text))
 
     def test_exceptions_and_results_leave_no_error_of_python(self):
-        class Interrupted:
-            def __dlpack__(self, **keywords):
-                raise KeyboardInterrupt("stop")
-
         consumed = m.capsule(m.make((2,)))
         m.take_capsule(consumed)
-        for other in ([], "text", consumed, m.hostile("dtype"), Interrupted()):
-            for text in m.messages(other):
-                self.assertIn("from_python: ", text)
-        for other in ([], consumed, m.hostile("ndim")):
-            for text in m.messages(other, True):
-                self.assertIn("from_capsule: ", text)
-
-    def test_the_form_that_sets_an_error_sets_that_of_python_itself(self):
-        error = KeyboardInterrupt("stop")
-
-        class Interrupted:
-            def __dlpack__(self, **keywords):
-                raise error
-
-        with self.assertRaises(KeyboardInterrupt) as caught:
-            m.take(Interrupted())
-        self.assertIs(caught.exception, error)
+        for source, error, as_capsule in (
+                ([], "InvalidType", False), (consumed, "InvalidArgument", False),
+                (m.hostile("dtype"), "NotSupported", False),
+                (Failing(KeyboardInterrupt("stop")), "AccessFailed", False),
+                ([], "InvalidType", True), (consumed, "InvalidArgument", True),
+                (m.hostile("ndim"), "InvalidArgument", True)):
+            with self.subTest(source=source, as_capsule=as_capsule):
+                found, *texts = m.messages(source, as_capsule)
+                self.assertEqual(found, error)
+                for text in texts:
+                    self.assertIn("from_capsule: " if as_capsule else "from_python: ", text)
 
 
 class InterpretersEnd(Case):
     def run_script(self, script):
+        script = f"import sys\nsys.path[:0] = {sys.path!r}\nimport tenon_test_module as m\n{script}"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
     def test_what_outlives_the_interpreter_ends_quietly(self):
-        self.run_script("import sys\n"
-                        f"sys.path[:0] = {sys.path!r}\n"
-                        "import tenon_test_module as m\n"
-                        "m.hold(bytearray(3))\n"
+        self.run_script("m.hold(bytearray(3))\n"
                         "m.hold(m.make((2,)))\n"
                         "kept = m.take(bytearray(3))\n"
                         "class Cycle: pass\n"
@@ -83,17 +63,12 @@ class InterpretersEnd(Case):
                         "sys.kept = m.take(bytearray(4))\n")
 
     def test_threads_that_drop_tensors_at_the_end_do_not_abort_it(self):
-        script = ("import sys\n"
-                  f"sys.path[:0] = {sys.path!r}\n"
-                  "import array, tenon_test_module as m\n"
-                  "for i in range(300): m.drop_later(array.array('f', [1, 2]), i // 6)\n")
         for _ in range(10):
-            self.run_script(script)
+            self.run_script("import array\n"
+                            "for i in range(300): m.drop_later(array.array('f', [1, 2]), i // 6)\n")
 
     def test_the_end_waits_for_a_daemon_thread_that_releases_what_runs_python_code(self):
-        out = self.run_script("import sys\n"
-                              f"sys.path[:0] = {sys.path!r}\n"
-                              "import os, threading, time, tenon_test_module as m\n"
+        out = self.run_script("import os, threading, time\n"
                               "inside = threading.Event()\n"
                               "class Slow(bytearray):\n"
                               "    def __del__(self):\n"
@@ -107,9 +82,7 @@ class InterpretersEnd(Case):
         self.assertEqual(out, "released\n")
 
     def test_a_child_does_not_wait_for_the_threads_of_its_parent(self):
-        self.run_script("import sys\n"
-                        f"sys.path[:0] = {sys.path!r}\n"
-                        "import os, time, tenon_test_module as m\n"
+        self.run_script("import os, time\n"
                         "class Slow(bytearray):\n"
                         "    def __del__(self, sleep=time.sleep): sleep(0.5)\n"
                         "m.drop_later(Slow(3), 0)\n"  # that thread is inside at the fork
@@ -118,27 +91,8 @@ class InterpretersEnd(Case):
                         "if child == 0: sys.exit(0)\n"
                         "assert os.waitpid(child, 0)[1] == 0\n")
 
-    @unittest.skipUnless(importlib.util.find_spec("_xxsubinterpreters"),
-                         "this Python has no module for sub-interpreters")
-    def test_sub_interpreters_get_an_import_error(self):
-        inner = ("import sys\n"
-                 f"sys.path[:0] = {sys.path!r}\n"
-                 "import tenon_test_module as m\n"
-                 "for call in (m.touch, m.hold, m.make):\n"
-                 "    try:\n"
-                 "        call((2,) if call is m.make else bytearray(3))\n"
-                 "    except ImportError as error:\n"
-                 "        print(error)\n")
-        out = self.run_script("import _xxsubinterpreters as interpreters\n"
-                              "made = interpreters.create(isolated=False)\n"
-                              f"interpreters.run_string(made, {inner!r})\n")
-        self.assertEqual(out, "tenon works in Python's main interpreter alone, not in "
-                              "sub-interpreters\n" * 3)
-
     def test_objects_are_released_while_the_interpreter_shuts_down(self):
-        out = self.run_script("import os, sys\n"
-                              f"sys.path[:0] = {sys.path!r}\n"
-                              "import tenon_test_module as m\n"
+        out = self.run_script("import os\n"
                               "class Owner(bytearray):\n"
                               "    def __del__(self, write=os.write): write(1, b'gone\\n')\n"
                               "sys.kept = m.take(Owner(3))\n"

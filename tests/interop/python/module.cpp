@@ -23,13 +23,6 @@ std::map<long, TensorPtr>& held() {
   return all;
 }
 
-bool read_copy(PyObject* object, Optional<bool>& copy) {
-  if (object == nullptr || object == Py_None) return true;
-  const int value = PyObject_IsTrue(object);
-  if (value >= 0) copy = value == 1;
-  return value >= 0;
-}
-
 bool read_dims(PyObject* object, Dims& dims) {
   detail::PyRef list(PySequence_Fast(object, "expected a sequence of integers"));
   if (!list) return false;
@@ -75,62 +68,46 @@ PyObject* guarded(const F& f) {
   }
 }
 
-PyObject* to_object(const TensorPtr& tensor) {
-  return tensor != nullptr ? to_python(tensor) : nullptr;
-}
-
 // take(object, copy=None, device=None): what from_python() makes of it, as a tenon.Tensor.
+// take_capsule() is the same with from_capsule().
+template <bool is_capsule>
 PyObject* take(PyObject*, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"object", "copy", "device", nullptr};
   PyObject* object = nullptr;
-  PyObject* copy_object = nullptr;
+  PyObject* copy_object = Py_None;
   const char* device_name = nullptr;
   if (PyArg_ParseTupleAndKeywords(args, keywords, "O|Oz", const_cast<char**>(names), &object,
                                   &copy_object, &device_name) == 0) {
     return nullptr;
   }
   Optional<bool> copy = none;
-  if (!read_copy(copy_object, copy)) return nullptr;
+  if (copy_object != Py_None) copy = copy_object == Py_True;
   Optional<Device> device = none;
   if (device_name != nullptr) device = Device(device_name);
-  return to_object(from_python_or_set_error(object, copy, device));
+  const TensorPtr made = is_capsule ? from_capsule_or_set_error(object, copy, device)
+                                    : from_python_or_set_error(object, copy, device);
+  return made != nullptr ? to_python(made) : nullptr;
 }
 
-// touch(object): imports it and lets go of it.
-PyObject* touch(PyObject*, PyObject* object) {
-  const TensorPtr tensor = from_python_or_set_error(object);
-  if (tensor == nullptr) return nullptr;
-  Py_RETURN_NONE;
-}
-
-// take_error(object): the Error that from_python() throws for it, by name.
-PyObject* take_error(PyObject*, PyObject* object) {
-  try {
-    static_cast<void>(from_python(object));
-  } catch (const Exception& e) {
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    return PyUnicode_FromString(toString(e.error()));
-  }
-  return PyUnicode_FromString("Ok");
-}
-
-// messages(object, as_capsule=False): what the throwing form and the one with a Result say. Neither
-// leaves Python's error set, which would be raised then.
+// messages(object, as_capsule=False): the Error of the throwing form, by name, its text, and that of
+// the form with a Result. Neither leaves Python's error set, which would be raised then.
 PyObject* messages(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   int as_capsule = 0;
   if (PyArg_ParseTuple(args, "O|p", &object, &as_capsule) == 0) return nullptr;
+  Error error = Error::Ok;
   std::string thrown;
   try {
     static_cast<void>(as_capsule != 0 ? from_capsule(object) : from_python(object));
   } catch (const Exception& e) {
+    error = e.error();
     thrown = e.what();
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
   const Result<TensorPtr> result =
       as_capsule != 0 ? try_from_capsule(object) : try_from_python(object);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  return Py_BuildValue("(ss)", thrown.c_str(), result.message());
+  return Py_BuildValue("(sss)", toString(error), thrown.c_str(), result.message());
 }
 
 // capsule(object, versioned=True)
@@ -140,16 +117,6 @@ PyObject* capsule(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
   const TensorPtr tensor = from_python_or_set_error(object);
   return tensor != nullptr ? to_capsule(tensor, versioned != 0) : nullptr;
-}
-
-// take_capsule(capsule, copy=None)
-PyObject* take_capsule(PyObject*, PyObject* args) {
-  PyObject* object = nullptr;
-  PyObject* copy_object = nullptr;
-  if (PyArg_ParseTuple(args, "O|O", &object, &copy_object) == 0) return nullptr;
-  Optional<bool> copy = none;
-  if (!read_copy(copy_object, copy)) return nullptr;
-  return to_object(from_capsule_or_set_error(object, copy));
 }
 
 // make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
@@ -230,40 +197,26 @@ PyObject* hold(PyObject*, PyObject* object) {
   return PyLong_FromLong(last);
 }
 
-bool find_held(PyObject* number, TensorPtr& tensor) {
-  const auto found = held().find(PyLong_AsLong(number));
-  if (found == held().end()) {
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyError, "nothing is held under that");
-    return false;
-  }
-  tensor = std::move(found->second);
-  held().erase(found);
-  return true;
-}
+enum class How { WithGil, WithoutGil, OnThread, WithError };
 
+// drop(number): lets go of what is held; in other forms without the GIL, on a thread that Python has
+// not started, or with an exception in flight, which has to survive.
+template <How how>
 PyObject* drop(PyObject*, PyObject* number) {
-  TensorPtr tensor;
-  if (!find_held(number, tensor)) return nullptr;
+  const auto found = held().find(PyLong_AsLong(number));
+  if (found == held().end()) return PyErr_Format(PyExc_KeyError, "nothing is held under that");
+  TensorPtr tensor = std::move(found->second);
+  held().erase(found);
+  if (how == How::WithError) PyErr_SetString(PyExc_ZeroDivisionError, "in flight");
+  const bool has_gil = how == How::WithGil || how == How::WithError;
+  PyThreadState* const saved = has_gil ? nullptr : PyEval_SaveThread();
+  if (how == How::OnThread) {
+    std::thread([kept = std::move(tensor)]() mutable { kept = nullptr; }).join();
+  }
   tensor = nullptr;
+  if (!has_gil) PyEval_RestoreThread(saved);
+  if (how == How::WithError) return nullptr;
   Py_RETURN_NONE;
-}
-
-// drop_without_gil(number)
-PyObject* drop_without_gil(PyObject*, PyObject* number) {
-  TensorPtr tensor;
-  if (!find_held(number, tensor)) return nullptr;
-  Py_BEGIN_ALLOW_THREADS tensor = nullptr;
-  Py_END_ALLOW_THREADS Py_RETURN_NONE;
-}
-
-// drop_on_thread(number): on one that Python has not started.
-PyObject* drop_on_thread(PyObject*, PyObject* number) {
-  TensorPtr tensor;
-  if (!find_held(number, tensor)) return nullptr;
-  Py_BEGIN_ALLOW_THREADS std::thread([kept = std::move(tensor)]() mutable {
-    kept = nullptr;
-  }).join();
-  Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 // drop_later(object, milliseconds): on a thread that nobody waits for.
@@ -285,15 +238,6 @@ PyObject* held_object(PyObject*, PyObject* number) {
   const auto found = held().find(PyLong_AsLong(number));
   if (found == held().end()) Py_RETURN_NONE;
   return to_python(found->second);
-}
-
-// drop_with_error(number): drops it with an exception in flight, which has to survive.
-PyObject* drop_with_error(PyObject*, PyObject* number) {
-  TensorPtr tensor;
-  if (!find_held(number, tensor)) return nullptr;
-  PyErr_SetString(PyExc_ZeroDivisionError, "in flight");
-  tensor = nullptr;
-  return nullptr;
 }
 
 // release_with_error(list): empties it with an exception in flight, which has to survive.
@@ -344,7 +288,7 @@ PyObject* get_buffer(PyObject*, PyObject* args) {
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, flags) != 0) return nullptr;
   const auto list = [&](const Py_ssize_t* values) {
-    return values == nullptr ? detail::new_reference(Py_None)
+    return values == nullptr ? Py_NewRef(Py_None)
                              : detail::make_tuple(values, static_cast<size_t>(view.ndim));
   };
   PyObject* const all = Py_BuildValue("(iNNznni)", view.ndim, list(view.shape), list(view.strides),
@@ -403,11 +347,17 @@ PyObject* named_capsule(PyObject*, PyObject* text) {
   return PyCapsule_New(&something, PyUnicode_AsUTF8(text), nullptr);
 }
 
-// capsule_flags(capsule): the flags of a versioned one.
+DLManagedTensorVersioned* in_capsule(PyObject* capsule) {
+  return static_cast<DLManagedTensorVersioned*>(
+      PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+}
+
+// capsule_flags(capsule) and capsule_address(capsule): those of a versioned one.
 PyObject* capsule_flags(PyObject*, PyObject* object) {
-  auto* const managed =
-      static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(object, "dltensor_versioned"));
-  return managed == nullptr ? nullptr : PyLong_FromUnsignedLongLong(managed->flags);
+  return PyLong_FromUnsignedLongLong(in_capsule(object)->flags);
+}
+PyObject* capsule_address(PyObject*, PyObject* object) {
+  return PyLong_FromVoidPtr(in_capsule(object)->dl_tensor.data);
 }
 
 PyObject* capsule_name(PyObject*, PyObject* object) {
@@ -430,19 +380,24 @@ PyObject* api_version(PyObject*, PyObject* object) {
   return Py_BuildValue("(II)", api->header.version.major, api->header.version.minor);
 }
 
-// api_round_trip(object): out of the object and into another one of its type.
-PyObject* api_round_trip(PyObject*, PyObject* object) {
-  const DLPackExchangeAPI* const api = api_of(object);
-  if (api == nullptr) return nullptr;
-  DLManagedTensorVersioned* managed = nullptr;
-  if (api->managed_tensor_from_py_object_no_sync(object, &managed) != 0) return nullptr;
+PyObject* api_import(const DLPackExchangeAPI& api, DLManagedTensorVersioned* managed) {
   void* made = nullptr;
-  if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
+  if (api.managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
   return static_cast<PyObject*>(made);
 }
 
-// api_from_hostile(object, what): a struct of hostile(what) for the exchange API of the object's type,
-// released by whoever has it in the end.
+// api_round_trip(object): out of the object and into another one of its type.
+PyObject* api_round_trip(PyObject*, PyObject* object) {
+  const DLPackExchangeAPI* const api = api_of(object);
+  DLManagedTensorVersioned* managed = nullptr;
+  if (api == nullptr || api->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
+    return nullptr;
+  }
+  return api_import(*api, managed);
+}
+
+// api_from_hostile(object, what): a struct of hostile(what) for the exchange API of the object's
+// type, released by whoever has it in the end.
 PyObject* api_from_hostile(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   const char* what = nullptr;
@@ -451,10 +406,8 @@ PyObject* api_from_hostile(PyObject*, PyObject* args) {
   if (api == nullptr) return nullptr;
   DLManagedTensorVersioned* const managed = make_hostile(what);
   const auto deleter = managed->deleter;
-  void* made = nullptr;
-  if (api->managed_tensor_to_py_object_no_sync(managed, &made) == 0) {
-    return static_cast<PyObject*>(made);
-  }
+  PyObject* const made = api_import(*api, managed);
+  if (made != nullptr) return made;
   if (managed->deleter != deleter) return PyErr_Format(PyExc_SystemError, "another deleter");
   const detail::KeepPythonError keep;
   managed->deleter(managed);
@@ -464,9 +417,8 @@ PyObject* api_from_hostile(PyObject*, PyObject* args) {
 // api_describe(object): address, device, ndim, dtype, shape and strides.
 PyObject* api_describe(PyObject*, PyObject* object) {
   const DLPackExchangeAPI* const api = api_of(object);
-  if (api == nullptr) return nullptr;
   DLTensor t;
-  if (api->dltensor_from_py_object_no_sync(object, &t) != 0) return nullptr;
+  if (api == nullptr || api->dltensor_from_py_object_no_sync(object, &t) != 0) return nullptr;
   void* stream = &t;
   if (api->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) {
     return nullptr;
@@ -482,27 +434,23 @@ PyObject* api_describe(PyObject*, PyObject* object) {
 PyObject* api_allocate(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   PyObject* shape = nullptr;
-  int code = 0;
-  int bits = 0;
-  if (PyArg_ParseTuple(args, "OOii", &object, &shape, &code, &bits) == 0) return nullptr;
+  unsigned char code = 0;
+  unsigned char bits = 0;
+  if (PyArg_ParseTuple(args, "OObb", &object, &shape, &code, &bits) == 0) return nullptr;
   Dims sizes;
   const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr || !read_dims(shape, sizes)) return nullptr;
-  DLTensor prototype{nullptr,
-                     {1, 0},
-                     static_cast<int32_t>(sizes.size()),
-                     {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1},
-                     sizes.data(),
-                     nullptr,
-                     0};
+  DLTensor prototype{};
+  prototype.device.device_type = 1;
+  prototype.ndim = static_cast<int32_t>(sizes.size());
+  prototype.dtype = {code, bits, 1};
+  prototype.shape = sizes.data();
   DLManagedTensorVersioned* managed = nullptr;
   const auto set_error = [](void*, const char* kind, const char* message) {
     PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
   };
   if (api->managed_tensor_allocator(&prototype, &managed, nullptr, set_error) != 0) return nullptr;
-  void* made = nullptr;
-  if (api->managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
-  return static_cast<PyObject*>(made);
+  return api_import(*api, managed);
 }
 
 template <class F>
@@ -510,51 +458,44 @@ constexpr PyCFunction with_keywords(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef methods[] = {{"take", with_keywords(&take), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"take_error", &take_error, METH_O, nullptr},
-                         {"messages", &messages, METH_VARARGS, nullptr},
-                         {"touch", &touch, METH_O, nullptr},
-                         {"capsule", &capsule, METH_VARARGS, nullptr},
-                         {"take_capsule", &take_capsule, METH_VARARGS, nullptr},
-                         {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
-                         {"as_strided", &as_strided, METH_VARARGS, nullptr},
-                         {"fill", &fill, METH_VARARGS, nullptr},
-                         {"data_pointer", &data_pointer, METH_O, nullptr},
-                         {"hold", &hold, METH_O, nullptr},
-                         {"drop", &drop, METH_O, nullptr},
-                         {"drop_without_gil", &drop_without_gil, METH_O, nullptr},
-                         {"drop_on_thread", &drop_on_thread, METH_O, nullptr},
-                         {"drop_later", &drop_later, METH_VARARGS, nullptr},
-                         {"drop_with_error", &drop_with_error, METH_O, nullptr},
-                         {"release_with_error", &release_with_error, METH_O, nullptr},
-                         {"held_object", &held_object, METH_O, nullptr},
-                         {"live", &live, METH_NOARGS, nullptr},
-                         {"deleted", &deleted, METH_NOARGS, nullptr},
-                         {"is_ours", &is_ours, METH_O, nullptr},
-                         {"raise_error", &raise_error, METH_VARARGS, nullptr},
-                         {"undefined", &undefined, METH_NOARGS, nullptr},
-                         {"placeholder", &placeholder, METH_O, nullptr},
-                         {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
-                         {"hostile", &hostile, METH_O, nullptr},
-                         {"named_capsule", &named_capsule, METH_O, nullptr},
-                         {"capsule_flags", &capsule_flags, METH_O, nullptr},
-                         {"capsule_name", &capsule_name, METH_O, nullptr},
-                         {"api_version", &api_version, METH_O, nullptr},
-                         {"api_round_trip", &api_round_trip, METH_O, nullptr},
-                         {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
-                         {"api_describe", &api_describe, METH_O, nullptr},
-                         {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"take", with_keywords(&take<false>), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"messages", &messages, METH_VARARGS, nullptr},
+    {"capsule", &capsule, METH_VARARGS, nullptr},
+    {"take_capsule", with_keywords(&take<true>), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"as_strided", &as_strided, METH_VARARGS, nullptr},
+    {"fill", &fill, METH_VARARGS, nullptr},
+    {"data_pointer", &data_pointer, METH_O, nullptr},
+    {"hold", &hold, METH_O, nullptr},
+    {"drop", &drop<How::WithGil>, METH_O, nullptr},
+    {"drop_without_gil", &drop<How::WithoutGil>, METH_O, nullptr},
+    {"drop_on_thread", &drop<How::OnThread>, METH_O, nullptr},
+    {"drop_later", &drop_later, METH_VARARGS, nullptr},
+    {"drop_with_error", &drop<How::WithError>, METH_O, nullptr},
+    {"release_with_error", &release_with_error, METH_O, nullptr},
+    {"held_object", &held_object, METH_O, nullptr},
+    {"live", &live, METH_NOARGS, nullptr},
+    {"deleted", &deleted, METH_NOARGS, nullptr},
+    {"is_ours", &is_ours, METH_O, nullptr},
+    {"raise_error", &raise_error, METH_VARARGS, nullptr},
+    {"undefined", &undefined, METH_NOARGS, nullptr},
+    {"placeholder", &placeholder, METH_O, nullptr},
+    {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
+    {"hostile", &hostile, METH_O, nullptr},
+    {"named_capsule", &named_capsule, METH_O, nullptr},
+    {"capsule_flags", &capsule_flags, METH_O, nullptr},
+    {"capsule_address", &capsule_address, METH_O, nullptr},
+    {"capsule_name", &capsule_name, METH_O, nullptr},
+    {"api_version", &api_version, METH_O, nullptr},
+    {"api_round_trip", &api_round_trip, METH_O, nullptr},
+    {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
+    {"api_describe", &api_describe, METH_O, nullptr},
+    {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "tenon_test_module",
-                          nullptr,
-                          -1,
-                          methods,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "tenon_test_module", nullptr, -1, methods, {}, {}, {}, {}};
 
 }  // namespace
 

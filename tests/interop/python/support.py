@@ -7,6 +7,8 @@ PYTHONPATH."""
 import ctypes
 import gc
 import os
+import sys
+import threading
 import unittest
 
 import tenon_test_module as m
@@ -20,11 +22,11 @@ NAMES = {"float32": 4, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8
          "float64": 8, "complex32": 4, "complex64": 8, "complex128": 16, "bool": 1, "bfloat16": 2,
          "float8_e5m2": 1, "float8_e4m3fn": 1, "float8_e5m2fnuz": 1, "float8_e4m3fnuz": 1,
          "uint16": 2, "uint32": 4, "uint64": 8}
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+# The formats of those that the buffer protocol has.
+LONG = "l" if ctypes.sizeof(ctypes.c_long) == 8 else "q"
+FORMATS = {"float32": "f", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": LONG,
+           "float16": "e", "float64": "d", "complex64": "Zf", "complex128": "Zd", "bool": "?",
+           "uint16": "H", "uint32": "I", "uint64": LONG.upper()}
 
 
 class Case(unittest.TestCase):
@@ -37,6 +39,53 @@ class Case(unittest.TestCase):
     def tearDown(self):
         gc.collect()
         self.assertEqual(m.live(), self.live_before, "memory is left")
+
+    def raises_each(self, rows, call):
+        """Calls `call` with the first of each row, which is to raise the second with the third in
+        its text."""
+        for argument, error, text in rows:
+            with self.subTest(argument):
+                with self.assertRaisesRegex(error, text):
+                    call(argument)
+
+    def stays_level(self, exchange, things, times):
+        """Reference counts, blocks and memory after `times` of `exchange` are as before."""
+        def counts():
+            gc.collect()
+            return [sys.getrefcount(thing) for thing in things]
+
+        exchange(times // 50)
+        before, blocks, bytes_ = counts(), sys.getallocatedblocks(), resident_bytes()
+        exchange(times)
+        # Python is not exact about None's references, and its free lists keep some blocks.
+        for thing, old, new in zip(things, before, counts()):
+            self.assertLess(abs(new - old), times // (3 if thing is None else 20), thing)
+        self.assertLess(abs(sys.getallocatedblocks() - blocks), 2000)
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what was freed
+            self.assertLess(resident_bytes() - bytes_, 4 << 20)
+
+    def run_threads(self, count, work):
+        """Calls work(number) on threads; they return what is wrong, if anything."""
+        faults = []
+
+        def run(number):
+            try:
+                faults.extend(work(number) or [])
+            except BaseException as error:  # a thread's error would be lost
+                faults.append(error)
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+        self.assertEqual(faults, [])
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class Producer:
@@ -63,14 +112,23 @@ class OldProducer(Producer):
         return m.capsule(self.tensor, False)
 
 
+class Failing:
+    """Raises when it is asked."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **keywords):
+        raise self.error
+
+
 class Interface:
     """Nothing but an __array_interface__."""
 
     def __init__(self, **entries):
         self.memory = (ctypes.c_float * 6)(1, 2, 3, 4, 5, 6)
         self.entries = {"shape": (2, 3), "typestr": "<f4", "version": 3,
-                        "data": (ctypes.addressof(self.memory), False)}
-        self.entries.update(entries)
+                        "data": (ctypes.addressof(self.memory), False), **entries}
 
     @property
     def __array_interface__(self):

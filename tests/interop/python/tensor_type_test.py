@@ -8,7 +8,7 @@ import unittest
 
 import tenon_test_module as m
 
-from support import NAMES, Case
+from support import FORMATS, NAMES, Case
 
 
 class Objects(Case):
@@ -20,9 +20,17 @@ class Objects(Case):
                          (2, 6, 12, 2))
         self.assertIs(tensor.readonly, False)
         self.assertIs(m.make((1,), readonly=True).readonly, True)
-        self.assertEqual(len(tensor), 2)
-        self.assertEqual(type(tensor).__name__, "Tensor")
-        self.assertEqual(type(tensor).__module__, "tenon")
+        self.assertEqual((len(tensor), len(m.make((0, 3)))), (2, 0))
+        self.assertRaises(TypeError, len, m.make(()))
+        self.assertEqual((type(tensor).__module__, type(tensor).__name__), ("tenon", "Tensor"))
+        self.assertEqual(repr(m.make((2,), value=1.5)), "[1.5 1.5]\nFloat {2}")
+        for name in ("shape", "dtype", "anything"):
+            self.assertRaises(AttributeError, setattr, tensor, name, 1)
+
+    def test_types_are_named_as_numpy_and_torch_name_them(self):
+        for name, size in NAMES.items():
+            tensor = m.make((3,), dtype=name)
+            self.assertEqual((tensor.dtype, tensor.itemsize), (name, size))
 
     def test_the_stride_of_one_element_may_be_any(self):
         stride = (1 << 63) - 1
@@ -30,17 +38,20 @@ class Objects(Case):
         self.assertEqual(tensor.strides, (stride, 1))
         self.assertEqual(memoryview(tensor).shape, (1, 6))
 
-    def test_a_tensor_without_dimensions_has_no_length(self):
-        with self.assertRaises(TypeError):
-            len(m.make(()))
-        self.assertEqual(len(m.make((0, 3))), 0)
+    def test_the_type_makes_none_and_has_no_subclasses(self):
+        kind = type(m.make((2,)))
+        self.assertRaises(TypeError, kind)
+        self.assertRaises(TypeError, type, "Sub", (kind,), {})
 
-    def test_repr_shows_the_elements(self):
-        self.assertEqual(repr(m.make((2,), value=1.5)), "[1.5 1.5]\nFloat {2}")
+    def test_is_python_tensor_knows_its_own(self):
+        self.assertTrue(m.is_ours(m.make((2,))))
+        for other in (b"abc", [1], type(m.make((2,)))):
+            self.assertFalse(m.is_ours(other))
 
+    def test_an_undefined_tensor_is_a_buffer_error(self):
+        self.assertRaisesRegex(BufferError, "^tenon: .* undefined", m.undefined)
 
-class ArrayInterface(Case):
-    def test_a_tensor_has_one_where_numpy_has_the_type(self):
+    def test_an_array_interface_is_there_where_numpy_has_the_type(self):
         kinds = {"float32": "f4", "uint8": "u1", "int8": "i1", "int16": "i2", "int32": "i4",
                  "int64": "i8", "float16": "f2", "float64": "f8", "complex64": "c8",
                  "complex128": "c16", "bool": "b1", "uint16": "u2", "uint32": "u4", "uint64": "u8"}
@@ -62,33 +73,10 @@ class ArrayInterface(Case):
         self.assertFalse(hasattr(m.placeholder((2,)), "__array_interface__"))
 
 
-class Type(Case):
-    def test_attributes_cannot_be_set_and_the_type_makes_none(self):
-        tensor = m.make((2,))
-        for name in ("shape", "dtype", "anything"):
-            with self.assertRaises(AttributeError):
-                setattr(tensor, name, 1)
-        with self.assertRaises(TypeError):
-            type(tensor)()
-        with self.assertRaises(TypeError):
-            type("Sub", (type(tensor),), {})
-
-    def test_is_python_tensor_knows_its_own(self):
-        self.assertTrue(m.is_ours(m.make((2,))))
-        for other in (b"abc", [1], type(m.make((2,)))):
-            self.assertFalse(m.is_ours(other))
-
-    def test_an_undefined_tensor_is_a_buffer_error(self):
-        with self.assertRaisesRegex(BufferError, "^tenon: .* undefined"):
-            m.undefined()
-
-
 class ExchangeApi(Case):
-    def test_it_is_on_the_type_in_its_own_version(self):
-        self.assertEqual(m.api_version(m.make((1,))), (1, 3))
-
     def test_a_round_trip_shares_the_memory(self):
         tensor = m.make((2, 3), value=1)
+        self.assertEqual(m.api_version(tensor), (1, 3))
         other = m.api_round_trip(tensor)
         self.assertIsNot(other, tensor)
         m.fill(other, 7)
@@ -101,13 +89,13 @@ class ExchangeApi(Case):
                                                   (2, 3), (3, 1), True))
 
     def test_it_allocates(self):
-        tensor = m.api_allocate(m.make((1,)), (3, 4), 2, 64)
+        like = m.make((1,))
+        tensor = m.api_allocate(like, (3, 4), 2, 64)
         self.assertEqual((tensor.shape, tensor.dtype, tensor.readonly), ((3, 4), "float64", False))
-        self.assertEqual(m.api_allocate(m.make((1,)), (), 6, 8).dtype, "bool")
-        with self.assertRaisesRegex(RuntimeError, "BufferError: .*17 bits"):
-            m.api_allocate(m.make((1,)), (3,), 2, 17)
-        with self.assertRaisesRegex(RuntimeError, "BufferError: .*negative"):
-            m.api_allocate(m.make((1,)), (-3,), 2, 32)
+        self.assertEqual(m.api_allocate(like, (), 6, 8).dtype, "bool")
+        for shape, bits, text in (((3,), 17, "not an element type"), ((-3,), 32, "negative")):
+            with self.assertRaisesRegex(RuntimeError, "BufferError: .*" + text):
+                m.api_allocate(like, shape, 2, bits)
 
     def test_what_it_cannot_import_stays_the_callers(self):
         tensor = m.make((1,))
@@ -120,21 +108,12 @@ class ExchangeApi(Case):
 
     def test_what_it_imports_is_released_once(self):
         tensor = m.make((1,))
-        deleted = m.deleted()
-        shared = m.api_from_hostile(tensor, "")
-        self.assertEqual((shared.shape, m.deleted()), ((2, 3), deleted))
-        del shared
-        self.assertEqual(m.deleted(), deleted + 1)
-        copied = m.api_from_hostile(tensor, "misaligned")
-        self.assertEqual((copied.shape, m.deleted()), ((2, 2), deleted + 2))
-        del copied
-        self.assertEqual(m.deleted(), deleted + 2)
-
-    def test_placeholders_are_buffer_errors(self):
-        with self.assertRaisesRegex(BufferError, "placeholder"):
-            m.api_describe(m.placeholder((2,)))
-        with self.assertRaisesRegex(BufferError, "placeholder"):
-            m.api_round_trip(m.placeholder((2,)))
+        for what, shape, released in (("", (2, 3), 0), ("misaligned", (2, 2), 1)):
+            deleted = m.deleted()
+            made = m.api_from_hostile(tensor, what)
+            self.assertEqual((made.shape, m.deleted()), (shape, deleted + released))
+            del made
+            self.assertEqual(m.deleted(), deleted + 1)
 
 
 class OwnBuffer(Case):
@@ -146,58 +125,55 @@ class OwnBuffer(Case):
     FULL = 0x100 | STRIDES | WRITABLE | FORMAT
     FULL_RO = 0x100 | STRIDES | FORMAT
 
+    def test_formats(self):
+        for name, size in NAMES.items():
+            tensor = m.make((2,), dtype=name)
+            if name not in FORMATS:
+                self.assertRaisesRegex(BufferError, name, memoryview, tensor)
+                continue
+            view = memoryview(tensor)
+            self.assertEqual((view.format, view.itemsize, view.nbytes),
+                             (FORMATS[name], size, 2 * size))
+            self.assertEqual(m.take(view).dtype, name)
+
     def test_what_is_not_asked_for_is_left_out(self):
         tensor = m.make((2, 3))
         full = (2, (2, 3), (12, 4), "f", 24, 4, 0)
-        self.assertEqual(m.get_buffer(tensor, self.FULL), full)
-        self.assertEqual(m.get_buffer(tensor, self.FULL_RO), full)
-        self.assertEqual(m.get_buffer(tensor, self.C), (2, (2, 3), (12, 4), None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.ND), (2, (2, 3), None, None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.ND | self.FORMAT),
-                         (2, (2, 3), None, "f", 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.SIMPLE), (1, None, None, None, 24, 4, 0))
-        self.assertEqual(m.get_buffer(tensor, self.WRITABLE), (1, None, None, None, 24, 4, 0))
-        with self.assertRaises(BufferError):
-            m.get_buffer(tensor, self.FORMAT)
+        simple = (1, None, None, None, 24, 4, 0)
+        for flags, expected in ((self.FULL, full), (self.FULL_RO, full),
+                                (self.C, (2, (2, 3), (12, 4), None, 24, 4, 0)),
+                                (self.ND, (2, (2, 3), None, None, 24, 4, 0)),
+                                (self.ND | self.FORMAT, (2, (2, 3), None, "f", 24, 4, 0)),
+                                (self.SIMPLE, simple), (self.WRITABLE, simple)):
+            self.assertEqual(m.get_buffer(tensor, flags), expected, flags)
+        self.assertRaises(BufferError, m.get_buffer, tensor, self.FORMAT)
 
     def test_order_is_as_asked_or_an_error(self):
         rows = m.make((2, 3))
         columns = m.as_strided(rows, (3, 2), (1, 3))
         gaps = m.as_strided(rows, (2, 2), (3, 1))
-        allowed = {rows: {self.SIMPLE, self.ND, self.STRIDES, self.C, self.ANY},
-                   columns: {self.STRIDES, self.F, self.ANY}, gaps: {self.STRIDES}}
-        for tensor, flags in allowed.items():
-            for flag in (self.SIMPLE, self.ND, self.STRIDES, self.C, self.F, self.ANY):
-                if flag in flags:
-                    m.get_buffer(tensor, flag)
+        every = {self.SIMPLE, self.ND, self.STRIDES, self.C, self.F, self.ANY}
+        for tensor, allowed in ((rows, every - {self.F}),
+                                (columns, {self.STRIDES, self.F, self.ANY}),
+                                (gaps, {self.STRIDES}), (m.make((3,)), every)):
+            for flags in every:
+                if flags in allowed:
+                    m.get_buffer(tensor, flags)
                 else:
-                    with self.assertRaises(BufferError):
-                        m.get_buffer(tensor, flag)
-        row = m.make((3,))
-        for flag in (self.SIMPLE, self.ND, self.STRIDES, self.C, self.F, self.ANY):
-            m.get_buffer(row, flag)
+                    self.assertRaises(BufferError, m.get_buffer, tensor, flags)
 
     def test_a_read_only_tensor_is_not_lent_for_writing(self):
         tensor = m.make((3,), readonly=True)
         self.assertTrue(memoryview(tensor).readonly)
-        with self.assertRaisesRegex(BufferError, "read-only"):
-            m.get_buffer(tensor, self.FULL)
-        with self.assertRaises(TypeError):
-            memoryview(tensor)[0] = 1.0
+        self.assertRaisesRegex(BufferError, "read-only", m.get_buffer, tensor, self.FULL)
 
-    def test_shapes_without_elements_and_without_dimensions(self):
-        self.assertEqual(memoryview(m.make((0, 3))).shape, (0, 3))
-        self.assertEqual(memoryview(m.make((0, 3))).tobytes(), b"")
-        scalar = memoryview(m.make((), value=3))
-        self.assertEqual((scalar.shape, scalar.tolist()), ((), 3.0))
-        many = memoryview(m.make((1,) * 7))
-        self.assertEqual(many.ndim, 7)
-
-    def test_negative_and_zero_strides(self):
+    def test_shapes_and_strides(self):
         tensor = m.take(array.array("i", [1, 2, 3, 4]))
-        self.assertEqual(memoryview(m.as_strided(tensor, (4,), (-1,), 3)).tolist(), [4, 3, 2, 1])
-        self.assertEqual(memoryview(m.as_strided(tensor, (2, 2), (0, 1))).tolist(),
-                         [[1, 2], [1, 2]])
+        for view, shape, values in ((m.make((0, 3)), (0, 3), []), (m.make((), value=3), (), 3.0),
+                                    (m.as_strided(tensor, (4,), (-1,), 3), (4,), [4, 3, 2, 1]),
+                                    (m.as_strided(tensor, (2, 2), (0, 1)), (2, 2), [[1, 2]] * 2)):
+            self.assertEqual((memoryview(view).shape, memoryview(view).tolist()), (shape, values))
+        self.assertEqual(memoryview(m.make((1,) * 7)).ndim, 7)
 
     def test_the_memory_lives_as_long_as_the_view(self):
         view = memoryview(m.make((2,), value=6))
@@ -207,9 +183,9 @@ class OwnBuffer(Case):
         view.release()
         self.assertEqual(m.live(), self.live_before)
 
-    def test_a_placeholder_has_no_buffer(self):
-        with self.assertRaisesRegex(BufferError, "placeholder"):
-            memoryview(m.placeholder((2,)))
+    def test_a_placeholder_has_no_memory(self):
+        for use in (memoryview, m.api_describe, m.api_round_trip):
+            self.assertRaisesRegex(BufferError, "placeholder", use, m.placeholder((2,)))
 
 
 if __name__ == "__main__":

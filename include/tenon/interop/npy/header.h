@@ -6,11 +6,13 @@
 // Source: numpy/lib/format.py, NEP 1.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
@@ -31,12 +33,12 @@ inline constexpr size_t kNpyHeaderRoom = 2048;
 /// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.
 struct ShownText {
   char text[64] = "";
-  explicit ShownText(std::string_view from, size_t most = 60) noexcept {
+  explicit ShownText(std::string_view from) noexcept {
     size_t n = 0;
-    for (; n < from.size() && n < most; ++n) {
+    for (; n < from.size() && n < 60; ++n) {
       text[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
     }
-    if (from.size() > 60 && most == 60) std::memcpy(text + n, "...", 4);
+    if (n < from.size()) std::memcpy(text + n, "...", 4);
   }
 };
 
@@ -80,13 +82,13 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
   if (count != 0 && std::memcmp(bytes, kMagic, count < 6 ? count : 6) != 0) {
     return fail(Error::InvalidArgument, "not a .npy file: the first bytes are not \"\\x93NUMPY\"");
   }
-  if (count >= 8 && (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)) {
-    return fail(Error::NotSupported, "format version ", bytes[6], ".", bytes[7],
-                "; expected 1.0, 2.0 or 3.0");
-  }
   text.begin = count >= 8 && bytes[6] > 1 ? 12 : 10;
   if (count < text.begin) {
     return fail(Error::InvalidArgument, "the header is cut off after ", total, " bytes");
+  }
+  if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0) {
+    return fail(Error::NotSupported, "format version ", bytes[6], ".", bytes[7],
+                "; expected 1.0, 2.0 or 3.0");
   }
   text.size = 0;
   for (size_t i = text.begin; i-- > 8;) text.size = text.size << 8 | bytes[i];
@@ -104,64 +106,48 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
 /// Reads the dict. Only the sizes nest in it, so there is no recursion.
 class NpyParser {
  public:
-  explicit NpyParser(std::string_view text) noexcept : text_(text), rest_(text) {}
+  explicit NpyParser(std::string_view text) noexcept : rest_(text) {}
 
   Error parse(NpyHeader& header) noexcept {
-    TENON_TRY(expect('{', "'{'"));
-    for (bool more = true; !accept('}'); more = accept(',')) {
-      if (!more) return expected("',' or '}'");
-      TENON_TRY(parse_entry(header));
+    constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
+    bool seen[3] = {};
+    if (!accept("{")) return expected("'{'");
+    while (!accept("}")) {
+      std::string_view name;
+      TENON_TRY(parse_string("a key", name));
+      if (!accept(":")) return expected("':'");
+      size_t key = 0;
+      while (key < 3 && name != kKeys[key]) ++key;
+      if (key == 3 || seen[key]) {
+        return fail(Error::InvalidArgument, "the header has the key '", ShownText(name).text,
+                    "'; expected 'descr', 'fortran_order' and 'shape' once each");
+      }
+      seen[key] = true;
+      TENON_TRY(key == 0   ? parse_descr(header)
+                : key == 1 ? parse_order(header)
+                           : parse_shape(header.sizes));
+      if (!accept(",") && next() != '}') return expected("',' or '}'");
     }
-    skip_space();
+    next();
     if (!rest_.empty()) return expected("nothing but spaces after the dict");
     for (size_t key = 0; key < 3; ++key) {
-      if (seen_[key]) continue;
+      if (seen[key]) continue;
       return fail(Error::InvalidArgument, "the header lacks the key '", kKeys[key], "'");
     }
     return Error::Ok;
   }
 
  private:
-  static constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
-
-  Error parse_entry(NpyHeader& header) noexcept {
-    std::string_view name;
-    TENON_TRY(parse_string("a key", name));
-    TENON_TRY(expect(':', "':'"));
-    size_t key = 0;
-    while (key < 3 && name != kKeys[key]) ++key;
-    if (key == 3 || seen_[key]) {
-      return fail(Error::InvalidArgument, "the header has the key '", ShownText(name).text,
-                  key == 3 ? "'; expected" : "' twice; expected",
-                  " 'descr', 'fortran_order' and 'shape' once each");
-    }
-    seen_[key] = true;
-    if (key == 0) return parse_descr(header);
-    if (key == 2) return parse_shape(header.sizes);
-    skip_space();
-    header.fortran_order = rest_.substr(0, 4) == "True";
-    if (!header.fortran_order && rest_.substr(0, 5) != "False") return expected("True or False");
-    rest_.remove_prefix(header.fortran_order ? 4 : 5);
-    return Error::Ok;
-  }
-
   Error parse_descr(NpyHeader& header) noexcept {
-    skip_space();
-    // A structured dtype is a list, one with a shape a tuple.
-    if (!rest_.empty() && is_one_of(rest_[0], "[({")) {
-      size_t depth = 0;
-      size_t n = 0;
-      do {
-        if (is_one_of(rest_[n], "[({")) ++depth;
-        if (is_one_of(rest_[n], "])}")) --depth;
-      } while (++n < rest_.size() && depth != 0);
-      return unsupported(rest_.substr(0, n));
+    const char first = next();
+    if (first == '[' || first == '(' || first == '{') {  // a structured dtype
+      return unsupported(rest_.substr(0, rest_.find(", 'fortran_order'")));
     }
     std::string_view descr;
     TENON_TRY(parse_string("a dtype", descr));
-    const bool has_order = !descr.empty() && is_one_of(descr[0], "<>|=");
+    const size_t order = descr.find_first_of("<>|=") == 0 ? 1 : 0;
     for (const NpyType& known : kNpyTypes) {
-      if (descr.substr(has_order ? 1 : 0) != known.code) continue;
+      if (descr.substr(order) != known.code) continue;
       header.type = known.type;
       header.swapped =
           elementSize(known.type) > 1 && descr[0] == (host_is_big_endian() ? '<' : '>');
@@ -170,73 +156,64 @@ class NpyParser {
     return unsupported(descr);
   }
 
+  Error parse_order(NpyHeader& header) noexcept {
+    header.fortran_order = accept("True");
+    return header.fortran_order || accept("False") ? Error::Ok : expected("True or False");
+  }
+
   Error parse_shape(Dims& sizes) noexcept {
-    TENON_TRY(expect('(', "a shape, such as (2, 3),"));
-    for (bool more = true; !accept(')'); more = accept(',')) {
-      if (!more) return expected("',' or ')'");
-      if (sizes.size() == kMaxDims) {
-        return fail(Error::InvalidArgument, "the shape has more than ", kMaxDims, " dimensions");
-      }
-      skip_space();
-      size_t digits = 0;
-      int64_t size = 0;
-      bool fits = true;
-      for (; digits < rest_.size() && is_one_of(rest_[digits], "0123456789"); ++digits) {
-        fits = fits && multiply(size, 10, size) && add(size, rest_[digits] - '0', size);
-      }
-      if (digits == 0) return expected("a size, an integer of 0 or more,");
-      if (!fits) {
+    if (!accept("(")) return expected("a shape, such as (2, 3),");
+    while (!accept(")")) {
+      next();
+      int64_t size = -1;
+      const char* const begin = rest_.data();
+      const auto [end, status] = std::from_chars(begin, begin + rest_.size(), size);
+      const auto digits = static_cast<size_t>(end - begin);
+      if (status == std::errc::result_out_of_range) {
         return fail(Error::InvalidArgument, "the size ", ShownText(rest_.substr(0, digits)).text,
                     " of the shape overflows 64 bits");
       }
+      if (size < 0) return expected("a size, an integer of 0 or more,");
       rest_.remove_prefix(digits);
-      if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // as Python 2 wrote it
+      accept("L");  // as Python 2 wrote it
       sizes.push_back(size);
-      skip_space();
       // In Python (3) is a number; a tuple of one is (3,).
-      if (sizes.size() == 1 && !rest_.empty() && rest_[0] == ')') return expected("','");
+      if (!accept(",") && (sizes.size() == 1 || next() != ')')) return expected("','");
     }
-    return check_dims("shape", sizes);
+    return check_dims("the shape", sizes);
   }
 
   Error parse_string(const char* what, std::string_view& string) noexcept {
-    skip_space();
-    if (rest_.empty() || !is_one_of(rest_[0], "'\"")) return expected(what);
-    const char ends[] = {rest_[0], '\\', '\0'};
-    const size_t close = rest_.find_first_of(ends, 1);
-    if (close == rest_.npos || rest_[close] == '\\') return expected(what);
+    const char quote = next();
+    const size_t close = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
+    if (close == rest_.npos) return expected(what);
     string = rest_.substr(1, close - 1);
     rest_.remove_prefix(close + 1);
     return Error::Ok;
   }
 
-  static bool is_one_of(char c, std::string_view set) noexcept { return set.find(c) != set.npos; }
-  void skip_space() noexcept {
-    while (!rest_.empty() && is_one_of(rest_[0], " \n\t\r")) rest_.remove_prefix(1);
+  /// Skips spaces. The next character, or '\0' at the end.
+  char next() noexcept {
+    const size_t spaces = rest_.find_first_not_of(" \n\t\r");
+    rest_.remove_prefix(spaces < rest_.size() ? spaces : rest_.size());
+    return rest_.empty() ? '\0' : rest_[0];
   }
-  bool accept(char c) noexcept {
-    skip_space();
-    if (rest_.empty() || rest_[0] != c) return false;
-    rest_.remove_prefix(1);
+  bool accept(std::string_view token) noexcept {
+    next();
+    if (rest_.substr(0, token.size()) != token) return false;
+    rest_.remove_prefix(token.size());
     return true;
   }
-  Error expect(char c, const char* what) noexcept { return accept(c) ? Error::Ok : expected(what); }
   Error expected(const char* what) const noexcept {
-    if (rest_.empty()) {
-      return fail(Error::InvalidArgument, "expected ", what, " where the header ends");
-    }
-    return fail(Error::InvalidArgument, "expected ", what, " at byte ", text_.size() - rest_.size(),
-                " of the header, found ", ShownText(rest_, 20).text);
+    return fail(Error::InvalidArgument, "expected ", what, " in the header, found '",
+                ShownText(rest_).text, "'");
   }
   static Error unsupported(std::string_view descr) noexcept {
     return fail(Error::NotSupported, "dtype ", ShownText(descr).text,
-                "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8"
-                " f2 f4 f8 c8 c16");
+                "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16");
   }
 
-  std::string_view text_;
   std::string_view rest_;
-  bool seen_[3] = {false, false, false};
 };
 
 /// Writes the header that numpy.save writes, byte for byte: version 1.0, the elements at a multiple

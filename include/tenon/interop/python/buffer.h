@@ -5,6 +5,7 @@
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -61,80 +62,62 @@ inline ScalarType type_of_kind(char kind, size_t size) noexcept {
   return ScalarType::Undefined;
 }
 
+/// Whether numbers of `size` bytes are in the other byte order. `order` is that of the struct
+/// module; other characters mean the host's.
+inline bool is_swapped(char order, size_t size) noexcept {
+  const bool is_big = order == '>' || order == '!';
+  return size != 1 && (is_big || order == '<') && is_big != host_is_big_endian();
+}
+
 /// The type of a buffer's elements, of `size` bytes; a null format means bytes. Undefined for
 /// structs, repeated, swapped and other elements without a ScalarType.
 inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   if (format == nullptr) return size == 1 ? ScalarType::Byte : ScalarType::Undefined;
-  bool is_native = true;  // with the compiler's size of long; else the standard size
-  switch (*format) {
-    case '<':
-    case '>':
-    case '!':
-      if ((*format == '<') == host_is_big_endian() && size != 1) return ScalarType::Undefined;
-      [[fallthrough]];
-    case '=': is_native = false; [[fallthrough]];
-    case '@':
-    case '^': ++format;  // '^' is NumPy's for packed elements
-  }
+  if (is_swapped(*format, size)) return ScalarType::Undefined;
+  if (std::strchr("<>!=@^", *format) != nullptr && *format != '\0') ++format;  // '^' is NumPy's
   const bool is_complex = *format == 'Z';
   if (is_complex) ++format;
-  constexpr char kLetters[] = "fdBbhHiIlLqQ?enNFD";  // F, D: complex, in Python 3.14's struct
-  constexpr char kKinds[] = "ffuiiuiuiuiubfiucc";
-  const size_t of_long = is_native ? sizeof(long) : 4;
-  const size_t of_size = is_native ? sizeof(size_t) : 0;
-  const size_t sizes[] = {4,       8, 1, 1, 2, 2,       4,       4, of_long,
-                          of_long, 8, 8, 1, 2, of_size, of_size, 8, 16};
+  // How long they are, l above all, is in `size`. F and D are complex, in Python 3.14's struct.
+  constexpr char kLetters[] = "efdbhilqnBHILQN?FD";
+  constexpr char kKinds[] = "fffiiiiiiuuuuuubcc";
   const char* const letter = *format == '\0' ? nullptr : std::strchr(kLetters, *format);
   if (letter == nullptr || format[1] != '\0') return ScalarType::Undefined;
   const char kind = kKinds[letter - kLetters];
-  const size_t found = sizes[letter - kLetters];
-  if (!is_complex) return found == size ? type_of_kind(kind, size) : ScalarType::Undefined;
-  return kind == 'f' && 2 * found == size ? type_of_kind('c', size) : ScalarType::Undefined;
+  if (!is_complex) return type_of_kind(kind, size);
+  return kind == 'f' ? type_of_kind('c', size) : ScalarType::Undefined;
 }
 
 /// The type of a typestr, "<f4"; Undefined for none.
 inline ScalarType type_of_typestr(const char* text) noexcept {
-  const bool has_size = std::strlen(text) > 2 && text[2] >= '1' && text[2] <= '9';
-  if (!has_size || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
+  if (std::strlen(text) < 3 || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
   char* end = nullptr;
   const size_t size = std::strtoul(text + 2, &end, 10);
-  const bool is_swapped = *text == (host_is_big_endian() ? '<' : '>') && size != 1;
-  return is_swapped || *end != '\0' ? ScalarType::Undefined : type_of_kind(text[1], size);
+  if (*end != '\0' || is_swapped(*text, size)) return ScalarType::Undefined;
+  return type_of_kind(text[1], size);
 }
 
-/// A buffer that a tensor holds. It stays where it is: exporters let its fields point into itself.
-struct HeldBuffer {
-  Py_buffer buffer;
-  unsigned run;  // PythonState's
-};
+/// What a tensor holds of Python: a reference, and a buffer, which stays where it is: exporters
+/// let its fields point into itself. After the interpreter's end both are left as they are.
+struct PythonHold {
+  PyObject* object;   // or null
+  Py_buffer* buffer;  // or null
+  unsigned run;       // PythonState's
 
-/// Releases a buffer. After the interpreter's end the exporter is left as it is.
-struct ReleaseBuffer {
-  HeldBuffer* held;
   void operator()(void*) const noexcept {
     with_gil([this]() noexcept {
-      if (the_python_state().run == held->run) PyBuffer_Release(&held->buffer);
+      if (the_python_state().run != run) return;
+      if (buffer != nullptr) PyBuffer_Release(buffer);
+      Py_XDECREF(object);
     });
-    delete held;
-  }
-};
-
-/// Releases a reference, in the same way.
-struct ReleaseObject {
-  PyObject* object;
-  unsigned run;
-  void operator()(void*) const noexcept {
-    with_gil([this]() noexcept {
-      if (the_python_state().run == run) Py_DECREF(object);
-    });
+    delete buffer;
   }
 };
 
 /// Host memory that a Python object lends.
 struct LentMemory {
-  void* data;
-  ScalarType type;
-  bool readonly;
+  void* data = nullptr;
+  ScalarType type = ScalarType::Undefined;
+  bool readonly = false;
   Dims sizes;
   Dims strides;  // in bytes; empty for row-major
 };
@@ -143,18 +126,15 @@ struct LentMemory {
 inline Error divide_strides(LentMemory& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
-  const auto element_size = static_cast<int64_t>(elementSize(from.type));
-  int shift = 0;  // a division by shift, which shows in the time of an import
-  while (int64_t{1} << shift < element_size) ++shift;
+  const auto size = static_cast<int64_t>(elementSize(from.type));
+  const bool is_empty = std::find(from.sizes.begin(), from.sizes.end(), 0) != from.sizes.end();
   for (size_t d = 0; d < from.strides.size(); ++d) {
     const int64_t bytes = from.strides[d];
-    from.strides[d] = bytes >> shift;
-    if ((bytes & (element_size - 1)) == 0 || from.sizes[d] <= 1) continue;
-    bool is_empty = false;
-    for (const int64_t size : from.sizes) is_empty = is_empty || size == 0;
-    if (is_empty) continue;
-    return fail(Error::NotSupported, "a stride of ", bytes, " bytes is no multiple of the ",
-                element_size, element_size == 1 ? " byte" : " bytes", " of an element");
+    from.strides[d] = bytes / size;
+    if (TENON_UNLIKELY(bytes % size != 0 && from.sizes[d] > 1 && !is_empty)) {
+      return fail(Error::NotSupported, "a stride of ", bytes, " bytes is no multiple of the ", size,
+                  " bytes of an element");
+    }
   }
   return Error::Ok;
 }
@@ -166,7 +146,7 @@ inline Result<TensorPtr> make_from_lent(LentMemory& from, Deleter& release,
   Error error = divide_strides(from);
   if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(args.function, error);
   const size_t alignment = elementSize(from.type) / (isComplexType(from.type) ? 2 : 1);
-  if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() || from.data == nullptr ||
+  if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() ||
                      reinterpret_cast<uintptr_t>(from.data) % alignment != 0)) {
     DLPackContents contents;
     contents.flags = from.readonly ? kDLPackReadOnly : 0;
@@ -184,44 +164,43 @@ inline Result<TensorPtr> make_from_lent(LentMemory& from, Deleter& release,
   return made.finish(args.function, error);
 }
 
-/// A tensor over the buffer of an object that has one.
+/// Gets the buffer of an object, which `release` releases.
 /// Errors: Python's stays set where the exporter gives no buffer.
-inline Result<TensorPtr> import_buffer(const PythonState& state, PyObject* object,
-                                       const ImportArgs& args) noexcept {
-  auto* const held = new (std::nothrow) HeldBuffer;
-  if (TENON_UNLIKELY(held == nullptr)) {
-    return blame(args.function, fail(Error::OutOfMemory, "out of memory for a buffer"));
+inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer*& buffer,
+                        Deleter& release) noexcept {
+  buffer = new (std::nothrow) Py_buffer;
+  if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");
+  if (TENON_UNLIKELY(PyObject_GetBuffer(object, buffer, flags) != 0)) {
+    delete buffer;
+    return fail_as_python();
   }
-  held->run = state.run;
-  const Py_buffer& buffer = held->buffer;
-  if (TENON_UNLIKELY(PyObject_GetBuffer(object, &held->buffer, PyBUF_RECORDS_RO) != 0)) {
-    delete held;
-    return blame(args.function, fail_as_python());
+  release.emplace(nullptr, PythonHold{nullptr, buffer, state.run});
+  return Error::Ok;
+}
+
+/// Reads the buffer of an object that has one.
+inline Error read_buffer(const PythonState& state, PyObject* object, LentMemory& lent,
+                         Deleter& release) noexcept {
+  Py_buffer* buffer = nullptr;
+  TENON_TRY(get_buffer(state, object, PyBUF_RECORDS_RO, buffer, release));
+  const auto size = static_cast<size_t>(buffer->itemsize);
+  lent.type = type_of_format(buffer->format, size);
+  if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
+    return fail(Error::NotSupported, "there is no element type for the buffer's format \"",
+                buffer->format == nullptr ? "" : buffer->format, "\" of ", size,
+                size == 1 ? " byte" : " bytes");
   }
-  Deleter release(nullptr, ReleaseBuffer{held});
-  const auto size = static_cast<size_t>(buffer.itemsize);
-  const ScalarType type = type_of_format(buffer.format, size);
-  Error error = Error::Ok;
-  if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
-    error = fail(Error::NotSupported, "there is no element type for the buffer's format \"",
-                 buffer.format == nullptr ? "" : buffer.format, "\" of ", size,
-                 size == 1 ? " byte" : " bytes");
-  } else if (TENON_UNLIKELY(buffer.suboffsets != nullptr)) {
-    error = fail(Error::NotSupported, "the buffer has suboffsets");
-  } else if (TENON_UNLIKELY(buffer.ndim < 0 || buffer.ndim > static_cast<int>(kMaxDims))) {
-    error = fail(Error::InvalidArgument, "the buffer has ", buffer.ndim,
-                 " dimensions, expected 0 to ", kMaxDims);
+  if (TENON_UNLIKELY(buffer->suboffsets != nullptr ||
+                     (buffer->ndim > 0 && buffer->shape == nullptr))) {
+    return fail(Error::NotSupported, "the buffer has suboffsets, or no shape");
   }
-  if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  LentMemory lent{buffer.buf, type, buffer.readonly != 0, {}, {}};
-  for (int d = 0; buffer.shape != nullptr && d < buffer.ndim; ++d) {
-    lent.sizes.push_back(buffer.shape[d]);
-    if (buffer.strides != nullptr) lent.strides.push_back(buffer.strides[d]);
+  lent.data = buffer->buf;
+  lent.readonly = buffer->readonly != 0;
+  for (int d = 0; d < buffer->ndim; ++d) {
+    lent.sizes.push_back(buffer->shape[d]);
+    if (buffer->strides != nullptr) lent.strides.push_back(buffer->strides[d]);
   }
-  if (TENON_UNLIKELY(buffer.shape == nullptr && buffer.ndim != 0)) {
-    lent.sizes.push_back(buffer.len / buffer.itemsize);
-  }
-  return make_from_lent(lent, release, args);
+  return Error::Ok;
 }
 
 /// Reads a tuple of integers.
@@ -238,10 +217,11 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noex
   return check_dims(what, values);
 }
 
-/// Reads an __array_interface__, whose data is an address, or an object with a row-major buffer, as
-/// PIL's images have it, which `owner` keeps.
+/// Reads the __array_interface__ of an object. Its data is an address, or an object with a
+/// row-major buffer, as PIL's images have it.
 /// Errors: Python's stays set where it comes from there.
-inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner) noexcept {
+inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
+                                  LentMemory& lent, Deleter& release) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
     return fail(Error::InvalidType, "__array_interface__ is '", Py_TYPE(dict)->tp_name,
                 "', expected a dict");
@@ -249,11 +229,10 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
   // Values are kept: reading an integer may call anything, which may change the dict.
   const auto find = [dict](const char* key) noexcept {
     PyObject* const value = PyDict_GetItemString(dict, key);  // borrowed
-    return value == nullptr || value == Py_None ? PyRef() : PyRef(new_reference(value));
+    return PyRef(value == Py_None ? nullptr : Py_XNewRef(value));
   };
   const PyRef typestr = find("typestr");
-  const char* const text =
-      typestr && PyUnicode_Check(typestr.get()) != 0 ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
+  const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
   if (TENON_UNLIKELY(text == nullptr)) {
     PyErr_Clear();
     return fail(Error::InvalidType, "__array_interface__ has no typestr");
@@ -267,9 +246,12 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
   const PyRef strides = find("strides");
   const bool has_address =
       data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
-  if (TENON_UNLIKELY(find("mask") || (!has_address && (strides || find("offset"))))) {
+  const bool has_buffer =
+      data && PyObject_CheckBuffer(data.get()) != 0 && !strides && !find("offset");
+  if (TENON_UNLIKELY(find("mask") || (!has_address && !has_buffer))) {
     return fail(Error::NotSupported,
-                "__array_interface__ has a mask, or strides or an offset without an address");
+                "__array_interface__ has a mask, or its data is neither a pair of an address and "
+                "whether it is read-only nor an object with a buffer, without strides and offset");
   }
   TENON_TRY(read_integers(shape.get(), "shape", lent.sizes));
   if (strides) TENON_TRY(read_integers(strides.get(), "strides", lent.strides));
@@ -283,37 +265,34 @@ inline Error read_array_interface(PyObject* dict, LentMemory& lent, PyRef& owner
     if (PyArg_ParseTuple(data.get(), "Op", &address, &readonly) == 0) return fail_as_python();
     lent.readonly = readonly != 0;
     lent.data = PyLong_AsVoidPtr(address);
-    return lent.data == nullptr && PyErr_Occurred() != nullptr ? fail_as_python() : Error::Ok;
+    if (lent.data == nullptr && PyErr_Occurred() != nullptr) return fail_as_python();
+    release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
+    return Error::Ok;
   }
-  if (TENON_UNLIKELY(!data || PyObject_CheckBuffer(data.get()) == 0)) {
-    return fail(Error::NotSupported,
-                "__array_interface__'s data is neither a pair of an address "
-                "and whether it is read-only nor an object with a buffer");
-  }
-  owner = PyRef(PyMemoryView_FromObject(data.get()));
-  if (TENON_UNLIKELY(!owner)) return fail_as_python();
-  const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(owner.get());
+  Py_buffer* buffer = nullptr;
+  TENON_TRY(get_buffer(state, data.get(), PyBUF_SIMPLE, buffer, release));
+  lent.data = buffer->buf;
+  lent.readonly = buffer->readonly != 0;
   int64_t numel = 0;
   TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
-  if (TENON_UNLIKELY(PyBuffer_IsContiguous(&buffer, 'C') == 0 ||
-                     static_cast<size_t>(numel) * elementSize(lent.type) >
-                         static_cast<size_t>(buffer.len))) {
-    return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer.len,
+  if (TENON_UNLIKELY(static_cast<size_t>(numel) * elementSize(lent.type) >
+                     static_cast<size_t>(buffer->len))) {
+    return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer->len,
                 " bytes of __array_interface__'s data");
   }
-  lent.data = buffer.buf;
-  lent.readonly = buffer.readonly != 0;
   return Error::Ok;
 }
 
-inline Result<TensorPtr> import_array_interface(const PythonState& state, PyObject* object,
-                                                PyObject* dict, const ImportArgs& args) noexcept {
-  LentMemory lent{};
-  PyRef owner;
-  const Error error = read_array_interface(dict, lent, owner);
+/// A tensor over the memory of an object's buffer, or, with `interface`, of its
+/// __array_interface__.
+inline Result<TensorPtr> import_lent(const PythonState& state, PyObject* object,
+                                     PyObject* interface, const ImportArgs& args) noexcept {
+  LentMemory lent;
+  Deleter release;
+  const Error error = interface == nullptr
+                          ? read_buffer(state, object, lent, release)
+                          : read_array_interface(state, object, interface, lent, release);
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  PyObject* const kept = owner ? owner.release() : new_reference(object);
-  Deleter release(nullptr, ReleaseObject{kept, state.run});
   return make_from_lent(lent, release, args);
 }
 

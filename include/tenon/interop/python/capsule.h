@@ -19,6 +19,7 @@ struct ImportArgs {
   Optional<bool> copy;
   Optional<Device> device;
   TensorShapeDynamism dynamism;
+  uint64_t flags = 0;  // DLPack's, beyond those of the struct
 };
 
 template <class Managed>
@@ -47,6 +48,61 @@ PyObject* make_capsule(const Result<Managed*>& exported) noexcept {
   return capsule;
 }
 
+/// Exports a tensor. Null with an error set.
+inline PyObject* export_capsule(const char* function, const TensorArg& t, bool versioned,
+                                uint64_t flags) noexcept {
+  if (!versioned) {
+    return make_capsule(export_legacy<Result<DLManagedTensor*>, DLManagedTensor>(
+        function, t, LegacyReadOnly::Refuse));
+  }
+  DLManagedTensorVersioned* managed = nullptr;
+  const Error error = make_export(t, flags, managed);
+  return make_capsule(finish_value<Result<DLManagedTensorVersioned*>>(function, error, managed));
+}
+
+/// Imports the struct in a capsule of its kind. One that is refused stays in the capsule.
+template <class Managed>
+Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) noexcept {
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>));
+  DLPackContents contents = read_dlpack(*managed);
+  contents.flags |= args.flags;
+  const bool was_copied =
+      args.copy.value_or(false) && (contents.flags & kDLPackIsCopied) != 0;  // for this consumer
+  const Optional<bool> copy = was_copied ? Optional<bool>(none) : args.copy;
+  DLPackPlan plan;
+  Error error = plan_import(contents, copy, args.device, plan);
+  if (error == Error::Ok && PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) {
+    error = fail_as_python();
+  }
+  if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+  Deleter release(nullptr, ReleaseDLPack<Managed>{managed});
+  return import_dlpack<Result<TensorPtr>>(args.function, contents, copy, args.device, args.dynamism,
+                                          release);
+}
+
+inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& args) noexcept {
+  using Versioned = DLManagedTensorVersioned;
+  using Legacy = DLManagedTensor;
+  const auto is_named = [capsule](const char* name) noexcept {
+    return PyCapsule_IsValid(capsule, name) != 0;
+  };
+  if (is_named(kCapsuleName<Versioned>)) return import_capsule_as<Versioned>(capsule, args);
+  if (is_named(kCapsuleName<Legacy>)) return import_capsule_as<Legacy>(capsule, args);
+  Error error = Error::Ok;
+  if (PyCapsule_CheckExact(capsule) == 0) {
+    error = fail(Error::InvalidType, "'", Py_TYPE(capsule)->tp_name, "' object is no capsule");
+  } else if (is_named(kUsedCapsuleName<Versioned>) || is_named(kUsedCapsuleName<Legacy>)) {
+    error = fail(Error::InvalidArgument,
+                 "the capsule was consumed before; a producer's __dlpack__() makes a new one");
+  } else {
+    const char* const name = PyCapsule_GetName(capsule);
+    PyErr_Clear();  // of a capsule without a pointer
+    error = fail(Error::InvalidType, "the capsule's name is \"", name == nullptr ? "" : name,
+                 "\", expected \"dltensor\" or \"dltensor_versioned\"");
+  }
+  return blame(args.function, error);
+}
+
 /// The tensor, or null with Python's error set: what Python raised, or else that of `made`.
 inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
   if (made.ok()) return *std::move(made);
@@ -56,181 +112,103 @@ inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
 
 /// The tensor, or the error, thrown or as a Result. Leaves no Python error set.
 template <class Out>
-Out finish_for_cxx(Result<TensorPtr>&& made) {
-  if (TENON_UNLIKELY(!made.ok())) PyErr_Clear();
-  if constexpr (IsResult<Out>::value) {
-    return std::move(made);
-  } else {
-    return *std::move(made);
-  }
-}
+struct FromObject {
+  const char* function;
+  Result<TensorPtr> (*import)(PyObject*, const ImportArgs&) noexcept;
 
-/// A struct out of a capsule, and the duty to release it.
-struct OpenedCapsule {
-  DLPackContents contents;
-  Deleter release;
+  Out operator()(PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
+                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
+    Result<TensorPtr> made = import(object, {function, copy, device, dynamism});
+    if (TENON_UNLIKELY(!made.ok())) PyErr_Clear();
+    if constexpr (IsResult<Out>::value) {
+      return made;
+    } else {
+      return *std::move(made);
+    }
+  }
 };
 
-/// Takes the struct out of a capsule of its kind, if it can be imported; else the capsule keeps it.
-template <class Managed>
-Error open_capsule_as(PyObject* capsule, const ImportArgs& args, OpenedCapsule& opened) noexcept {
-  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>));
-  DLPackPlan plan;
-  TENON_TRY(plan_import(read_dlpack(*managed), args.copy, args.device, plan));
-  if (PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) return fail_as_python();
-  opened.contents = read_dlpack(*managed);
-  opened.release.emplace(nullptr, ReleaseDLPack<Managed>{managed});
-  return Error::Ok;
-}
+// The functions of __dlpack__ that return an Error leave Python's set where it comes from Python.
 
-inline Error open_capsule(PyObject* capsule, const ImportArgs& args,
-                          OpenedCapsule& opened) noexcept {
-  using Versioned = DLManagedTensorVersioned;
-  using Legacy = DLManagedTensor;
-  if (PyCapsule_IsValid(capsule, kCapsuleName<Versioned>) != 0) {
-    return open_capsule_as<Versioned>(capsule, args, opened);
-  }
-  if (PyCapsule_IsValid(capsule, kCapsuleName<Legacy>) != 0) {
-    return open_capsule_as<Legacy>(capsule, args, opened);
-  }
-  if (PyCapsule_IsValid(capsule, kUsedCapsuleName<Versioned>) != 0 ||
-      PyCapsule_IsValid(capsule, kUsedCapsuleName<Legacy>) != 0) {
-    return fail(Error::InvalidArgument,
-                "the capsule was consumed before; a producer's __dlpack__() makes a new one");
-  }
-  if (PyCapsule_CheckExact(capsule) == 0) {
-    return fail(Error::InvalidType, "'", Py_TYPE(capsule)->tp_name, "' object is no capsule");
-  }
-  const char* const name = PyCapsule_GetName(capsule);
-  PyErr_Clear();  // of a capsule without a pointer
-  return fail(Error::InvalidType, "the capsule's name is \"", name == nullptr ? "" : name,
-              "\", expected \"dltensor\" or \"dltensor_versioned\"");
-}
-
-inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& args) noexcept {
-  OpenedCapsule opened;
-  const Error error = open_capsule(capsule, args, opened);
-  if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  return import_dlpack<Result<TensorPtr>>(args.function, opened.contents, args.copy, args.device,
-                                          args.dynamism, opened.release);
-}
-
-/// Sets the error of an export: DLPack's consumers expect BufferError, or MemoryError.
-inline PyObject* refuse_export(Error error, const char* message) noexcept {
-  set_python_error(error == Error::OutOfMemory ? error : Error::NotSupported, message);
-  return nullptr;
-}
-inline PyObject* refuse_export(Error error) noexcept {
-  error = blame("__dlpack__", error);
-  return refuse_export(error, last_error_message());
-}
-
-/// Makes a device's memory ready for the stream that the consumer names. False with an error set.
-inline bool make_ready(const TensorFields& tensor, PyObject* asked) noexcept {
+/// Makes a device's memory ready for the stream that the consumer names.
+inline Error make_ready(const TensorFields& tensor, PyObject* asked) noexcept {
   const DeviceType type = tensor.device.type();
-  if (tensor.device.is_host_accessible() && type != DeviceType::CUDAManaged) return true;
+  if (tensor.device.is_host_accessible() && type != DeviceType::CUDAManaged) return Error::Ok;
   if (asked != Py_None) {
     const long long stream = PyLong_AsLongLong(asked);
-    if (stream == -1) return PyErr_Occurred() == nullptr;
+    if (stream == -1) return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
     if (stream < -1 || (stream == 0 && type != DeviceType::ROCM)) {
-      PyErr_Format(PyExc_ValueError, "__dlpack__()'s stream is %lld, expected -1, 1, 2 or a handle",
-                   stream);
-      return false;
+      return fail(Error::InvalidArgument, "stream is ", stream, ", expected -1, 1, 2 or a handle");
     }
   }
   Backend* backend = nullptr;
-  Error error = find_owner(tensor, "the tensor", backend);
-  if (error == Error::Ok && backend == nullptr) backend = find_backend(tensor.device);
+  TENON_TRY(find_owner(tensor, "the tensor", backend));
   // Memory that came as a pointer, of a device without a backend here, stays as it was given.
-  if (error == Error::Ok && backend != nullptr) {
-    error = ask(*backend, "synchronize", [&] { return backend->synchronize(); });
-  }
-  if (error != Error::Ok) refuse_export(error);
-  return error == Error::Ok;
+  if (backend == nullptr) backend = find_backend(tensor.device);
+  if (backend == nullptr) return Error::Ok;
+  return ask(*backend, "synchronize", [&] { return backend->synchronize(); });
 }
 
-/// Reads a pair of integers, unless it is None. False with an error set.
-inline bool read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {
-  if (pair == Py_None) return true;
+/// Reads a pair of integers, unless it is None.
+inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {
+  if (pair == Py_None) return Error::Ok;
   if (PyTuple_Check(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
-    PyErr_Format(PyExc_TypeError, "__dlpack__()'s %s is '%s', expected a pair of integers", what,
-                 Py_TYPE(pair)->tp_name);
-    return false;
+    return fail(Error::InvalidType, what, " is '", Py_TYPE(pair)->tp_name,
+                "', expected a pair of integers");
   }
-  for (Py_ssize_t i = 0; i < 2; ++i) {
-    out[i] = PyLong_AsLong(PyTuple_GET_ITEM(pair, i));
-    if (out[i] == -1 && PyErr_Occurred() != nullptr) return false;
-  }
-  return true;
+  out[0] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+  out[1] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
+  return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
 }
 
-/// The method __dlpack__ of a tensor's object: keywords alone, their values in the order of
-/// `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the whole
-/// rest.
-inline PyObject* dlpack_method(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
-                               PyObject* names) noexcept {
-  if (positional != 0) {
-    PyErr_SetString(PyExc_TypeError, "__dlpack__() takes keyword arguments only");
-    return nullptr;
-  }
-  PyObject* stream = Py_None;
-  PyObject* max_version = Py_None;
-  PyObject* asked = Py_None;
-  PyObject* copy_asked = Py_None;
+/// Exports the tensor, or a copy, as the keywords of __dlpack__ ask, whose values are in the order
+/// of `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the rest.
+inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
+                             PyObject* names, PyObject*& capsule) noexcept {
+  constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
+  PyObject* asked[] = {Py_None, Py_None, Py_None, Py_None};
+  if (positional != 0) return fail(Error::InvalidType, "it takes keyword arguments only");
   for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* const name = PyTuple_GET_ITEM(names, i);
-    const auto is = [name](const char* text) noexcept {
-      return PyUnicode_READ_CHAR(name, 0) == static_cast<Py_UCS4>(*text) &&
-             PyUnicode_CompareWithASCIIString(name, text) == 0;
-    };
-    PyObject** const value = is("max_version") ? &max_version
-                             : is("copy")      ? &copy_asked
-                             : is("dl_device") ? &asked
-                             : is("stream")    ? &stream
-                                               : nullptr;
-    if (value == nullptr) {
-      return PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument '%U'",
-                          name);
+    size_t k = 0;
+    while (k < 4 && PyUnicode_CompareWithASCIIString(name, kNames[k]) != 0) ++k;
+    if (k == 4) {
+      PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument '%U'", name);
+      return fail_as_python();
     }
-    *value = values[i];
+    asked[k] = values[i];
   }
+  const auto& [max_version, copy_asked, dl_device, stream] = asked;
   const Device device = fields(TensorArg(tensor)).device;
   const long here[2] = {static_cast<long>(device.type()), device.index()};
-  long version[2] = {0, 0};
   long there[2] = {here[0], here[1]};
-  if (!read_pair(max_version, "max_version", version) || !read_pair(asked, "dl_device", there)) {
-    return nullptr;
-  }
-  const int copy = copy_asked == Py_None ? -1 : PyObject_IsTrue(copy_asked);
-  if (copy == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  long version[2] = {0, 0};
+  TENON_TRY(read_pair(max_version, "max_version", version));
+  TENON_TRY(read_pair(dl_device, "dl_device", there));
+  const int copy = copy_asked == Py_None ? 0 : PyObject_IsTrue(copy_asked);
+  if (copy < 0) return fail_as_python();
   const bool moves = there[0] != here[0] || there[1] != here[1];
   if (moves && (there[0] != static_cast<long>(DeviceType::CPU) || there[1] != 0)) {
-    return refuse_export(fail(Error::NotSupported, "device (", there[0], ", ", there[1],
-                              ") was asked for; the tensor is on ", device,
-                              " and can be copied to the cpu alone"));
+    return fail(Error::NotSupported, "device (", there[0], ", ", there[1],
+                ") was asked for; the tensor is on ", device,
+                " and can be copied to the cpu alone");
   }
-  if (moves && copy == 0) {
-    return refuse_export(fail(Error::NotSupported, "the tensor is on ", device,
-                              ", was asked for on the cpu, and copy is false"));
+  if (moves && copy_asked != Py_None && copy == 0) {
+    return fail(Error::NotSupported, "the tensor is on ", device,
+                ", was asked for on the cpu, and copy is false");
   }
-  const bool copies = moves || copy == 1;
   Tensor copied;
+  const bool copies = moves || copy == 1;
   if (copies) {
     const CreatorOptions options = moves ? CreatorOptions(host_backend()) : CreatorOptions();
-    Result<Tensor> made = clone<Result<Tensor>>("__dlpack__", TensorArg(tensor), options);
-    if (!made.ok()) return refuse_export(made.error(), made.message());
+    Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), options);
+    if (!made.ok()) return made.error();
     copied = *std::move(made);
   }
   const TensorArg exported(copies ? copied : tensor);
-  if (!make_ready(fields(exported), stream)) return nullptr;
-  if (version[0] < 1) {
-    const auto legacy = export_legacy<Result<DLManagedTensor*>, DLManagedTensor>(
-        "__dlpack__", exported, LegacyReadOnly::Refuse);
-    return legacy.ok() ? make_capsule(legacy) : refuse_export(legacy.error(), legacy.message());
-  }
-  DLManagedTensorVersioned* managed = nullptr;
-  const Error error = make_export(exported, copies ? kDLPackIsCopied : 0, managed);
-  return error == Error::Ok ? make_capsule(Result(managed)) : refuse_export(error);
+  TENON_TRY(make_ready(fields(exported), stream));
+  capsule = export_capsule("__dlpack__", exported, version[0] >= 1, copies ? kDLPackIsCopied : 0);
+  return capsule != nullptr ? Error::Ok : fail_as_python();
 }
 
 }  // namespace detail
@@ -244,37 +222,23 @@ inline PyObject* dlpack_method(const Tensor& tensor, PyObject* const* values, Py
 /// BufferError.
 /// Threads: needs the GIL. Source: torch.utils.dlpack.to_dlpack.
 inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
-  using namespace detail;
-  if (!versioned) {
-    return make_capsule(export_legacy<Result<DLManagedTensor*>, DLManagedTensor>(
-        kForPython, t, LegacyReadOnly::Refuse));
-  }
-  return make_capsule(export_dlpack<Result<DLManagedTensorVersioned*>, DLManagedTensorVersioned>(
-      kForPython, t, false));
+  return detail::export_capsule(detail::kForPython, t, versioned, 0);
 }
 
-template <class Out>
-struct FromCapsule {
-  const char* function;
-
-  /// A tensor over the struct in a DLPack capsule of either kind, which is consumed: its name
-  /// becomes "used_…". `copy` and `device` are those of from_dlpack().
-  ///
-  /// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule,
-  /// which releases it.
-  /// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for an object that
-  /// is no such capsule; those of from_dlpack(). Leaves no Python error set.
-  /// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
-  /// Source: torch.utils.dlpack.from_dlpack.
-  Out operator()(PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
-    return detail::finish_for_cxx<Out>(
-        detail::import_capsule(capsule, {function, copy, device, dynamism}));
-  }
-};
-
-inline constexpr FromCapsule<TensorPtr> from_capsule{"from_capsule"};
-inline constexpr FromCapsule<Result<TensorPtr>> try_from_capsule{"try_from_capsule"};
+/// A tensor over the struct in a DLPack capsule of either kind, which is consumed: its name becomes
+/// "used_…". `copy` and `device` are those of from_dlpack(); a struct that says that it is a copy
+/// is not copied again.
+///
+/// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule,
+/// which releases it.
+/// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for an object that
+/// is no such capsule; those of from_dlpack(). Leaves no Python error set.
+/// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
+/// Source: torch.utils.dlpack.from_dlpack.
+inline constexpr detail::FromObject<TensorPtr> from_capsule{"from_capsule",
+                                                            &detail::import_capsule};
+inline constexpr detail::FromObject<Result<TensorPtr>> try_from_capsule{"try_from_capsule",
+                                                                        &detail::import_capsule};
 
 /// from_capsule() in the form of CPython's functions: null, with Python's error set, when it fails:
 /// ValueError for a capsule that was consumed before, and those of set_python_error().

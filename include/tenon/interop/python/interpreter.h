@@ -10,10 +10,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <thread>
-#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -29,31 +28,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An owned reference to a Python object, or null. Released with the GIL held.
-class PyRef {
- public:
-  PyRef() noexcept = default;
-  /// Takes over a new reference, as Python's functions return them.
-  explicit PyRef(PyObject* fresh) noexcept : object_(fresh) {}
-  PyRef(PyRef&& other) noexcept : object_(other.release()) {}
-  PyRef& operator=(PyRef&& other) noexcept {
-    const PyRef old(std::exchange(object_, other.release()));
-    return *this;
-  }
-  ~PyRef() { Py_XDECREF(object_); }
-
-  PyObject* get() const noexcept { return object_; }
-  PyObject* release() noexcept { return std::exchange(object_, nullptr); }
-  explicit operator bool() const noexcept { return object_ != nullptr; }
-
- private:
-  PyObject* object_ = nullptr;
+struct ReleaseReference {
+  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
 };
-
-inline PyObject* new_reference(PyObject* object) noexcept {
-  Py_INCREF(object);
-  return object;
-}
+/// An owned reference to a Python object, or null. Released with the GIL held.
+using PyRef = std::unique_ptr<PyObject, ReleaseReference>;
 
 /// Python's error, if one was set, taken out of the interpreter. restore() sets it again.
 struct TakenPythonError {
@@ -71,15 +50,9 @@ struct TakenPythonError {
 };
 
 /// Sets Python's error aside for its lifetime, and drops any that was set meanwhile.
-class KeepPythonError {
- public:
-  KeepPythonError() noexcept = default;
-  KeepPythonError(const KeepPythonError&) = delete;
-  KeepPythonError& operator=(const KeepPythonError&) = delete;
-  ~KeepPythonError() { error_.restore(); }
-
- private:
-  TakenPythonError error_ = TakenPythonError::take();
+struct KeepPythonError {
+  TakenPythonError error = TakenPythonError::take();
+  ~KeepPythonError() { error.restore(); }
 };
 
 /// Prefix of messages for Python's users, who do not know the names of C++ functions.
@@ -147,17 +120,15 @@ inline bool has_gil() noexcept {
 /// aborts the process: so none may be waiting for it when the end begins. Threads that have the
 /// GIL release it and ask again where they run Python code, so they are counted too.
 struct GilGate {
-  std::atomic<int> in_flight{0};  // threads in with_gil() that did not have the GIL
+  std::atomic<int> inside{0};  // threads in with_gil()
   std::atomic<bool> is_open{false};
-  // Read and written with the GIL.
-  int holders = 0;                  // threads in with_gil() that had it
-  PyThreadState* closer = nullptr;  // the thread that ends the interpreter; it may go on
+  PyThreadState* closer = nullptr;  // ends the interpreter, and may go on; needs the GIL
 
   /// Called at exit: refuses threads from now on and waits for those inside.
   void close() noexcept {
     is_open = false;
     closer = PyGILState_GetThisThreadState();
-    while (in_flight > 0 || holders > 0) {
+    while (inside > 0) {
       Py_BEGIN_ALLOW_THREADS;
       std::this_thread::sleep_for(std::chrono::microseconds(100));
       Py_END_ALLOW_THREADS;
@@ -172,36 +143,31 @@ inline GilGate& gil_gate() noexcept {
 /// Opens the gate until the interpreter ends. False with an error set.
 TENON_COLD inline bool open_gil_gate() noexcept {
   static PyMethodDef at_exit = {
-      "tenon_at_exit",
-      [](PyObject*, PyObject*) { return gil_gate().close(), new_reference(Py_None); }, METH_NOARGS,
-      nullptr};
+      "tenon_at_exit", [](PyObject*, PyObject*) { return gil_gate().close(), Py_NewRef(Py_None); },
+      METH_NOARGS, nullptr};
   // A forked child does not have the threads that were inside.
-  static PyMethodDef after_fork = {"tenon_after_fork",
-                                   [](PyObject*, PyObject*) {
-                                     gil_gate().in_flight = 0;
-                                     gil_gate().holders = 0;
-                                     return new_reference(Py_None);
-                                   },
-                                   METH_NOARGS, nullptr};
+  static PyMethodDef after_fork = {
+      "tenon_after_fork",
+      [](PyObject*, PyObject*) { return gil_gate().inside = 0, Py_NewRef(Py_None); }, METH_NOARGS,
+      nullptr};
   const PyRef os(PyImport_ImportModule("os"));
   const PyRef atexit(os ? PyImport_ImportModule("atexit") : nullptr);
-  if (!atexit) return false;
+  const PyRef closer(atexit ? PyCFunction_New(&at_exit, nullptr) : nullptr);
+  if (!closer) return false;
   if (PyObject_HasAttrString(os.get(), "register_at_fork") != 0) {
     const PyRef at_fork(PyObject_GetAttrString(os.get(), "register_at_fork"));
-    const PyRef none_positional(PyTuple_New(0));
+    const PyRef no_positional(PyTuple_New(0));
     const PyRef keywords(
         Py_BuildValue("{sN}", "after_in_child", PyCFunction_New(&after_fork, nullptr)));
-    if (!at_fork || !none_positional || !keywords ||
-        !PyRef(PyObject_Call(at_fork.get(), none_positional.get(), keywords.get()))) {
+    if (!at_fork || !no_positional || !keywords ||
+        !PyRef(PyObject_Call(at_fork.get(), no_positional.get(), keywords.get()))) {
       return false;
     }
   }
-  const PyRef closer(PyCFunction_New(&at_exit, nullptr));
-  const PyRef registered(closer ? PyObject_CallMethod(atexit.get(), "register", "O", closer.get())
-                                : nullptr);
+  const PyRef registered(PyObject_CallMethod(atexit.get(), "register", "O", closer.get()));
   gil_gate().closer = nullptr;  // that of an earlier interpreter
   gil_gate().is_open = static_cast<bool>(registered);
-  return static_cast<bool>(registered);
+  return gil_gate().is_open;
 }
 
 /// Calls `f` with the GIL, on any thread; Python's error stays as it is. Does nothing when the
@@ -209,28 +175,21 @@ TENON_COLD inline bool open_gil_gate() noexcept {
 template <class F>
 void with_gil(const F& f) noexcept {
   GilGate& gate = gil_gate();
-  if (has_gil()) {
-    const bool is_refused =
-        gate.closer != nullptr && gate.closer != PyGILState_GetThisThreadState();
-    if (TENON_UNLIKELY(is_refused)) return;
-    ++gate.holders;
+  const bool had_gil = has_gil();
+  ++gate.inside;  // before is_open is read: close() does both in the other order
+  const bool may_enter =
+      had_gil ? gate.closer == nullptr || gate.closer == PyGILState_GetThisThreadState()
+              : gate.is_open.load();
+  if (may_enter) {
+    PyGILState_STATE state{};
+    if (!had_gil) state = PyGILState_Ensure();
     {
       const KeepPythonError keep;
       f();
     }
-    --gate.holders;
-    return;
+    if (!had_gil) PyGILState_Release(state);
   }
-  ++gate.in_flight;  // before is_open is read: close() does both in the other order
-  if (gate.is_open) {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    {
-      const KeepPythonError keep;
-      f();
-    }
-    PyGILState_Release(state);
-  }
-  --gate.in_flight;
+  --gate.inside;
 }
 
 /// What is kept of an interpreter, dropped when it ends. A program may start it again.
@@ -241,28 +200,15 @@ struct PythonState {
   struct KnownType {
     PyTypeObject* type;
     const DLPackExchangeAPI* api;  // null for none
-    bool is_torch;                 // has requires_grad, is_conj() and is_neg()
+    bool is_torch;
     bool is_jax;
   };
 
   bool is_alive;
-  unsigned run;  // a number for each interpreter
-  PyObject* requires_grad;
-  PyObject* is_conj;
-  PyObject* is_neg;
-  PyTypeObject* tensor_type;  // made when first needed
+  unsigned run;               // a number for each interpreter
+  PyObject* torch_names[3];   // the attributes that check_torch() asks for
+  PyTypeObject* tensor_type;  // made when first needed, as are the names
   KnownType types[16];        // a cache, by a hash of the type's address
-
-  void drop() noexcept {
-    Py_CLEAR(requires_grad);
-    Py_CLEAR(is_conj);
-    Py_CLEAR(is_neg);
-    Py_CLEAR(tensor_type);
-    for (KnownType& known : types) {
-      known.api = nullptr;
-      Py_CLEAR(known.type);
-    }
-  }
 };
 
 /// Each shared library that hides its symbols has its own, and its own type.
@@ -271,40 +217,31 @@ inline PythonState& the_python_state() noexcept {
   return state;
 }
 
-/// Fills the state; null with an error set.
+/// Starts the state; null with an error set.
 TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
-  // Dropped by the interpreter as it ends, while Python's functions still work.
+  // Called as the interpreter ends, while Python's functions still work.
   const auto end = [](PyObject*) {
-    the_python_state().is_alive = false;
-    ++the_python_state().run;
+    PythonState& ended = the_python_state();
+    ended.is_alive = false;
+    ++ended.run;
     gil_gate().is_open = false;
     gil_gate().closer = nullptr;
-    the_python_state().drop();
+    for (PyObject*& name : ended.torch_names) Py_CLEAR(name);
+    Py_CLEAR(ended.tensor_type);
+    for (PythonState::KnownType& known : ended.types) Py_CLEAR(known.type);
   };
-  PythonState made{};
-  made.requires_grad = PyUnicode_InternFromString("requires_grad");
-  made.is_conj = made.requires_grad ? PyUnicode_InternFromString("is_conj") : nullptr;
-  made.is_neg = made.is_conj ? PyUnicode_InternFromString("is_neg") : nullptr;
-  if (made.is_neg != nullptr && open_gil_gate()) {
-    const PyRef owner(PyCapsule_New(&state, nullptr, end));
-    const PyRef key(PyLong_FromVoidPtr(&state));
-    PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
-    // Another thread may have been here meanwhile: an import lets others run.
-    if (owner && key && dict != nullptr && !state.is_alive &&
-        PyDict_SetItem(dict, key.get(), owner.get()) == 0) {
-      made.run = state.run;
-      made.is_alive = true;
-      return &(state = made);
-    }
-  }
-  if (state.is_alive) {
+  PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
+  const bool is_open = dict != nullptr && open_gil_gate();
+  if (state.is_alive) {  // by another thread: an import lets others run
     PyErr_Clear();
-  } else if (PyErr_Occurred() == nullptr) {
-    PyErr_NoMemory();
+    return &state;
   }
-  const KeepPythonError keep;
-  made.drop();
-  return state.is_alive ? &state : nullptr;
+  const PyRef owner(is_open ? PyCapsule_New(&state, nullptr, end) : nullptr);
+  const PyRef key(owner ? PyLong_FromVoidPtr(&state) : nullptr);
+  state.is_alive = key && PyDict_SetItem(dict, key.get(), owner.get()) == 0;
+  if (state.is_alive) return &state;
+  if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
+  return nullptr;
 }
 
 /// Null with an error set: ImportError in a sub-interpreter, since a tensor is dropped on any

@@ -2,7 +2,7 @@
 // The Python type tenon.Tensor and its C exchange API; to_python, is_python_tensor.
 #pragma once
 
-#include "tenon/interop/python/interpreter.h"  // Python.h first
+#include "tenon/interop/python/buffer.h"  // Python.h first
 
 #include <structmember.h>  // PyMemberDef, until 3.12
 
@@ -12,8 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "tenon/interop/python/buffer.h"
-#include "tenon/interop/python/capsule.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/format.h"
 
@@ -60,15 +58,15 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
     TENON_TRY(new_impl(made.draft(), metadata_like(source)));
-    Layout& layout = fields(made.draft()).layout;
-    layout = fields(source).layout;
-    TENON_TRY(check_dims("sizes", layout.sizes));
-    TENON_TRY(check_dims("strides", layout.strides));
-    if (TENON_UNLIKELY(layout.dim_order.error() != Error::Ok)) {
+    ImplFields& view = fields(made.draft());
+    view.layout = fields(source).layout;
+    TENON_TRY(check_dims("sizes", view.layout.sizes));
+    TENON_TRY(check_dims("strides", view.layout.strides));
+    if (TENON_UNLIKELY(view.layout.dim_order.error() != Error::Ok)) {
       return fail(Error::OutOfMemory, "out of memory for a shape");
     }
-    TENON_TRY(attach_view(source, fields(source).type, 0, fields(made.draft())));
-    fields(made.draft()).settle(dynamism);
+    TENON_TRY(attach_view(source, fields(source).type, 0, view));
+    view.settle(dynamism);
     return Error::Ok;
   };
   return made.finish(function, make());
@@ -100,48 +98,13 @@ PyObject* make_text(const Make& make) noexcept {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
-enum class PythonAttribute : uintptr_t {
-  Shape,
-  Strides,
-  Dtype,
-  Device,
-  Ndim,
-  Size,
-  Nbytes,
-  Itemsize,
-  Readonly
-};
-inline void* attribute_id(PythonAttribute which) noexcept {
-  return reinterpret_cast<void*>(static_cast<uintptr_t>(which));
-}
-inline PyObject* python_attribute(PyObject* self, void* which) noexcept {
-  PythonTensor& object = python_tensor(self);
-  const TensorArg t = object.arg();
-  const TensorFields& tensor = fields(t);
-  switch (static_cast<PythonAttribute>(reinterpret_cast<uintptr_t>(which))) {
-    case PythonAttribute::Shape: return make_tuple(object.shape(), object.rank());
-    case PythonAttribute::Strides: return make_tuple(tensor.layout.strides, object.rank());
-    case PythonAttribute::Dtype: return PyUnicode_FromString(python_type(tensor.type).name);
-    case PythonAttribute::Device: return make_text([&] { return tensor.device.to_string(); });
-    case PythonAttribute::Ndim: return PyLong_FromSize_t(object.rank());
-    case PythonAttribute::Size: return PyLong_FromLongLong(tensor.layout.numel);
-    case PythonAttribute::Nbytes: return PyLong_FromSize_t(tensor.nbytes());
-    case PythonAttribute::Itemsize: return PyLong_FromSize_t(elementSize(tensor.type));
-    case PythonAttribute::Readonly: return PyBool_FromLong(tensor.readonly ? 1 : 0);
-  }
-  return nullptr;
-}
-
 /// Whether the host can have the elements by their address.
 inline Error check_shareable(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;
 }
 
-inline PyObject* python_array_interface(PyObject* self, void*) noexcept {
-  PythonTensor& object = python_tensor(self);
-  const TensorArg t = object.arg();
-  const TensorFields& tensor = fields(t);
+inline PyObject* array_interface(PythonTensor& object, const TensorFields& tensor) noexcept {
   const PythonTypeRow& type = python_type(tensor.type);
   if (type.kind == '\0' || check_shareable(tensor) != Error::Ok) {
     return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no __array_interface__",
@@ -153,71 +116,86 @@ inline PyObject* python_array_interface(PyObject* self, void*) noexcept {
       "{sN sN s(NO) sN si}", "shape", make_tuple(object.shape(), object.rank()), "typestr",
       PyUnicode_FromFormat("%c%c%zu", order, type.kind, size), "data",
       PyLong_FromVoidPtr(object.address()), tensor.readonly ? Py_True : Py_False, "strides",
-      tensor.layout.is_contiguous() ? new_reference(Py_None)
+      tensor.layout.is_contiguous() ? Py_NewRef(Py_None)
                                     : make_tuple(object.byte_strides(), object.rank()),
       "version", 3);
 }
 
-/// Why a buffer of the tensor cannot be had; null if it can. `view` describes all of it.
-inline const char* refusal_of_buffer(const Py_buffer& view, int flags) noexcept {
-  const auto asks = [flags](int what) { return (flags & what) == what; };
-  if (asks(PyBUF_WRITABLE) && view.readonly != 0) return "the tensor is read-only";
-  if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) return "a format was asked for, without a shape";
-  const bool is_row_major = PyBuffer_IsContiguous(&view, 'C') != 0;
-  const bool is_column_major = PyBuffer_IsContiguous(&view, 'F') != 0;
-  if (asks(PyBUF_C_CONTIGUOUS) && !is_row_major) return "the tensor is not contiguous";
-  if (asks(PyBUF_F_CONTIGUOUS) && !is_column_major) {
-    return "the tensor is not contiguous in column-major order";
+using AttributeGetter = PyObject* (*)(PythonTensor&, const TensorFields&) noexcept;
+/// An attribute that `get` makes; null with an error set.
+inline PyGetSetDef attribute(const char* name, const char* doc, AttributeGetter get) noexcept {
+  const getter call = [](PyObject* self, void* closure) {
+    const TensorArg t = python_tensor(self).arg();
+    return reinterpret_cast<AttributeGetter>(closure)(python_tensor(self), fields(t));
+  };
+  return {name, call, nullptr, doc, reinterpret_cast<void*>(get)};
+}
+
+/// What a C function that fails returns: -1, with Python's error set; else 0.
+inline int finish_status(Error error) noexcept {
+  if (error == Error::Ok) return 0;
+  set_python_error(error, last_error_message());
+  return -1;
+}
+
+/// Describes the tensor's memory as `flags` ask, but for the owner.
+inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexcept {
+  const TensorArg t = object.arg();
+  const TensorFields& tensor = fields(t);
+  const PythonTypeRow& type = python_type(tensor.type);
+  TENON_TRY(check_shareable(tensor));
+  if (type.format == nullptr) {
+    return fail(Error::NotSupported, "the buffer protocol has no format for ", type.name);
   }
-  if (asks(PyBUF_ANY_CONTIGUOUS) && !is_row_major && !is_column_major) {
-    return "the tensor is not contiguous";
+  view = Py_buffer{};
+  view.buf = object.address();
+  view.itemsize = static_cast<Py_ssize_t>(elementSize(tensor.type));
+  view.len = static_cast<Py_ssize_t>(tensor.nbytes());
+  view.readonly = tensor.readonly ? 1 : 0;
+  view.ndim = static_cast<int>(object.rank());
+  view.format = const_cast<char*>(type.format);
+  view.shape = object.shape();
+  view.strides = object.byte_strides();
+  const auto asks = [flags](int what) noexcept { return (flags & what) == what; };
+  if (asks(PyBUF_WRITABLE) && tensor.readonly) {
+    return fail(Error::InvalidState, "the tensor is read-only");
   }
-  return !asks(PyBUF_STRIDES) && !is_row_major
-             ? "the tensor is not contiguous, and strides were not asked for"
-             : nullptr;
+  if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) {
+    return fail(Error::NotSupported, "a format was asked for, without a shape");
+  }
+  const char order = asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES) ? 'C'
+                     : asks(PyBUF_F_CONTIGUOUS)                       ? 'F'
+                     : asks(PyBUF_ANY_CONTIGUOUS)                     ? 'A'
+                                                                      : '\0';
+  if (order != '\0' && PyBuffer_IsContiguous(&view, order) == 0) {
+    return fail(Error::NotSupported, "the tensor is not contiguous as was asked for");
+  }
+  if (!asks(PyBUF_FORMAT)) view.format = nullptr;
+  if (!asks(PyBUF_STRIDES)) view.strides = nullptr;
+  if (!asks(PyBUF_ND)) {  // bytes in a row
+    view.shape = nullptr;
+    view.ndim = 1;
+  }
+  return Error::Ok;
 }
 
 /// bf_getbuffer of the type.
 inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
-  PythonTensor& object = python_tensor(self);
-  const TensorArg t = object.arg();
-  const TensorFields& tensor = fields(t);
-  const PythonTypeRow& type = python_type(tensor.type);
-  view->obj = nullptr;
-  if (check_shareable(tensor) != Error::Ok) {
-    set_python_error(Error::NotSupported, last_error_message());
-    return -1;
-  }
-  if (type.format == nullptr) {
-    PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s", type.name);
-    return -1;
-  }
-  *view = Py_buffer{};
-  view->buf = object.address();
-  view->itemsize = static_cast<Py_ssize_t>(elementSize(tensor.type));
-  view->len = static_cast<Py_ssize_t>(tensor.nbytes());
-  view->readonly = tensor.readonly ? 1 : 0;
-  view->ndim = static_cast<int>(object.rank());
-  view->format = const_cast<char*>(type.format);
-  view->shape = object.shape();
-  view->strides = object.byte_strides();
-  if (const char* const refusal = refusal_of_buffer(*view, flags)) {
-    PyErr_SetString(PyExc_BufferError, refusal);
-    return -1;
-  }
-  if ((flags & PyBUF_FORMAT) == 0) view->format = nullptr;
-  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES) view->strides = nullptr;
-  if ((flags & PyBUF_ND) == 0) {  // bytes in a row
-    view->shape = nullptr;
-    view->ndim = 1;
-  }
-  view->obj = new_reference(self);
-  return 0;
+  const Error error = fill_buffer(python_tensor(self), flags, *view);
+  view->obj = error == Error::Ok ? Py_NewRef(self) : nullptr;
+  return finish_status(error);
 }
 
+/// __dlpack__: keywords alone, their values in the order of `names`.
 inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
-  return dlpack_method(python_tensor(self).tensor(), values, positional, names);
+  PyObject* capsule = nullptr;
+  const Error error =
+      export_as_asked(python_tensor(self).tensor(), values, positional, names, capsule);
+  if (error != Error::Ok && PyErr_Occurred() == nullptr) {
+    set_python_error(blame("__dlpack__", error), last_error_message());
+  }
+  return capsule;
 }
 
 inline PyObject* python_dlpack_device(PyObject* self, PyObject*) noexcept {
@@ -234,18 +212,13 @@ struct ExchangeFunctions {
   static int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                       void (*set_error)(void*, const char*, const char*)) noexcept {
     const auto make = [&]() noexcept -> Error {
-      DLPackContents like;
-      like.tensor = *prototype;
-      like.tensor.strides = nullptr;
-      like.tensor.byte_offset = 0;
-      like.tensor.data = &like;  // any that is not null
-      DLPackShape shape;
-      TENON_TRY(check_dlpack_contents(like, shape));
-      const Device device = device_from_dlpack(like.tensor.device);
+      const Device device = device_from_dlpack(prototype->device);
       Backend* backend = &host_backend();
       if (!device.is_cpu()) TENON_TRY(find_registered(device, "the new tensor", backend));
+      const ArrayRef<int64_t> sizes(prototype->shape, static_cast<size_t>(prototype->ndim));
       const Result<TensorPtr> made = Empty<Result<TensorPtr>>{"allocate"}(
-          Dims(like.sizes()), public_type(shape.type), TensorShapeDynamism::STATIC, *backend);
+          Dims(sizes), public_type(type_from_dlpack(prototype->dtype)), TensorShapeDynamism::STATIC,
+          *backend);
       return made.ok() ? make_export(TensorArg(*made), 0, *out) : made.error();
     };
     const Error error = make();
@@ -256,42 +229,36 @@ struct ExchangeFunctions {
     return -1;
   }
 
-  /// The tensor of an object of the type that has this API; else null with a TypeError set.
-  static Tensor* tensor_of(void* object) noexcept {
+  /// Gets the tensor of an object, which has to be of the type that has this API.
+  static Error find_tensor(void* object, Tensor*& tensor) noexcept {
     auto* const self = static_cast<PyObject*>(object);
-    if (Py_TYPE(self)->tp_dealloc == &destroy_python_tensor) return &python_tensor(self).tensor();
-    PyErr_Format(PyExc_TypeError, "'%s' object is no tenon.Tensor", Py_TYPE(self)->tp_name);
-    return nullptr;
-  }
-
-  static int finish(Error error) noexcept {
-    if (error != Error::Ok) refuse_export(error, last_error_message());
-    return error == Error::Ok ? 0 : -1;
+    if (Py_TYPE(self)->tp_dealloc != &destroy_python_tensor) {
+      return fail(Error::InvalidType, "'", Py_TYPE(self)->tp_name, "' object is no tenon.Tensor");
+    }
+    tensor = &python_tensor(self).tensor();
+    return Error::Ok;
   }
 
   static int from_object(void* object, DLManagedTensorVersioned** out) noexcept {
     *out = nullptr;
-    const Tensor* const tensor = tensor_of(object);
-    if (tensor == nullptr) return -1;
-    return finish(make_export(TensorArg(*tensor), 0, *out));
+    Tensor* tensor = nullptr;
+    Error error = find_tensor(object, tensor);
+    if (error == Error::Ok) error = make_export(TensorArg(*tensor), 0, *out);
+    return finish_status(error);
   }
 
   static int to_object(DLManagedTensorVersioned* managed, void** out) noexcept {
     *out = nullptr;
     if (managed == nullptr) {
-      PyErr_SetString(PyExc_ValueError, "tenon: the pointer is null");
-      return -1;
+      return finish_status(fail(Error::InvalidArgument, "tenon: the pointer is null"));
     }
     // Until the object is there, the struct is the caller's: a release is only noted.
     const auto deleter = std::exchange(
         managed->deleter, [](DLManagedTensorVersioned* self) { self->deleter = nullptr; });
     {
-      const Result<TensorPtr> tensor = FromDLPack<Result<TensorPtr>>{kForPython}(managed);
-      if (tensor.ok()) {
-        *out = make_python_tensor(TensorArg(*tensor));
-      } else {
-        set_python_error(tensor.error(), tensor.message());
-      }
+      const TensorPtr tensor =
+          finish_with_python_error(FromDLPack<Result<TensorPtr>>{kForPython}(managed));
+      if (tensor != nullptr) *out = make_python_tensor(TensorArg(tensor));
     }
     const bool was_copied = managed->deleter == nullptr;
     managed->deleter = deleter;
@@ -302,36 +269,30 @@ struct ExchangeFunctions {
 
   /// The fields of `out` point into the object.
   static int describe(void* object, DLTensor* out) noexcept {
-    const Tensor* const tensor = tensor_of(object);
-    if (tensor == nullptr) return -1;
-    const TensorArg t(*tensor);
-    const TensorFields& from = fields(t);
-    DLDataType type{};
-    Error error = check_export(from, type);
-    if (error == Error::Ok && has_dlpack_handles(from.device.type())) {
-      error = fail(Error::NotSupported, "memory on ", from.device, " has no address");
-    }
-    if (error != Error::Ok) return finish(error);
-    *out = {from.layout.numel == 0 ? nullptr : from.data,
-            {static_cast<int32_t>(from.device.type()),
-             from.device.is_host_accessible() ? 0 : from.device.index()},
-            static_cast<int32_t>(from.layout.sizes.size()),
-            type,
-            const_cast<int64_t*>(tensor->sizes().data()),
-            const_cast<int64_t*>(tensor->strides().data()),
-            0};
-    return 0;
+    const auto make = [&]() noexcept -> Error {
+      Tensor* tensor = nullptr;
+      TENON_TRY(find_tensor(object, tensor));
+      const TensorArg t(*tensor);
+      const TensorFields& from = fields(t);
+      DLDataType type{};
+      TENON_TRY(check_export(from, type));
+      if (has_dlpack_handles(from.device.type())) {
+        return fail(Error::NotSupported, "memory on ", from.device, " has no address");
+      }
+      int64_t copied[2 * kMaxDims];
+      DLManagedTensorVersioned described;
+      TENON_TRY(fill_export(from, type, nullptr, copied, described));
+      *out = described.dl_tensor;
+      out->shape = const_cast<int64_t*>(tensor->sizes().data());
+      out->strides = const_cast<int64_t*>(tensor->strides().data());
+      return Error::Ok;
+    };
+    return finish_status(make());
   }
 
   /// The default stream.
   static int current_stream(int32_t, int32_t, void** out) noexcept { return *out = nullptr, 0; }
 };
-
-/// A function in the form of Python's tables.
-template <class F>
-void* slot_of(F* function) noexcept {
-  return reinterpret_cast<void*>(function);
-}
 
 /// Makes the type; null with an error set.
 TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
@@ -341,33 +302,43 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
       &ExchangeFunctions::describe,    &ExchangeFunctions::current_stream};
   // Python keeps pointers into these.
   static PyMethodDef methods[] = {
-      {"__dlpack__", reinterpret_cast<PyCFunction>(slot_of(&python_dlpack)),
+      {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&python_dlpack)),
        METH_FASTCALL | METH_KEYWORDS,
        "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
        "A DLPack capsule that shares the memory."},
       {"__dlpack_device__", &python_dlpack_device, METH_NOARGS,
        "DLPack's numbers of the device: its type and its index."},
       {nullptr, nullptr, 0, nullptr}};
+  using Self = PythonTensor;
+  using Fields = TensorFields;
   static PyGetSetDef attributes[] = {
-      {"shape", &python_attribute, nullptr, "The sizes, a tuple.",
-       attribute_id(PythonAttribute::Shape)},
-      {"strides", &python_attribute, nullptr, "The strides in elements, a tuple.",
-       attribute_id(PythonAttribute::Strides)},
-      {"dtype", &python_attribute, nullptr, "The type of the elements, 'float32'.",
-       attribute_id(PythonAttribute::Dtype)},
-      {"device", &python_attribute, nullptr, "Where the memory is, 'cpu'.",
-       attribute_id(PythonAttribute::Device)},
-      {"ndim", &python_attribute, nullptr, "The number of dimensions.",
-       attribute_id(PythonAttribute::Ndim)},
-      {"size", &python_attribute, nullptr, "The number of elements.",
-       attribute_id(PythonAttribute::Size)},
-      {"nbytes", &python_attribute, nullptr, "The bytes of the elements.",
-       attribute_id(PythonAttribute::Nbytes)},
-      {"itemsize", &python_attribute, nullptr, "The bytes of an element.",
-       attribute_id(PythonAttribute::Itemsize)},
-      {"readonly", &python_attribute, nullptr, "Whether the elements may not be written.",
-       attribute_id(PythonAttribute::Readonly)},
-      {"__array_interface__", &python_array_interface, nullptr, "NumPy's description.", nullptr},
+      attribute("shape", "The sizes, a tuple.",
+                [](Self& o, const Fields&) noexcept { return make_tuple(o.shape(), o.rank()); }),
+      attribute(
+          "strides", "The strides in elements, a tuple.",
+          [](Self& o, const Fields& t) noexcept { return make_tuple(t.layout.strides, o.rank()); }),
+      attribute("dtype", "The type of the elements, 'float32'.",
+                [](Self&, const Fields& t) noexcept {
+                  return PyUnicode_FromString(python_type(t.type).name);
+                }),
+      attribute("device", "Where the memory is, 'cpu'.",
+                [](Self&, const Fields& t) noexcept {
+                  return make_text([&] { return t.device.to_string(); });
+                }),
+      attribute("ndim", "The number of dimensions.",
+                [](Self& o, const Fields&) noexcept { return PyLong_FromSize_t(o.rank()); }),
+      attribute(
+          "size", "The number of elements.",
+          [](Self&, const Fields& t) noexcept { return PyLong_FromLongLong(t.layout.numel); }),
+      attribute("nbytes", "The bytes of the elements.",
+                [](Self&, const Fields& t) noexcept { return PyLong_FromSize_t(t.nbytes()); }),
+      attribute(
+          "itemsize", "The bytes of an element.",
+          [](Self&, const Fields& t) noexcept { return PyLong_FromSize_t(elementSize(t.type)); }),
+      attribute(
+          "readonly", "Whether the elements may not be written.",
+          [](Self&, const Fields& t) noexcept { return PyBool_FromLong(t.readonly ? 1 : 0); }),
+      attribute("__array_interface__", "NumPy's description.", &array_interface),
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMemberDef members[] = {
       {"__weaklistoffset__", T_PYSSIZET,
@@ -382,38 +353,30 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
     PyErr_SetString(PyExc_TypeError, "len() of a tensor without dimensions");
     return Py_ssize_t{-1};
   };
-  PyType_Slot slots[] = {{Py_tp_dealloc, slot_of(&destroy_python_tensor)},
-                         {Py_tp_repr, slot_of(repr)},
-                         {Py_mp_length, slot_of(length)},
-                         {Py_bf_getbuffer, slot_of(&lend_buffer)},
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_python_tensor)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                         {Py_mp_length, reinterpret_cast<void*>(length)},
+                         {Py_bf_getbuffer, reinterpret_cast<void*>(&lend_buffer)},
                          {Py_tp_methods, methods},
                          {Py_tp_getset, attributes},
                          {Py_tp_members, members},
                          {Py_tp_doc, doc},
                          {0, nullptr}};
-#if PY_VERSION_HEX >= 0x030A0000
-  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-#else
-  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT;
-#endif
   PyType_Spec spec{"tenon.Tensor", static_cast<int>(sizeof(PythonTensor)),
-                   static_cast<int>(sizeof(Py_ssize_t)), kFlags, slots};
+                   static_cast<int>(sizeof(Py_ssize_t)),
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyRef type(PyType_FromSpec(&spec));
   if (!type) {
     if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // which Python 3.11 forgets
     return nullptr;
   }
-  auto* const made = reinterpret_cast<PyTypeObject*>(type.get());
-#if PY_VERSION_HEX < 0x030A0000
-  made->tp_new = nullptr;  // they are made by to_python() alone
-#endif
   const PyRef capsule(
       PyCapsule_New(const_cast<DLPackExchangeAPI*>(&api), "dlpack_exchange_api", nullptr));
   if (!capsule ||
       PyObject_SetAttrString(type.get(), "__dlpack_c_exchange_api__", capsule.get()) != 0) {
     return nullptr;
   }
-  return static_cast<void>(type.release()), made;
+  return reinterpret_cast<PyTypeObject*>(type.release());
 }
 
 /// The object around a view of `source`; null with an error set.
@@ -461,12 +424,8 @@ inline PyObject* to_python(TensorArg t) noexcept { return detail::make_python_te
 
 /// Whether an object is one that to_python() made, in this interpreter and shared library.
 inline bool is_python_tensor(PyObject* object) noexcept {
-  const detail::PythonState* const state = detail::python_state();
-  if (TENON_UNLIKELY(state == nullptr)) {
-    PyErr_Clear();
-    return false;
-  }
-  return Py_TYPE(object) == state->tensor_type;
+  const detail::PythonState& state = detail::the_python_state();
+  return state.is_alive && Py_TYPE(object) == state.tensor_type;
 }
 
 TENON_END_NAMESPACE
