@@ -360,33 +360,37 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
   return check_nbytes(layout.extent, element_size);
 }
 
-/// Whether the dimensions come in order: what no dim order means, too.
+/// Whether the dimensions come in order, which is what no dim order means, too.
 template <class T>
-bool is_in_order(ArrayRef<T> dim_order, size_t rank) noexcept {
+bool is_in_order(const T* dim_order, size_t rank) noexcept {
   size_t i = 0;
-  while (i < dim_order.size() && dim_order[i] == static_cast<T>(i)) ++i;
-  return i == dim_order.size() && (i == 0 || i == rank);
+  while (i < rank && dim_order[i] == static_cast<T>(i)) ++i;
+  return i == rank;
 }
 
 /// make_layout() of lists without errors.
 inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
                      ArrayRef<int64_t> strides, size_t element_size, Layout& layout) noexcept {
-  if (is_in_order(dim_order, sizes.size())) {
+  if (dim_order.empty() ||
+      (dim_order.size() == sizes.size() && is_in_order(dim_order.data(), dim_order.size()))) {
     TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
     if (strides.empty() || strides == layout.strides) return Error::Ok;
   }
   return lay_out_strided(sizes, dim_order, strides, element_size, layout);
 }
 
-/// The same of arrays of `rank` entries; the last two may be null.
+/// The same of arrays of `rank` entries. The last two may be null: a program that only passes null
+/// does not link what they need.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  const ArrayRef<int64_t> given(strides, strides == nullptr ? 0 : rank);
-  const ArrayRef<DimOrderType> numbers(dim_order, dim_order == nullptr ? 0 : rank);
-  if (is_in_order(numbers, rank)) return lay_out({sizes, rank}, {}, given, element_size, layout);
-  const Dims order(numbers);
+  if (dim_order == nullptr || is_in_order(dim_order, rank)) {
+    TENON_TRY(lay_out_dense({sizes, rank}, nullptr, element_size, layout));
+    if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
+  }
+  const Dims order(ArrayRef<DimOrderType>(dim_order, dim_order == nullptr ? 0 : rank));
   TENON_TRY(check_dims("dim_order", order));
-  return lay_out({sizes, rank}, order, given, element_size, layout);
+  return lay_out_strided({sizes, rank}, order, {strides, strides == nullptr ? 0 : rank},
+                         element_size, layout);
 }
 
 /// make_layout(), where lists that are null are empty.

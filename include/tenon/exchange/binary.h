@@ -2,7 +2,6 @@
 // to_binary and from_binary: elements as bytes in one order, whatever the strides and the host.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -41,7 +40,7 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   const TensorFields& from = fields(tensor);
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
-  const int64_t count = std::min(limit, from.layout.numel);
+  const int64_t count = limit < from.layout.numel ? limit : from.layout.numel;
   if (count == 0) return Error::Ok;
   const size_t element_size = elementSize(from.type);
   const size_t nbytes = static_cast<size_t>(count) * element_size;

@@ -98,8 +98,8 @@ struct BackendTransfer {
                            "cannot move along; backend_copy() copies");
     }
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, {},
-                              false, [&]() noexcept { return detail::drop_memory(t); });
+    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, {}, false,
+                              [&]() noexcept { return detail::drop_memory(t); });
   }
 };
 

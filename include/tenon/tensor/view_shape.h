@@ -2,8 +2,6 @@
 // ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
 #pragma once
 
-#include <algorithm>
-
 #include "tenon/core/layout.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor_impl.h"
@@ -31,9 +29,15 @@ inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
 /// Replaces the -1 in `sizes`, if there is one, by what makes them hold `numel` elements.
 /// Errors: InvalidArgument when they cannot or could in several ways, or hold another number.
 inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
-  int64_t* const inferred = std::find(sizes.begin(), sizes.end(), -1);
-  if (inferred == sizes.end()) {
-    int64_t count = 0;
+  int64_t* inferred = nullptr;
+  bool is_unclear = false;
+  for (int64_t& size : sizes) {
+    if (size != -1) continue;
+    is_unclear = inferred != nullptr;
+    inferred = &size;
+  }
+  int64_t count = 0;
+  if (inferred == nullptr) {
     TENON_TRY(compute_numel(sizes, element_size, count));
     if (TENON_UNLIKELY(count != numel)) {
       return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
@@ -41,12 +45,11 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
     }
     return Error::Ok;
   }
-  if (TENON_UNLIKELY(std::find(inferred + 1, sizes.end(), -1) != sizes.end())) {
+  if (TENON_UNLIKELY(is_unclear)) {
     return fail(Error::InvalidArgument, "sizes ", sizes,
                 " have more than one dimension to be inferred");
   }
   *inferred = 1;
-  int64_t count = 0;
   TENON_TRY(compute_numel(sizes, element_size, count));
   if (TENON_UNLIKELY(count == 0 || numel % count != 0)) {
     *inferred = -1;
@@ -163,7 +166,7 @@ class ViewShape {
                   " dimensions of the tensor");
     }
     Dim old[kMaxDims];
-    std::copy(dims, dims + rank, old);
+    for (size_t d = 0; d < rank; ++d) old[d] = dims[d];
     uint64_t seen = 0;
     for (size_t i = 0; i < rank; ++i) {
       size_t d = 0;
@@ -236,8 +239,9 @@ class ViewShape {
     Dims sizes = wanted;
     TENON_TRY(check_dims("sizes", sizes));
     TENON_TRY(infer_size(sizes, numel_, elementSize(type)));
-    const auto same = [](int64_t size, const Dim& dim) { return size == dim.size; };
-    if (std::equal(sizes.begin(), sizes.end(), dims, dims + rank, same)) return Error::Ok;
+    bool is_same = sizes.size() == rank;
+    for (size_t d = 0; is_same && d < rank; ++d) is_same = sizes[d] == dims[d].size;
+    if (is_same) return Error::Ok;
     int64_t strides[kMaxDims] = {};
     if (numel_ != 0) TENON_TRY(restride(sizes, strides));
     set(sizes, strides);
@@ -304,8 +308,8 @@ class ViewShape {
 
   void remove(size_t removed) noexcept {
     const size_t order = dims[removed].order;
-    std::copy(dims + removed + 1, dims + rank, dims + removed);
     --rank;
+    for (size_t d = removed; d < rank; ++d) dims[d] = dims[d + 1];
     for (size_t d = 0; d < rank; ++d) dims[d].order -= dims[d].order > order ? 1 : 0;
   }
 
@@ -320,9 +324,11 @@ class ViewShape {
       const Dim& next = dims[at];
       static_cast<void>(multiply(next.stride, next.size == 0 ? 1 : next.size, made.stride));
     }
-    for (size_t d = at; d < rank; ++d) made.order = std::min(made.order, dims[d].order);
+    for (size_t d = at; d < rank; ++d) {
+      if (dims[d].order < made.order) made.order = dims[d].order;
+    }
     for (size_t d = 0; d < rank; ++d) dims[d].order += dims[d].order >= made.order ? 1 : 0;
-    std::copy_backward(dims + at, dims + rank, dims + rank + 1);
+    for (size_t d = rank; d > at; --d) dims[d] = dims[d - 1];
     dims[at] = made;
     ++rank;
     return Error::Ok;

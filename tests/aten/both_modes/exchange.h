@@ -17,9 +17,9 @@ struct CMatrix {
 };
 
 // Of plain.cpp. No tenon function throws across this border but plain_raise().
-CMatrix plain_ones(int64_t rows, int64_t columns);         // of floats; data is null on failure
-double plain_sum(CMatrix matrix);                          // releases it
-int plain_resize(int64_t from, int64_t to);  // the Error's number
+CMatrix plain_ones(int64_t rows, int64_t columns);  // of floats; data is null on failure
+double plain_sum(CMatrix matrix);                   // releases it
+int plain_resize(int64_t from, int64_t to);         // the Error's number
 const char* plain_last_error();
 void plain_raise();  // throws its tenon::Exception
 void plain_rand(uint64_t seed, float* out, int64_t count);
