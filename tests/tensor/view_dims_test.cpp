@@ -47,7 +47,7 @@ TEST_CASE("view: sizes that hold another number of elements are refused, with bo
       {{-1, -2}, "size -2 of dimension 1 is negative"},
       {{int64_t{1} << 40, int64_t{1} << 40}, "overflow"},
       {Vector(65, 1), "sizes has more than 64"},
-      {{n - 3, n}, "view: sizes has an unsigned value above int64_t's largest"},
+      {{n - 3, n}, "view: sizes has a value above int64_t's range"},
   };
   for (const auto& row : rows) RAISES(InvalidArgument, row.words, view(t, row.sizes));
   RAISES(InvalidArgument, "reshape: sizes {5} hold 5", reshape(t, {5}));

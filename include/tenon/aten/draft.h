@@ -216,7 +216,7 @@ class Slot {
     if constexpr (std::is_same_v<T, TensorPtr>) {
       if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
       if (TENON_UNLIKELY(handle_ == nullptr)) {
-        return fail(Error::OutOfMemory, "out of memory for a tensor's handle");
+        return fail(Error::OutOfMemory, "out of memory for a tensor");
       }
     }
     return Error::Ok;

@@ -43,7 +43,7 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
     case Error::InvalidArgument:
       return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
     case Error::OutOfBounds:
-      return fail(Error::InvalidArgument, what, " has an unsigned value above int64_t's largest");
+      return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
     default: return fail(dims.error(), "out of memory for ", what);
   }
 }
@@ -285,7 +285,7 @@ inline Error lay_out_dense(ArrayRef<int64_t> sizes, const DimOrderType* order, s
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
     TENON_TRY(check_dims("sizes", layout.sizes));
-    return fail(Error::OutOfMemory, "out of memory for a shape of ", rank, " dimensions");
+    return fail(Error::OutOfMemory, "out of memory for a shape");
   }
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();

@@ -48,7 +48,7 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor is on ", from.device,
-                ", for which no backend is registered; with host_backend() the clone is on cpu");
+                ", which has no backend; host_backend() clones to cpu");
   }
   TENON_TRY(find_backend_like(from, given, backend));
   const bool has_nothing = from.is_template() || !from.has_data();

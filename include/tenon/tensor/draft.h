@@ -115,7 +115,7 @@ inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = te
 inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept { draft = std::move(impl); }
 
 TENON_COLD inline Error fail_handle() noexcept {
-  return fail(Error::OutOfMemory, "out of memory for a tensor's handle");
+  return fail(Error::OutOfMemory, "out of memory for a tensor");
 }
 
 /// The object that a creator returns, with the draft in it: moving two pointers that were just

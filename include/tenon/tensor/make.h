@@ -225,7 +225,7 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
                      memory.device.type() != DeviceType::Template)) {
     return fail(Error::InvalidArgument, "the data pointer is null, but sizes ", made.layout.sizes,
                 " hold ", made.layout.numel,
-                " elements; the literal nullptr would make a placeholder");
+                " elements; a literal nullptr makes a placeholder");
   }
   made.data = data.get();
   made.type = making.type;

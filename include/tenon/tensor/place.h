@@ -20,7 +20,7 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
     return fail(Error::InvalidState, role, " is in memory of backend ",
                 static_cast<const char*>(tensor.backend->name),
                 tensor.backend->backend == nullptr ? ", which was destroyed"
-                                                   : ", whose own backend was destroyed");
+                                                   : ", whose base was destroyed");
   }
   return Error::Ok;
 }
