@@ -221,9 +221,9 @@ TEST_CASE("from_blob, to_blob: memory on a device is described, never touched") 
 TEST_CASE("from_blob: null data serves for zero elements and Template memory, not for elements") {
   CHECK(from_blob(Blob{nullptr, {0, 3}})->numel() == 0);
   CHECK_ERROR(Error::InvalidArgument,
-              "from_blob: the data pointer is null, but sizes {2, 3} hold 6 elements",
+              "from_blob: the data is null, but sizes {2, 3} hold 6 elements",
               from_blob(Blob{nullptr, {2, 3}}));
-  CHECK_ERROR(Error::InvalidArgument, "from_blob: the data pointer is null",
+  CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
               from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
   CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Template})->numel() == 6);
 }

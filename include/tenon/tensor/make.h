@@ -223,7 +223,7 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
   TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
                      memory.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidArgument, "the data pointer is null, but sizes ", made.layout.sizes,
+    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes,
                 " hold ", made.layout.numel,
                 " elements; a literal nullptr makes a placeholder");
   }
