@@ -47,7 +47,7 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
                                                bool same_device, Backend*& backend) noexcept {
   if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
-    return fail(Error::NotSupported, "the source tensor is on ", from.device,
+    return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
   TENON_TRY(find_backend_like(from, given, backend));
