@@ -26,15 +26,15 @@ PROGRAMS = {
                          "sink = t.numel();", 7000, 4000, 7800, 1.5),
     "from_blob": ("auto t = from_blob(floats, {2, 3}); sink = t->numel();", 9600, 7700, 11400, 1.7),
     "+ resize": ("auto t = from_blob(floats, {2, 3}); sink = int(resize_tensor_ptr(t, {3, 2}));",
-                 14000, 10200, 16000, 2),
+                 14000, 10200, 15500, 2),
     "zeros": ("auto t = zeros({2, 3}); sink = t->numel();", 12500, 9800, 15600, 2.3),
     "list of four": ("auto t = make_tensor_ptr({2, 2}, {1.f, 2.f, 3.f, 4.f}); sink = t->numel();",
                      12500, 9800, 15800, 2),
     "clone": ("auto t = from_blob(floats, {2, 3}); auto c = clone_tensor_ptr(t); sink = c->numel();",
-              27800, 23000, 45000, 3.2),
+              22000, 19000, 38000, 3.2),
     "copy_": ("auto t = from_blob(floats, {2, 3}); auto c = from_blob(integers, {2, 3}); "
               "sink = int(copy_(t, c));", 40000, None, 80000, 5),
-    "rand": ("auto t = rand({2, 2}); sink = t->numel();", 32500, None, 58000, 4),
+    "rand": ("auto t = rand({2, 2}); sink = t->numel();", 24000, None, 40000, 4),
 }
 
 SOURCE = """#include <tenon/tenon.h>
