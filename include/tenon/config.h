@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Version, ABI namespace and compiler features: the only file with feature macros.
+// Version, ABI namespace, and the feature macros that several files use.
 #pragma once
 
 #if defined(TENON_IS_SINGLE_HEADER)
@@ -83,8 +83,8 @@
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-// Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 variants are compiled
-// too and chosen at run time.
+// Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 and AVX-512
+// variants are compiled too and chosen at run time.
 #if __has_builtin(__builtin_shufflevector)
 #define TENON_HAS_SHUFFLEVECTOR 1
 #else

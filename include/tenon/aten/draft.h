@@ -183,7 +183,7 @@ class MemoryHold {
     });
   }
   /// Where the memory begins that is held; null for none.
-  void* origin() const noexcept { return storage_ ? storage_data(storage_, 0) : nullptr; }
+  void* origin() const noexcept { return storage_ ? const_storage_data(storage_) : nullptr; }
 
  private:
   c10::Storage storage_;

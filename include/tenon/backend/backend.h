@@ -198,6 +198,8 @@ class TENON_EXPORT Backend {
   virtual Error copy(const TensorView& /*dst*/, const TensorView& /*src*/, CastMode /*mode*/) {
     return Error::NotSupported;
   }
+  // The creators below. In memory that the host reads, the elements are there when they return.
+
   /// Writes one element, given in host memory, to all of `out`.
   virtual Error constant(const TensorView& /*out*/, const void* /*element*/) {
     return Error::NotSupported;

@@ -192,9 +192,9 @@ struct ReleaseToBackend {
   void operator()(void* data) const noexcept { state->live_hooks().release(state, data, nbytes); }
 };
 
-/// Before each block lies where it came from, since whoever deletes a handle has nothing but its
-/// address; before that, where it is a backend's, its size. The heap's 8 bytes are free: with them
-/// a handle just fills malloc's smallest block.
+/// Before each block lies its BackendState*, null for the heap, and before that a backend's block's
+/// size: operator delete gets only the address. The heap's 8 bytes are free: with them a handle
+/// just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
 static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
 

@@ -61,7 +61,7 @@ TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* sr
 }
 
 /// A plan's source, or its destination, in a backend's memory, on its way through the host's.
-class Staged {
+class HostSide {
  public:
   /// Gives the side host memory, which has the elements, if it is the source, and else what lies
   /// between them. The plan is to be finished then.
@@ -137,9 +137,9 @@ class Staged {
 /// Does what a plan says by way of host memory.
 TENON_COMPILED_ONCE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
                                            CastFunction cast) noexcept {
-  Staged from;
+  HostSide from;
   if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
-  Staged to;
+  HostSide to;
   if (dst != nullptr) TENON_TRY(to.begin(plan, false, *dst));
   finish_plan(plan);
   run_plan(plan, cast);
@@ -148,6 +148,7 @@ TENON_COMPILED_ONCE Error run_through_host(CopyPlan& plan, Backend* dst, Backend
 
 /// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
 TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
+  TENON_TRY(check_lists(view));
   Dims strides = sizes;
   TENON_TRY(check_dims("strides", strides));
   const size_t leading = sizes.size() - view.sizes.size();

@@ -10,8 +10,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Passes everything on to the backend that it wraps; what it is for, a class derived from it
-/// overrides: name(), and allocate() and deallocate(), which come in pairs.
+/// Passes memory, copies of bytes and on_made() on to the backend that it wraps. Copies of elements
+/// and creators are asked of base(); options are its own. A class derived from it overrides what it
+/// is for: name(), and allocate() and deallocate(), which come in pairs.
 /// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure
 /// handler is told; dropping the wrapper's tensors is safe then, but their memory is not released.
 class TENON_EXPORT WrapperBackend : public Backend {

@@ -5,7 +5,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/device.h"
-#include "tenon/core/dims.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
@@ -28,6 +28,17 @@ TENON_END_OWN
 namespace detail {
 using own::TensorView;
 }
+
+namespace detail {
+
+/// Whether a copy has its lists.
+/// Errors: OutOfMemory.
+inline Error check_lists(const TensorView& view) noexcept {
+  TENON_TRY(check_dims("sizes", view.sizes));
+  return check_dims("strides", view.strides);
+}
+
+}  // namespace detail
 
 #if TENON_ATEN_MODE
 /// The same with c10's ScalarType.

@@ -92,7 +92,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(make_owned(sizes, {}, making, Contents::Uninitialized, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
       fields(draft), "from_binary",

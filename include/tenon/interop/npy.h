@@ -91,8 +91,8 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
                                Device(), unmapper, draft);
     }
   }
-  TENON_TRY(make_owned(header.sizes, order, {}, Making{header.type, kDynamism},
-                       Contents::Uninitialized, draft));
+  TENON_TRY(make_owned(header.sizes, order, Making{header.type, kDynamism}, Contents::Uninitialized,
+                       draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(text.end(), data, nbytes));
   adapt_npy_bytes(header, data, nbytes);
@@ -129,11 +129,10 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(layout.sizes, {}, {}, Making{from.type, from.dynamism},
+    TENON_TRY(make_owned(layout.sizes, {}, Making{from.type, from.dynamism},
                          Contents::Uninitialized, image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
-    TENON_TRY(check_dims("sizes", out.view.sizes));
-    TENON_TRY(check_dims("strides", out.view.strides));
+    TENON_TRY(check_lists(out.view));
     if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
     if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     image.data = out.view.data;

@@ -20,9 +20,8 @@ inline constexpr size_t kParallelBytes = size_t{1} << 20;
 
 /// Whether parallel_for() shares work of `nbytes`.
 ///
-/// kThreads gives these functions two names in a program of which only some files are compiled with
-/// OpenMP. Their callers have one, and whichever of a caller's two forms the linker keeps writes
-/// the same bytes.
+/// A template parameter, so that files with and without OpenMP do not share one definition. Their
+/// callers may, since both forms write the same bytes.
 template <bool kThreads = TENON_HAS_OPENMP != 0>
 constexpr bool is_parallel(size_t nbytes) noexcept {
   return kThreads && nbytes >= kParallelBytes;

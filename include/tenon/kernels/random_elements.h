@@ -50,8 +50,8 @@ struct RandomPlan {
   NumberFormat format;  // of the part
   /// What was asked for: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
-  /// Uniform: offset + u * scale, at most `limit`. For types shorter than float (`rounds_down`),
-  /// then at least `smallest` and rounded down.
+  /// Uniform: offset + u * scale, at most `limit`. For types shorter than float, then at
+  /// least `smallest` and rounded down.
   /// Normal: the mean and the standard deviation.
   double offset = 0;
   double scale = 1;

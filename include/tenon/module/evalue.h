@@ -384,6 +384,9 @@ class EValue {
   }
   template <ValueKind K, class C>
   void put_list(const C& values) {
+    if constexpr (std::is_same_v<C, Dims>) {
+      detail::raise_if("EValue", detail::check_dims("the list", values));
+    }
     using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
     using T = typename decltype(List::elements)::element_type;
     const auto count = static_cast<size_t>(std::size(values));

@@ -135,8 +135,7 @@ TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, co
   options.dynamism = dynamism;
   Result<Tensor> made = create<Result<Tensor>>(
       "empty", options, own::ScalarType::Float, [&](const auto& making, auto& draft) noexcept {
-        return make_owned(sizes, Dims(dim_order), {}, making, Contents::Uninitialized,
-                          draft.draft());
+        return make_owned(sizes, Dims(dim_order), making, Contents::Uninitialized, draft.draft());
       });
   if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
   kept = std::move(*made);

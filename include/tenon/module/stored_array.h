@@ -26,7 +26,7 @@ struct DropStored {
 template <class T>
 using Stored = std::unique_ptr<T, DropStored>;
 
-/// Makes a method with `more` bytes behind it.
+/// Makes a T with `more` bytes behind it.
 /// Errors: OutOfMemory.
 template <class T, class... Args>
 Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {

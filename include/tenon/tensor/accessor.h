@@ -98,8 +98,7 @@ inline Error check_aligned(const void* data, ScalarType type) noexcept {
 /// memory: "view", "blob".
 TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarType asked,
                               size_t rank) noexcept {
-  TENON_TRY(check_dims("sizes", view.sizes));
-  TENON_TRY(check_dims("strides", view.strides));
+  TENON_TRY(check_lists(view));
   if (TENON_UNLIKELY(view.sizes.size() != rank)) {
     return fail(Error::InvalidArgument, "asked for ", rank, " dimensions, the ", what, " has ",
                 view.sizes.size());

@@ -34,8 +34,7 @@ TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const 
   Place source;
   TENON_TRY(find_place(from, "the source tensor", source));
   const Place out = place_of_new(to, view_of(to));
-  TENON_TRY(check_dims("sizes", out.view.sizes));
-  TENON_TRY(check_dims("strides", out.view.strides));
+  TENON_TRY(check_lists(out.view));
   if (out.backend == nullptr && source.backend == nullptr) {
     return copy_on_host(to, from, mode, cast);
   }
@@ -86,8 +85,8 @@ TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& optio
 }
 
 /// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is, with `same_device` not even on cpu instead. `afterwards` is done once nothing else
-/// can fail.
+/// source is; with `same_device`, pinned or managed memory without a backend is an error, not a
+/// clone on cpu. `afterwards` is done once nothing else can fail.
 template <class Out, class Afterwards = std::nullptr_t>
 Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
           CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,

@@ -170,7 +170,7 @@ TENON_LAZY Error make_contiguous(const TensorFields& from, const Making& making,
                                  Draft& draft) noexcept {
   CopyJob job;
   TENON_TRY(find_place(from, "the source tensor", job.src));
-  TENON_TRY(make_owned(from.layout.sizes, {}, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(make_owned(from.layout.sizes, {}, making, Contents::Uninitialized, draft));
   job.dst = place_of_new(fields(draft), view_of(fields(draft)));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }

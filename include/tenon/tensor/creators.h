@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// empty, full, zeros, ones with their _like and _strided forms, scalar_tensor, arange, iota and
-// eye.
+// empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
 // Each is a function object with a try_ twin that returns a Result. All own their memory, aligned
 // to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
@@ -55,7 +54,7 @@ TENON_LAZY Error find_like(const TensorArg& source, const CreatorOptions& option
   making.check_type = options.check_type();
   making.dynamism = options.dynamism;
   making.type = options.type.value_or(from.type);
-  if (making.type == ScalarType::Undefined) making.type = from.type;
+  if (making.type == ScalarType::Undefined) making.type = from.type;  // as in ExecuTorch
   placeholder = from.is_template() && from.backend == nullptr && options.given_backend() == nullptr;
   if (placeholder) return Error::Ok;
   return find_backend_like(from, options.given_backend(), making.backend);

@@ -216,7 +216,12 @@ class Values {
     }
     owner_ = Deleter(buffer, &std::free);
     data_ = buffer;
-    for (const T& value : range) *buffer++ = value;
+    // A range that can be walked once only, or that changes, ends up shorter.
+    size_t copied = 0;
+    for (auto it = std::begin(range); copied < count_ && it != std::end(range); ++it) {
+      buffer[copied++] = *it;
+    }
+    count_ = copied;
   }
 
   const void* data_ = nullptr;

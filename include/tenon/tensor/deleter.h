@@ -112,7 +112,7 @@ class Deleter {
     error_ = other.error_;
     if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
   }
-  /// What it holds now, it calls; it gets another callable, which fits inline, built in place.
+  /// Runs what it holds, then holds `f`, which must fit inline.
   template <class F>
   void emplace(void* argument, F f) noexcept {
     static_assert(kFitsInline<F>);

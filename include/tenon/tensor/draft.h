@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draft: a tensor in the making. With Resizable, all that tells the library's modes apart where
-// tensors are made and changed; what they are, tensor.h and tensor_arg.h say.
+// Draft, Slot and Resizable: what differs between plain and ATen mode when tensors are made or
+// changed.
 #pragma once
 
 #include "tenon/config.h"

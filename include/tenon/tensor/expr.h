@@ -188,10 +188,11 @@ class TENON_EXPORT ExprBackend final : public Backend {
     // From `at` on. An address is used again only once all were, so that a stale one is found out.
     const auto find_room = [&](uintptr_t at) -> uintptr_t {
       at += (uintptr_t{0} - at) % alignment;
-      for (auto block = blocks_.lower_bound(at);
-           block != blocks_.end() && block->first - at < nbytes; ++block) {
-        at = block->first + block->second.nbytes;
-        at += (uintptr_t{0} - at) % alignment;
+      auto block = blocks_.upper_bound(at);
+      if (block != blocks_.begin()) --block;  // it may reach beyond `at`
+      for (; block != blocks_.end() && block->first < at + nbytes; ++block) {
+        const uintptr_t end = block->first + block->second.nbytes;
+        if (end > at) at = end + (uintptr_t{0} - end) % alignment;
       }
       return at <= detail::kEndOfMadeUp && nbytes <= detail::kEndOfMadeUp - at ? at : 0;
     };

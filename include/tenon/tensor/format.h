@@ -186,8 +186,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
     add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides[d]);
   }
   for (const TensorView* view : {&here.view, &there.view}) {
-    TENON_TRY(check_dims("sizes", view->sizes));
-    TENON_TRY(check_dims("strides", view->strides));
+    TENON_TRY(check_lists(*view));
   }
   return copy_between(here, there, CastMode::Checked, nullptr);
 }

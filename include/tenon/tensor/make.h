@@ -69,8 +69,7 @@ inline Making making_of(const CreatorOptions& options, ScalarType otherwise) noe
 }
 
 /// Lays out the sizes by strides and dim order; row-major without them.
-TENON_LAZY Error lay_out_strided(const Making& making, size_t element_size,
-                                 Layout& layout) noexcept {
+TENON_LAZY Error lay_out_given(const Making& making, size_t element_size, Layout& layout) noexcept {
   return make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout);
 }
 /// For a tensor that owns its memory: refuses negative and overlapping strides.
@@ -223,9 +222,8 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
   TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
                      memory.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes,
-                " hold ", made.layout.numel,
-                " elements; a literal nullptr makes a placeholder");
+    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes, " hold ",
+                made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }
   made.data = data.get();
   made.type = making.type;
@@ -249,7 +247,7 @@ TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const
   making.sizes = &sizes;
   making.dim_order = &dim_order;
   making.strides = &strides;
-  making.lay_out = &lay_out_strided<>;
+  making.lay_out = &lay_out_given<>;
   TENON_TRY(check_pointer_type(data, making.type));
   return make_over(making, {data, device, deleter}, draft);
 }
@@ -287,7 +285,7 @@ Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Gi
   making.type = asked.type.value_or(data.type());
   making.dynamism = asked.dynamism;
   making.sizes = &sizes;
-  set_strides(making, &lay_out_strided<>, strides);
+  set_strides(making, &lay_out_given<>, strides);
   Made<Out> made;
   if constexpr (has_type_v<Options...>) {
     const Error error = check_pointer_type(data, making.type);
@@ -431,22 +429,12 @@ Out create_new(const char* function, const Making& making) {
   return made.finish(function, error, making.backend);
 }
 
-/// A tensor of these lists with memory of its own.
-TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, const Dims& strides,
-                            Making making, Contents contents, Draft& draft) noexcept {
+/// A dense tensor of these lists with memory of its own.
+TENON_LAZY Error make_owned(const Dims& sizes, const Dims& dim_order, Making making,
+                            Contents contents, Draft& draft) noexcept {
   making.sizes = &sizes;
   making.dim_order = &dim_order;
-  making.strides = &strides;
   making.lay_out = &lay_out_owned<>;
-  making.contents = contents;
-  making.check_type = &check_type;
-  return make_new(making, draft);
-}
-/// One like `from`. Dense strides are kept, others become dense in the same dim order.
-TENON_LAZY Error make_like(const TensorFields& from, Making making, Contents contents,
-                           Draft& draft) noexcept {
-  making.like = &from;
-  making.lay_out = &lay_out_like<>;
   making.contents = contents;
   making.check_type = &check_type;
   return make_new(making, draft);

@@ -59,8 +59,7 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }
   place.view = view_of(tensor);
-  TENON_TRY(check_dims("sizes", place.view.sizes));
-  return check_dims("strides", place.view.strides);
+  return check_lists(place.view);
 }
 
 /// The memory of a tensor that was just made.
@@ -68,8 +67,8 @@ inline Place place_of_new(const TensorFields& made, const TensorView& part) noex
   return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
 }
 
-/// Makes a tensor's values: `ask(backend, out)` is the backend's way, also where it gave memory of
-/// the host's; where it has none `make(out)`, which writes to host memory, the library's.
+/// Makes a tensor's values. Asks the backend that owns the memory by `ask(backend, out)`; without
+/// one, or on NotSupported, `make(out)` writes host memory.
 template <class Ask, class Make>
 Error produce(const TensorFields& tensor, const Place& out, const char* operation, const Ask& ask,
               const Make& make) noexcept {
@@ -88,8 +87,7 @@ produce_in_backend(const TensorFields& made, const char* operation,
                    FunctionRef<Error(void*)> make) noexcept {
   if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
   const Place out = place_of_new(made, view_of(made));
-  TENON_TRY(check_dims("sizes", out.view.sizes));
-  TENON_TRY(check_dims("strides", out.view.strides));
+  TENON_TRY(check_lists(out.view));
   Backend& backend = made.backend->backend->base();
   return BackendAccess::hooks(backend).produce(
       &backend, out, operation, ask,

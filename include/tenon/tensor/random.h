@@ -124,8 +124,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
     const TensorView view = view_of(tensor);
-    TENON_TRY(check_dims("sizes", view.sizes));
-    TENON_TRY(check_dims("strides", view.strides));
+    TENON_TRY(check_lists(view));
     random_to(plan, start, layout.numel, layout.is_contiguous(), view);
   }
   static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));

@@ -76,7 +76,7 @@ Error make_arange(Number start, Number end, Number step, const Making& making,
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_owned({count}, {}, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(make_owned({count}, {}, making, Contents::Uninitialized, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     // The step is exact, so no error accumulates.
     store_numbers<Number>(type, out, count,
@@ -133,7 +133,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_owned(sizes, {}, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(make_owned(sizes, {}, making, Contents::Uninitialized, draft));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
@@ -156,7 +156,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
 TENON_LAZY Error make_eye(int64_t n, int64_t m, const Making& making, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(making.type, 1, one));
-  TENON_TRY(make_owned({n, m}, {}, {}, making, Contents::Zero, draft));
+  TENON_TRY(make_owned({n, m}, {}, making, Contents::Zero, draft));
   const bool is_zero = making.backend == nullptr;
   return produce_new(
       fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },

@@ -13,16 +13,16 @@ TENON_BEGIN_NAMESPACE
 
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
-/// Options, which may follow the other arguments: a type, by default the data's, a dynamism, by
-/// default DYNAMIC_BOUND (rank 0 is always STATIC), and the backend whose memory it is to be in, or
-/// of a pointer is. An empty
-/// dim_order or empty strides stand for row-major, or what the other implies. Errors, all of them
-/// reported under the called function's name, as an Exception or in the Result: InvalidArgument (a
-/// shape that make_layout() refuses; data of another length than the shape needs; null data for a
-/// shape with elements; overlapping or negative strides over memory that the tensor will own; a
+/// Options, which may follow the other arguments: a type, by default the data's; a dynamism, by
+/// default DYNAMIC_BOUND (rank 0 is always STATIC); the backend in whose memory it is made, or
+/// whose memory the pointer is to. An empty dim_order or empty strides stand for row-major, or for
+/// what the other implies.
+/// Errors, all under the called function's name, as an Exception or in the Result: InvalidArgument
+/// (a shape that make_layout() refuses; data of another length than the shape needs; null data for
+/// a shape with elements; overlapping or negative strides over memory that the tensor will own; a
 /// value in a list, or a single one, that does not fit the type), InvalidType (a type that the
-/// pointer is not to, or to which canCast refuses the values; Undefined), OutOfMemory. Source:
-/// executorch::extension::make_tensor_ptr.
+/// pointer is not to, or to which canCast refuses the values; Undefined), OutOfMemory.
+/// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {
   const char* function;

@@ -86,20 +86,27 @@ struct BackendTransfer {
   /// they cannot move along. Nothing is changed then.
   /// Source: Nx.backend_transfer.
   Out operator()(TensorArg t, Backend& backend) const {
+    const auto check_unshared = [](const TensorArg& source) noexcept {
+      return detail::is_shared_memory(source)
+                 ? detail::fail(Error::InUse,
+                                "views or exports of the source tensor are alive, which cannot "
+                                "move along; backend_copy() copies")
+                 : Error::Ok;
+    };
     Error error = detail::check_defined(t, "the source tensor");
     if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
       detail::Made<Out> made;
       detail::share_impl(t.tensor(), made.draft());
       return made.finish(function, error);
     }
-    if (error == Error::Ok && detail::is_shared_memory(t)) {
-      error = detail::fail(Error::InUse,
-                           "views or exports of the source tensor are alive, which "
-                           "cannot move along; backend_copy() copies");
-    }
+    if (error == Error::Ok) error = check_unshared(t);
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    return detail::clone<Out>(function, t, CreatorOptions(backend), CastMode::Checked, {}, false,
-                              [&]() noexcept { return detail::drop_memory(t); });
+    return detail::clone<Out>(
+        function, t, CreatorOptions(backend), CastMode::Checked, {}, false,
+        [&]() noexcept -> Error {
+          TENON_TRY(check_unshared(t));  // the backends' code may have made a view
+          return detail::drop_memory(t);
+        });
   }
 };
 

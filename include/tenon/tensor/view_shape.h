@@ -235,7 +235,6 @@ class ViewShape {
   }
 
   Error view(const Dims& wanted) noexcept {
-    TENON_TRY(check_dims("sizes", wanted));
     Dims sizes = wanted;
     TENON_TRY(check_dims("sizes", sizes));
     TENON_TRY(infer_size(sizes, numel_, elementSize(type)));
@@ -259,15 +258,16 @@ class ViewShape {
                   " in a tensor of ", rank, " dimensions");
     }
     if (rank == 0) return insert(0);
-    Dims flat;
+    int64_t flat[kMaxDims];
+    size_t n = 0;
     for (size_t d = 0; d < rank; ++d) {
       if (d > first && d <= last) {
         flat[first] *= dims[d].size;
       } else {
-        flat.push_back(dims[d].size);
+        flat[n++] = dims[d].size;
       }
     }
-    return view(flat);
+    return view(Dims(flat, flat + n));
   }
 
   Error as_strided(const Dims& sizes, const Dims& strides, int64_t storage_offset) noexcept {

@@ -114,7 +114,7 @@ struct PythonHold {
 };
 
 /// Host memory that a Python object lends.
-struct LentMemory {
+struct LentBuffer {
   void* data = nullptr;
   ScalarType type = ScalarType::Undefined;
   bool readonly = false;
@@ -123,7 +123,7 @@ struct LentMemory {
 };
 
 /// Makes strides in bytes strides in elements.
-inline Error divide_strides(LentMemory& from) noexcept {
+inline Error divide_strides(LentBuffer& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
   const auto size = static_cast<int64_t>(elementSize(from.type));
@@ -140,7 +140,7 @@ inline Error divide_strides(LentMemory& from) noexcept {
 }
 
 /// A tensor over lent memory, which `release` gives back, or a copy of it.
-inline Result<TensorPtr> make_from_lent(LentMemory& from, Deleter& release,
+inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   Made<Result<TensorPtr>> made;
   Error error = divide_strides(from);
@@ -179,7 +179,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
 }
 
 /// Reads the buffer of an object that has one.
-inline Error read_buffer(const PythonState& state, PyObject* object, LentMemory& lent,
+inline Error read_buffer(const PythonState& state, PyObject* object, LentBuffer& lent,
                          Deleter& release) noexcept {
   Py_buffer* buffer = nullptr;
   TENON_TRY(get_buffer(state, object, PyBUF_RECORDS_RO, buffer, release));
@@ -221,7 +221,7 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noex
 /// row-major buffer, as PIL's images have it.
 /// Errors: Python's stays set where it comes from there.
 inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
-                                  LentMemory& lent, Deleter& release) noexcept {
+                                  LentBuffer& lent, Deleter& release) noexcept {
   if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
     return fail(Error::InvalidType, "__array_interface__ is '", Py_TYPE(dict)->tp_name,
                 "', expected a dict");
@@ -287,7 +287,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
 /// __array_interface__.
 inline Result<TensorPtr> import_lent(const PythonState& state, PyObject* object,
                                      PyObject* interface, const ImportArgs& args) noexcept {
-  LentMemory lent;
+  LentBuffer lent;
   Deleter release;
   const Error error = interface == nullptr
                           ? read_buffer(state, object, lent, release)

@@ -60,11 +60,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
     TENON_TRY(new_impl(made.draft(), metadata_like(source)));
     ImplFields& view = fields(made.draft());
     view.layout = fields(source).layout;
-    TENON_TRY(check_dims("sizes", view.layout.sizes));
-    TENON_TRY(check_dims("strides", view.layout.strides));
-    if (TENON_UNLIKELY(view.layout.dim_order.error() != Error::Ok)) {
-      return fail(Error::OutOfMemory, "out of memory for a shape");
-    }
+    TENON_TRY(view.layout.check(elementSize(fields(source).type)));
     TENON_TRY(attach_view(source, fields(source).type, 0, view));
     view.settle(dynamism);
     return Error::Ok;
@@ -280,9 +276,9 @@ struct ExchangeFunctions {
         return fail(Error::NotSupported, "memory on ", from.device, " has no address");
       }
       int64_t copied[2 * kMaxDims];
-      DLManagedTensorVersioned described;
-      TENON_TRY(fill_export(from, type, nullptr, copied, described));
-      *out = described.dl_tensor;
+      DLTensor described;
+      TENON_TRY(describe_export(from, type, nullptr, copied, described));
+      *out = described;
       out->shape = const_cast<int64_t*>(tensor->sizes().data());
       out->strides = const_cast<int64_t*>(tensor->strides().data());
       return Error::Ok;
