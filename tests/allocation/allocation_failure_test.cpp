@@ -403,6 +403,7 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
   FAIL_EACH(permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}));
+  FAIL_EACH(flatten(deep, 6, 7));
 }
 
 TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {

@@ -46,7 +46,7 @@ void check_view(const at::Tensor& made, const at::Tensor& expected) {
 }
 
 /// 0, 1, 2, … in these sizes.
-at::Tensor counted(at::IntArrayRef sizes) {
+at::Tensor numbered(at::IntArrayRef sizes) {
   int64_t numel = 1;
   for (int64_t size : sizes) numel *= size;
   return at::arange(numel, at::kFloat).view(sizes);
@@ -54,7 +54,7 @@ at::Tensor counted(at::IntArrayRef sizes) {
 
 /// Strides that say something: dense, permuted, of size 1, empty, 0-d, with gaps, broadcast.
 std::vector<at::Tensor> sources() {
-  const at::Tensor base = counted({2, 3, 4});
+  const at::Tensor base = numbered({2, 3, 4});
   return {base,
           base.permute({2, 0, 1}),
           base.transpose(0, 1),
@@ -62,10 +62,10 @@ std::vector<at::Tensor> sources() {
           base.slice(2, 0, 4, 2),
           base.select(1, 1),
           base.permute({1, 2, 0}).slice(0, 1, 3),
-          counted({3, 1}).expand({3, 4}),
-          counted({}),
+          numbered({3, 1}).expand({3, 4}),
+          numbered({}),
           at::empty({2, 0, 3}),
-          counted({1, 2, 1, 2, 1, 2, 1, 2})};
+          numbered({1, 2, 1, 2, 1, 2, 1, 2})};
 }
 
 /// What both give after the same seed.
@@ -172,7 +172,7 @@ TEST_CASE("equivalence: rand and randn give libtorch's own numbers after the sam
 }
 
 TEST_CASE("equivalence: the _like and in-place random functions give libtorch's numbers too") {
-  const at::Tensor source = counted({4, 5}).t();
+  const at::Tensor source = numbered({4, 5}).t();
   CHECK_SAME_NUMBERS((*tenon::rand_like(source)), (at::rand_like(source)));
   CHECK_SAME_NUMBERS((*tenon::randn_like(source)), (at::randn_like(source)));
   CHECK_SAME_NUMBERS((*tenon::rand_strided({3, 4}, {1, 3})),
@@ -230,8 +230,8 @@ TEST_CASE("equivalence: other uniform, normal and integer numbers differ, as dis
       CHECK(std::abs(values.var().item<double>() / row.variance - 1) < 0.05);
     }
   }
-  check_metadata(*tenon::uniform_like(counted({4, 5}).t(), 0, 1),
-                 at::rand_like(counted({4, 5}).t()));
+  check_metadata(*tenon::uniform_like(numbered({4, 5}).t(), 0, 1),
+                 at::rand_like(numbered({4, 5}).t()));
 }
 
 TEST_CASE("equivalence: clone_tensor_ptr is clone, with a dtype a copying to") {
@@ -247,7 +247,7 @@ TEST_CASE("equivalence: clone_tensor_ptr is clone, with a dtype a copying to") {
 
 TEST_CASE(
     "equivalence: a dimension of stride 0 goes last in memory, where ATen leaves it in place") {
-  const at::Tensor source = counted({4}).expand({2, 3, 4});
+  const at::Tensor source = numbered({4}).expand({2, 3, 4});
   const TensorPtr clone = tenon::clone_tensor_ptr(source);
   CHECK(at::equal(*clone, source));
   CHECK(clone->strides().vec() == Vector{3, 1, 6});
@@ -289,7 +289,7 @@ TEST_CASE("equivalence: make_tensor_ptr of values is at::tensor") {
 }
 
 TEST_CASE("equivalence: view, reshape and flatten") {
-  const at::Tensor t = counted({2, 3, 4});
+  const at::Tensor t = numbered({2, 3, 4});
   check_view(tenon::view(t, {6, 4}), t.view({6, 4}));
   check_view(tenon::view(t, {3, -1, 2}), t.view({3, -1, 2}));
   check_view(tenon::view(t, {2, 1, 12}), t.view({2, 1, 12}));
@@ -299,14 +299,14 @@ TEST_CASE("equivalence: view, reshape and flatten") {
   check_view(tenon::view(t.slice(0, 1, 2), {3, 4}), t.slice(0, 1, 2).view({3, 4}));
   check_view(tenon::view(t.permute({2, 0, 1}), {2, 2, 2, 3}),
              t.permute({2, 0, 1}).view({2, 2, 2, 3}));
-  const at::Tensor scalar = counted({});
+  const at::Tensor scalar = numbered({});
   check_view(tenon::flatten(scalar), scalar.flatten());
   check_view(tenon::view(scalar, {1, 1}), scalar.view({1, 1}));
   check_view(tenon::view(t.slice(1, 1, 2).slice(2, 3, 4), {2}), t.select(1, 1).select(1, 3));
 }
 
 TEST_CASE("equivalence: reshape and flatten refuse what at:: copies") {
-  const at::Tensor t = counted({2, 3}).t();
+  const at::Tensor t = numbered({2, 3}).t();
   RAISES(NotSupported, "reshape", tenon::reshape(t, {6}));
   RAISES(NotSupported, "flatten", tenon::flatten(t));
   check_same(tenon::view(tenon::contiguous(t), {6}), t.reshape({6}));
@@ -314,7 +314,7 @@ TEST_CASE("equivalence: reshape and flatten refuse what at:: copies") {
 }
 
 TEST_CASE("equivalence: select, slice and narrow") {
-  const at::Tensor t = counted({4, 5, 6}).transpose(0, 2);
+  const at::Tensor t = numbered({4, 5, 6}).transpose(0, 2);
   for (int64_t dim : {0, 1, 2, -1}) {
     check_view(tenon::select(t, dim, 1), t.select(dim, 1));
     check_view(tenon::select(t, dim, -2), t.select(dim, -2));
@@ -329,7 +329,7 @@ TEST_CASE("equivalence: select, slice and narrow") {
 }
 
 TEST_CASE("equivalence: transpose, permute, squeeze and unsqueeze") {
-  const at::Tensor t = counted({2, 1, 3, 1, 4});
+  const at::Tensor t = numbered({2, 1, 3, 1, 4});
   check_view(tenon::transpose(t, 0, 2), t.transpose(0, 2));
   check_view(tenon::transpose(t, -1, 1), t.transpose(-1, 1));
   check_view(tenon::permute(t, {4, 2, 0, 3, 1}), t.permute({4, 2, 0, 3, 1}));
@@ -342,13 +342,13 @@ TEST_CASE("equivalence: transpose, permute, squeeze and unsqueeze") {
   for (int64_t dim = 0; dim <= 5; ++dim) {
     check_view(tenon::unsqueeze(crooked, dim), crooked.unsqueeze(dim));
   }
-  const at::Tensor scalar = counted({});
+  const at::Tensor scalar = numbered({});
   check_view(tenon::unsqueeze(scalar, 0), scalar.unsqueeze(0));
   check_view(tenon::transpose(scalar, 0, -1), scalar.transpose(0, -1));
 }
 
 TEST_CASE("equivalence: expand") {
-  const at::Tensor t = counted({3, 1});
+  const at::Tensor t = numbered({3, 1});
   check_view(tenon::expand(t, {3, 4}), t.expand({3, 4}));
   check_view(tenon::expand(t, {-1, 4}), t.expand({-1, 4}));
   check_view(tenon::expand(t, {2, 3, 4}), t.expand({2, 3, 4}));
@@ -356,7 +356,7 @@ TEST_CASE("equivalence: expand") {
 }
 
 TEST_CASE("equivalence: as_strided, whose offset ATen counts from the start of the storage") {
-  const at::Tensor t = counted({4, 6});
+  const at::Tensor t = numbered({4, 6});
   check_view(tenon::as_strided(t, {3, 2}, {6, 2}, 1), t.as_strided({3, 2}, {6, 2}, 1));
   check_view(tenon::as_strided(t, {3, 3}, {1, 1}), t.as_strided({3, 3}, {1, 1}));
   check_view(tenon::as_strided(t, {5, 2}, {0, 3}, 2), t.as_strided({5, 2}, {0, 3}, 2));
@@ -367,7 +367,7 @@ TEST_CASE("equivalence: as_strided, whose offset ATen counts from the start of t
 }
 
 TEST_CASE("equivalence: view_as_type is at::Tensor::view of a dtype") {
-  const at::Tensor t = counted({2, 4});
+  const at::Tensor t = numbered({2, 4});
   check_view(tenon::view_as_type(t, ScalarType::Int), t.view(at::kInt));
   CHECK(tenon::view_as_type(t, ScalarType::Byte).storage_offset() == 0);
   check_same(tenon::view_as_type(t, ScalarType::Byte), t.view(at::kByte));
@@ -401,8 +401,8 @@ TEST_CASE("equivalence: copy_, fill_ and zero_") {
     }
   }
   const at::Tensor made = at::zeros({3, 4}).t();
-  REQUIRE(tenon::copy_(made, counted({3})) == Error::Ok);  // broadcast
-  check_same(made, at::zeros({3, 4}).t().copy_(counted({3})));
+  REQUIRE(tenon::copy_(made, numbered({3})) == Error::Ok);  // broadcast
+  check_same(made, at::zeros({3, 4}).t().copy_(numbered({3})));
   REQUIRE(tenon::fill_(made, 2.5) == Error::Ok);
   check_same(made, at::empty({3, 4}).t().fill_(2.5));
   REQUIRE(tenon::zero_(made) == Error::Ok);
@@ -412,7 +412,7 @@ TEST_CASE("equivalence: copy_, fill_ and zero_") {
 TEST_CASE("equivalence: resize_tensor_ptr is at::Tensor::resize_, keeping the elements") {
   const auto dynamic = tenon::TensorShapeDynamism::DYNAMIC;
   const TensorPtr made = tenon::arange(0, 6, 1, ScalarType::Float, dynamic);
-  const at::Tensor expected = counted({6});
+  const at::Tensor expected = numbered({6});
   for (const Vector& sizes : {Vector{2, 3}, Vector{5}, Vector{2, 2, 1}, Vector{0}, Vector{3}}) {
     REQUIRE(tenon::resize_tensor(*made, sizes) == Error::Ok);
     check_same(made, expected.resize_(sizes));

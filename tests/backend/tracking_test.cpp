@@ -180,6 +180,13 @@ TEST_CASE("tracking: in a NoAllocationScope allocations are refused with the pla
   }
   CHECK_NOTHROW(zeros({4}, tracking));
   CHECK(tracking.refused_count() == 2);
+  // A scope of the other kind ends first.
+  auto tag = std::make_unique<TrackingScope>(tracking, "outer");
+  auto guard = std::make_unique<NoAllocationScope>(tracking);
+  tag.reset();
+  CHECK(try_zeros({4}, tracking).error() == Error::OutOfMemory);
+  guard.reset();
+  CHECK_NOTHROW(zeros({4}, tracking));
 }
 
 TEST_CASE("tracking: init refuses what it does not know, and changes nothing then") {

@@ -38,6 +38,7 @@ TEST_CASE("executorch: the tutorial's creators do what their comments say") {
   CHECK(empty_strided({2, 3}, {3, 1})->strides()[0] == 3);
   CHECK(zeros({2}, ScalarType::Int)->const_data_ptr<int32_t>()[1] == 0);
   CHECK(ones_like(list, ScalarType::Long)->const_data_ptr<int64_t>()[5] == 1);
+  CHECK(ones_like(std::ref(list))->numel() == 6);
   CHECK(scalar_tensor(5, ScalarType::Int)->const_data_ptr<int32_t>()[0] == 5);
 }
 

@@ -75,8 +75,6 @@ ValueSpec described(const c10::TypePtr& type) {
   return spec;
 }
 
-float memory[6] = {1, 2, 3, 4, 5, 6};
-
 torch::jit::Module script(const char* source) {
   torch::jit::Module module("m");
   module.define(source);

@@ -107,6 +107,8 @@ TEST_CASE("EValue: what it cannot be made of is an error") {
   CHECK(EValue(most - 1).toInt() == std::numeric_limits<int64_t>::max());
   RAISES(InvalidArgument, "EValue: 9223372036854775808 does not fit an Int", EValue(most));
   RAISES(InvalidArgument, "9223372036854775808", EValue(std::vector<uint64_t>{1, most}));
+  RAISES(InvalidArgument, "EValue: the list has a value above int64_t's range",
+         EValue(Dims{most, 2}));
   std::vector<TensorPtr> pointers;
   pointers.push_back(pair());
   pointers.emplace_back();

@@ -27,7 +27,7 @@ TEST_CASE("opencl: bytes arrive within an allocation, come back, and are copied 
 namespace {
 
 /// A copy's elements, one by one.
-Bytes copied(const Bytes& dst, const Layout& to, const Bytes& src, const Layout& from,
+Bytes copied(const Bytes& dst, const ViewLayout& to, const Bytes& src, const ViewLayout& from,
              size_t size) {
   Bytes result = dst;
   const auto to_offsets = offsets(to);
@@ -40,7 +40,7 @@ Bytes copied(const Bytes& dst, const Layout& to, const Bytes& src, const Layout&
 }
 
 /// The elements that an array for this layout needs.
-size_t extent(const Layout& layout) {
+size_t extent(const ViewLayout& layout) {
   const auto all = offsets(layout);
   return all.empty() ? 1 : static_cast<size_t>(*std::max_element(all.begin(), all.end())) + 1;
 }
@@ -54,7 +54,7 @@ struct Outcome {
 
 /// Copies host to device, device to host and within the device; what says Ok has to be right, what
 /// says NotSupported must not have begun.
-Outcome check_copies(ScalarType type, const Layout& to, const Layout& from) {
+Outcome check_copies(ScalarType type, const ViewLayout& to, const ViewLayout& from) {
   const size_t size = elementSize(type);
   Bytes dst = pattern(extent(to) * size, 5);
   Bytes src = pattern(extent(from) * size, 6);
@@ -90,8 +90,8 @@ Outcome check_copies(ScalarType type, const Layout& to, const Layout& from) {
 }
 
 /// Sizes in any order in memory, with gaps, some backwards.
-Layout random_layout(Rng& random, const std::vector<int64_t>& sizes, bool plain) {
-  Layout layout = rows(sizes);
+ViewLayout random_layout(Rng& random, const std::vector<int64_t>& sizes, bool plain) {
+  ViewLayout layout = rows(sizes);
   std::vector<size_t> order;
   for (size_t d = 0; d < sizes.size(); ++d) {
     order.insert(order.begin() + (plain ? 0 : random.between(0, static_cast<int64_t>(d))), d);
@@ -121,8 +121,8 @@ TEST_CASE("opencl copy: any strides give what a loop gives, in each direction th
     std::vector<int64_t> sizes;
     for (int64_t d = 0; d < rank; ++d) sizes.push_back(random.between(1, rank > 4 ? 3 : 6));
     const bool plain = i % 2 == 0;
-    const Layout to = random_layout(random, sizes, plain);
-    Layout from = random_layout(random, sizes, plain);
+    const ViewLayout to = random_layout(random, sizes, plain);
+    ViewLayout from = random_layout(random, sizes, plain);
     if (rank > 0 && i % 7 == 0) from.strides[static_cast<size_t>(rank - 1)] = 0;  // expanded
     const Outcome outcome = check_copies(kTypeOfSize[i % 5], to, from);
     CHECK(outcome.within == Error::Ok);
@@ -137,7 +137,7 @@ TEST_CASE("opencl copy: any strides give what a loop gives, in each direction th
 TEST_CASE("opencl copy: rows and slices go to the host and back as rectangles") {
   for (const int64_t length : {1, 2, 3, 15, 16, 17, 63, 64, 65, 200}) {
     for (const ScalarType type : kTypeOfSize) {
-      const Layout padded{{2, 5, length}, {5 * (length + 3), length + 3, 1}, 2};
+      const ViewLayout padded{{2, 5, length}, {5 * (length + 3), length + 3, 1}, 2};
       for (const Outcome& outcome : {check_copies(type, padded, rows({2, 5, length})),
                                      check_copies(type, rows({2, 5, length}), padded)}) {
         CHECK(outcome.up == Error::Ok);
@@ -147,7 +147,7 @@ TEST_CASE("opencl copy: rows and slices go to the host and back as rectangles") 
     }
   }
   // No whole number of rows from slice to slice.
-  const Layout uneven{{2, 5, 70}, {5 * 73 + 1, 73, 1}, 0};
+  const ViewLayout uneven{{2, 5, 70}, {5 * 73 + 1, 73, 1}, 0};
   const Outcome outcome = check_copies(ScalarType::Float, uneven, rows({2, 5, 70}));
   CHECK(outcome.up == Error::NotSupported);
   CHECK(outcome.within == Error::Ok);
@@ -156,15 +156,15 @@ TEST_CASE("opencl copy: rows and slices go to the host and back as rectangles") 
 TEST_CASE("opencl copy: rows of one buffer that interleave") {
   const Bytes before = pattern(2 * 4 * 100 * 4, 7);
   const Memory memory(before);
-  const Layout even{{4, 100}, {200, 1}, 0};
-  const Layout odd{{4, 100}, {200, 1}, 100};
+  const ViewLayout even{{4, 100}, {200, 1}, 0};
+  const ViewLayout odd{{4, 100}, {200, 1}, 100};
   REQUIRE(opencl().copy(view(memory, ScalarType::Float, odd), view(memory, ScalarType::Float, even),
                         CastMode::Checked) == Error::Ok);
   CHECK(memory.bytes() == copied(before, odd, before, even, 4));
 }
 
 TEST_CASE("opencl copy: nothing happens without elements, whatever the strides") {
-  const Layout nothing{{3, 0, 2}, {INT64_MAX / 2, INT64_MAX / 2, 1}, 0};
+  const ViewLayout nothing{{3, 0, 2}, {INT64_MAX / 2, INT64_MAX / 2, 1}, 0};
   TensorView dst = view(nullptr, opencl().device(), ScalarType::Float, nothing);
   TensorView src = view(nullptr, Device(), ScalarType::Float, nothing);
   CHECK(opencl().copy(dst, src, CastMode::Checked) == Error::Ok);
@@ -179,7 +179,7 @@ TEST_CASE("opencl copy: what it leaves to the host is NotSupported, and nothing 
   const Memory other(before);
   Bytes host = pattern(2048 * 4, 9);
   const auto strided = [](size_t rank, bool is_reversed) {
-    Layout layout = rows(Vector(rank, 2));
+    ViewLayout layout = rows(Vector(rank, 2));
     if (is_reversed) std::reverse(layout.strides.begin(), layout.strides.end());
     return layout;
   };

@@ -39,8 +39,8 @@ TEST_CASE("opencl: bytes outside of an allocation are refused, with their addres
   CHECK_RETURNS(Error::InvalidArgument, "4 bytes at 0x1 are",
                 opencl().copy_to_host(host, reinterpret_cast<void*>(uintptr_t{1}), 4));
 
-  const auto beyond = view(memory, ScalarType::Float, Layout{{5}, {6}, 1});  // to byte 104
-  const auto before = view(memory, ScalarType::Float, Layout{{5}, {-1}, 3});
+  const auto beyond = view(memory, ScalarType::Float, ViewLayout{{5}, {6}, 1});  // to byte 104
+  const auto before = view(memory, ScalarType::Float, ViewLayout{{5}, {-1}, 3});
   const float one = 1;
   for (const auto& out : {beyond, before}) {
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().constant(out, &one));

@@ -62,30 +62,31 @@ class Memory {
 };
 
 /// Sizes and strides in elements, with element 0 at an offset.
-struct Layout {
+struct ViewLayout {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
   int64_t offset = 0;
 };
 
 inline tenon::TensorView view(void* memory, tenon::Device device, tenon::ScalarType type,
-                              const Layout& layout) {
+                              const ViewLayout& layout) {
   const auto size = static_cast<int64_t>(elementSize(type));
   return {static_cast<char*>(memory) + layout.offset * size, type, device, layout.sizes,
           layout.strides};
 }
-inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type, const Layout& layout) {
+inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type,
+                              const ViewLayout& layout) {
   return view(memory.data(), opencl().device(), type, layout);
 }
 
 /// The offsets of the elements, in row-major order.
-inline Vector offsets(const Layout& layout) {
+inline Vector offsets(const ViewLayout& layout) {
   return element_offsets(layout.sizes, layout.strides, layout.offset);
 }
 
 /// Dense and row-major.
-inline Layout rows(const std::vector<int64_t>& sizes) {
-  Layout layout{sizes, sizes, 0};
+inline ViewLayout rows(const std::vector<int64_t>& sizes) {
+  ViewLayout layout{sizes, sizes, 0};
   int64_t stride = 1;
   for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) layout.strides[d] = stride;
   return layout;

@@ -69,8 +69,7 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   backend.reset();
   CHECK(told.count() == 1);
   CHECK(contains(told.last(), "backend gpu was destroyed before one that wraps it"));
-  RETURNS(InvalidState,
-          "the tensor is in memory of backend tracking, whose base was destroyed",
+  RETURNS(InvalidState, "the tensor is in memory of backend tracking, whose base was destroyed",
           fill_(t, 1));
   RAISES(InvalidState, "backend tracking has no memory, its own backend was destroyed",
          zeros({400}, tracking));

@@ -139,6 +139,16 @@ TEST_CASE("values: elements that do not lie one after the other are taken one by
   CHECK(values<float>(make_tensor_ptr(Lent{owner.data() + 5, 3, -1})) == Floats{5, 4, 3});
 }
 
+TEST_CASE("values: a range that is shorter when it is walked again gives what there is then") {
+  struct Shrinking {
+    const float* begin() const { return numbers + walks++; }
+    const float* end() const { return numbers + 3; }
+    float numbers[3] = {1, 2, 3};
+    mutable int walks = 0;
+  };
+  CHECK(values<float>(make_tensor_ptr(Shrinking())) == Floats{2, 3});
+}
+
 TEST_CASE("values: std::complex and tenon::complex have the complex dtypes") {
   auto t = make_tensor_ptr(std::vector<std::complex<float>>{{1, 2}, {3, 4}});
   CHECK(t->scalar_type() == ScalarType::ComplexFloat);

@@ -153,6 +153,21 @@ TEST_CASE("backend_transfer: views and blobs keep the source where it is") {
   }
   CHECK(values<float>(a) == Floats{1, 2});
   CHECK(backend.calls["allocate"] == 0);
+  {
+    // A view that is made while the backend copies.
+    struct Viewing : MinimalBackend {
+      Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+        view = tenon::select(*source, 0, 0);
+        return MinimalBackend::copy_from_host(dst, src, nbytes);
+      }
+      const TensorPtr* source = nullptr;
+      Tensor view;
+    } viewing;
+    viewing.source = &a;
+    RAISES(InUse, words, backend_transfer(a, viewing));
+    CHECK(values<float>(viewing.view) == Floats{1});
+    CHECK(viewing.used() == 0);
+  }
   CHECK(fetched(backend_transfer(a, backend)) == Floats{1, 2});
 }
 

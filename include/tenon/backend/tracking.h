@@ -43,10 +43,10 @@ struct TrackingLink {
   int line;
   bool refuses;  // allocations
   size_t tag;
-  const TrackingLink* outer;
+  TrackingLink* outer;
 };
-TENON_EXPORT inline const TrackingLink*& innermost_tracking_link() noexcept {
-  static TENON_THREAD_LOCAL const TrackingLink* link = nullptr;
+TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
+  static TENON_THREAD_LOCAL TrackingLink* link = nullptr;
   return link;
 }
 /// The innermost one of a tracker that refuses, or that tags; null without one.
@@ -175,7 +175,12 @@ class TrackingScope {
       : TrackingScope(backend, tag, file, line, false) {}
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
-  ~TrackingScope() { detail::innermost_tracking_link() = link_.outer; }
+  ~TrackingScope() {
+    // One of the other kind may have begun in between and still be there.
+    detail::TrackingLink** at = &detail::innermost_tracking_link();
+    while (*at != nullptr && *at != &link_) at = &(*at)->outer;
+    if (*at != nullptr) *at = link_.outer;
+  }
 
  private:
   friend class NoAllocationScope;

@@ -19,8 +19,8 @@ namespace executorch {
 namespace extension {
 
 namespace internal {
-/// A tenon creator that returns this namespace's TensorPtr. Its first arguments are sizes, sizes
-/// and strides, or a tensor whose shape it takes.
+/// A tenon creator that returns this namespace's TensorPtr. Its first arguments are sizes, or sizes
+/// and strides.
 template <class Creator>
 struct Shared {
   Creator create;
@@ -32,25 +32,32 @@ struct Shared {
   TensorPtr operator()(const Dims& sizes, const Dims& strides, const Args&... args) const {
     return create(sizes, strides, args...);
   }
-  template <class P, class... Args, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
-  TensorPtr operator()(const P& source, const Args&... args) const {
+};
+/// One that takes a tensor's shape, from what converts to a TensorPtr.
+template <class Creator>
+struct SharedLike {
+  Creator create;
+  template <class... Args>
+  TensorPtr operator()(const TensorPtr& source, const Args&... args) const {
     return create(Source(source).tensor, args...);
   }
 };
 template <class Creator>
 Shared(Creator) -> Shared<Creator>;
+template <class Creator>
+SharedLike(Creator) -> SharedLike<Creator>;
 }  // namespace internal
 
 inline constexpr internal::Shared empty{tenon::empty};
-inline constexpr internal::Shared empty_like{tenon::empty_like};
+inline constexpr internal::SharedLike empty_like{tenon::empty_like};
 inline constexpr internal::Shared empty_strided{tenon::empty_strided};
 inline constexpr internal::Shared full{tenon::full};
-inline constexpr internal::Shared full_like{tenon::full_like};
+inline constexpr internal::SharedLike full_like{tenon::full_like};
 inline constexpr internal::Shared full_strided{tenon::full_strided};
 inline constexpr internal::Shared zeros{tenon::zeros};
-inline constexpr internal::Shared zeros_like{tenon::zeros_like};
+inline constexpr internal::SharedLike zeros_like{tenon::zeros_like};
 inline constexpr internal::Shared ones{tenon::ones};
-inline constexpr internal::Shared ones_like{tenon::ones_like};
+inline constexpr internal::SharedLike ones_like{tenon::ones_like};
 inline TensorPtr scalar_tensor(const aten::Scalar& value,
                                aten::ScalarType type = aten::ScalarType::Float) {
   return tenon::scalar_tensor(value, type);
@@ -62,12 +69,12 @@ inline TensorPtr rand(const tenon::Dims& sizes, aten::ScalarType type = aten::Sc
                       aten::TensorShapeDynamism dynamism = internal::kBound) {
   return tenon::rand(sizes, type, dynamism);
 }
-inline constexpr internal::Shared rand_like{tenon::rand_like};
+inline constexpr internal::SharedLike rand_like{tenon::rand_like};
 inline constexpr internal::Shared rand_strided{tenon::rand_strided};
 inline constexpr internal::Shared randn{tenon::randn};
-inline constexpr internal::Shared randn_like{tenon::randn_like};
+inline constexpr internal::SharedLike randn_like{tenon::randn_like};
 inline constexpr internal::Shared randn_strided{tenon::randn_strided};
-inline constexpr internal::Shared randint_like{tenon::randint_like};
+inline constexpr internal::SharedLike randint_like{tenon::randint_like};
 template <class = void>
 TensorPtr randint(int64_t low, int64_t high, const tenon::Dims& sizes,
                   aten::ScalarType type = aten::ScalarType::Int,

@@ -383,7 +383,7 @@ inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
 /// does not link what they need.
 inline Error lay_out(const int64_t* sizes, const DimOrderType* dim_order, const int64_t* strides,
                      size_t rank, size_t element_size, Layout& layout) noexcept {
-  if (dim_order == nullptr || is_in_order(dim_order, rank)) {
+  if (dim_order == nullptr || (rank <= kMaxDims && is_in_order(dim_order, rank))) {
     TENON_TRY(lay_out_dense({sizes, rank}, nullptr, element_size, layout));
     if (strides == nullptr || ArrayRef<int64_t>(strides, rank) == layout.strides) return Error::Ok;
   }

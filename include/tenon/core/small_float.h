@@ -197,6 +197,8 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
   static constexpr bool is_bounded = true;
+  static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;
   static constexpr int digits10 = Format::mantissa_bits * 30103 / 100000;
@@ -212,6 +214,7 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
     return code(static_cast<uint32_t>(Format::bias - Format::mantissa_bits)
                 << Format::mantissa_bits);
   }
+  static constexpr T round_error() noexcept { return T(0.5f); }
   static constexpr T infinity() noexcept { return code(has_infinity ? Format::overflow : 0); }
   static constexpr T quiet_NaN() noexcept { return code(Format::nan); }
 };

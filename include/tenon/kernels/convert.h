@@ -237,8 +237,10 @@ TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
     return steps.add_wrapping<uint64_t>(to_size);
   }
   if (from_integer && to == ScalarType::Bool) {
-    steps.add(step_to<int64_t>(from));
-    return steps.add(kIsNonzero<int64_t>);
+    return steps.add(from_size == 1   ? kIsNonzero<uint8_t>
+                     : from_size == 2 ? kIsNonzero<uint16_t>
+                     : from_size == 4 ? kIsNonzero<uint32_t>
+                                      : kIsNonzero<uint64_t>);
   }
   const bool to_float_at_once =
       to == ScalarType::Float && (from == ScalarType::Int || from == ScalarType::Long);
@@ -327,7 +329,7 @@ TENON_COMPILED_ONCE void convert_strided(ScalarType to, void* out, int64_t out_s
     if (!is_few) n -= n % kStepElements;
     const char* made = static_cast<const char*>(in) + i * in_stride;
     char* const target = static_cast<char*>(out) + i * out_stride;
-    if (is_few) std::memset(taken, 0, sizeof taken);
+    if (is_few) std::memset(taken, 0, kStepElements * 16);
     if (is_few || gathers) {
       copy_strided(taken, taken_size, made, in_stride, n, static_cast<size_t>(taken_size));
       made = taken;

@@ -67,7 +67,7 @@ TENON_ALWAYS_INLINE void transpose_tile(char* out, int64_t out_stride, const cha
   for (size_t i = 0; i < kLanes; ++i) store(out + static_cast<int64_t>(i) * out_stride, v[i]);
 }
 
-/// A plane of at least one tile, of elements of 1 or 2 bytes, in blocks of 64 rows of one cache
+/// A plane of at least one tile, of elements of 1 to 4 bytes, in blocks of 64 rows of one cache
 /// line. The rows are first copied together: with a stride that is a power of two they would evict
 /// each other before all of their line is used. What does not fill a block is copied by blocks that
 /// overlap their neighbours.
@@ -200,8 +200,10 @@ TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexce
 #if !defined(__OPTIMIZE_SIZE__)
   // Larger elements are as fast one by one.
   const auto tile = static_cast<int64_t>(16 / size);
-  if (size <= 2 && p.in_rows >= 2 * tile && p.out_rows >= tile) {
-    size == 1 ? transpose_blocks<uint8_t>(p) : transpose_blocks<uint16_t>(p);
+  if (size <= 4 && p.in_rows >= 2 * tile && p.out_rows >= tile) {
+    size == 1   ? transpose_blocks<uint8_t>(p)
+    : size == 2 ? transpose_blocks<uint16_t>(p)
+                : transpose_blocks<uint32_t>(p);
     return clear_after_baseline();
   }
 #endif

@@ -207,7 +207,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
       return Error::Ok;
     });
     if (error != Error::Ok) return nullptr;
-    next_ = address + nbytes;
+    if (address >= next_) next_ = address + nbytes;
     return reinterpret_cast<void*>(address);
   }
   void deallocate(void* p, size_t) noexcept override {

@@ -128,13 +128,16 @@ TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noex
 /// Prints a finite number with as few digits as identify it among those of its type, and at most
 /// `precision` after the point.
 TENON_LAZY void print_shortest(const FloatColumn& column, double value, FloatText& out) noexcept {
-  const auto most = static_cast<size_t>(column.precision);
-  size_t digits = 0;
-  print_digits(column, value, digits, out);
-  while (digits < most && !reads_back(column.type, out.text, value)) {
-    print_digits(column, value, ++digits, out);
+  print_digits(column, value, static_cast<size_t>(column.precision), out);
+  size_t digits = out.fraction.size();
+  const bool is_exact = reads_back(column.type, out.text, value);
+  while (digits > 0 && out.fraction[digits - 1] == '0') --digits;
+  while (is_exact && digits > 0) {
+    print_digits(column, value, digits - 1, out);
+    if (!reads_back(column.type, out.text, value)) break;
+    --digits;
   }
-  while (digits > 0 && out.fraction.back() == '0') print_digits(column, value, --digits, out);
+  print_digits(column, value, digits, out);
 }
 
 TENON_LAZY void measure(FloatColumn& column, double value) noexcept {

@@ -64,8 +64,8 @@ void store_numbers(ScalarType type, void* out, int64_t count, const Next& next) 
 }
 
 template <class Number>
-Error make_arange(Number start, Number end, Number step, const Making& making,
-                  Draft& draft) noexcept {
+Error make_range(Number start, Number end, Number step, const Making& making,
+                 Draft& draft) noexcept {
   const ScalarType type = making.type;
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
@@ -103,9 +103,9 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
         return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
-    return make_arange(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
+    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
   }
-  return make_arange(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
+  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
 }
 
 /// Counts along `axis`, or through all elements in row-major order.

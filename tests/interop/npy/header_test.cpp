@@ -136,7 +136,7 @@ TEST_CASE("npy header: a dtype that tenon lacks is refused by its name") {
   const std::string expected = "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16";
   std::vector<Refusal> rows;
   for (const std::string code : {"<U5", "|S3", "|V2", "<M8[ns]", "<m8[us]", "|O", "<f16", "<c32",
-                                 "<i3", "f", "", "<", ">>f4", "<f4 ", "b1b1", "<\\x664"}) {
+                                 "<i3", "f", "", "<", ">>f4", "<f4 ", "b1b1"}) {
     rows.push_back({with_descr("'" + code + "'"), "dtype " + code + expected});
   }
   for (const std::string descr :
@@ -198,6 +198,7 @@ TEST_CASE("npy header: what is no dict of these keys, once each, is an error tha
        {"{'descr", "expected a key"},
        {"{'descr', '<f4'}", "expected ':'"},
        {"{'descr': float}", "expected a dtype"},
+       {"{'descr': '<\\x664'}", "expected a dtype"},
        {"{'descr': '<f4\"}", "expected a dtype"},
        {"{'descr': '<f4' 'shape': ()", "expected ',' or '}'"},
        {"{'fortran_order': 0}", "expected True or False"},

@@ -83,10 +83,11 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
     return fail(Error::InvalidArgument, "not a .npy file: the first bytes are not \"\\x93NUMPY\"");
   }
   text.begin = count >= 8 && bytes[6] > 1 ? 12 : 10;
-  if (count < text.begin) {
+  const bool is_known = count < 8 || (bytes[6] >= 1 && bytes[6] <= 3 && bytes[7] == 0);
+  if (is_known && count < text.begin) {
     return fail(Error::InvalidArgument, "the header is cut off after ", total, " bytes");
   }
-  if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0) {
+  if (!is_known) {
     return fail(Error::NotSupported, "format version ", bytes[6], ".", bytes[7],
                 "; expected 1.0, 2.0 or 3.0");
   }
@@ -188,6 +189,7 @@ class NpyParser {
     const size_t close = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
     if (close == rest_.npos) return expected(what);
     string = rest_.substr(1, close - 1);
+    if (string.find('\\') != string.npos) return expected(what);
     rest_.remove_prefix(close + 1);
     return Error::Ok;
   }

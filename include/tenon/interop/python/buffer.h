@@ -92,7 +92,8 @@ inline ScalarType type_of_typestr(const char* text) noexcept {
   if (std::strlen(text) < 3 || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
   char* end = nullptr;
   const size_t size = std::strtoul(text + 2, &end, 10);
-  if (*end != '\0' || is_swapped(*text, size)) return ScalarType::Undefined;
+  if (text[2] < '1' || text[2] > '9' || *end != '\0' || is_swapped(*text, size))
+    return ScalarType::Undefined;
   return type_of_kind(text[1], size);
 }
 

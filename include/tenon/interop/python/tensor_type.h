@@ -159,11 +159,11 @@ inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexc
   if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) {
     return fail(Error::NotSupported, "a format was asked for, without a shape");
   }
-  const char order = asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES) ? 'C'
-                     : asks(PyBUF_F_CONTIGUOUS)                       ? 'F'
-                     : asks(PyBUF_ANY_CONTIGUOUS)                     ? 'A'
-                                                                      : '\0';
-  if (order != '\0' && PyBuffer_IsContiguous(&view, order) == 0) {
+  const auto lacks = [&](bool asked, char order) {
+    return asked && PyBuffer_IsContiguous(&view, order) == 0;
+  };
+  if (lacks(asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES), 'C') ||
+      lacks(asks(PyBUF_F_CONTIGUOUS), 'F') || lacks(asks(PyBUF_ANY_CONTIGUOUS), 'A')) {
     return fail(Error::NotSupported, "the tensor is not contiguous as was asked for");
   }
   if (!asks(PyBUF_FORMAT)) view.format = nullptr;
