@@ -93,9 +93,9 @@ ScalarType type(int number) { return static_cast<ScalarType>(number); }
 const BadInput kBadInputs[] = {
     {"a negative size", 0, {{2, -3}, {}, {}}, {"-3", "dimension 1"}},
     {"the most negative size", 0, {{INT64_MIN}, {}, {}}, {"-9223372036854775808"}},
-    {"an unsigned size above int64_t's", 0, {{kWrapped, 3}, {}, {}}, {"sizes", "unsigned"}},
+    {"an unsigned size above int64_t's", 0, {{kWrapped, 3}, {}, {}}, {"sizes", "range"}},
     {"an unsigned stride above int64_t's", kStrides, {{2, 3}, {kWrapped, 1}, {}},
-     {"strides", "unsigned"}},
+     {"strides", "range"}},
     {"two negative sizes", 0, {{-1, -6}, {}, {}}, {"-1", "dimension 0"}},
     {"an overflowing element count", 0, {{kLarge, 3}, {}, {}},
      {"9223372036854775807, 3", "overflow"}},

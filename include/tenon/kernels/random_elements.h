@@ -271,7 +271,7 @@ template <class Real>
 void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
                  void* out) noexcept {
   constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
-  constexpr int64_t kMost = kIsFloat ? kRandomChunk : kShortChunk;
+  constexpr auto kMost = static_cast<size_t>(kIsFloat ? kRandomChunk : kShortChunk);
   // Whole pairs, of which the first and the last value may not be asked for.
   const uint64_t even = first & ~uint64_t{1};
   const auto skipped = static_cast<int64_t>(first % 2);
