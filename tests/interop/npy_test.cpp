@@ -146,9 +146,9 @@ TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by nam
       {"structured.npy", "dtype [('pixel', '|u1', (3,)), ('depth', '<f4')];"},
       {"long_double.npy", "dtype <f16;"},
       {"archive.npz", "a zip archive, as .npz files are"}};
-  for (const auto& [name, words] : rows) {
-    INFO(name);
-    RAISES(NotSupported, words, read_npy(data_path(name)));
+  for (const auto& row : rows) {
+    INFO(row[0]);
+    RAISES(NotSupported, row[1], read_npy(data_path(row[0])));
   }
 }
 

@@ -26,7 +26,7 @@ ValueKind kind(const EValues& values) { return values[0].kind(); }
 }  // namespace
 
 TEST_CASE("Text: it keeps a copy of any text, short and long, through copies") {
-  for (const size_t length : {0, 1, 47, 48, 1000}) {
+  for (const size_t length : {0u, 1u, 47u, 48u, 1000u}) {
     CAPTURE(length);
     std::string source(length, 'x');
     Text text(source);
@@ -116,7 +116,8 @@ TEST_CASE("TensorSpec: one that cannot be met says so") {
        "check: the spec has 1 names and max_sizes {} for sizes {2, 3}"},
       {bounded({2, 3}, {4}), "the spec has 0 names and max_sizes {4} for sizes {2, 3}"},
       {{std::vector<int>(65, 1)}, "the spec's sizes has more than 64 entries"},
-      {{{uint64_t{2} - 3, 3}}, "the spec's sizes has a value above int64_t's range"},  // not -1, any size
+      {{{uint64_t{2} - 3, 3}},
+       "the spec's sizes has a value above int64_t's range"},  // not -1, any size
       {{{-1, -7}}, "the spec's dimension 1 has size -7"},
       {bounded({-1, -1}, {-2, -1}), "the spec's dimension 0 has size -1 and max_size -2"},
       {bounded({8, -1}, {4, -1}), "the spec's dimension 0 has size 8 and max_size 4"},

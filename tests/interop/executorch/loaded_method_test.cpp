@@ -85,7 +85,8 @@ TEST_CASE("ExecutorchMemory: after a reset the same again needs no new block") {
   {
     ExecutorchMemory memory(tracking);
     const auto take = [&memory] {
-      for (const size_t size : {100, 5000, 20000, 3}) CHECK(memory.allocate(size, 16) != nullptr);
+      for (const size_t size : {100u, 5000u, 20000u, 3u})
+        CHECK(memory.allocate(size, 16) != nullptr);
       memory.reset();
     };
     take();
