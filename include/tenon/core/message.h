@@ -81,7 +81,9 @@ inline void append(Message& out, double value) noexcept {
     }
   }
   auto whole = static_cast<uint64_t>(value);
-  auto fraction = static_cast<uint64_t>((value - static_cast<double>(whole)) * 1e6 + 0.5);
+  const double millionths = (value - static_cast<double>(whole)) * 1e6;
+  auto fraction = static_cast<uint64_t>(millionths);
+  if (millionths - static_cast<double>(fraction) >= 0.5) ++fraction;
   if (fraction == 1000000) {
     ++whole;
     fraction = 0;
