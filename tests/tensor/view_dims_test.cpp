@@ -52,7 +52,8 @@ TEST_CASE("view: sizes that hold another number of elements are refused, with bo
   for (const auto& row : rows) RAISES(InvalidArgument, row.words, view(t, row.sizes));
   RAISES(InvalidArgument, "reshape: sizes {5} hold 5", reshape(t, {5}));
   RAISES(InvalidArgument, "expand: sizes has a value above int64_t's range", expand(t, {n, n - 3}));
-  RAISES(InvalidArgument, "permute: dims has a value above int64_t's range", permute(t, {0, n - 3}));
+  RAISES(InvalidArgument, "permute: dims has a value above int64_t's range",
+         permute(t, {0, n - 3}));
 }
 
 TEST_CASE("view: sizes that would need a copy are refused, with the strides and the way out") {
