@@ -7,6 +7,7 @@
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tensor/helpers.h"
 
 using namespace tenon;
 
@@ -38,18 +39,10 @@ std::string print(std::initializer_list<T> values, const FormatOptions& options 
   return elements(make_tensor_ptr(std::vector<T>(values)), options);
 }
 
-struct Row {
-  std::string printed;
-  const char* expected;
-};
-void check(std::initializer_list<Row> rows) {
-  for (const Row& row : rows) CHECK(row.printed == row.expected);
-}
-
 }  // namespace
 
 TEST_CASE("to_string: integers are right-aligned and exact, 8 bits are numbers too") {
-  check({
+  tests::check_texts({
       {print({1, -20, 300}), "[  1 -20 300]"},
       {print({int16_t{-32768}, int16_t{32767}}), "[-32768  32767]"},
       {print({uint8_t{0}, uint8_t{65}, uint8_t{255}}), "[  0  65 255]"},
@@ -64,7 +57,7 @@ TEST_CASE("to_string: integers are right-aligned and exact, 8 bits are numbers t
 
 TEST_CASE("to_string: Bool is True or False, in a column wide enough for both") {
   unsigned char bytes[3] = {0, 1, 7};  // any byte but 0 is True
-  check({
+  tests::check_texts({
       {elements(make_tensor_ptr({true, false})), "[ True False]"},
       {elements(make_tensor_ptr({true, true})), "[ True  True]"},
       {elements(make_tensor_ptr(true)), "True"},
@@ -75,7 +68,7 @@ TEST_CASE("to_string: Bool is True or False, in a column wide enough for both") 
 }
 
 TEST_CASE("to_string: floating numbers have a point, and no more digits than they need") {
-  check({
+  tests::check_texts({
       {print({1.0, 2.0}), "[1. 2.]"},
       {print({1.0, 2.5, -10.125}), "[  1.      2.5   -10.125]"},
       {print({0.0, 0.0}), "[0. 0.]"},
@@ -96,7 +89,7 @@ TEST_CASE("to_string: floating numbers have a point, and no more digits than the
 }
 
 TEST_CASE("to_string: digits beyond those that identify the number in its dtype are not shown") {
-  check({
+  tests::check_texts({
       {print(0.1, kAll), "0.1"},
       {print(0.1f, kAll), "0.1"},
       {print(Half(0.1f), kAll), "0.1"},
@@ -115,7 +108,7 @@ TEST_CASE("to_string: digits beyond those that identify the number in its dtype 
 }
 
 TEST_CASE("to_string: exponents from 1e8, below 1e-4 and where numbers differ 1000 times") {
-  check({
+  tests::check_texts({
       {print(99999999.0), "99999999."},
       {print(1e8), "1.e+08"},
       {print(-1e8f), "-1.e+08"},
@@ -137,7 +130,7 @@ TEST_CASE("to_string: exponents from 1e8, below 1e-4 and where numbers differ 10
 }
 
 TEST_CASE("to_string: nan and infinities are right-aligned, in every floating type") {
-  check({
+  tests::check_texts({
       {print({1.5, kNan, kInfinity, -kInfinity}), "[ 1.5  nan  inf -inf]"},
       {print({kNan, 10.0}), "[nan 10.]"},
       {print({kNan, 1.0}), "[nan  1.]"},
@@ -155,7 +148,7 @@ TEST_CASE("to_string: nan and infinities are right-aligned, in every floating ty
 
 TEST_CASE("to_string: a complex number is its two parts, which are two columns") {
   using Complex = complex<double>;
-  check({
+  tests::check_texts({
       {print(complex<float>(1.0f, 2.0f)), "1.+2.j"},
       {print(Complex(-0.5, -1.0)), "-0.5-1.j"},
       {print(std::complex<double>(0.0, -0.0)), "0.-0.j"},
@@ -195,6 +188,6 @@ TEST_CASE("to_string: a C locale with another point makes no difference") {
     const std::string fixed = print({0.1f, 2.5f, -1.0f / 3.0f});
     const std::string exponents = print({1.5e10, 0.5});
     std::setlocale(LC_NUMERIC, before.c_str());
-    check({{fixed, "[ 0.1     2.5    -0.3333]"}, {exponents, "[1.5e+10 5.0e-01]"}});
+    tests::check_texts({{fixed, "[ 0.1     2.5    -0.3333]"}, {exponents, "[1.5e+10 5.0e-01]"}});
   }
 }

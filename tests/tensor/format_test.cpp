@@ -32,20 +32,12 @@ FormatOptions edges(int edge_items, int64_t limit, int characters = 80) {
 }
 FormatOptions width(int characters) { return edges(3, 1000, characters); }
 
-struct Row {
-  std::string printed;
-  const char* expected;
-};
-void check(std::initializer_list<Row> rows) {
-  for (const Row& row : rows) CHECK(row.printed == row.expected);
-}
-
 }  // namespace
 
 TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.5f, 5.0f, 6.0f});
   CHECK(to_string(*t) == to_string(t));
-  check({
+  tests::check_texts({
       {to_string(t), "[[1.  2.  3. ]\n [4.5 5.  6. ]]\nFloat {2, 3}"},
       {to_string(make_tensor_ptr(5.0f)), "5.\nFloat {}"},
       {to_string(make_tensor_ptr(int64_t{-7})), "-7\nLong {}"},
@@ -78,7 +70,7 @@ TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes")
 TEST_CASE("to_string: above the limit the middle of long dimensions is an ellipsis") {
   const FormatOptions negative{-1, -1, -3, -5};
   const FormatOptions largest{INT32_MAX, INT64_MAX, INT32_MAX, INT32_MAX};
-  check({
+  tests::check_texts({
       {to_string(count({1001})), "[   0    1    2 ...  998  999 1000]\nInt {1001}"},
       {to_string(count({10}), edges(3, 10)), "[0 1 2 3 4 5 6 7 8 9]\nInt {10}"},
       {to_string(count({10}), edges(3, 9)), "[0 1 2 ... 7 8 9]\nInt {10}"},
@@ -112,7 +104,7 @@ TEST_CASE("to_string: above the limit the middle of long dimensions is an ellips
 TEST_CASE("to_string: a row is wrapped before it exceeds the width, closing brackets included") {
   // Twenty elements of two characters and the spaces between them: 59, and two brackets.
   const TensorPtr t = count({20});
-  check({
+  tests::check_texts({
       {to_string(t, width(61)),
        "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19]\nInt {20}"},
       {to_string(t, width(60)),
@@ -133,7 +125,7 @@ TEST_CASE("to_string: a row is wrapped before it exceeds the width, closing brac
 
 TEST_CASE("to_string: strides are followed, and named unless they are contiguous") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  check({
+  tests::check_texts({
       {to_string(from_blob(data, {3, 2}, {1, 3})),
        "[[0 3]\n [1 4]\n [2 5]]\nInt {3, 2}, strides {1, 3}"},
       {to_string(from_blob(data + 1, {3}, {2})), "[1 3 5]\nInt {3}, strides {2}"},
@@ -146,7 +138,7 @@ TEST_CASE("to_string: strides are followed, and named unless they are contiguous
 TEST_CASE("to_string: negative strides, read-only tensors, memory of devices", "[plain]") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   const void* const address = reinterpret_cast<void*>(uintptr_t{64});
-  check({
+  tests::check_texts({
       {to_string(from_blob(data + 5, {3}, {-2})), "[5 3 1]\nInt {3}, strides {-2}"},
       {to_string(from_blob(tests::read_only(data), {2})), "[0 1]\nInt {2}, read-only"},
       {to_string(from_blob(tests::read_only(data), {2}, {0})),
@@ -163,7 +155,7 @@ TEST_CASE("to_string: negative strides, read-only tensors, memory of devices", "
 
 TEST_CASE("to_string: of placeholders and memory that the host cannot read, the last line") {
   void* const address = reinterpret_cast<void*>(uintptr_t{64});
-  check({
+  tests::check_texts({
       {to_string(make_tensor_ptr({2, 3}, nullptr)), "Float {2, 3}, a placeholder without data"},
       {to_string(make_tensor_ptr({}, nullptr)), "Float {}, a placeholder without data"},
       {to_string(for_blob(nullptr, {2}, ScalarType::Int).device("template").make_tensor_ptr()),

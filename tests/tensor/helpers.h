@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,11 @@ std::vector<T> values(const tenon::Tensor& t) {
 template <class T>
 std::vector<T> values(const tenon::TensorPtr& t) {
   return values<T>(*t);
+}
+
+/// Texts, and what each is to be.
+inline void check_texts(std::initializer_list<std::pair<std::string, const char*>> rows) {
+  for (const auto& row : rows) CHECK(row.first == row.second);
 }
 
 /// 0, 1, 2, … in row-major order.

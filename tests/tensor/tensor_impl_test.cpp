@@ -79,6 +79,7 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
   const int64_t strides[] = {3, 1};
   const DimOrderType twice[] = {1, 1};
   const DimOrderType swapped[] = {1, 0};
+  const DimOrderType in_order[] = {0, 1};  // not read when the rank is too large
   const Vector many(65, 1);
   const struct {
     int64_t dim;
@@ -95,6 +96,7 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
       {-1, sizes, nullptr, nullptr, "TensorImpl: -1 dimensions"},
       {2, nullptr, nullptr, nullptr, "TensorImpl: 2 dimensions without sizes"},
       {65, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
+      {INT64_MAX, sizes, in_order, nullptr, "TensorImpl: dim_order has more than 64"},
   };
   for (const auto& row : rows) {
     RAISES(InvalidArgument, row.words,

@@ -78,6 +78,7 @@ TEST_CASE("npy header: other files, later versions and damaged files are told ap
       {Error::InvalidArgument, "a", "the first bytes are not"},
       {Error::NotSupported, "PK\3\4....", "a zip archive, as .npz files are"},
       {Error::NotSupported, raw("\x93NUMPY\x04\x00\x03\x00{}"), "version 4.0"},
+      {Error::NotSupported, raw("\x93NUMPY\x05\x00"), "version 5.0"},  // cut off as well
       {Error::NotSupported, raw("\x93NUMPY\x00\x00\x03\x00{}"), "version 0.0"},
       {Error::NotSupported, raw("\x93NUMPY\x01\x01\x03\x00{}"), "version 1.1"},
       {Error::InvalidArgument, raw("\x93NUMPY\x01\x00\xff\xff"),
