@@ -187,9 +187,9 @@ TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of a
   CHECK(turned.device == Device("cuda:1"));
   CHECK(Blob::from_byte_strides(frame, {2, 5}, {}, ScalarType::Short)->strides.empty());
   CHECK(Blob::from_byte_strides(frame, {}, {}, ScalarType::Short)->nbytes() == 2);
-  const Vector ones(8, 1);
-  CHECK(list_of(Blob::from_byte_strides(frame, ones, Vector(8, 4), ScalarType::Int)->strides) ==
-        ones);
+  const Vector shape(8, 1);
+  CHECK(list_of(Blob::from_byte_strides(frame, shape, Vector(8, 4), ScalarType::Int)->strides) ==
+        shape);
 }
 
 TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
