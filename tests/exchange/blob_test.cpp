@@ -157,7 +157,7 @@ TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highes
       {{}, {}, ScalarType::ComplexDouble, 16},
       {{0, 3}, {}, ScalarType::Float, 0},
       {{3, 0}, {INT64_MAX, -7}, ScalarType::Float, 0},
-      {{2, 2}, {INT64_MAX - 1, -INT64_MAX}, ScalarType::Byte, SIZE_MAX - 1},
+      {{2, 2}, {PTRDIFF_MAX - 1, -PTRDIFF_MAX}, ScalarType::Byte, SIZE_MAX - 1},
   };
   for (const auto& row : rows) {
     CAPTURE(row.sizes, row.strides);
