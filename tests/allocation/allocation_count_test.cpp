@@ -173,12 +173,15 @@ TEST_CASE("allocations: contiguous and to take 1, and 0 where there is nothing t
 }
 
 TEST_CASE(
-    "allocations: a view by its function takes 1, a blob of a tensor 1, a tensor of a blob 2") {
+    "allocations: a view by its function takes 1, a blob of a tensor 1 and owned 2, a tensor of "
+    "one "
+    "2") {
   const auto t = ones({2, 3});
   ALLOCATES(1, tenon::select(t, 0, 1));
   ALLOCATES(1, transpose(t, 0, 1));
   ALLOCATES(2, flip(view(t, {6}), {0}));
   ALLOCATES(1, to_blob(t));
+  ALLOCATES(2, to_owned_blob(t));
   const Blob padded{blob, {2, 2}, {3, 1}};
   ALLOCATES(2, from_blob(padded));
   ALLOCATES(2, from_blob(padded, t->impl()));

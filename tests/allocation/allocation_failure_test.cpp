@@ -411,17 +411,29 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   const auto deep = make_tensor_ptr(kDeep, {1});
   FAIL_EACH(to_blob(flat));
   FAIL_EACH(to_blob(deep));
+  FAIL_EACH(to_owned_blob(flat));
+  FAIL_EACH(try_to_owned_blob(deep));
   CHECK(flat->use_count() == 1);
   CHECK(deep->use_count() == 1);
   CHECK_FALSE(detail::fields(flat).borrows.any());
   CHECK_FALSE(detail::fields(deep).borrows.any());
+  FAIL_EACH(Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
   Calls calls;
+  alignas(64) static unsigned char room[1024];
+  ArenaBackend arena(room, sizeof room);
+  const auto shared = std::make_shared<int>(1);
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
     const Blob lent{blob, sizes};
     FAIL_EACH(from_blob(lent));
+    Blob owned = lent;
+    owned.owner = shared;
+    FAIL_EACH(from_blob(owned, arena));
+    FAIL_EACH(try_from_blob(owned, arena));
     FAIL_EACH_WITH(Deleters(calls, 1), from_blob(lent, LargeOwner(calls)));
     FAIL_EACH_WITH(Deleters(calls, 1), try_from_blob(lent, LargeOwner(calls)));
   }
+  CHECK(shared.use_count() == 1);
+  CHECK(arena.live_blocks() == 0);
 }
 
 TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {

@@ -32,6 +32,14 @@ GOOD(auto tensor = tenon::from_blob(static_cast<void*>(pixels), {2, 3}, tenon::S
 BAD(auto tensor = tenon::from_blob(pixels, {2, 3}, tenon::ScalarType::Float);)
 #endif
 
+// A blob says its dtype itself.
+// blob_with_type: a blob says its dtype
+#if defined(blob_with_type)
+tenon::Blob blob;
+GOOD(auto tensor = tenon::from_blob(blob, tenon::host_backend());)
+BAD(auto tensor = tenon::from_blob(blob, tenon::ScalarType::Float);)
+#endif
+
 // A deleter takes the pointer.
 // deleter_without_argument: no match for call.*FromBlob|no matching function.*FromBlob
 #if defined(deleter_without_argument)

@@ -191,18 +191,18 @@ struct FromBlob {
   /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
   /// Ownership: keeps blob.owner until the tensor lets go of the memory; drops it before this
   /// returns when it fails. Without an owner the memory is borrowed.
+  /// Options: a dynamism, and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
-  /// nor the dtype's. A null pointer is no placeholder here: it needs zero elements, or a Template
-  /// device.
-  Out operator()(Blob blob,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
+  /// nor the dtype's, and for a device that is not the backend's. A null pointer is no placeholder
+  /// here: it needs zero elements, or a Template device.
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(Blob blob, Options&&... options) const;
   /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before
   /// blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
-  template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner> &&
-                                              !std::is_same_v<Owner, TensorShapeDynamism>,
-                                          int> = 0>
+  template <class Owner,
+            std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0>
   Out operator()(Blob blob, Owner owner,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
   // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
