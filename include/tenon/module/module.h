@@ -21,6 +21,19 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   return Error::Ok;
 }
 
+/// Whether the tensors of an input have memory; those of optional ones that there are.
+inline Error check_tensors(const EValue& value) noexcept {
+  const ArrayRef<Tensor> tensors = tensors_of(value);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ConstTensorArg tensor(tensors[i]);
+    if (!tensor.defined() && value.isOptionalTensorList()) continue;
+    Error error = check_metadata(tensor, "the tensor");
+    if (error == Error::Ok) error = check_has_data(fields(tensor));
+    TENON_TRY(value.isTensor() ? error : blame_unless_ok("element", i, "", error));
+  }
+  return Error::Ok;
+}
+
 /// What a module keeps of a method.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
@@ -40,12 +53,14 @@ struct Method {
     return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
   }
   Error check_input(const EValue& value, size_t index) const noexcept {
-    if (!meta.knows_inputs) return Error::Ok;
+    if (!meta.knows_inputs) return blame_unless_ok("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
       return fail(Error::InvalidState, "input ", Numbered{index, spec.name()}, " is not given");
     }
-    return blame_unless_ok("input", index, spec.name(), check_value(spec, value));
+    Error error = check_value(spec, value);
+    if (error == Error::Ok) error = check_tensors(value);
+    return blame_unless_ok("input", index, spec.name(), error);
   }
   /// Sets inputs: all of them or none.
   Error put_inputs(Span<const EValue> values, size_t first) noexcept {
