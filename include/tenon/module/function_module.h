@@ -163,6 +163,7 @@ Error make_function(Stored<Function>& made, BackendState* where, std::string_vie
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
 /// callable throws becomes one too.
+/// Threads: as Module's; with an ArenaBackend, those that the arena allows, outputs included.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
 /// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
 class TENON_EXPORT FunctionModule final : public Module {
