@@ -146,12 +146,11 @@ Error make_function(Stored<Function>& made, BackendState* where, std::string_vie
 /// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
 /// it writes: `f(Span<const EValue> inputs, Span<EValue> outputs)`, which returns nothing or an
 /// Error, finds in `outputs` the tensors that were set and, for an output whose spec gives all
-/// sizes or max_sizes, one that the module makes, as large as it may be, to be resized to what
-/// is given; the others are None, to be assigned. Specs or set_output() say how many there are:
-/// one of both is needed, `{}` for no outputs. In place of
-/// a set tensor that shares memory with an input or an earlier set output it finds a copy, which is
-/// copied back. That form needs no heap: with an ArenaBackend, run() takes all that it needs,
-/// outputs too, from the arena.
+/// sizes or max_sizes, one that the module makes, as large as it may be, to be resized; the others
+/// are None, to be assigned. Without specs of outputs, `{}` for none, set_output() has to say how
+/// many there are. In place of a set tensor that shares memory with an input or an earlier set
+/// output it finds a copy, which is copied back. That form needs no heap: with an ArenaBackend,
+/// run() takes all that it needs, outputs too, from the arena.
 ///
 /// A callable may run other methods of the module, and add some.
 ///

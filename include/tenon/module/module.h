@@ -154,7 +154,8 @@ struct Method {
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy.
+/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy;
+/// an undefined tensor, a template or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are set anew, and stand wherever a call gives None or
 /// gives fewer; those of a call are for that call. An output set by set_output() stays too: the
 /// runtime writes to that tensor, or what it gives is copied there. It may share memory with inputs
@@ -168,7 +169,7 @@ struct Method {
 /// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
 /// from within its own run; what the runtime reports. After an error, inputs and outputs that were
 /// set stay set; the outputs of the last run are gone if the new one had begun.
-/// Threads: a module is used on one thread at a time.
+/// Threads: a module is used on one thread at a time; several modules, several threads.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
  public:
