@@ -75,8 +75,8 @@ inline uint64_t steady_nanoseconds() noexcept {
 /// to is not in them. A resize that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
 /// The timeline takes some 90 bytes an event, up to 90 MB by default; see init().
-/// Threads: any; one mutex. Reports copy a thousand records at a time, so that no allocation waits
-/// for a whole report.
+/// Threads: those that the backend allows; one mutex. Reports copy a thousand records at a time, so
+/// that no allocation waits for a whole report.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
   /// `clock` is for tests.
