@@ -240,7 +240,7 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
 inline TrackingBackend::~TrackingBackend() {
   if (live_.empty()) return;
   detail::has_memory_for([&] {
-    constexpr size_t kMaxText = 400;  // with the first and the last line it fits into a message
+    constexpr size_t kMaxText = 470;  // with the last line it fits into a message
     std::string text = "backend tracking is destroyed with " +
                        detail::count_text(counts_.live_count, "leak") + ", " +
                        detail::bytes_text(counts_.live_bytes) + ":";
@@ -282,7 +282,8 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
         detail::fail(Error::OutOfMemory, "no allocation is allowed in the NoAllocationScope at ",
                      detail::file_name(guard->file), ":", guard->line);
     if (scope != nullptr) {
-      static_cast<void>(detail::fail(error, last_error_message(), ", it was in the scope at ",
+      static_cast<void>(detail::fail(error, last_error_message(),
+                                     "; the innermost TrackingScope is at ",
                                      detail::file_name(scope->file), ":", scope->line));
     }
     return nullptr;
