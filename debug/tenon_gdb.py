@@ -77,20 +77,30 @@ def device_text(value):
     return name if name == "cpu" else "%s:%d" % (name, int(value["index_"]))
 
 
-def pointer_in(value):
-    """The first pointer among the members of an object, those of its bases and members included:
-    what a smart pointer of any standard library points to. None when there is no pointer."""
+def member_in(value, is_it):
+    """The first member of an object for whose gdb.Field `is_it` holds, those of its bases and of
+    members included: so the standard libraries need not be told apart. None without one."""
     for field in value.type.strip_typedefs().fields():
         if not hasattr(field, "bitpos"):
             continue  # static
-        code = field.type.strip_typedefs().code
-        if code == gdb.TYPE_CODE_PTR:
+        if is_it(field):
             return value[field]
-        if code == gdb.TYPE_CODE_STRUCT:
-            found = pointer_in(value[field])
+        if field.type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
+            found = member_in(value[field], is_it)
             if found is not None:
                 return found
     return None
+
+
+def pointer_in(value):
+    """What a smart pointer points to."""
+    return member_in(value, lambda f: f.type.strip_typedefs().code == gdb.TYPE_CODE_PTR)
+
+
+def count_in(value):
+    """The number in an AtomicCount."""
+    number = member_in(value, lambda f: f.type.strip_typedefs().code == gdb.TYPE_CODE_INT)
+    return int(number)
 
 
 def use_count(shared):
@@ -240,7 +250,7 @@ class ElementType:
 class Description:
     """A shape of elements in memory: what tensors, views and blobs have in common."""
 
-    def __init__(self, data, dtype, device, sizes, strides, notes=()):
+    def __init__(self, data, dtype, device, sizes, strides, notes=(), opaque=False):
         """`data` to `strides` are the members; `strides` may be None for dense ones. `notes` is
         what else to say. Raises Instead for what cannot be a shape."""
         self.members = [("[dtype]", dtype), ("[sizes]", sizes), ("[device]", device)]
@@ -261,9 +271,11 @@ class Description:
             self.element = ElementType(self.dtype)
         except LookupError:
             self.element = None
-        self.is_host = self.device.split(":")[0] in HOST_DEVICES
+        self.is_host = self.device.split(":")[0] in HOST_DEVICES and not opaque
         self.notes = list(notes)
-        if self.data == 0 and self.numel != 0 and self.element:
+        if self.device == "template:0":
+            self.notes.insert(0, "template")
+        elif self.data == 0 and self.numel != 0 and self.element:
             self.notes.insert(0, "placeholder")
         elif self.numel != 0 and not self.is_host:
             self.notes.insert(0, "not host memory")
@@ -280,7 +292,7 @@ class Description:
             text += " strides " + braces(self.strides)
         if self.data != 0:
             text += " at 0x%x" % self.data
-        if self.device != "cpu":
+        if self.device not in ("cpu", "template:0"):
             text += " on " + self.device
         if self.notes:
             text += " (%s)" % ", ".join(self.notes)
@@ -365,28 +377,59 @@ class Reader:
                 yield name, element.value(address)
 
 
+def cannot_read(error):
+    """An exception in the user's words."""
+    address = re.search("0x[0-9a-f]+", str(error))
+    if isinstance(error, gdb.MemoryError) and address:
+        return "<cannot read %s>" % address.group()
+    if "optimized out" in str(error):
+        return "<optimized out>"
+    return "<cannot read: not an object of this version of tenon>"
+
+
 class Printer:
     """The base of those below: text() may raise, to_string() does not."""
+
+    prefix = ""  # how it was come by
 
     def __init__(self, value):
         self.value = value
 
     def to_string(self):
         try:
-            return self.text()
+            return self.prefix + self.text()
         except Instead as text:
-            return str(text)
+            return self.prefix + str(text)
         except Exception as error:  # whatever an object that is none may lead to
-            return "<cannot read: %s>" % error
+            return self.prefix + cannot_read(error)
 
 
-class ListPrinter(Printer):
-    """Shows items(), which may raise, behind the text."""
+class TextPrinter(Printer):
+    def text(self):
+        return self.value
+
+
+class ArrayPrinter(Printer):
+    """`size` elements from `first` on."""
+
+    def __init__(self, name, first, size):
+        super().__init__(first)
+        self.name, self.first, self.size = name, first, size
+
+    def text(self):
+        return "%s of length %d" % (self.name, int(self.size))
 
     def children(self):
+        # One more than gdb shows makes it add dots. Bounded here too, for a span that is garbage.
         try:
-            for i, item in enumerate(self.items()):
-                yield "[%d]" % i, item
+            for i in range(int(min(int(self.size), element_limit() + 1))):
+                item = self.first[i]
+                try:
+                    item.fetch_lazy()
+                except gdb.error:
+                    yield "[%d]" % i, "<cannot read 0x%x>" % int(self.first + i)
+                    return
+                yield "[%d]" % i, int(item) if is_byte(item.type) else item
         except Exception:
             return  # to_string() has said why
 
@@ -397,7 +440,6 @@ class ListPrinter(Printer):
 class MemoryPrinter(Printer):
     """Shows what describe() returns, a Description: its header and the elements."""
 
-    prefix = ""
     described = None
     hinted = False
     for_print = None  # whether the children are those of `print`; None while not known
@@ -411,7 +453,7 @@ class MemoryPrinter(Printer):
         if self.for_print is None:
             self.for_print = self.hinted
         shown = self.description()
-        text = self.prefix + shown.header()
+        text = shown.header()
         if shown.has_elements() and not shown.sizes:
             text += " = " + text_of(Reader(shown).element(shown.data))
         return text
@@ -438,10 +480,6 @@ class MemoryPrinter(Printer):
         return "array"
 
 
-def place(value):
-    return "" if value.address is None else " at 0x%x" % int(value.address)
-
-
 def describe_impl(impl, uses=None):
     """The Description of a TensorImpl. `uses` is its use count, if known."""
     try:
@@ -449,6 +487,9 @@ def describe_impl(impl, uses=None):
         layout = fields["layout"]
         rank = len(inline_array(layout["sizes"]))
         numel = int(layout["numel"])
+        if int(fields["deallocated"]):
+            raise Instead("deallocated, was %s %s" % (enumerator(fields["type"]),
+                                                      braces(inline_array(layout["sizes"]))))
         ownership = enumerator(fields["ownership"])
         dynamism = enumerator(fields["dynamism"])
         notes = [ownership] if ownership != "Owned" else []
@@ -461,33 +502,31 @@ def describe_impl(impl, uses=None):
             notes.append("room for %d" % int(fields["capacity"]))
         if uses is not None and uses > 1:
             notes.append("use_count %d" % uses)
-        borrows = fields["borrows"]["count_"]["_M_i"]
-        if borrows.type.strip_typedefs().code == gdb.TYPE_CODE_INT and int(borrows) != 0:
-            notes.append("borrowed by %d" % int(borrows))
+        if count_in(fields["borrows"]) != 0:
+            notes.append("borrowed by %d" % count_in(fields["borrows"]))
         shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],
-                            layout["strides"], notes)
+                            layout["strides"], notes, bool(fields["opaque"]))
     except gdb.MemoryError:
-        raise Instead("<cannot read the TensorImpl%s>" % place(impl)) from None
+        raise Instead("<cannot read the TensorImpl at 0x%x>" % int(impl.address)) from None
     if numel != shown.numel:
         raise Instead("<corrupt: sizes %s, numel %d>" % (braces(shown.sizes), numel))
     return shown
 
 
-def describe_tensor(tensor):
-    pointer = pointer_in(tensor["impl_"])
-    if int(pointer) == 0:
-        raise Instead("undefined")
-    return describe_impl(pointer.dereference(), use_count(tensor["impl_"]))
-
-
 class TensorPrinter(MemoryPrinter):
     def describe(self):
-        return describe_tensor(self.value)
+        shared = self.value["impl_"]
+        pointer = pointer_in(shared)
+        if int(pointer) == 0:
+            raise Instead("undefined")
+        return describe_impl(pointer.dereference(), use_count(shared))
 
 
 class TensorImplPrinter(MemoryPrinter):
+    uses = None
+
     def describe(self):
-        return describe_impl(self.value)
+        return describe_impl(self.value, self.uses)
 
 
 class TensorViewPrinter(MemoryPrinter):
@@ -508,49 +547,11 @@ class BlobPrinter(MemoryPrinter):
                            strides if int(strides["size_"]) else None, notes)
 
 
-class PointerPrinter(MemoryPrinter):
-    """A smart pointer to a Tensor or a TensorImpl: what it points to."""
-
-    def describe(self):
-        kind = gdb.types.get_basic_type(self.value.type)
-        name = "std::shared_ptr" if "shared_ptr" in kind.tag.split("<")[0] else "std::unique_ptr"
-        pointer = pointer_in(self.value)
-        if int(pointer) == 0:
-            raise Instead(name + " (null)")
-        self.prefix = name + " to "
-        target = pointer.dereference()
-        try:
-            if kind.template_argument(0).strip_typedefs().tag.endswith("::Tensor"):
-                return describe_tensor(target)
-            return describe_impl(target, use_count(self.value))
-        except Instead as text:
-            raise Instead(self.prefix + str(text)) from None
-        except gdb.MemoryError:
-            raise Instead("%s<cannot read 0x%x>" % (self.prefix, int(pointer))) from None
-
-
 class InlineArrayPrinter(Printer):
     def text(self):
         error = enumerator(self.value["error_"])
         text = braces(inline_array(self.value))
         return text if error == "Ok" else "%s (%s)" % (text, error)
-
-
-class SpanPrinter(ListPrinter):
-    def text(self):
-        return "Span of length %d" % int(self.value["size_"])
-
-    def items(self):
-        first = self.value["data_"]
-        # One more than gdb shows makes it add dots. Bounded here too, for a span that is garbage.
-        for i in range(int(min(int(self.value["size_"]), element_limit() + 1))):
-            item = first[i]
-            try:
-                item.fetch_lazy()
-            except gdb.error:
-                yield "<cannot read 0x%x>" % int(first + i)
-                return
-            yield int(item) if is_byte(item.type) else item
 
 
 class ScalarPrinter(Printer):
@@ -629,32 +630,119 @@ class DeleterPrinter(Printer):
         return "empty" if error == "Ok" else "empty (%s)" % error
 
 
+class BackendPrinter(Printer):
+    """A backend as the class that it was made as, and what it holds."""
+
+    def text(self):
+        pointer = self.value.address
+        backend = pointer.cast(pointer.dynamic_type).dereference()
+        name = re.sub("^" + NAMESPACE, "", backend.type.strip_typedefs().name)
+        if name == "ArenaBackend":
+            first, top, highest, end = (int(backend[member]) for member in
+                                        ("first_", "top_", "highest_", "end_"))
+            notes = "%d of %d bytes used, high water %d" % (top - first, end - first,
+                                                            highest - first)
+            blocks = int(backend["live_"])
+        elif name == "TrackingBackend":
+            counts = backend["counts_"]
+            notes = "%d bytes live, peak %d" % (counts["live_bytes"], counts["peak_bytes"])
+            blocks = int(counts["live_count"])
+        elif name == "PoolBackend":
+            counts = backend["counts_"]
+            notes = "%d bytes live, %d cached" % (counts["live_bytes"], counts["cached_bytes"])
+            blocks = int(counts["live_blocks"])
+        else:
+            notes = ""
+            if int(backend["state_"]) == 0:
+                return name
+            state = backend["state_"].dereference()
+            users = state["count"] if int(state["one_thread"]) else count_in(state["users"])
+            blocks = int(users) - 1 - count_in(state["wrappers"])
+        text = "%s (%s%d live block%s)" % (name, notes and notes + ", ", blocks,
+                                           "" if blocks == 1 else "s")
+        inner = member_in(backend, lambda f: f.name == "inner_")  # of a WrapperBackend
+        if inner is not None and inner.type.code == gdb.TYPE_CODE_REF:
+            text += " over " + BackendPrinter(inner.referenced_value()).to_string()
+        return text
+
+
 NAMESPACE = r"tenon::(?:v\d\w*::)?"  # the inline ABI namespace of any version and mode
-SMART_POINTER = r"^std::(?:__\w+::)*(?:unique|shared)_ptr<%sTensor(?:Impl)?[ ,>]" % NAMESPACE
+SMART_POINTER = (r"^std::(?:__\w+::)*(unique_ptr|shared_ptr)<(?:const )?%sTensor(?:Impl)?[ ,>]"
+                 % NAMESPACE)
+
+# In the order of ValueKind.
+VALUE_KINDS = ["None", "Tensor", "Int", "Double", "Bool", "String", "TensorList",
+               "OptionalTensorList", "IntList", "DoubleList", "BoolList"]
 
 
-def collection(name, printers):
-    made = gdb.printing.RegexpCollectionPrettyPrinter(name)
+def span_printer(value):
+    return ArrayPrinter("Span", value["data_"], value["size_"])
+
+
+def evalue_printer(value):
+    stored = value["value_"]
+    number = int(member_in(stored, lambda f: f.name in ("_M_index", "__index")))
+    if number >= len(VALUE_KINDS):
+        return TextPrinter("<corrupt: EValue of kind %d>" % number)
+    kind = VALUE_KINDS[number]
+    # Standard libraries put what a variant holds at its beginning.
+    held = at(int(value.address), stored.type.strip_typedefs().template_argument(number))
+    if kind == "None":
+        return TextPrinter(kind)
+    if kind == "Tensor":
+        printer = TensorPrinter(held)
+        printer.prefix = "Tensor "
+        return printer
+    if kind in ("Int", "Double", "Bool"):
+        return TextPrinter("%s %s" % (kind, text_of(held)))
+    stored = pointer_in(held).dereference()
+    first = pointer_in(stored["elements"])
+    if kind == "String":
+        return TextPrinter("String " + first.format_string(address=False))
+    return ArrayPrinter(kind, first, stored["size"])
+
+
+class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
+    """Finds the printer for a value, and for what references, pointers and smart pointers to
+    tensors lead to."""
+
+    def __call__(self, value):
+        kind = gdb.types.get_basic_type(value.type)
+        while kind.code == gdb.TYPE_CODE_PTR:
+            kind = gdb.types.get_basic_type(kind.target())
+        if not re.match("(std::.*<(const )?)?tenon::", kind.tag or ""):
+            return None
+        prefix, uses = "", None
+        try:
+            while True:
+                kind = value.type.strip_typedefs()
+                smart = re.match(SMART_POINTER, gdb.types.get_basic_type(kind).tag or "")
+                if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+                    value = value.referenced_value()
+                    continue
+                if not smart and kind.code != gdb.TYPE_CODE_PTR:
+                    break
+                pointer = pointer_in(value) if smart else value
+                name = "std::" + smart.group(1) if smart else "0x%x" % int(pointer)
+                if int(pointer) == 0:
+                    return TextPrinter(prefix + (name + " (null)" if smart else name))
+                uses = use_count(value) if smart else None
+                prefix += name + " to "
+                value = pointer.dereference()
+            printer = super().__call__(value)
+        except Exception as error:
+            return TextPrinter(prefix + cannot_read(error))
+        if printer is not None:
+            printer.prefix = prefix + printer.prefix
+            printer.uses = uses
+        return printer
+
+
+def collection(printers):
+    made = Printers("tenon")
     for pattern, printer in printers:
         made.add_printer(printer.__name__.replace("Printer", ""), pattern, printer)
     return made
-
-
-OBJECTS = collection("tenon", [
-    ("^%s%s$" % (NAMESPACE, pattern), printer) for pattern, printer in (
-        ("Tensor", TensorPrinter),
-        ("TensorImpl", TensorImplPrinter),
-        ("TensorView", TensorViewPrinter),
-        ("Blob", BlobPrinter),
-        ("(?:Dims|detail::InlineArray<.*>)", InlineArrayPrinter),
-        ("Span<.*>", SpanPrinter),
-        ("Scalar", ScalarPrinter),
-        ("detail::SmallFloat<.*>", SmallFloatPrinter),
-        ("complex<.*>", ComplexPrinter),
-        ("Device", DevicePrinter),
-        ("Result<.*>", ResultPrinter),
-        ("Deleter", DeleterPrinter))])
-POINTERS = collection("tenon-pointers", [(SMART_POINTER, PointerPrinter)])
 
 
 class PointerMethod(gdb.xmethod.XMethod):
@@ -693,16 +781,32 @@ class PointerMatcher(gdb.xmethod.XMethodMatcher):
         return PointerWorker(class_type.strip_typedefs().template_argument(0),
                              method_name == "operator*")
 
+PRINTERS = collection([
+    ("^%s%s$" % (NAMESPACE, pattern), printer) for pattern, printer in (
+        ("Tensor", TensorPrinter),
+        ("TensorImpl", TensorImplPrinter),
+        ("TensorView", TensorViewPrinter),
+        ("Blob", BlobPrinter),
+        ("(?:Dims|detail::InlineArray<.*>)", InlineArrayPrinter),
+        ("Span<.*>", span_printer),
+        ("Scalar", ScalarPrinter),
+        ("EValue", evalue_printer),
+        ("detail::SmallFloat<.*>", SmallFloatPrinter),
+        ("complex<.*>", ComplexPrinter),
+        ("Device", DevicePrinter),
+        ("Result<.*>", ResultPrinter),
+        ("Deleter", DeleterPrinter),
+        (r"\w*Backend", BackendPrinter))])
 
-def register_pointers(_=None):
-    """Puts the smart pointers' printers before those of the standard library, which come with its
-    own file of symbols: the program's file is asked first."""
+
+def register_printers(_=None):
+    """Puts the printers before those of the standard library, which come with its own file of
+    symbols: the program's file is asked first."""
     files = gdb.objfiles()
-    if files and not any(p is POINTERS for p in files[0].pretty_printers):
-        gdb.printing.register_pretty_printer(files[0], POINTERS, replace=True)
+    if files and not any(p is PRINTERS for p in files[0].pretty_printers):
+        gdb.printing.register_pretty_printer(files[0], PRINTERS, replace=True)
 
 
-gdb.printing.register_pretty_printer(None, OBJECTS, replace=True)
 gdb.xmethod.register_xmethod_matcher(None, PointerMatcher(), replace=True)
-register_pointers()
-gdb.events.new_objfile.connect(register_pointers)
+register_printers()
+gdb.events.new_objfile.connect(register_printers)
