@@ -738,51 +738,8 @@ class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
         return printer
 
 
-def collection(printers):
-    made = Printers("tenon")
-    for pattern, printer in printers:
-        made.add_printer(printer.__name__.replace("Printer", ""), pattern, printer)
-    return made
-
-
-class PointerMethod(gdb.xmethod.XMethod):
-    def __init__(self):
-        super().__init__("pointer")
-
-
-class PointerWorker(gdb.xmethod.XMethodWorker):
-    """`*p` and `p->` of a smart pointer without calling the process."""
-
-    def __init__(self, target, dereference):
-        self.target = target
-        self.dereference = dereference
-
-    def get_arg_types(self):
-        return None
-
-    def get_result_type(self, _):
-        return self.target if self.dereference else self.target.pointer()
-
-    def __call__(self, this):
-        pointer = pointer_in(this.dereference())
-        return pointer.dereference() if self.dereference else pointer
-
-
-class PointerMatcher(gdb.xmethod.XMethodMatcher):
-    def __init__(self):
-        super().__init__("tenon")
-        self.methods = [PointerMethod()]
-
-    def match(self, class_type, method_name):
-        tag = gdb.types.get_basic_type(class_type).tag
-        if (method_name not in ("operator*", "operator->", "get") or not self.methods[0].enabled
-                or not tag or not re.match(SMART_POINTER, tag)):
-            return None
-        return PointerWorker(class_type.strip_typedefs().template_argument(0),
-                             method_name == "operator*")
-
-PRINTERS = collection([
-    ("^%s%s$" % (NAMESPACE, pattern), printer) for pattern, printer in (
+PRINTERS = Printers("tenon")
+for pattern, printer in (
         ("Tensor", TensorPrinter),
         ("TensorImpl", TensorImplPrinter),
         ("TensorView", TensorViewPrinter),
@@ -796,7 +753,8 @@ PRINTERS = collection([
         ("Device", DevicePrinter),
         ("Result<.*>", ResultPrinter),
         ("Deleter", DeleterPrinter),
-        (r"\w*Backend", BackendPrinter))])
+        (r"\w*Backend", BackendPrinter)):
+    PRINTERS.add_printer(pattern, "^%s%s$" % (NAMESPACE, pattern), printer)
 
 
 def register_printers(_=None):
@@ -807,6 +765,11 @@ def register_printers(_=None):
         gdb.printing.register_pretty_printer(files[0], PRINTERS, replace=True)
 
 
-gdb.xmethod.register_xmethod_matcher(None, PointerMatcher(), replace=True)
+# `*p` and `p->` of a smart pointer without calling the process.
+for name, method, function in (
+        ("get", "operator->$|get$", lambda this: pointer_in(this.dereference())),
+        ("dereference", r"operator\*$", lambda this: pointer_in(this.dereference()).dereference())):
+    gdb.xmethod.register_xmethod_matcher(None, gdb.xmethod.SimpleXMethodMatcher(
+        "tenon-" + name, SMART_POINTER, method, function), replace=True)
 register_printers()
 gdb.events.new_objfile.connect(register_printers)
