@@ -405,8 +405,11 @@ class Printer:
 
 
 class TextPrinter(Printer):
-    def text(self):
-        return self.value
+    """What a function, which may raise, says of the value."""
+
+    def __init__(self, value, describe=str):
+        super().__init__(value)
+        self.text = lambda: describe(value)
 
 
 class ArrayPrinter(Printer):
@@ -547,42 +550,36 @@ class BlobPrinter(MemoryPrinter):
                            strides if int(strides["size_"]) else None, notes)
 
 
-class InlineArrayPrinter(Printer):
-    def text(self):
-        error = enumerator(self.value["error_"])
-        text = braces(inline_array(self.value))
-        return text if error == "Ok" else "%s (%s)" % (text, error)
+def dims_text(value):
+    error = enumerator(value["error_"])
+    text = braces(inline_array(value))
+    return text if error == "Ok" else "%s (%s)" % (text, error)
 
 
-class ScalarPrinter(Printer):
-    def text(self):
-        kind = enumerator(self.value["kind_"])
-        bits = int(self.value["bits_"])
-        real, imag = self.value["real_"], self.value["imag_"]
-        if kind == "Bool":
-            return "Bool true" if bits else "Bool false"
-        if kind == "Signed":
-            return "Long %d" % (bits - (1 << 64) if bits >> 63 else bits)
-        if kind == "Unsigned":
-            return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
-        if kind == "Double":
-            return "Double " + text_of(real)
-        if kind == "Complex":
-            return "ComplexDouble " + complex_text(real, imag)
-        return "<corrupt: %s>" % kind
+def scalar_text(value):
+    kind = enumerator(value["kind_"])
+    bits = int(value["bits_"])
+    real, imag = value["real_"], value["imag_"]
+    if kind == "Bool":
+        return "Bool true" if bits else "Bool false"
+    if kind == "Signed":
+        return "Long %d" % (bits - (1 << 64) if bits >> 63 else bits)
+    if kind == "Unsigned":
+        return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
+    if kind == "Double":
+        return "Double " + text_of(real)
+    if kind == "Complex":
+        return "ComplexDouble " + complex_text(real, imag)
+    return "<corrupt: %s>" % kind
 
 
-class SmallFloatPrinter(Printer):
-    # The numbers of the template SmallFloatFormat tell the six formats apart. From the name,
-    # because not every compiler describes the arguments of a class that is only named.
-    NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
-
-    def text(self):
-        return text_of(small_float(self.value))
+# The numbers of the template SmallFloatFormat tell the six formats apart. From the name, because not
+# every compiler describes the arguments of a class that is only named.
+SMALL_FLOAT_NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
 
 
 def small_float(value):
-    match = SmallFloatPrinter.NUMBERS.search(gdb.types.get_basic_type(value.type).tag)
+    match = SMALL_FLOAT_NUMBERS.search(gdb.types.get_basic_type(value.type).tag)
     numbers = tuple(int(number) for number in match.groups())
     for known in SMALL_FLOATS.values():
         if (known.exponent_bits, known.mantissa_bits, known.bias) == numbers:
@@ -590,17 +587,11 @@ def small_float(value):
     raise Instead("<unknown format, bits 0x%x>" % int(value["x"]))
 
 
-class ComplexPrinter(Printer):
-    def text(self):
-        parts = self.value["real_"], self.value["imag_"]
-        if parts[0].type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
-            parts = tuple(small_float(part) for part in parts)
-        return complex_text(*parts)
-
-
-class DevicePrinter(Printer):
-    def text(self):
-        return device_text(self.value)
+def complex_number(value):
+    parts = value["real_"], value["imag_"]
+    if parts[0].type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
+        parts = tuple(small_float(part) for part in parts)
+    return complex_text(*parts)
 
 
 class ResultPrinter(Printer):
@@ -622,48 +613,45 @@ class ResultPrinter(Printer):
             return  # to_string() has said it
 
 
-class DeleterPrinter(Printer):
-    def text(self):
-        if int(self.value["ops_"]) != 0:
-            return "set, argument 0x%x" % int(self.value["argument_"])
-        error = enumerator(self.value["error_"])
-        return "empty" if error == "Ok" else "empty (%s)" % error
+def deleter_text(value):
+    if int(value["ops_"]) != 0:
+        return "set, argument 0x%x" % int(value["argument_"])
+    error = enumerator(value["error_"])
+    return "empty" if error == "Ok" else "empty (%s)" % error
 
 
-class BackendPrinter(Printer):
+def backend_text(value):
     """A backend as the class that it was made as, and what it holds."""
-
-    def text(self):
-        pointer = self.value.address
-        backend = pointer.cast(pointer.dynamic_type).dereference()
-        name = re.sub("^" + NAMESPACE, "", backend.type.strip_typedefs().name)
-        if name == "ArenaBackend":
-            first, top, highest, end = (int(backend[member]) for member in
-                                        ("first_", "top_", "highest_", "end_"))
-            notes = "%d of %d bytes used, high water %d" % (top - first, end - first,
-                                                            highest - first)
-            blocks = int(backend["live_"])
-        elif name == "TrackingBackend":
-            counts = backend["counts_"]
-            notes = "%d bytes live, peak %d" % (counts["live_bytes"], counts["peak_bytes"])
-            blocks = int(counts["live_count"])
-        elif name == "PoolBackend":
-            counts = backend["counts_"]
-            notes = "%d bytes live, %d cached" % (counts["live_bytes"], counts["cached_bytes"])
-            blocks = int(counts["live_blocks"])
-        else:
-            notes = ""
-            if int(backend["state_"]) == 0:
-                return name
-            state = backend["state_"].dereference()
-            users = state["count"] if int(state["one_thread"]) else count_in(state["users"])
-            blocks = int(users) - 1 - count_in(state["wrappers"])
-        text = "%s (%s%d live block%s)" % (name, notes and notes + ", ", blocks,
-                                           "" if blocks == 1 else "s")
-        inner = member_in(backend, lambda f: f.name == "inner_")  # of a WrapperBackend
-        if inner is not None and inner.type.code == gdb.TYPE_CODE_REF:
-            text += " over " + BackendPrinter(inner.referenced_value()).to_string()
-        return text
+    pointer = value.address
+    backend = pointer.cast(pointer.dynamic_type).dereference()
+    name = re.sub("^" + NAMESPACE, "", backend.type.strip_typedefs().name)
+    if name == "ArenaBackend":
+        first, top, highest, end = (int(backend[member]) for member in
+                                    ("first_", "top_", "highest_", "end_"))
+        notes = "%d of %d bytes used, high water %d" % (top - first, end - first,
+                                                        highest - first)
+        blocks = int(backend["live_"])
+    elif name == "TrackingBackend":
+        counts = backend["counts_"]
+        notes = "%d bytes live, peak %d" % (counts["live_bytes"], counts["peak_bytes"])
+        blocks = int(counts["live_count"])
+    elif name == "PoolBackend":
+        counts = backend["counts_"]
+        notes = "%d bytes live, %d cached" % (counts["live_bytes"], counts["cached_bytes"])
+        blocks = int(counts["live_blocks"])
+    else:
+        notes = ""
+        if int(backend["state_"]) == 0:
+            return name
+        state = backend["state_"].dereference()
+        users = state["count"] if int(state["one_thread"]) else count_in(state["users"])
+        blocks = int(users) - 1 - count_in(state["wrappers"])
+    text = "%s (%s%d live block%s)" % (name, notes and notes + ", ", blocks,
+                                       "" if blocks == 1 else "s")
+    inner = member_in(backend, lambda f: f.name == "inner_")  # of a WrapperBackend
+    if inner is not None and inner.type.code == gdb.TYPE_CODE_REF:
+        text += " over " + TextPrinter(inner.referenced_value(), backend_text).to_string()
+    return text
 
 
 NAMESPACE = r"tenon::(?:v\d\w*::)?"  # the inline ABI namespace of any version and mode
@@ -720,6 +708,9 @@ class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
                 if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
                     value = value.referenced_value()
                     continue
+                if kind.tag and kind.tag.endswith("TensorArg") and gdb.types.has_field(kind, "tensor_"):
+                    value = value["tensor_"]  # of plain mode
+                    continue
                 if not smart and kind.code != gdb.TYPE_CODE_PTR:
                     break
                 pointer = pointer_in(value) if smart else value
@@ -739,22 +730,24 @@ class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
 
 
 PRINTERS = Printers("tenon")
-for pattern, printer in (
+for pattern, printer, *arguments in (
         ("Tensor", TensorPrinter),
         ("TensorImpl", TensorImplPrinter),
         ("TensorView", TensorViewPrinter),
         ("Blob", BlobPrinter),
-        ("(?:Dims|detail::InlineArray<.*>)", InlineArrayPrinter),
-        ("Span<.*>", span_printer),
-        ("Scalar", ScalarPrinter),
         ("EValue", evalue_printer),
-        ("detail::SmallFloat<.*>", SmallFloatPrinter),
-        ("complex<.*>", ComplexPrinter),
-        ("Device", DevicePrinter),
+        ("Span<.*>", span_printer),
         ("Result<.*>", ResultPrinter),
-        ("Deleter", DeleterPrinter),
-        (r"\w*Backend", BackendPrinter)):
-    PRINTERS.add_printer(pattern, "^%s%s$" % (NAMESPACE, pattern), printer)
+        ("Dims|detail::InlineArray<.*>", TextPrinter, dims_text),
+        ("Scalar", TextPrinter, scalar_text),
+        ("detail::SmallFloat<.*>", TextPrinter, lambda value: text_of(small_float(value))),
+        ("complex<.*>", TextPrinter, complex_number),
+        ("Device", TextPrinter, device_text),
+        ("Deleter", TextPrinter, deleter_text),
+        (r"\w*Backend", TextPrinter, backend_text)):
+    PRINTERS.add_printer(re.search(r"\w{3,}", pattern.replace("detail::", "")).group(),
+                         "^%s(?:%s)$" % (NAMESPACE, pattern),
+                         lambda value, make=printer, more=arguments: make(value, *more))
 
 
 def register_printers(_=None):
