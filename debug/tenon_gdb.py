@@ -505,7 +505,7 @@ def describe_impl(impl, uses=None):
             notes.append("room for %d" % int(fields["capacity"]))
         if uses is not None and uses > 1:
             notes.append("use_count %d" % uses)
-        if count_in(fields["borrows"]) != 0:
+        if gdb.types.has_field(fields.type, "borrows") and count_in(fields["borrows"]) != 0:
             notes.append("borrowed by %d" % count_in(fields["borrows"]))
         shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],
                             layout["strides"], notes, bool(fields["opaque"]))
@@ -654,7 +654,8 @@ def backend_text(value):
     return text
 
 
-NAMESPACE = r"tenon::(?:v\d\w*::)?"  # the inline ABI namespace of any version and mode
+# With the inline ABI namespace of any version and mode, and that of ATen mode's own types.
+NAMESPACE = r"tenon::(?:v\d\w*::)?(?:own::)?"
 SMART_POINTER = (r"^std::(?:__\w+::)*(unique_ptr|shared_ptr)<(?:const )?%sTensor(?:Impl)?[ ,>]"
                  % NAMESPACE)
 
@@ -677,16 +678,12 @@ def evalue_printer(value):
     held = at(int(value.address), stored.type.strip_typedefs().template_argument(number))
     if kind == "None":
         return TextPrinter(kind)
-    if kind == "Tensor":
-        printer = TensorPrinter(held)
-        printer.prefix = "Tensor "
-        return printer
-    if kind in ("Int", "Double", "Bool"):
+    if kind in ("Tensor", "Int", "Double", "Bool"):
         return TextPrinter("%s %s" % (kind, text_of(held)))
     stored = pointer_in(held).dereference()
     first = pointer_in(stored["elements"])
     if kind == "String":
-        return TextPrinter("String " + first.format_string(address=False))
+        return TextPrinter("String " + first.format_string(symbols=False).split(" ", 1)[-1])
     return ArrayPrinter(kind, first, stored["size"])
 
 
@@ -708,12 +705,15 @@ class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
                 if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
                     value = value.referenced_value()
                     continue
-                if kind.tag and kind.tag.endswith("TensorArg") and gdb.types.has_field(kind, "tensor_"):
-                    value = value["tensor_"]  # of plain mode
+                if (re.match(NAMESPACE + "TensorArg$", kind.tag or "")
+                        and not gdb.types.has_field(kind, "fields_")):  # that of ATen mode
+                    value = value["tensor_"]
                     continue
                 if not smart and kind.code != gdb.TYPE_CODE_PTR:
                     break
                 pointer = pointer_in(value) if smart else value
+                if int(pointer) == 0 and not smart and not prefix:
+                    return None  # gdb tells a null pointer from one that is optimised out
                 name = "std::" + smart.group(1) if smart else "0x%x" % int(pointer)
                 if int(pointer) == 0:
                     return TextPrinter(prefix + (name + " (null)" if smart else name))
@@ -732,7 +732,7 @@ class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
 PRINTERS = Printers("tenon")
 for pattern, printer, *arguments in (
         ("Tensor", TensorPrinter),
-        ("TensorImpl", TensorImplPrinter),
+        ("TensorImpl|TensorArg", TensorImplPrinter),
         ("TensorView", TensorViewPrinter),
         ("Blob", BlobPrinter),
         ("EValue", evalue_printer),

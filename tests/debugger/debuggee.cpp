@@ -45,6 +45,14 @@ TensorPtr batch = zeros({8, 3, 32, 32}, ScalarType::Half, DYNAMIC);
 TensorPtr on_gpu = for_blob(values, {2, 3}).device("cuda:1");
 Tensor row = make_tensor(*image, {3}, {}, {}, 3);
 Result<TensorPtr> failed = try_zeros({2, -1});
+TensorPtr deallocated = zeros({2, 3});
+const TensorPtr& reference = image;
+Tensor* pointer = &row;
+alignas(64) char buffer[4096];
+ArenaBackend arena(buffer, sizeof buffer);
+TrackingBackend tracker(arena);
+TensorPtr logits = zeros({10}, ScalarType::Float, tracker);
+Backend& backend = tracker;
 
 // Shapes and strides.
 TensorPtr single = make_tensor_ptr(3.5);
@@ -72,13 +80,11 @@ Tensor shared(impl), undefined, over_static(&static_impl);
 
 // References and pointers to these, whatever they are called.
 using Picture = const TensorPtr;
-const TensorPtr& const_reference = image;
-TensorPtr& reference = image;
+TensorPtr& non_const = image;
 TensorPtr&& rvalue = std::move(image);
 Picture& picture = image;
 const Tensor& handle = row;
 const volatile Tensor& volatile_handle = row;
-Tensor* pointer = &row;
 const TensorPtr* to_pointer = &null_pointer;
 TensorPtr* to_image = &image;
 Tensor** to_pointers = &pointer;
@@ -90,7 +96,6 @@ std::vector<TensorPtr> tensors(2);
 TensorPtr moved_from = make_tensor_ptr({1, 2}), moved_to = std::move(moved_from);
 Tensor moved_handle(make_tensor_impl_ptr({1, 2})), to_handle = std::move(moved_handle);
 std::unique_ptr<const Tensor> const_tensor = std::make_unique<Tensor>(to_handle);
-TensorPtr deallocated = zeros({2, 3});
 
 /// Memory of the host's that the host is not to read.
 class OpaqueBackend : public HostMemoryBackend {
@@ -102,19 +107,17 @@ class OpaqueBackend : public HostMemoryBackend {
 };
 
 // Backends.
-alignas(64) char buffer[4096];
-ArenaBackend arena(buffer, sizeof buffer);
-TrackingBackend tracker(arena);
-PoolBackend pool(tracker);
+alignas(64) char t_buffer[4096];
+ArenaBackend t_arena(t_buffer, sizeof t_buffer);
+TrackingBackend t_tracker(t_arena);
+PoolBackend pool(t_tracker);
 OpaqueBackend opaque;
 TemplateBackend templates;
-TensorPtr tracked = zeros({64}, ScalarType::Byte, tracker);
-TensorPtr pooled = zeros({100}, ScalarType::Byte, pool);
 TensorPtr hidden = zeros({3}, ScalarType::Byte, opaque);
 TensorPtr shape_only = zeros({2, 3}, ScalarType::Half, templates);
-Backend& as_base = tracker;
+Backend& as_base = t_tracker;
 Backend* to_base = &opaque;
-ArenaBackend& arena_reference = arena;
+ArenaBackend& arena_reference = t_arena;
 
 /// The 8-bit codes as elements of an 8-bit type.
 TensorPtr codes(ScalarType type) {
@@ -201,7 +204,13 @@ int main() {
   owned_blob.owner = std::make_shared<int>(1);
   tensors[0] = zeros({1});
   static_cast<void>(backend_deallocate(deallocated));
-  static_cast<void>(zeros({1000}, ScalarType::Byte, pool));
-  resize_all(image, null_pointer, std::move(cube), row, &undefined, image, tracker);
+  // Not tensors, whose metadata is not as large everywhere.
+  void* const block = pool.allocate(100, 64);
+  static_cast<void>(t_tracker.allocate(64, 64));
+  pool.deallocate(pool.allocate(1000, 64), 1000);
+  pool.deallocate(block, 100);
+  static_cast<void>(pool.allocate(100, 64));
+  t_tracker.deallocate(t_tracker.allocate(640, 64), 640);
+  resize_all(image, null_pointer, std::move(cube), row, &undefined, image, t_tracker);
   std::_Exit(0);  // the broken ones are not to be destroyed
 }
