@@ -573,8 +573,8 @@ def scalar_text(value):
     return "<corrupt: %s>" % kind
 
 
-# The numbers of the template SmallFloatFormat tell the six formats apart. From the name, because not
-# every compiler describes the arguments of a class that is only named.
+# The numbers of the template SmallFloatFormat tell the six formats apart. From the name, because
+# not every compiler describes the arguments of a class that is only named.
 SMALL_FLOAT_NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
 
 
