@@ -8,6 +8,8 @@ many as `set print elements` allows:
 
     Float {2, 3} at 0x5581... = {{1, 2, 3}, {4, 5, 6}}
 
+So it is shown through references and pointers, smart ones too. A backend is what it has handed out.
+
 `print/r` shows the members instead. Everything is read from memory, by the members' names; no
 function of the process is ever called, so that it works on core dumps. Memory that cannot be read
 and objects that cannot be tensors are described, never an error. docs/debugging.md says more.
@@ -488,16 +490,15 @@ def describe_impl(impl, uses=None):
     try:
         fields = impl["fields_"]
         layout = fields["layout"]
-        rank = len(inline_array(layout["sizes"]))
+        sizes = inline_array(layout["sizes"])
         numel = int(layout["numel"])
         if int(fields["deallocated"]):
-            raise Instead("deallocated, was %s %s" % (enumerator(fields["type"]),
-                                                      braces(inline_array(layout["sizes"]))))
+            raise Instead("deallocated, was %s %s" % (enumerator(fields["type"]), braces(sizes)))
         ownership = enumerator(fields["ownership"])
         dynamism = enumerator(fields["dynamism"])
         notes = [ownership] if ownership != "Owned" else []
         # What creators make unless they are asked for something else.
-        if dynamism != ("DYNAMIC_BOUND" if rank else "STATIC"):
+        if dynamism != ("DYNAMIC_BOUND" if sizes else "STATIC"):
             notes.append(dynamism)
         if int(fields["readonly"]):
             notes.append("read-only")
