@@ -181,15 +181,14 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
       from.strides = inserted(from.strides, batch.dim, 0);
       TENON_TRY(check_lists(from));
     }
+    const bool has_rank = from.sizes.size() == to.sizes.size();
+    const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
+    to.sizes[batch.dim] = size;
     // A backend's code, which the pieces before this one may have run, could have resized it.
-    const bool fits = from.sizes.size() == batch.sizes.size() &&
-                      from.sizes[batch.dim] <= batch.sizes[batch.dim] - start;
-    if (TENON_UNLIKELY(!fits)) {
+    if (TENON_UNLIKELY(from.sizes != to.sizes || size > batch.sizes[batch.dim] - start)) {
       return fail(Error::InvalidState, "tensor ", i, " was resized during the call");
     }
-    const int64_t size = from.sizes[batch.dim];
     if (size == 0) continue;
-    to.sizes[batch.dim] = size;
     to.data = static_cast<char*>(out.view.data) + start * step;
     TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
     start += size;
