@@ -287,7 +287,8 @@ TEST_CASE("cat, stack: up to 64 dimensions", "[plain]") {
   RAISES(InvalidArgument, "stack: sizes has more than 64 entries", stack({a, a}));
   CHECK(stack({ones(Vector(63, 1)), ones(Vector(63, 1))}, -1)->size(63) == 2);
   static const int32_t table[2] = {1, 2};
-  RETURNS(InvalidState, "cat_out: the output is read-only", cat_out(from_blob(table, {2}), {a}));
+  RETURNS(InvalidState, "cat_out: the output is read-only",
+          cat_out(from_blob(read_only(table), {2}), {a}));
 }
 
 TEST_CASE("cat, stack: the result is in the memory of the first one's backend") {

@@ -15,6 +15,16 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.
+struct ListedTensor {
+  ListedTensor(const Tensor& t) noexcept : tensor(&t) {}
+  ListedTensor(const TensorPtr& t) noexcept : tensor(t.get()) {}
+  operator ConstTensorArg() const noexcept {
+    return tensor == nullptr ? ConstTensorArg(TensorPtr()) : ConstTensorArg(*tensor);
+  }
+  const Tensor* tensor;
+};
+
 /// Whether C is a range of tensors that its iterators refer to, not of ones that they make.
 template <class C, class = void>
 struct IsTensorRange : std::false_type {};
@@ -33,7 +43,7 @@ struct IsTensorRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>(
 class TensorArgs {
  public:
   // By reference: the list itself, which this points to, then lives as long as the call.
-  TensorArgs(const std::initializer_list<detail::ConstTensorArg>& list) noexcept { refer(list); }
+  TensorArgs(const std::initializer_list<detail::ListedTensor>& list) noexcept { refer(list); }
   template <class Range, std::enable_if_t<detail::IsTensorRange<Range>::value, int> = 0>
   TensorArgs(const Range& range) noexcept {
     refer(range);
