@@ -118,8 +118,9 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
 TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
   if (TENON_UNLIKELY(count == 0)) return fail(Error::InvalidArgument, "the list has no tensors");
-  const auto begin = [&](const Dims& sizes) noexcept {
+  const auto begin = [&](const Dims& sizes) noexcept -> Error {
     batch.sizes = sizes;
+    TENON_TRY(check_dims("sizes", batch.sizes));
     return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");
   };
   Device device;
@@ -223,7 +224,9 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   }
   MemoryHold held;  // from what a backend's code does between two pieces
   TENON_TRY(held.hold(out));
-  if (!batch.overlaps) return copy_batch(batch, to);
+  // Lists that are not inline take memory for each piece, of which some would have been written.
+  const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
+  if (!batch.overlaps && is_inline) return copy_batch(batch, to);
   Layout dense;
   TENON_TRY(make_dense_layout(batch.sizes, nullptr, elementSize(batch.type), dense));
   HostBuffer buffer;
@@ -347,8 +350,8 @@ TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 
 /// cat() to a tensor that is there, of any strides, on any device.
 ///
 /// The result is as if all tensors were read before the output is written: where one may overlap
-/// it, and only then, they go by way of a temporary of the result's size. Else nothing is
-/// allocated, unless there are more than 6 dimensions.
+/// it, or there are more than 6 dimensions, they go by way of a temporary of the result's size.
+/// Else nothing is allocated.
 /// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
 /// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
 /// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, the
