@@ -389,8 +389,8 @@ TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64
                                                   size);
 }
 
-/// split() to at most `chunks` parts: 5 rows make 3 chunks of 2, 2 and 1, and 4 chunks are not to be
-/// had: 3 again. A dimension of size 0 makes `chunks` empty ones.
+/// split() to `chunks` parts or fewer, of a size that is rounded up: 5 rows make 2, 2 and 1, for 3
+/// chunks and for 4. A dimension of size 0 makes `chunks` parts without elements.
 ///
 /// Errors: InvalidArgument unless chunks >= 1.
 /// Source: at::chunk.
