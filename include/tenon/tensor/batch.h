@@ -236,6 +236,7 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   TENON_TRY(copy_batch(batch, job.src));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }
+
 /// Joins them in a new tensor.
 template <class Out>
 Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
@@ -290,9 +291,10 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
   TENON_TRY(wrap_dim(dim, sizes.size(), d));
   Cut cut{};
   TENON_TRY(plan(sizes[d], asked, cut));
-  const auto count = static_cast<size_t>(cut.count);
-  if (TENON_UNLIKELY(count > parts.max_size() || !has_memory_for([&] { parts.reserve(count); }))) {
-    return fail(Error::OutOfMemory, "out of memory for ", count, " views");
+  const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
+  if (TENON_UNLIKELY(!is_possible ||
+                     !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
+    return fail(Error::OutOfMemory, "out of memory for ", cut.count, " views");
   }
   for (int64_t i = 0; i < cut.count; ++i) {
     ViewShape shape(fields(source));
