@@ -147,6 +147,29 @@ TEST_CASE("allocations: a copy of memory that overlaps takes 1, a refused one 0"
                    copy_(square, Tensor()) != Error::Ok);
 }
 
+TEST_CASE(
+    "allocations: stack_out and cat_out take 0, where they overlap 1; views 1 each, 1 for all") {
+  const auto a = ones({40, 40});
+  const auto b = ones({40, 40});
+  const std::vector<TensorPtr> many = [] {
+    std::vector<TensorPtr> made;
+    for (int i = 0; i < 100; ++i) made.push_back(ones({40}));
+    return made;
+  }();
+  const auto batch = empty({4, 40, 40});
+  const auto rows = empty({100, 40});
+  const Tensor flat = view(rows, {4000});
+  const Tensor upper = narrow(a, 0, 0, 20);
+  const Tensor lower = narrow(a, 0, 20, 20);
+  ALLOCATES(0, stack_out(batch, {a, b, a, b}) == Error::Ok);
+  ALLOCATES(0, stack_out(batch, {a, b, a, b}, 1) != Error::Ok);
+  ALLOCATES(0, stack_out(rows, many) == Error::Ok && cat_out(flat, many) == Error::Ok);
+  ALLOCATES(1, cat_out(a, {lower, upper}) == Error::Ok);
+  ALLOCATES(3, stack({a, b}));
+  ALLOCATES(5, split(batch, 1));
+  ALLOCATES(5, unbind(batch));
+}
+
 TEST_CASE("allocations: assign and copy_to take 0, over the tensor's own memory 1") {
   const auto t = zeros({2, 3});
   const Tensor flipped = flip(t, {1});
@@ -228,10 +251,12 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
     auto turned = contiguous(transpose(random, 0, 1));
     auto described = to_blob(random);
     auto moved = backend_copy(matrix, arena);
+    auto batch = stack({random, cloned});
     done = copy_(t, random) == Error::Ok && fill_(slice, 2) == Error::Ok &&
            resize_tensor_ptr(t, {64, 3}) == Error::Ok &&
            backend_deallocate(large) == Deallocation::Ok;
-    done = done && accessor<float, 2>(random)[1][2] == 2;
+    done = done && accessor<float, 2>(random)[1][2] == 2 &&
+           stack_out(batch, {random, cloned}) == Error::Ok;
     return 0;
   });
   if (tests::heap_is_counted()) CHECK(done);

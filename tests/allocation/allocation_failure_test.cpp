@@ -406,6 +406,31 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
   FAIL_EACH(flatten(deep, 6, 7));
 }
 
+TEST_CASE("out of memory: joined tensors and lists of views leave nothing behind") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    FAIL_EACH(cat({t, t}, -1));
+    FAIL_EACH(stack({t, t}, 1));
+    FAIL_EACH(try_cat({t, t}));
+    FAIL_EACH(try_stack({t, t}, -1));
+    FAIL_EACH(split(t, 1));
+    FAIL_EACH(chunk(t, 2, -1));
+    FAIL_EACH(unbind(t));
+    FAIL_EACH(try_split(t, 1));
+    FAIL_EACH(try_chunk(t, 2));
+    FAIL_EACH(try_unbind(t, -1));
+    fail_each_write("overlap", t->const_data_ptr(), t->nbytes(),
+                    [&] { return cat_out(t, {flip(t, {0})}); });
+    CHECK_FALSE(detail::fields(t).borrows.any());
+  }
+  const auto out = empty({2, 2, 1, 1, 1, 1, 1, 1, 3}, ScalarType::Int);
+  fail_each_write("deep", out->const_data_ptr(), out->nbytes(), [&] {
+    return stack_out(out, {deep, deep});
+  });
+}
+
 TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   const auto flat = make_tensor_ptr({1, 2});
   const auto deep = make_tensor_ptr(kDeep, {1});
