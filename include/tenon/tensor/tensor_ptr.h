@@ -106,6 +106,23 @@ struct MakeTensor {
                                     std::move(deleter), type, dynamism, options...);
   }
 
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(const Dims&, DataPtr, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(const Dims&, DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+
+  template <class DynamismComesBeforeDeleter,
+            std::enable_if_t<detail::is_deleter_v<DynamismComesBeforeDeleter>, int> = 0>
+  Out operator()(const Dims&, DataPtr, TypeArg, DynamismComesBeforeDeleter) const TENON_MISTAKE(
+      "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
+  template <class SizesComeBeforeData, class... Options>
+  Out operator()(SizesComeBeforeData*, const Dims&, Options&&...) const
+      TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
+
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
   /// them.
   /// Errors: InvalidState for a null one.

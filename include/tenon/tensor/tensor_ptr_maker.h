@@ -45,6 +45,9 @@ class TensorPtrMaker {
     ++deleters_;
     return std::move(*this);
   }
+  template <class DeleterTakesVoidPointer, detail::IfWrongDeleter<DeleterTakesVoidPointer> = 0>
+  TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
   TensorPtrMaker&& device(Device device) {
     device_ = device;
@@ -186,6 +189,30 @@ struct FromBlob {
     return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
                                     std::move(deleter), type, options...);
   }
+
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(DataPtr, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class TypeComesBeforeDeleter,
+            std::enable_if_t<detail::is_deleter_v<TypeComesBeforeDeleter>, int> = 0>
+  Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter) const
+      TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
+  template <class DataComesBeforeSizes, class... Options>
+  Out operator()(const Dims&, DataComesBeforeSizes*, Options&&...) const
+      TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
+  template <class ContainerNeedsData, class... Options,
+            std::enable_if_t<detail::is_container_v<std::remove_reference_t<ContainerNeedsData>>,
+                             int> = 0>
+  Out operator()(ContainerNeedsData&&, const Dims&, Options&&...) const TENON_MISTAKE(
+      "from_blob takes a pointer, container.data(); make_tensor_ptr takes containers");
+  template <class... StridesComeBeforeType>
+  Out operator()(DataPtr, const Dims&, TypeArg, const Dims&, StridesComeBeforeType&&...) const
+      TENON_MISTAKE("strides come before the type: from_blob(data, sizes, strides, type)");
 
   /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
   /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
