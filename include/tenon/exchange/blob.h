@@ -91,11 +91,11 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 
 /// A tensor over the blob's memory; `deleter` keeps the owners.
 TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
-                                Draft& draft) noexcept {
+                                BackendState* metadata, Draft& draft) noexcept {
   TENON_TRY(check_element_size(blob));
   const DataPtr data(blob.data, blob.readonly);
   return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
-                           deleter, draft);
+                           deleter, draft, metadata);
 }
 
 /// A Deleter's callable that keeps two owners until it is destroyed.
@@ -139,13 +139,15 @@ inline constexpr ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
 
 template <class Out>
 Out FromBlob<Out>::operator()(Blob blob, TensorShapeDynamism dynamism) const {
-  detail::Made<Out> made;
+  detail::BackendState* const metadata = detail::metadata_in(detail::current_backend());
+  detail::Made<Out> made(metadata);
   Deleter release;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
     release = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
   }
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
+  return made.finish(function,
+                     detail::make_from_blob(blob, dynamism, release, metadata, made.draft()));
 }
 
 template <class Out>
@@ -153,9 +155,11 @@ template <class Owner,
           std::enable_if_t<
               !detail::is_deleter_v<Owner> && !std::is_same_v<Owner, TensorShapeDynamism>, int>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynamism) const {
-  detail::Made<Out> made;
+  detail::BackendState* const metadata = detail::metadata_in(detail::current_backend());
+  detail::Made<Out> made(metadata);
   Deleter release(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
+  return made.finish(function,
+                     detail::make_from_blob(blob, dynamism, release, metadata, made.draft()));
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

@@ -108,7 +108,9 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::Made<Out> made;
+    detail::BackendState* const metadata =
+        detail::metadata_in(name_backend_ != nullptr ? backend_ : detail::current_backend());
+    detail::Made<Out> made(metadata);
     if (TENON_UNLIKELY(deleters_ > 1)) {
       return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
                                                 deleters_, " times; memory is released once"));
@@ -119,7 +121,7 @@ class TensorPtrMaker {
     }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                              device_, release_, made.draft());
+                                              device_, release_, made.draft(), metadata);
     if (outcome == Error::Ok && backend_ != nullptr) {
       outcome = name_backend_(*backend_, made.draft());
     }
@@ -213,5 +215,8 @@ struct FromBlob {
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
+/// from_blob() of a Tensor by value, which spares the handle's allocation.
+inline constexpr FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
+inline constexpr FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 
 TENON_END_NAMESPACE
