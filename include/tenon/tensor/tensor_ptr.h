@@ -168,7 +168,7 @@ struct MakeTensor {
   }
 };
 
-/// Returns TensorPtr; one heap allocation for the handle, one for the metadata and small data.
+/// Returns TensorPtr; one allocation for the handle, one for the metadata and small data.
 inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
 /// Returns the impl, to be shared by several handles.
 inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};

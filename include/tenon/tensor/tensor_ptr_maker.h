@@ -160,6 +160,12 @@ inline constexpr ForBlob for_blob{};
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr.
+/// Cost: two allocations, for handle and metadata, in the memory of the backend given or, without
+/// one, in a BackendScope, if it keeps metadata, as an arena does; so for for_blob() and
+/// make_tensor_ptr() of a pointer. On the heap, whatever the backend: one for a deleter of more
+/// than four pointers, or with an owner beside it, or with a backend that wraps another, and two
+/// for more than 6 dimensions.
+/// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
 struct FromBlob {
