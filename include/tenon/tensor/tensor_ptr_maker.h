@@ -163,8 +163,8 @@ inline constexpr ForBlob for_blob{};
 /// Cost: two allocations, for handle and metadata, in the memory of the backend given or, without
 /// one, in a BackendScope, if it keeps metadata, as an arena does; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap, whatever the backend: one for a deleter of more
-/// than four pointers, or with an owner beside it, or with a backend that wraps another, and two
-/// for more than 6 dimensions.
+/// than four pointers, for one beside an owner, and for one with a backend given that does not keep
+/// metadata itself; two for more than 6 dimensions.
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
