@@ -8,6 +8,8 @@ many as `set print elements` allows:
 
     Float {2, 3} at 0x5581... = {{1, 2, 3}, {4, 5, 6}}
 
+So it is shown through references and pointers, smart ones too. A backend is what it has handed out.
+
 `print/r` shows the members instead. Everything is read from memory, by the members' names; no
 function of the process is ever called, so that it works on core dumps. Memory that cannot be read
 and objects that cannot be tensors are described, never an error. docs/debugging.md says more.
@@ -77,20 +79,30 @@ def device_text(value):
     return name if name == "cpu" else "%s:%d" % (name, int(value["index_"]))
 
 
-def pointer_in(value):
-    """The first pointer among the members of an object, those of its bases and members included:
-    what a smart pointer of any standard library points to. None when there is no pointer."""
+def member_in(value, is_it):
+    """The first member of an object for whose gdb.Field `is_it` holds, those of its bases and of
+    members included: so the standard libraries need not be told apart. None without one."""
     for field in value.type.strip_typedefs().fields():
         if not hasattr(field, "bitpos"):
             continue  # static
-        code = field.type.strip_typedefs().code
-        if code == gdb.TYPE_CODE_PTR:
+        if is_it(field):
             return value[field]
-        if code == gdb.TYPE_CODE_STRUCT:
-            found = pointer_in(value[field])
+        if field.type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
+            found = member_in(value[field], is_it)
             if found is not None:
                 return found
     return None
+
+
+def pointer_in(value):
+    """What a smart pointer points to."""
+    return member_in(value, lambda f: f.type.strip_typedefs().code == gdb.TYPE_CODE_PTR)
+
+
+def count_in(value):
+    """The number in an AtomicCount."""
+    number = member_in(value, lambda f: f.type.strip_typedefs().code == gdb.TYPE_CODE_INT)
+    return int(number)
 
 
 def use_count(shared):
@@ -240,7 +252,7 @@ class ElementType:
 class Description:
     """A shape of elements in memory: what tensors, views and blobs have in common."""
 
-    def __init__(self, data, dtype, device, sizes, strides, notes=()):
+    def __init__(self, data, dtype, device, sizes, strides, notes=(), opaque=False):
         """`data` to `strides` are the members; `strides` may be None for dense ones. `notes` is
         what else to say. Raises Instead for what cannot be a shape."""
         self.members = [("[dtype]", dtype), ("[sizes]", sizes), ("[device]", device)]
@@ -261,9 +273,11 @@ class Description:
             self.element = ElementType(self.dtype)
         except LookupError:
             self.element = None
-        self.is_host = self.device.split(":")[0] in HOST_DEVICES
+        self.is_host = self.device.split(":")[0] in HOST_DEVICES and not opaque
         self.notes = list(notes)
-        if self.data == 0 and self.numel != 0 and self.element:
+        if self.device == "template:0":
+            self.notes.insert(0, "template")
+        elif self.data == 0 and self.numel != 0 and self.element:
             self.notes.insert(0, "placeholder")
         elif self.numel != 0 and not self.is_host:
             self.notes.insert(0, "not host memory")
@@ -280,7 +294,7 @@ class Description:
             text += " strides " + braces(self.strides)
         if self.data != 0:
             text += " at 0x%x" % self.data
-        if self.device != "cpu":
+        if self.device not in ("cpu", "template:0"):
             text += " on " + self.device
         if self.notes:
             text += " (%s)" % ", ".join(self.notes)
@@ -365,28 +379,62 @@ class Reader:
                 yield name, element.value(address)
 
 
+def cannot_read(error):
+    """An exception in the user's words."""
+    address = re.search("0x[0-9a-f]+", str(error))
+    if isinstance(error, gdb.MemoryError) and address:
+        return "<cannot read %s>" % address.group()
+    if "optimized out" in str(error):
+        return "<optimized out>"
+    return "<cannot read: not an object of this version of tenon>"
+
+
 class Printer:
     """The base of those below: text() may raise, to_string() does not."""
+
+    prefix = ""  # how it was come by
 
     def __init__(self, value):
         self.value = value
 
     def to_string(self):
         try:
-            return self.text()
+            return self.prefix + self.text()
         except Instead as text:
-            return str(text)
+            return self.prefix + str(text)
         except Exception as error:  # whatever an object that is none may lead to
-            return "<cannot read: %s>" % error
+            return self.prefix + cannot_read(error)
 
 
-class ListPrinter(Printer):
-    """Shows items(), which may raise, behind the text."""
+class TextPrinter(Printer):
+    """What a function, which may raise, says of the value."""
+
+    def __init__(self, value, describe=str):
+        super().__init__(value)
+        self.text = lambda: describe(value)
+
+
+class ArrayPrinter(Printer):
+    """`size` elements from `first` on."""
+
+    def __init__(self, name, first, size):
+        super().__init__(first)
+        self.name, self.first, self.size = name, first, size
+
+    def text(self):
+        return "%s of length %d" % (self.name, int(self.size))
 
     def children(self):
+        # One more than gdb shows makes it add dots. Bounded here too, for a span that is garbage.
         try:
-            for i, item in enumerate(self.items()):
-                yield "[%d]" % i, item
+            for i in range(int(min(int(self.size), element_limit() + 1))):
+                item = self.first[i]
+                try:
+                    item.fetch_lazy()
+                except gdb.error:
+                    yield "[%d]" % i, "<cannot read 0x%x>" % int(self.first + i)
+                    return
+                yield "[%d]" % i, int(item) if is_byte(item.type) else item
         except Exception:
             return  # to_string() has said why
 
@@ -397,7 +445,6 @@ class ListPrinter(Printer):
 class MemoryPrinter(Printer):
     """Shows what describe() returns, a Description: its header and the elements."""
 
-    prefix = ""
     described = None
     hinted = False
     for_print = None  # whether the children are those of `print`; None while not known
@@ -411,7 +458,7 @@ class MemoryPrinter(Printer):
         if self.for_print is None:
             self.for_print = self.hinted
         shown = self.description()
-        text = self.prefix + shown.header()
+        text = shown.header()
         if shown.has_elements() and not shown.sizes:
             text += " = " + text_of(Reader(shown).element(shown.data))
         return text
@@ -438,22 +485,20 @@ class MemoryPrinter(Printer):
         return "array"
 
 
-def place(value):
-    return "" if value.address is None else " at 0x%x" % int(value.address)
-
-
 def describe_impl(impl, uses=None):
     """The Description of a TensorImpl. `uses` is its use count, if known."""
     try:
         fields = impl["fields_"]
         layout = fields["layout"]
-        rank = len(inline_array(layout["sizes"]))
+        sizes = inline_array(layout["sizes"])
         numel = int(layout["numel"])
+        if int(fields["deallocated"]):
+            raise Instead("deallocated, was %s %s" % (enumerator(fields["type"]), braces(sizes)))
         ownership = enumerator(fields["ownership"])
         dynamism = enumerator(fields["dynamism"])
         notes = [ownership] if ownership != "Owned" else []
         # What creators make unless they are asked for something else.
-        if dynamism != ("DYNAMIC_BOUND" if rank else "STATIC"):
+        if dynamism != ("DYNAMIC_BOUND" if sizes else "STATIC"):
             notes.append(dynamism)
         if int(fields["readonly"]):
             notes.append("read-only")
@@ -461,33 +506,31 @@ def describe_impl(impl, uses=None):
             notes.append("room for %d" % int(fields["capacity"]))
         if uses is not None and uses > 1:
             notes.append("use_count %d" % uses)
-        borrows = fields["borrows"]["count_"]["_M_i"]
-        if borrows.type.strip_typedefs().code == gdb.TYPE_CODE_INT and int(borrows) != 0:
-            notes.append("borrowed by %d" % int(borrows))
+        if gdb.types.has_field(fields.type, "borrows") and count_in(fields["borrows"]) != 0:
+            notes.append("borrowed by %d" % count_in(fields["borrows"]))
         shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],
-                            layout["strides"], notes)
+                            layout["strides"], notes, bool(fields["opaque"]))
     except gdb.MemoryError:
-        raise Instead("<cannot read the TensorImpl%s>" % place(impl)) from None
+        raise Instead("<cannot read the TensorImpl at 0x%x>" % int(impl.address)) from None
     if numel != shown.numel:
         raise Instead("<corrupt: sizes %s, numel %d>" % (braces(shown.sizes), numel))
     return shown
 
 
-def describe_tensor(tensor):
-    pointer = pointer_in(tensor["impl_"])
-    if int(pointer) == 0:
-        raise Instead("undefined")
-    return describe_impl(pointer.dereference(), use_count(tensor["impl_"]))
-
-
 class TensorPrinter(MemoryPrinter):
     def describe(self):
-        return describe_tensor(self.value)
+        shared = self.value["impl_"]
+        pointer = pointer_in(shared)
+        if int(pointer) == 0:
+            raise Instead("undefined")
+        return describe_impl(pointer.dereference(), use_count(shared))
 
 
 class TensorImplPrinter(MemoryPrinter):
+    uses = None
+
     def describe(self):
-        return describe_impl(self.value)
+        return describe_impl(self.value, self.uses)
 
 
 class TensorViewPrinter(MemoryPrinter):
@@ -508,80 +551,36 @@ class BlobPrinter(MemoryPrinter):
                            strides if int(strides["size_"]) else None, notes)
 
 
-class PointerPrinter(MemoryPrinter):
-    """A smart pointer to a Tensor or a TensorImpl: what it points to."""
-
-    def describe(self):
-        kind = gdb.types.get_basic_type(self.value.type)
-        name = "std::shared_ptr" if "shared_ptr" in kind.tag.split("<")[0] else "std::unique_ptr"
-        pointer = pointer_in(self.value)
-        if int(pointer) == 0:
-            raise Instead(name + " (null)")
-        self.prefix = name + " to "
-        target = pointer.dereference()
-        try:
-            if kind.template_argument(0).strip_typedefs().tag.endswith("::Tensor"):
-                return describe_tensor(target)
-            return describe_impl(target, use_count(self.value))
-        except Instead as text:
-            raise Instead(self.prefix + str(text)) from None
-        except gdb.MemoryError:
-            raise Instead("%s<cannot read 0x%x>" % (self.prefix, int(pointer))) from None
+def dims_text(value):
+    error = enumerator(value["error_"])
+    text = braces(inline_array(value))
+    return text if error == "Ok" else "%s (%s)" % (text, error)
 
 
-class InlineArrayPrinter(Printer):
-    def text(self):
-        error = enumerator(self.value["error_"])
-        text = braces(inline_array(self.value))
-        return text if error == "Ok" else "%s (%s)" % (text, error)
+def scalar_text(value):
+    kind = enumerator(value["kind_"])
+    bits = int(value["bits_"])
+    real, imag = value["real_"], value["imag_"]
+    if kind == "Bool":
+        return "Bool true" if bits else "Bool false"
+    if kind == "Signed":
+        return "Long %d" % (bits - (1 << 64) if bits >> 63 else bits)
+    if kind == "Unsigned":
+        return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
+    if kind == "Double":
+        return "Double " + text_of(real)
+    if kind == "Complex":
+        return "ComplexDouble " + complex_text(real, imag)
+    return "<corrupt: %s>" % kind
 
 
-class SpanPrinter(ListPrinter):
-    def text(self):
-        return "Span of length %d" % int(self.value["size_"])
-
-    def items(self):
-        first = self.value["data_"]
-        # One more than gdb shows makes it add dots. Bounded here too, for a span that is garbage.
-        for i in range(int(min(int(self.value["size_"]), element_limit() + 1))):
-            item = first[i]
-            try:
-                item.fetch_lazy()
-            except gdb.error:
-                yield "<cannot read 0x%x>" % int(first + i)
-                return
-            yield int(item) if is_byte(item.type) else item
-
-
-class ScalarPrinter(Printer):
-    def text(self):
-        kind = enumerator(self.value["kind_"])
-        bits = int(self.value["bits_"])
-        real, imag = self.value["real_"], self.value["imag_"]
-        if kind == "Bool":
-            return "Bool true" if bits else "Bool false"
-        if kind == "Signed":
-            return "Long %d" % (bits - (1 << 64) if bits >> 63 else bits)
-        if kind == "Unsigned":
-            return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
-        if kind == "Double":
-            return "Double " + text_of(real)
-        if kind == "Complex":
-            return "ComplexDouble " + complex_text(real, imag)
-        return "<corrupt: %s>" % kind
-
-
-class SmallFloatPrinter(Printer):
-    # The numbers of the template SmallFloatFormat tell the six formats apart. From the name,
-    # because not every compiler describes the arguments of a class that is only named.
-    NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
-
-    def text(self):
-        return text_of(small_float(self.value))
+# The numbers of the template SmallFloatFormat tell the six formats apart. From the name, because
+# not every compiler describes the arguments of a class that is only named.
+SMALL_FLOAT_NUMBERS = re.compile(r"SmallFloatFormat<[^,]+, (\d+), (\d+), (\d+)\b")
 
 
 def small_float(value):
-    match = SmallFloatPrinter.NUMBERS.search(gdb.types.get_basic_type(value.type).tag)
+    match = SMALL_FLOAT_NUMBERS.search(gdb.types.get_basic_type(value.type).tag)
     numbers = tuple(int(number) for number in match.groups())
     for known in SMALL_FLOATS.values():
         if (known.exponent_bits, known.mantissa_bits, known.bias) == numbers:
@@ -589,17 +588,11 @@ def small_float(value):
     raise Instead("<unknown format, bits 0x%x>" % int(value["x"]))
 
 
-class ComplexPrinter(Printer):
-    def text(self):
-        parts = self.value["real_"], self.value["imag_"]
-        if parts[0].type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
-            parts = tuple(small_float(part) for part in parts)
-        return complex_text(*parts)
-
-
-class DevicePrinter(Printer):
-    def text(self):
-        return device_text(self.value)
+def complex_number(value):
+    parts = value["real_"], value["imag_"]
+    if parts[0].type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT:
+        parts = tuple(small_float(part) for part in parts)
+    return complex_text(*parts)
 
 
 class ResultPrinter(Printer):
@@ -621,88 +614,156 @@ class ResultPrinter(Printer):
             return  # to_string() has said it
 
 
-class DeleterPrinter(Printer):
-    def text(self):
-        if int(self.value["ops_"]) != 0:
-            return "set, argument 0x%x" % int(self.value["argument_"])
-        error = enumerator(self.value["error_"])
-        return "empty" if error == "Ok" else "empty (%s)" % error
+def deleter_text(value):
+    if int(value["ops_"]) != 0:
+        return "set, argument 0x%x" % int(value["argument_"])
+    error = enumerator(value["error_"])
+    return "empty" if error == "Ok" else "empty (%s)" % error
 
 
-NAMESPACE = r"tenon::(?:v\d\w*::)?"  # the inline ABI namespace of any version and mode
-SMART_POINTER = r"^std::(?:__\w+::)*(?:unique|shared)_ptr<%sTensor(?:Impl)?[ ,>]" % NAMESPACE
+def backend_text(value):
+    """A backend as the class that it was made as, and what it holds."""
+    pointer = value.address
+    backend = pointer.cast(pointer.dynamic_type).dereference()
+    name = re.sub("^" + NAMESPACE, "", backend.type.strip_typedefs().name)
+    if name == "ArenaBackend":
+        first, top, highest, end = (int(backend[member]) for member in
+                                    ("first_", "top_", "highest_", "end_"))
+        notes = "%d of %d bytes used, high water %d" % (top - first, end - first,
+                                                        highest - first)
+        blocks = int(backend["live_"])
+    elif name == "TrackingBackend":
+        counts = backend["counts_"]
+        notes = "%d bytes live, peak %d" % (counts["live_bytes"], counts["peak_bytes"])
+        blocks = int(counts["live_count"])
+    elif name == "PoolBackend":
+        counts = backend["counts_"]
+        notes = "%d bytes live, %d cached" % (counts["live_bytes"], counts["cached_bytes"])
+        blocks = int(counts["live_blocks"])
+    else:
+        notes = ""
+        if int(backend["state_"]) == 0:
+            return name
+        state = backend["state_"].dereference()
+        users = state["count"] if int(state["one_thread"]) else count_in(state["users"])
+        blocks = int(users) - 1 - count_in(state["wrappers"])
+    text = "%s (%s%d live block%s)" % (name, notes and notes + ", ", blocks,
+                                       "" if blocks == 1 else "s")
+    inner = member_in(backend, lambda f: f.name == "inner_")  # of a WrapperBackend
+    if inner is not None and inner.type.code == gdb.TYPE_CODE_REF:
+        text += " over " + TextPrinter(inner.referenced_value(), backend_text).to_string()
+    return text
 
 
-def collection(name, printers):
-    made = gdb.printing.RegexpCollectionPrettyPrinter(name)
-    for pattern, printer in printers:
-        made.add_printer(printer.__name__.replace("Printer", ""), pattern, printer)
-    return made
+# With the inline ABI namespace of any version and mode, and that of ATen mode's own types.
+NAMESPACE = r"tenon::(?:v\d\w*::)?(?:own::)?"
+SMART_POINTER = (r"^std::(?:__\w+::)*(unique_ptr|shared_ptr)<(?:const )?%sTensor(?:Impl)?[ ,>]"
+                 % NAMESPACE)
+
+# In the order of ValueKind.
+VALUE_KINDS = ["None", "Tensor", "Int", "Double", "Bool", "String", "TensorList",
+               "OptionalTensorList", "IntList", "DoubleList", "BoolList"]
 
 
-OBJECTS = collection("tenon", [
-    ("^%s%s$" % (NAMESPACE, pattern), printer) for pattern, printer in (
+def span_printer(value):
+    return ArrayPrinter("Span", value["data_"], value["size_"])
+
+
+def evalue_printer(value):
+    stored = value["value_"]
+    number = int(member_in(stored, lambda f: f.name in ("_M_index", "__index")))
+    if number >= len(VALUE_KINDS):
+        return TextPrinter("<corrupt: EValue of kind %d>" % number)
+    kind = VALUE_KINDS[number]
+    # Standard libraries put what a variant holds at its beginning.
+    held = at(int(value.address), stored.type.strip_typedefs().template_argument(number))
+    if kind == "None":
+        return TextPrinter(kind)
+    if kind in ("Tensor", "Int", "Double", "Bool"):
+        return TextPrinter("%s %s" % (kind, text_of(held)))
+    stored = pointer_in(held).dereference()
+    first = pointer_in(stored["elements"])
+    if kind == "String":
+        return TextPrinter("String " + first.format_string(symbols=False).split(" ", 1)[-1])
+    return ArrayPrinter(kind, first, stored["size"])
+
+
+class Printers(gdb.printing.RegexpCollectionPrettyPrinter):
+    """Finds the printer for a value, and for what references, pointers and smart pointers to
+    tensors lead to."""
+
+    def __call__(self, value):
+        kind = gdb.types.get_basic_type(value.type)
+        while kind.code == gdb.TYPE_CODE_PTR:
+            kind = gdb.types.get_basic_type(kind.target())
+        if not re.match("(std::.*<(const )?)?tenon::", kind.tag or ""):
+            return None
+        prefix, uses = "", None
+        try:
+            while True:
+                kind = value.type.strip_typedefs()
+                smart = re.match(SMART_POINTER, gdb.types.get_basic_type(kind).tag or "")
+                if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+                    value = value.referenced_value()
+                    continue
+                if (re.match(NAMESPACE + "TensorArg$", kind.tag or "")
+                        and not gdb.types.has_field(kind, "fields_")):  # that of ATen mode
+                    value = value["tensor_"]
+                    continue
+                if not smart and kind.code != gdb.TYPE_CODE_PTR:
+                    break
+                pointer = pointer_in(value) if smart else value
+                if int(pointer) == 0 and not smart and not prefix:
+                    return None  # gdb tells a null pointer from one that is optimised out
+                name = "std::" + smart.group(1) if smart else "0x%x" % int(pointer)
+                if int(pointer) == 0:
+                    return TextPrinter(prefix + (name + " (null)" if smart else name))
+                uses = use_count(value) if smart else None
+                prefix += name + " to "
+                value = pointer.dereference()
+            printer = super().__call__(value)
+        except Exception as error:
+            return TextPrinter(prefix + cannot_read(error))
+        if printer is not None:
+            printer.prefix = prefix + printer.prefix
+            printer.uses = uses
+        return printer
+
+
+PRINTERS = Printers("tenon")
+for pattern, printer, *arguments in (
         ("Tensor", TensorPrinter),
-        ("TensorImpl", TensorImplPrinter),
+        ("TensorImpl|TensorArg", TensorImplPrinter),
         ("TensorView", TensorViewPrinter),
         ("Blob", BlobPrinter),
-        ("(?:Dims|detail::InlineArray<.*>)", InlineArrayPrinter),
-        ("Span<.*>", SpanPrinter),
-        ("Scalar", ScalarPrinter),
-        ("detail::SmallFloat<.*>", SmallFloatPrinter),
-        ("complex<.*>", ComplexPrinter),
-        ("Device", DevicePrinter),
+        ("EValue", evalue_printer),
+        ("Span<.*>", span_printer),
         ("Result<.*>", ResultPrinter),
-        ("Deleter", DeleterPrinter))])
-POINTERS = collection("tenon-pointers", [(SMART_POINTER, PointerPrinter)])
+        ("Dims|detail::InlineArray<.*>", TextPrinter, dims_text),
+        ("Scalar", TextPrinter, scalar_text),
+        ("detail::SmallFloat<.*>", TextPrinter, lambda value: text_of(small_float(value))),
+        ("complex<.*>", TextPrinter, complex_number),
+        ("Device", TextPrinter, device_text),
+        ("Deleter", TextPrinter, deleter_text),
+        (r"\w*Backend", TextPrinter, backend_text)):
+    PRINTERS.add_printer(re.search(r"\w{3,}", pattern.replace("detail::", "")).group(),
+                         "^%s(?:%s)$" % (NAMESPACE, pattern),
+                         lambda value, make=printer, more=arguments: make(value, *more))
 
 
-class PointerMethod(gdb.xmethod.XMethod):
-    def __init__(self):
-        super().__init__("pointer")
-
-
-class PointerWorker(gdb.xmethod.XMethodWorker):
-    """`*p` and `p->` of a smart pointer without calling the process."""
-
-    def __init__(self, target, dereference):
-        self.target = target
-        self.dereference = dereference
-
-    def get_arg_types(self):
-        return None
-
-    def get_result_type(self, _):
-        return self.target if self.dereference else self.target.pointer()
-
-    def __call__(self, this):
-        pointer = pointer_in(this.dereference())
-        return pointer.dereference() if self.dereference else pointer
-
-
-class PointerMatcher(gdb.xmethod.XMethodMatcher):
-    def __init__(self):
-        super().__init__("tenon")
-        self.methods = [PointerMethod()]
-
-    def match(self, class_type, method_name):
-        tag = gdb.types.get_basic_type(class_type).tag
-        if (method_name not in ("operator*", "operator->", "get") or not self.methods[0].enabled
-                or not tag or not re.match(SMART_POINTER, tag)):
-            return None
-        return PointerWorker(class_type.strip_typedefs().template_argument(0),
-                             method_name == "operator*")
-
-
-def register_pointers(_=None):
-    """Puts the smart pointers' printers before those of the standard library, which come with its
-    own file of symbols: the program's file is asked first."""
+def register_printers(_=None):
+    """Puts the printers before those of the standard library, which come with its own file of
+    symbols: the program's file is asked first."""
     files = gdb.objfiles()
-    if files and not any(p is POINTERS for p in files[0].pretty_printers):
-        gdb.printing.register_pretty_printer(files[0], POINTERS, replace=True)
+    if files and not any(p is PRINTERS for p in files[0].pretty_printers):
+        gdb.printing.register_pretty_printer(files[0], PRINTERS, replace=True)
 
 
-gdb.printing.register_pretty_printer(None, OBJECTS, replace=True)
-gdb.xmethod.register_xmethod_matcher(None, PointerMatcher(), replace=True)
-register_pointers()
-gdb.events.new_objfile.connect(register_pointers)
+# `*p` and `p->` of a smart pointer without calling the process.
+for name, method, function in (
+        ("get", "operator->$|get$", lambda this: pointer_in(this.dereference())),
+        ("dereference", r"operator\*$", lambda this: pointer_in(this.dereference()).dereference())):
+    gdb.xmethod.register_xmethod_matcher(None, gdb.xmethod.SimpleXMethodMatcher(
+        "tenon-" + name, SMART_POINTER, method, function), replace=True)
+register_printers()
+gdb.events.new_objfile.connect(register_printers)

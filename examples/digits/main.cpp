@@ -22,6 +22,7 @@
 #include "tenon/module/module.h"
 #include "tenon/tenon.h"
 
+using tenon::check;
 using tenon::ScalarType;
 using tenon::TensorPtr;
 using tenon::TensorSpec;
@@ -30,10 +31,6 @@ constexpr int64_t kPixels = kSide * kSide;
 constexpr int64_t kBatch = 32;
 constexpr int kPasses = 20;  // over all images, for a steady time per image
 constexpr double kLowestAccuracy = 0.95;
-
-void check(tenon::Error error) {
-  if (error != tenon::Error::Ok) throw std::runtime_error(tenon::last_error_message());
-}
 
 std::unique_ptr<tenon::Module> open(const std::string& runtime, const std::string& folder) {
   if (runtime == "plain") return open_plain(folder);

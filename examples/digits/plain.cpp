@@ -54,8 +54,7 @@ class Network {
   tenon::Error operator()(Span<const EValue> inputs, Span<EValue> outputs) const {
     const auto images = inputs[0].toTensor().accessor<const float, 3>();
     Tensor& scores = outputs[0].toTensor();
-    const tenon::Error error = tenon::resize_tensor(scores, {images.size(0), kDigits});
-    if (error != tenon::Error::Ok) return error;
+    TENON_TRY(tenon::resize_tensor(scores, {images.size(0), kDigits}));
     const auto to = scores.accessor<float, 2>();
     float* const pixels = pixels_->mutable_data_ptr<float>();
     float* const hidden = hidden_->mutable_data_ptr<float>();

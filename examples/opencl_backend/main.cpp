@@ -10,17 +10,13 @@
 #include "tenon/tenon.h"
 
 using tenon::Backend;
+using tenon::check;
 using tenon::Error;
 using tenon::Generator;
 using tenon::ScalarType;
 using tenon::Tensor;
 using tenon::TensorArg;
 using tenon::TensorPtr;
-
-/// Functions that write to a tensor return an Error, those that make one throw.
-void must(Error error) {
-  if (error != Error::Ok) throw std::runtime_error(tenon::last_error_message());
-}
 
 /// Compares all elements, wherever they are: to_binary() fetches them.
 void expect_equal(const char* what, TensorArg on_device, TensorArg on_host) {
@@ -46,7 +42,7 @@ void invert_region(const TensorPtr& picture) {
   const Tensor region = region_of(picture);
   const TensorPtr local = tenon::backend_copy(region, tenon::host_backend());
   for (float& pixel : local->data<float>()) pixel = 1 - pixel;
-  must(tenon::copy_(region, local));
+  check(tenon::copy_(region, local));
 }
 
 void run(OpenClBackend& opencl) {
@@ -62,8 +58,8 @@ void run(OpenClBackend& opencl) {
   invert_region(host_picture);
   expect_equal("the picture with a region inverted by the host", picture, host_picture);
 
-  must(tenon::fill_(tenon::select(region_of(picture), 0, 1), 0.5));
-  must(tenon::fill_(tenon::select(region_of(host_picture), 0, 1), 0.5));
+  check(tenon::fill_(tenon::select(region_of(picture), 0, 1), 0.5));
+  check(tenon::fill_(tenon::select(region_of(host_picture), 0, 1), 0.5));
   expect_equal("the region's green plane filled with 0.5", picture, host_picture);
 
   const Tensor pixels = tenon::contiguous(tenon::permute(picture, {1, 2, 0}));
@@ -83,7 +79,7 @@ void run(OpenClBackend& opencl) {
   // As the thread's default the backend needs no mention.
   const tenon::BackendScope scope(opencl);
   const TensorPtr numbers = tenon::iota({4, 1000});
-  must(tenon::copy_(tenon::select(numbers, 0, 2), tenon::flip(tenon::select(numbers, 0, 1), {0})));
+  check(tenon::copy_(tenon::select(numbers, 0, 2), tenon::flip(tenon::select(numbers, 0, 1), {0})));
   std::printf(
       "\n  A tensor in memory that only OpenCL reads; its corners were fetched for this:\n%s\n",
       tenon::to_string(numbers).c_str());

@@ -21,6 +21,7 @@
 using tenon::assign;
 using tenon::Blob;
 using tenon::CastMode;
+using tenon::check;
 using tenon::copy_to;
 using tenon::Error;
 using tenon::ScalarType;
@@ -35,12 +36,6 @@ void expect(bool right, const char* what) {
   if (!right) throw std::runtime_error(std::string("not as expected: ") + what);
 }
 
-/// Functions that make tensors throw; those that write to one return an Error, and the message of
-/// the last one is kept.
-void must(Error error) {
-  if (error != Error::Ok) throw std::runtime_error(tenon::last_error_message());
-}
-
 std::shared_ptr<legacy_engine> open_engine() {
   std::shared_ptr<legacy_engine> engine(legacy_open(kWidth, kSide), legacy_close);
   expect(engine != nullptr, "memory for the engine");
@@ -51,11 +46,14 @@ std::shared_ptr<legacy_engine> open_engine() {
 struct Filter {
   std::shared_ptr<legacy_engine> engine = open_engine();
 
-  // Strides are in elements, and the engine's pitches in bytes.
   int64_t in_row = static_cast<int64_t>(engine->input_pitch);
   int64_t out_row = static_cast<int64_t>(engine->response_pitch / sizeof(float));
   Blob input{engine->input, {kSide, kWidth}, {in_row, 1}, ScalarType::Byte};
-  Blob response{engine->response, {kSide, kWidth}, {out_row, 1}, ScalarType::Float};
+  // With the pitch in bytes, as the engine has it.
+  Blob response =
+      Blob::from_byte_strides(engine->response, {kSide, kWidth},
+                              {engine->response_pitch, sizeof(float)}, ScalarType::Float)
+          .value();
   // The input again, as tiles: a digit starts 8 pixels after the one before it.
   Blob tiles{engine->input, {kDigits, kSide, kSide}, {kSide, in_row, 1}, ScalarType::Byte};
 
@@ -66,18 +64,18 @@ struct Filter {
 
   /// Smooths a page of digits × 8 × 8 pixels, and finds the edges in what comes out.
   void run(const Tensor& page) {
-    must(copy_to(page, tiles));  // contiguous digits into strided tiles of padded rows
+    check(copy_to(page, tiles));  // contiguous digits into strided tiles of padded rows
     legacy_blur(engine.get());
-    must(assign(ink, engine->profile, kWidth * sizeof(int)));  // contiguous: the bytes suffice
-    must(assign(blurred, response, CastMode::Saturate));       // Float in [0, 256] to Byte
-    must(copy_to(blurred, input));                             // the way back
+    check(assign(ink, engine->profile, kWidth * sizeof(int)));  // contiguous: the bytes suffice
+    check(assign(blurred, response, CastMode::Saturate));       // Float in [0, 256] to Byte
+    check(copy_to(blurred, input));                             // the way back
     legacy_edges(engine.get());
-    must(assign(edges, response));  // padded rows of Float
-    must(assign(half, response));   // the same as a model may want it
+    check(assign(edges, response));  // padded rows of Float
+    check(assign(half, response));   // the same as a model may want it
   }
 
   /// Compares every element with where the engine has it; `page` is what was run last.
-  void check(const Tensor& page) const {
+  void compare(const Tensor& page) const {
     const auto b = blurred->accessor<const uint8_t, 2>();
     const auto e = edges->accessor<const float, 2>();
     const auto h = half->accessor<const tenon::Half, 2>();
@@ -155,7 +153,7 @@ int run(const std::string& folder) {
   int64_t ink = 0;
   for (const Tensor& page : pages) {
     filter.run(page);
-    filter.check(page);
+    filter.compare(page);
     for (const int column : filter.ink->data<const int>()) ink += column;
   }
 
@@ -170,7 +168,7 @@ int run(const std::string& folder) {
   draw("The first page, smoothed by the engine:", filter.blurred, 256);
   draw("Its edges:", filter.edges, 1020);
   make_mistakes(filter);
-  filter.check(pages[0]);
+  filter.compare(pages[0]);
 
   // A view of the engine's output, which keeps the engine open when nobody else does.
   TensorPtr live = tenon::from_blob(filter.response, std::move(filter.engine));

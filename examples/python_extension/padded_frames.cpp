@@ -124,7 +124,6 @@ PYBIND11_MODULE(padded_frames, m) {
   py::class_<Frame>(m, "Frame")
       .def_property_readonly("luma", &Frame::luma, "height x width, a view of the buffer")
       .def_property_readonly("chroma", &Frame::chroma, "height / 2 x width / 2 x 2, a view of it")
-      // Without noconvert() an array that tenon would have to copy was filled in vain.
-      .def("to_rgb", &to_rgb, py::arg("out").noconvert(),
+      .def("to_rgb", &to_rgb, py::arg("out"),
            "Writes the picture to out, height x width x 3 of uint8.");
 }

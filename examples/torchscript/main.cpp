@@ -18,16 +18,13 @@
 // compile.
 #include <torch/csrc/jit/serialization/import.h>
 
+using tenon::check;
 using tenon::Tensor;
 using tenon::TensorPtr;
 
 constexpr int64_t kSide = 8;
 constexpr int64_t kBatch = 32;
 constexpr double kPlainAccuracy = 440.0 / 450;  // the digits demo's
-
-void check(tenon::Error error) {
-  if (error != tenon::Error::Ok) throw std::runtime_error(tenon::last_error_message());
-}
 
 /// Writes the digit that each image shows to `answers`.
 void read(torch::jit::Module& network, const Tensor& images, uint8_t* answers) {

@@ -143,6 +143,14 @@
 #endif
 #define TENON_RESTRICT __restrict
 
+// Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
+// Clang prints the advice; GCC the declaration, hence the names of template parameters.
+#if defined(__clang__)
+#define TENON_MISTAKE(advice) __attribute__((unavailable(advice)))
+#else
+#define TENON_MISTAKE(advice) = delete
+#endif
+
 // For a function that few of the including files call: as a template it is compiled only where it
 // is used. Code for all element types would otherwise dominate the include's compile time.
 #define TENON_LAZY        \

@@ -29,6 +29,7 @@
 
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"
+#include "tenon/tensor/batch.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"

@@ -147,6 +147,29 @@ TEST_CASE("allocations: a copy of memory that overlaps takes 1, a refused one 0"
                    copy_(square, Tensor()) != Error::Ok);
 }
 
+TEST_CASE(
+    "allocations: stack_out and cat_out take 0, where they overlap 1; views 1 each, 1 for all") {
+  const auto a = ones({40, 40});
+  const auto b = ones({40, 40});
+  const std::vector<TensorPtr> many = [] {
+    std::vector<TensorPtr> made;
+    for (int i = 0; i < 100; ++i) made.push_back(ones({40}));
+    return made;
+  }();
+  const auto batch = empty({4, 40, 40});
+  const auto rows = empty({100, 40});
+  const Tensor flat = view(rows, {4000});
+  const Tensor upper = narrow(a, 0, 0, 20);
+  const Tensor lower = narrow(a, 0, 20, 20);
+  ALLOCATES(0, stack_out(batch, {a, b, a, b}) == Error::Ok);
+  ALLOCATES(0, stack_out(batch, {a, b, a, b}, 1) != Error::Ok);
+  ALLOCATES(0, stack_out(rows, many) == Error::Ok && cat_out(flat, many) == Error::Ok);
+  ALLOCATES(1, cat_out(a, {lower, upper}) == Error::Ok);
+  ALLOCATES(3, stack({a, b}));
+  ALLOCATES(5, split(batch, 1));
+  ALLOCATES(5, unbind(batch));
+}
+
 TEST_CASE("allocations: assign and copy_to take 0, over the tensor's own memory 1") {
   const auto t = zeros({2, 3});
   const Tensor flipped = flip(t, {1});
@@ -173,12 +196,15 @@ TEST_CASE("allocations: contiguous and to take 1, and 0 where there is nothing t
 }
 
 TEST_CASE(
-    "allocations: a view by its function takes 1, a blob of a tensor 1, a tensor of a blob 2") {
+    "allocations: a view by its function takes 1, a blob of a tensor 1 and owned 2, a tensor of "
+    "one "
+    "2") {
   const auto t = ones({2, 3});
   ALLOCATES(1, tenon::select(t, 0, 1));
   ALLOCATES(1, transpose(t, 0, 1));
   ALLOCATES(2, flip(view(t, {6}), {0}));
   ALLOCATES(1, to_blob(t));
+  ALLOCATES(2, to_owned_blob(t));
   const Blob padded{blob, {2, 2}, {3, 1}};
   ALLOCATES(2, from_blob(padded));
   ALLOCATES(2, from_blob(padded, t->impl()));
@@ -225,16 +251,86 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
     auto turned = contiguous(transpose(random, 0, 1));
     auto described = to_blob(random);
     auto moved = backend_copy(matrix, arena);
+    auto batch = stack({random, cloned});
     done = copy_(t, random) == Error::Ok && fill_(slice, 2) == Error::Ok &&
            resize_tensor_ptr(t, {64, 3}) == Error::Ok &&
            backend_deallocate(large) == Deallocation::Ok;
-    done = done && accessor<float, 2>(random)[1][2] == 2;
+    done = done && accessor<float, 2>(random)[1][2] == 2 &&
+           stack_out(batch, {random, cloned}) == Error::Ok;
     return 0;
   });
   if (tests::heap_is_counted()) CHECK(done);
   ArenaBackend arena(buffer, sizeof buffer);
   ALLOCATES(0, scalar_tensor(3, arena));
   CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE(
+    "allocations: a loop over a camera's frames takes 0 in an arena, which ends as it began") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  static uint8_t frames[3][8 * 32];  // rows of 10 pixels of 3 bytes, padded to 32
+  ArenaBackend arena(buffer, sizeof buffer);
+  const TensorPtr batch = zeros({4, 3, 6, 8}, arena);
+  const auto type = ScalarType::Byte;
+  const Dims sizes{8, 10, 3};
+  const Dims strides{32, 3, 1};
+  for (size_t f = 0; f < 3; ++f) std::fill_n(frames[f], sizeof frames[f], uint8_t(f + 1));
+  int in_use = 0;
+  const auto give_back = [&in_use](void*) { --in_use; };
+  const std::shared_ptr<const void> owner(buffer, [](void*) {});
+  // Crops a frame, and writes it to a row of the batch as float CHW. Whether all is as it is to be.
+  const auto take = [&](int64_t i, const auto& wrap) {
+    const size_t used = arena.used();
+    bool done = false;
+    {
+      ++in_use;
+      const auto image = wrap(frames[i % 3]);
+      const Tensor crop = narrow(slice(image, 0, 1, 7), 1, 2, 8);
+      done = copy_(tenon::select(batch, 0, i % 4), permute(crop, {2, 0, 1})) == Error::Ok;
+    }
+    return done && in_use == 0 && arena.used() == used &&
+           batch->const_data_ptr<float>()[i % 4 * 144 + 143] == static_cast<float>(i % 3 + 1);
+  };
+  const auto check = [&](const char* how, bool scoped, const auto& wrap) {
+    bool done = true;
+    check_count(how, 0, [&] {
+      const BackendScope scope(scoped ? static_cast<Backend&>(arena) : host_backend());
+      for (int64_t i = 0; i < 20; ++i) done = take(i, wrap) && done;
+      return 0;
+    });
+    INFO(how);
+    if (tests::heap_is_counted()) CHECK(done);
+  };
+  check("scope", true, [&](uint8_t* p) { return from_blob(p, sizes, strides, type, give_back); });
+  check("scope, by value", true,
+        [&](uint8_t* p) { return tensor_from_blob(p, sizes, strides, type, give_back); });
+  check("given", false,
+        [&](uint8_t* p) { return from_blob(p, sizes, strides, type, give_back, arena); });
+  check("given, by value", false,
+        [&](uint8_t* p) { return tensor_from_blob(p, sizes, strides, type, give_back, arena); });
+  check("scope, a maker", true, [&](uint8_t* p) {
+    return for_blob(p, sizes).strides(strides).deleter(give_back).make_tensor_ptr();
+  });
+  check("scope, a blob with two owners", true, [&](uint8_t* p) {
+    --in_use;
+    return from_blob(Blob{p, sizes, strides, type, {}, 0, false, owner}, owner);
+  });
+  Tensor image;
+  {
+    const BackendScope scope(arena);
+    image = tensor_from_blob(frames[0], {3, 8, 10, 3}, {256, 32, 3, 1});
+  }
+  check("views of a tensor in the arena", false, [&](uint8_t* p) {
+    --in_use;
+    return tenon::select(image, 0, (p - frames[0]) / 256);
+  });
+  check("handles and placeholders", true, [&](uint8_t* p) {
+    const auto handle = make_tensor_ptr(batch);
+    const auto other = make_tensor_ptr(handle->impl());
+    const auto placeholder = make_tensor_ptr(sizes, nullptr, type);
+    placeholder->unsafeGetTensorImpl()->set_data(p);
+    return from_blob(p, sizes, strides, type, give_back);
+  });
 }
 
 TEST_CASE(

@@ -406,22 +406,59 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
   FAIL_EACH(flatten(deep, 6, 7));
 }
 
+TEST_CASE("out of memory: joined tensors and lists of views leave nothing behind") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    FAIL_EACH(cat({t, t}, -1));
+    FAIL_EACH(stack({t, t}, 1));
+    FAIL_EACH(try_cat({t, t}));
+    FAIL_EACH(try_stack({t, t}, -1));
+    FAIL_EACH(split(t, 1));
+    FAIL_EACH(chunk(t, 2, -1));
+    FAIL_EACH(unbind(t));
+    FAIL_EACH(try_split(t, 1));
+    FAIL_EACH(try_chunk(t, 2));
+    FAIL_EACH(try_unbind(t, -1));
+    fail_each_write("overlap", t->const_data_ptr(), t->nbytes(),
+                    [&] { return cat_out(t, {flip(t, {0})}); });
+    CHECK_FALSE(detail::fields(t).borrows.any());
+  }
+  const auto out = empty({2, 2, 1, 1, 1, 1, 1, 1, 3}, ScalarType::Int);
+  fail_each_write("deep", out->const_data_ptr(), out->nbytes(), [&] {
+    return stack_out(out, {deep, deep});
+  });
+}
+
 TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   const auto flat = make_tensor_ptr({1, 2});
   const auto deep = make_tensor_ptr(kDeep, {1});
   FAIL_EACH(to_blob(flat));
   FAIL_EACH(to_blob(deep));
+  FAIL_EACH(to_owned_blob(flat));
+  FAIL_EACH(try_to_owned_blob(deep));
   CHECK(flat->use_count() == 1);
   CHECK(deep->use_count() == 1);
   CHECK_FALSE(detail::fields(flat).borrows.any());
   CHECK_FALSE(detail::fields(deep).borrows.any());
+  FAIL_EACH(Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
   Calls calls;
+  alignas(64) static unsigned char room[1024];
+  ArenaBackend arena(room, sizeof room);
+  const auto shared = std::make_shared<int>(1);
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
     const Blob lent{blob, sizes};
     FAIL_EACH(from_blob(lent));
+    Blob owned = lent;
+    owned.owner = shared;
+    FAIL_EACH(from_blob(owned, arena));
+    FAIL_EACH(try_from_blob(owned, arena));
     FAIL_EACH_WITH(Deleters(calls, 1), from_blob(lent, LargeOwner(calls)));
     FAIL_EACH_WITH(Deleters(calls, 1), try_from_blob(lent, LargeOwner(calls)));
   }
+  CHECK(shared.use_count() == 1);
+  CHECK(arena.live_blocks() == 0);
 }
 
 TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {

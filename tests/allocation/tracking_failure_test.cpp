@@ -85,6 +85,27 @@ TEST_CASE("tracking: a tag without memory is none, and is there when there is so
   });
 }
 
+TEST_CASE("tracking: destroyed with leaks and without memory for a list of them, it lists none") {
+  with_each_failure(1, [](int64_t n) {
+    static int reports = 0;  // a handler that uses no heap
+    const FailureHandler before =
+        set_failure_handler([](Error, const char*) noexcept { ++reports; });
+    bool has_failed = false;
+    {
+      Tracked t;
+      t.tracking.allocate(12, 64);
+      tests::start_counting(n);
+      t.tracking.~TrackingBackend();
+      has_failed = tests::failures() != 0;
+      tests::stop_counting();
+      ::new (&t.tracking) TrackingBackend(t.arena);
+    }
+    set_failure_handler(before);
+    CHECK(std::exchange(reports, 0) == (has_failed ? 0 : 1));
+    return has_failed;
+  });
+}
+
 TEST_CASE("tracking: without memory for its sizes or its stack a block has none") {
   with_each_failure(1, [](int64_t n) {
     Tracked t;

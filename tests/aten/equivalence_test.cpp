@@ -409,6 +409,66 @@ TEST_CASE("equivalence: copy_, fill_ and zero_") {
   check_same(made, at::empty({3, 4}).t().zero_());
 }
 
+TEST_CASE("equivalence: cat and stack") {
+  const at::Tensor nothing = at::empty({0});
+  for (const at::Tensor& t : sources()) {
+    INFO(t.sizes() << " at " << t.strides());
+    const auto dense = [](const at::Tensor& made) { return made.contiguous(); };
+    for (int64_t dim = -t.dim(); dim < t.dim(); ++dim) {
+      check_same(tenon::cat({t, t, t}, dim), dense(at::cat({t, t, t}, dim)));
+      check_same(tenon::cat({nothing, t, nothing}, dim),
+                 dense(at::cat({nothing, t, nothing}, dim)));
+    }
+    for (int64_t dim = -t.dim() - 1; dim <= t.dim(); ++dim) {
+      check_same(tenon::stack({t, t}, dim), dense(at::stack({t, t}, dim)));
+      const at::Tensor out = at::empty(at::stack({t, t}, dim).sizes());
+      REQUIRE(tenon::stack_out(out, {t, t}, dim) == Error::Ok);
+      check_same(out, dense(at::stack({t, t}, dim)));
+    }
+  }
+  check_same(tenon::cat({nothing, nothing}), at::cat({nothing, nothing}));
+  const auto both_refuse = [](auto&& ours, auto&& theirs) {
+    CHECK_THROWS_AS(ours(), Exception);
+    CHECK_THROWS_AS(theirs(), c10::Error);
+  };
+  const at::Tensor a = numbered({2, 3});
+  const at::Tensor scalar = numbered({});
+  for (const std::vector<at::Tensor>& list : {std::vector<at::Tensor>{},
+                                              {scalar},
+                                              {a, scalar},
+                                              {nothing, scalar},
+                                              {a, numbered({3})},
+                                              {a, at::empty({0, 2})},
+                                              {a, numbered({2, 2})}}) {
+    both_refuse([&] { return tenon::cat(list); }, [&] { return at::cat(list); });
+  }
+  both_refuse([&] { return tenon::stack({a, nothing}); }, [&] { return at::stack({a, nothing}); });
+  both_refuse([&] { return tenon::stack({a}, 3); }, [&] { return at::stack({a}, 3); });
+}
+
+TEST_CASE("equivalence: split, chunk and unbind") {
+  const auto check_views = [](const std::vector<at::Tensor>& made,
+                              const std::vector<at::Tensor>& expected) {
+    REQUIRE(made.size() == expected.size());
+    for (size_t i = 0; i < made.size(); ++i) {
+      made[i].numel() == 0 ? check_same(made[i], expected[i]) : check_view(made[i], expected[i]);
+    }
+  };
+  for (const at::Tensor& t : sources()) {
+    INFO(t.sizes() << " at " << t.strides());
+    for (int64_t dim = -t.dim(); dim < t.dim(); ++dim) {
+      for (int64_t n = 1; n <= 5; ++n) {
+        check_views(tenon::split(t, n, dim), at::split(t, n, dim));
+        check_views(tenon::chunk(t, n, dim), at::chunk(t, n, dim));
+      }
+      check_views(tenon::unbind(t, dim), at::unbind(t, dim));
+    }
+  }
+  const at::Tensor nothing = at::empty({0, 2});
+  check_views(tenon::split(nothing, 0), at::split(nothing, 0));
+  check_views(tenon::chunk(nothing, 3), at::chunk(nothing, 3));
+}
+
 TEST_CASE("equivalence: resize_tensor_ptr is at::Tensor::resize_, keeping the elements") {
   const auto dynamic = tenon::TensorShapeDynamism::DYNAMIC;
   const TensorPtr made = tenon::arange(0, 6, 1, ScalarType::Float, dynamic);

@@ -19,24 +19,20 @@ namespace tests {
 /// What the failure handler is told, as long as it lives.
 class Reports {
  public:
-  Reports() {
-    count_ = 0;
-    last_.clear();
-  }
+  Reports() { all_ = {""}; }
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
   ~Reports() { tenon::set_failure_handler(before_); }
 
-  int count() const { return count_; }
-  const std::string& last() const { return last_; }
+  size_t count() const { return all_.size() - 1; }
+  const std::string& last() const { return all_.back(); }  // "" before the first
+  const std::string& operator[](size_t i) const { return all_[i + 1]; }
 
  private:
-  static inline int count_ = 0;
-  static inline std::string last_;
+  static inline std::vector<std::string> all_;
   const tenon::FailureHandler before_ =
       tenon::set_failure_handler([](tenon::Error error, const char* message) noexcept {
-        ++count_;
-        last_ = std::string(tenon::toString(error)) + ": " + message;
+        all_.push_back(std::string(tenon::toString(error)) + ": " + message);
       });
 };
 

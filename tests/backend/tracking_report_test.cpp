@@ -64,10 +64,10 @@ R"({"displayTimeUnit":"ns","otherData":{"backend":"cpu","peak_bytes":34,)"
 R"("dropped_events":0},"traceEvents":[
 {"ph":"M","pid":1,"tid":1,"name":"process_name","args":{"name":"memory of cpu"}},
 {"ph":"b","pid":1,"tid":1,"ts":5,"name":"Float {2, 3}","cat":"memory","id":"1",)"
-R"("args":{"bytes":24,"function":"zeros","tag":"de\"coder","site":"src/model.cpp:57"}},
+R"("args":{"bytes":24,"function":"zeros","tag":"de\"coder","scope":"src/model.cpp:57"}},
 {"ph":"C","pid":1,"tid":1,"ts":5,"name":"live bytes","args":{"bytes":24}},
 {"ph":"b","pid":1,"tid":1,"ts":5.001,"name":"block","cat":"memory","id":"2",)"
-R"("args":{"bytes":10,"function":"","tag":"de\"coder","site":"src/model.cpp:57"}},
+R"("args":{"bytes":10,"function":"","tag":"de\"coder","scope":"src/model.cpp:57"}},
 {"ph":"C","pid":1,"tid":1,"ts":5.001,"name":"live bytes","args":{"bytes":34}},
 {"ph":"e","pid":1,"tid":1,"ts":6,"name":"Float {2, 3}","cat":"memory","id":"1","args":{}},
 {"ph":"C","pid":1,"tid":1,"ts":6,"name":"live bytes","args":{"bytes":10}},

@@ -75,7 +75,7 @@ TEST_CASE("write_svg: blocks have labels, tooltips and a legend, the peak its va
         ">2 allocations, 320 KiB in all; at most 320 KiB at once; 256 KiB still in use</text>",
         ">Float {256, 256}, 256 KiB</text>",
         "<title>262144 bytes, Float {256, 256} by zeros\nfrom 0 ns, still in use</title>",
-        "<title>65536 bytes, Float {64, 256} by rand in \"decoder\" (model.cpp:57)\n"
+        "<title>65536 bytes, Float {64, 256} by rand in \"decoder\" (scope at model.cpp:57)\n"
         "from 200 us to 800 us</title>",
         ">peak 320 KiB at 200 us</text>", ">(no tag): 1 allocation, peak 256 KiB</text>",
         ">decoder: 1 allocation, peak 64 KiB</text>", ">live bytes</text>", ">0 bytes</text>",

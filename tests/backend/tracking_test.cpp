@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backend/helpers.h"
 #include "backend/tracking_helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
@@ -98,13 +99,43 @@ TEST_CASE("tracking: the leak report has a line for each leak, the largest first
   void* const p = tracked.make({3});
   const Dims sizes{1, 2, 3, 4, 1, 2, 1, int64_t{1} << 40};
   tracked.backend.on_made({p, ScalarType::Bool, sizes, sizes, "full"});
-  const std::string place = " in \"here\" (tracking_test.cpp:" + std::to_string(line) + ")\n";
+  const std::string place =
+      " in \"here\" (scope at tracking_test.cpp:" + std::to_string(line) + ")\n";
   CHECK(tracked.backend.leak_report() ==
-        "4096 bytes, Float {32, 32} by zeros in \"decoder\" (model.cpp:57)\n100 bytes" + place +
-            "12 bytes, Bool {1, 2, 3, 4, 1, 2, 1, 1099511627776} by full" + place +
+        "4096 bytes, Float {32, 32} by zeros in \"decoder\" (scope at model.cpp:57)\n100 bytes" +
+            place + "12 bytes, Bool {1, 2, 3, 4, 1, 2, 1, 1099511627776} by full" + place +
             "8 bytes, Float {2} by rand\n");
   tracked.backend.on_made({p, ScalarType::Bool, Dims{}, Dims{}, "full"});
   CHECK(contains(tracked.backend.leak_report(), "12 bytes, Bool {} by full"));
+}
+
+TEST_CASE("tracking: destroyed with leaks it lists them, the largest first, as far as they fit") {
+  const tests::Reports told;
+  std::vector<unsigned char> buffer(4 << 20);  // what leaks goes with it
+  ArenaBackend arena(buffer.data(), buffer.size());
+  TensorPtr small;
+  TensorPtr large;
+  {
+    TrackingBackend tracking(arena);
+    small = zeros({2}, tracking);
+    large = (TrackingScope(tracking, "decoder", "src/model.cpp", 57), ones({32, 32}, tracking));
+  }
+  REQUIRE(told.count() == 2);
+  CHECK(told[0] ==
+        "InUse: backend tracking is destroyed with 2 leaks, 4.01 KiB:\n"
+        "4096 bytes, Float {32, 32} by ones in \"decoder\" (scope at model.cpp:57)\n"
+        "8 bytes, Float {2} by zeros");
+  CHECK(contains(told[1], "was destroyed while 2 blocks of its memory are in use"));
+  std::vector<TensorPtr> many;
+  {
+    TrackingBackend tracking(arena);
+    for (int64_t i = 1; i <= 1000; ++i) many.push_back(zeros({i}, tracking));
+  }
+  CHECK(contains(told[2], "1,000 leaks, 1.91 MiB:\n4000 bytes, Float {1000} by zeros\n3996 bytes"));
+  CHECK(contains(told[2], "\nand 988 more"));
+  CHECK(told[2].size() < 512);
+  { const TrackingBackend without(arena); }
+  CHECK(told.count() == 4);
 }
 
 TEST_CASE("tracking: a tag that is used twice is one entry, and the innermost scope counts") {
@@ -165,7 +196,8 @@ TEST_CASE("tracking: in a NoAllocationScope allocations are refused with the pla
     const int line = __LINE__ + 1;
     const NoAllocationScope guard(tracking);
     const std::string words =
-        "no allocation is allowed here (tracking_test.cpp:" + std::to_string(line) + ")";
+        "no allocation is allowed in the NoAllocationScope at tracking_test.cpp:" +
+        std::to_string(line);
     RAISES(OutOfMemory, words, zeros({4}, tracking));
     CHECK(tracking.refused_count() == 1);
     CHECK(tracking.total_count() == 1);
@@ -173,13 +205,20 @@ TEST_CASE("tracking: in a NoAllocationScope allocations are refused with the pla
     TrackingBackend other(cpu);
     CHECK_NOTHROW(zeros({4}, other));
     std::thread([&] { CHECK(zeros({4}, tracking)->numel() == 4); }).join();
+    const int tag_line = __LINE__ + 1;
     const TrackingScope tag(tracking, "inside");
     const NoAllocationScope inner(tracking, "src/inner.cpp", 8);
-    RAISES(OutOfMemory, "no allocation is allowed here (inner.cpp:8)", zeros({4}, tracking));
+    RAISES(OutOfMemory,
+           "at inner.cpp:8; the innermost TrackingScope is at tracking_test.cpp:" +
+               std::to_string(tag_line),
+           zeros({4}, tracking));
+    // As a temporary a scope is on the line of the call.
+    RETURNS(OutOfMemory, "the innermost TrackingScope is at call.cpp:3",
+            (TrackingScope(tracking, "", "call.cpp", 3), try_zeros({4}, tracking).error()));
     CHECK(backend_deallocate(before) == Deallocation::Ok);
   }
   CHECK_NOTHROW(zeros({4}, tracking));
-  CHECK(tracking.refused_count() == 2);
+  CHECK(tracking.refused_count() == 3);
   // A scope of the other kind ends first.
   auto tag = std::make_unique<TrackingScope>(tracking, "outer");
   auto guard = std::make_unique<NoAllocationScope>(tracking);

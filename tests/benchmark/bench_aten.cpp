@@ -10,6 +10,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <memory>
+#include <vector>
 
 #include "harness.h"
 
@@ -90,6 +91,22 @@ int main(int argc, char** argv) {
   const at::Tensor image = padded.narrow(1, 0, 1920 * 3);
   const at::Tensor dense = at::ones({1080, 1920 * 3}, at::kByte);
   suite.add("pitch/byte", [&] { dense.copy_(image); });
+
+  const auto images = [](at::ScalarType type) {
+    std::vector<at::Tensor> made;
+    for (int i = 0; i < 32; ++i) made.push_back(at::ones({3, 224, 224}, type));
+    return made;
+  };
+  const std::vector<at::Tensor> byte_images = images(at::kByte);
+  const std::vector<at::Tensor> float_images = images(at::kFloat);
+  at::Tensor byte_batch = at::stack(byte_images);
+  at::Tensor float_batch = at::stack(float_images);
+  suite.add("stack/byte", [&] { return at::stack(byte_images); });
+  suite.add("stack/float", [&] { return at::stack(float_images); });
+  suite.add("stack_out/byte", [&] { at::stack_out(byte_batch, byte_images); });
+  suite.add("stack_out/float", [&] { at::stack_out(float_batch, float_images); });
+  suite.add("cat/channels", [&] { return at::cat(float_images, 1); });
+  suite.add("unbind", [&] { return at::unbind(float_batch); });
 
   suite.add("accessor/sum", [&] {
     const auto a = floats.accessor<float, 2>();

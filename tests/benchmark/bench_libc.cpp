@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "harness.h"
@@ -65,6 +66,28 @@ int main(int argc, char** argv) {
     benchmark::DoNotOptimize(dense.data());
     benchmark::ClobberMemory();
   });
+
+  // 32 images, each in memory of its own, to one block: new memory, or memory that is there.
+  const auto add_stack = [&](const std::string& name, std::size_t size, std::vector<char>& batch) {
+    const std::vector<std::vector<char>> images(32, std::vector<char>(size, 1));
+    batch.resize(32 * size);
+    const auto copy_to = [images, size](char* out) {
+      for (std::size_t i = 0; i < images.size(); ++i) {
+        std::memcpy(out + i * size, images[i].data(), size);
+      }
+      benchmark::DoNotOptimize(out);
+      benchmark::ClobberMemory();
+    };
+    suite.add("stack/" + name, [copy_to, size] {
+      const Block block(32 * size);
+      copy_to(static_cast<char*>(block.data()));
+    });
+    suite.add("stack_out/" + name, [copy_to, &batch] { copy_to(batch.data()); });
+  };
+  std::vector<char> byte_batch;
+  std::vector<char> float_batch;
+  add_stack("byte", std::size_t{3} * 224 * 224, byte_batch);
+  add_stack("float", std::size_t{4} * 3 * 224 * 224, float_batch);
 
   const std::vector<float> floats(std::size_t{1024} * 1024, 1.0f);
   suite.add("accessor/sum", [&] {

@@ -149,6 +149,25 @@ int main(int argc, char** argv) {
   const TensorPtr dense = ones({1080, 1920 * 3}, ScalarType::Byte);
   suite.add("pitch/byte", [&] { bench::require(copy_(dense, image) == Error::Ok); });
 
+  // A batch of images, joined and cut.
+  const auto images = [](ScalarType type) {
+    std::vector<TensorPtr> made;
+    for (int i = 0; i < 32; ++i) made.push_back(ones({3, 224, 224}, type));
+    return made;
+  };
+  const std::vector<TensorPtr> byte_images = images(ScalarType::Byte);
+  const std::vector<TensorPtr> float_images = images(ScalarType::Float);
+  const TensorPtr byte_batch = stack(byte_images);
+  const TensorPtr float_batch = stack(float_images);
+  suite.add("stack/byte", [&] { return stack(byte_images); });
+  suite.add("stack/float", [&] { return stack(float_images); });
+  suite.add("stack_out/byte",
+            [&] { bench::require(stack_out(byte_batch, byte_images) == Error::Ok); });
+  suite.add("stack_out/float",
+            [&] { bench::require(stack_out(float_batch, float_images) == Error::Ok); });
+  suite.add("cat/channels", [&] { return cat(float_images, 1); });
+  suite.add("unbind", [&] { return unbind(float_batch); });
+
   suite.add("accessor/sum", [&] {
     const auto a = floats->accessor<float, 2>();
     float sum = 0;

@@ -116,6 +116,12 @@ TABLES = {
         row("nhwc_nchw/float", "NHWC to NCHW, 1080p Float", "aten"),
         row("nchw_nhwc/byte", "NCHW to NHWC, 1080p Byte", "aten"),
         row("pitch/byte", "padded rows, 1080p Byte", "aten libc"),
+        row("stack/byte", "stack 32 images 3x224x224, Byte", "aten libc"),
+        row("stack/float", "stack 32 images 3x224x224, Float", "aten libc"),
+        row("stack_out/byte", "stack_out of the same, Byte", "aten libc"),
+        row("stack_out/float", "stack_out of the same, Float", "aten libc"),
+        row("cat/channels", "cat of the same, Float, along dimension 1", "aten"),
+        row("unbind", "unbind 32 views", "aten"),
         row("accessor/sum", "accessor sum 1024² Float", "aten libc"),
     ],
     # 4 MiB with each instruction set that the processor has, "baseline" where it is not x86-64.

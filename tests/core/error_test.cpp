@@ -5,8 +5,10 @@
 #include <thread>
 
 #include "support/catch.h"
+#include "tenon/core/result.h"
 
 using namespace tenon;
+using namespace tests;
 using detail::blame;
 using detail::fail;
 
@@ -86,6 +88,31 @@ TEST_CASE("error: raise() throws its parts, raise_message() a text, perhaps the 
   RAISES(InvalidType, "rank 65", detail::raise_message(Error::InvalidType, last_error_message()));
 }
 
+TEST_CASE("error: check() raises an error with its text, or its name where that is another's") {
+  CHECK_NOTHROW(tenon::check(Error::Ok));
+  const Error error = fail(Error::OutOfBounds, "index 7");
+  RAISES(OutOfBounds, "index 7", tenon::check(error));
+  CHECK(std::string(last_error_message()) == "index 7");
+  const Caught other = caught([] { return tenon::check(Error::InUse), 0; });
+  CHECK(other.error == Error::InUse);
+  CHECK(other.message == "InUse");
+  std::thread([] {
+    CHECK(caught([] { return tenon::check(Error::NotFound), 0; }).message == "NotFound");
+  }).join();
+}
+
+namespace users {
+/// Of a program that had its own before: the one that is called, by both ways to find a name.
+int checked = 0;
+void check(Error error) { checked += error == Error::InUse ? 1 : 100; }
+}  // namespace users
+
+TEST_CASE("error: check() gives way to a function of the user's") {
+  using users::check;
+  check(Error::InUse);
+  CHECK(users::checked == 1);
+}
+
 TEST_CASE("error: TENON_CHECK is one expression, whose message is evaluated only on failure") {
   int conditions = 0;
   int messages = 0;
@@ -136,6 +163,34 @@ TEST_CASE("error: TENON_TRY returns an error and goes on after Ok") {
   CHECK(function(Error::Ok) == Error::Ok);
   CHECK(went_on);
   CHECK(evaluations == 2);
+}
+
+// Outside of the library's namespace, without a using directive, and -Wshadow is an error.
+namespace users {
+
+template <class F>
+tenon::Error call(const F& f) {
+  return f();
+}
+tenon::Result<int> nested(tenon::Error inner) {
+  TENON_TRY(call([&] {
+    TENON_TRY(call([&] {
+      TENON_TRY(inner);
+      return tenon::Error::Ok;
+    }));
+    return tenon::Error::Ok;
+  }));
+  return 5;
+}
+
+}  // namespace users
+
+TEST_CASE("error: TENON_TRY may be nested, and return a Result with its text") {
+  CHECK(*users::nested(Error::Ok) == 5);
+  const auto failed = users::nested(fail(Error::NotFound, "no such file"));
+  CHECK(failed.error() == Error::NotFound);
+  CHECK(failed.message() == std::string("no such file"));
+  CHECK(users::nested(Error::InUse).message() == std::string("InUse"));  // with no text of its own
 }
 
 TEST_CASE("error: set_failure_handler returns the handler that was set before") {

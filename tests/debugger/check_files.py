@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that debug/tenon_gdb.py knows every ScalarType and DeviceType, by the right name.
+"""Checks that debug/tenon_gdb.py knows every ScalarType, DeviceType and ValueKind, by the right
+name.
 
 usage: check_files.py REPOSITORY
 """
@@ -33,6 +34,11 @@ def main(repository):
     numbers = re.findall(r"^  (\w+) = (\d+),", devices, re.MULTILINE)
     if {int(number): names.get(name) for name, number in numbers} != table(script, "DEVICES"):
         faults.append("the devices are not those of device.h")
+    evalue = pathlib.Path(repository, "include", "tenon", "module", "evalue.h")
+    kinds = re.search(r"enum class ValueKind\b.*?\{(.*?)\}", evalue.read_text(encoding="utf-8"),
+                      re.DOTALL).group(1)
+    if re.findall(r"^  (\w+)", kinds, re.MULTILINE) != table(script, "VALUE_KINDS"):
+        faults.append("the kinds of EValues are not those of evalue.h")
     print("\n".join([*faults, f"{len(dtypes)} dtypes, {len(numbers)} devices, {len(faults)} faults"]))
     return 1 if faults or not dtypes or not numbers else 0
 

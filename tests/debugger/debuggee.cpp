@@ -3,14 +3,21 @@
 // there in optimised programs too. The program stops at stop_here(), and never gets further.
 
 #include <sys/mman.h>
+#include <tenon/backend/arena.h>
+#include <tenon/backend/pool.h>
+#include <tenon/backend/template.h>
+#include <tenon/backend/tracking.h>
 #include <tenon/exchange/blob.h>
+#include <tenon/module/evalue.h>
 #include <tenon/tenon.h>
+#include <tenon/tensor/transfer.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +28,14 @@ using namespace tenon;
 
 __attribute__((noinline)) void stop_here() { asm volatile("" ::: "memory"); }
 
+/// What a call's arguments look like from where it is stopped.
+__attribute__((noinline)) void resize_all(const TensorPtr& a, TensorPtr& b, TensorPtr&& c,
+                                          const Tensor& d, Tensor* e, TensorArg f, Backend& g) {
+  stop_here();
+  const void* used[] = {&a, &b, &c, &d, e, &f, &g};
+  asm volatile("" ::"r"(used) : "memory");
+}
+
 constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
 float values[6] = {0, 1, 2, 3, 4, 5};
 
@@ -30,6 +45,14 @@ TensorPtr batch = zeros({8, 3, 32, 32}, ScalarType::Half, DYNAMIC);
 TensorPtr on_gpu = for_blob(values, {2, 3}).device("cuda:1");
 Tensor row = make_tensor(*image, {3}, {}, {}, 3);
 Result<TensorPtr> failed = try_zeros({2, -1});
+TensorPtr deallocated = zeros({2, 3});
+const TensorPtr& reference = image;
+Tensor* pointer = &row;
+alignas(64) char buffer[4096];
+ArenaBackend arena(buffer, sizeof buffer);
+TrackingBackend tracker(arena);
+TensorPtr logits = zeros({10}, ScalarType::Float, tracker);
+Backend& backend = tracker;
 
 // Shapes and strides.
 TensorPtr single = make_tensor_ptr(3.5);
@@ -54,6 +77,47 @@ TensorImplPtr impl = make_tensor_impl_ptr({7, 8});
 TensorImpl static_impl(ScalarType::Float, 0, nullptr, values);
 Tensor viewed = make_tensor(*fixed, {1}, {}, {}, 1);
 Tensor shared(impl), undefined, over_static(&static_impl);
+
+// References and pointers to these, whatever they are called.
+using Picture = const TensorPtr;
+TensorPtr& non_const = image;
+TensorPtr&& rvalue = std::move(image);
+Picture& picture = image;
+const Tensor& handle = row;
+const volatile Tensor& volatile_handle = row;
+const TensorPtr* to_pointer = &null_pointer;
+TensorPtr* to_image = &image;
+Tensor** to_pointers = &pointer;
+Tensor* no_tensor = nullptr;
+const TensorImplPtr& impl_reference = impl;
+TensorImpl* raw_impl = impl.get();
+std::optional<TensorPtr> optional = make_tensor_ptr({1, 2}), no_optional;
+std::vector<TensorPtr> tensors(2);
+TensorPtr moved_from = make_tensor_ptr({1, 2}), moved_to = std::move(moved_from);
+Tensor moved_handle(make_tensor_impl_ptr({1, 2})), to_handle = std::move(moved_handle);
+std::unique_ptr<const Tensor> const_tensor = std::make_unique<Tensor>(to_handle);
+
+/// Memory of the host's that the host is not to read.
+class OpaqueBackend : public HostMemoryBackend {
+ public:
+  const char* name() const noexcept override { return "opaque"; }
+  bool is_opaque() const noexcept override { return true; }
+  void* allocate(size_t nbytes, size_t) noexcept override { return std::malloc(nbytes); }
+  void deallocate(void* p, size_t) noexcept override { std::free(p); }
+};
+
+// Backends.
+alignas(64) char t_buffer[4096];
+ArenaBackend t_arena(t_buffer, sizeof t_buffer);
+TrackingBackend t_tracker(t_arena);
+PoolBackend pool(t_tracker);
+OpaqueBackend opaque;
+TemplateBackend templates;
+TensorPtr hidden = zeros({3}, ScalarType::Byte, opaque);
+TensorPtr shape_only = zeros({2, 3}, ScalarType::Half, templates);
+Backend& as_base = t_tracker;
+Backend* to_base = &opaque;
+ArenaBackend& arena_reference = t_arena;
 
 /// The 8-bit codes as elements of an 8-bit type.
 TensorPtr codes(ScalarType type) {
@@ -108,6 +172,9 @@ Tensor no_impl(static_cast<TensorImpl*>(nowhere)), garbage = bytes_as_tensor(0xa
 Tensor negative = broken([](detail::ImplFields& f) { f.layout.sizes[0] = -2; });
 Tensor other_type = broken([](detail::ImplFields& f) { f.type = static_cast<ScalarType>(99); });
 TensorPtr half_mapped = beyond_a_page();
+Tensor* dangling = static_cast<Tensor*>(nowhere);
+TensorPtr& dangling_reference = *static_cast<TensorPtr*>(nowhere);
+Backend* no_backend = static_cast<Backend*>(nowhere);
 Span<const int> bad_span(static_cast<const int*>(nowhere), SIZE_MAX / 4);
 
 // The rest of the vocabulary.
@@ -121,6 +188,9 @@ Half half = 1.5f;
 BFloat16 bfloat = -0.1f;
 complex<float> complex_float(1.0f, -2.5f);
 Result<int> good = 42;
+EValue v_none, v_tensor = to_handle, v_int = 5, v_double = 2.5, v_bool = true, v_text = "text";
+EValue v_list = std::vector<int64_t>{1, 2}, v_tensors = std::vector<Tensor>{to_handle};
+EValue& v_reference = v_int;
 Deleter deleter(&many_dims, [](void*) noexcept {});
 
 }  // namespace shown
@@ -132,6 +202,15 @@ int main() {
   order.push_back(0);
   owned_blob.readonly = true;
   owned_blob.owner = std::make_shared<int>(1);
-  stop_here();
+  tensors[0] = zeros({1});
+  static_cast<void>(backend_deallocate(deallocated));
+  // Not tensors, whose metadata is not as large everywhere.
+  void* const block = pool.allocate(100, 64);
+  static_cast<void>(t_tracker.allocate(64, 64));
+  pool.deallocate(pool.allocate(1000, 64), 1000);
+  pool.deallocate(block, 100);
+  static_cast<void>(pool.allocate(100, 64));
+  t_tracker.deallocate(t_tracker.allocate(640, 64), 640);
+  resize_all(image, null_pointer, std::move(cube), row, &undefined, image, t_tracker);
   std::_Exit(0);  // the broken ones are not to be destroyed
 }

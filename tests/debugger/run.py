@@ -7,7 +7,7 @@ usage: run.py live|core GDB FOLDER PROGRAM SESSION...
   core  in a core dump of it, where nothing can be called
 A SESSION is any text file. After these words at the beginning of a line come commands; the lines
 below, up to an empty one, a ``` or the next command, are what they should show:
-  (gdb) print ..., (gdb) set print ...   as in gdb; other commands are left out
+  (gdb) print, set print, frame, bt ...  as in gdb; other commands are left out
   (children) EXPRESSION [/ CHILD]        what a variable window lists when it opens that, or a child
 FOLDER has tenon_gdb.py. Addresses, the numbers of results and the ABI namespace are not compared.
 Exits with 77 and says so where gdb lacks Python or may not run programs.
@@ -58,7 +58,7 @@ def read_session(path):
         if match:
             kind, command = match.groups()
             current = None
-            if kind != "gdb" or re.match("(set )?print", command):
+            if kind != "gdb" or re.match("(set )?print|frame|bt", command):
                 current = Case(f"{path}:{number}", kind, command)
                 cases.append(current)
         elif not line.strip() or line.strip().startswith("```"):

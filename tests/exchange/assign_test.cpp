@@ -292,14 +292,13 @@ TEST_CASE("assign, copy_to: what does not fit is refused, and neither side chang
   check_bytes(invalid, "the data pointer is null", t, nullptr, 24);
   check_blob(invalid, "the blob's data is null", t, Blob{nullptr, {2, 3}, {}, ScalarType::Int});
   const std::pair<Vector, const char*> others[] = {
-      {{3, 2}, "{3, 2} hold 6"},       {{6}, "{6} hold 6"}, {{3}, "{3} hold 3"},
-      {{1, 2, 3}, "{1, 2, 3} hold 6"}, {{}, "{} hold 1"},   {{0, 3}, "{0, 3} hold 0"}};
-  for (const auto& [other, words] : others) {
-    check_blob(invalid,
-               std::string("the blob's sizes ") + words +
-                   " elements, the tensor's {2, 3} hold 6; they have to be equal",
-               t, ints(other));
-  }
+      {{3, 2}, "dimension 0 is 3 in the blob's sizes {3, 2} and 2 in the tensor's {2, 3}"},
+      {{2, 4}, "dimension 1 is 4 in the blob's sizes {2, 4} and 3 in the tensor's {2, 3}"},
+      {{0, 3}, "dimension 0 is 0 in the blob's sizes {0, 3} and 2 in the tensor's {2, 3}"},
+      {{6}, "the blob's sizes {6} and the tensor's {2, 3} differ in length"},
+      {{1, 2, 3}, "the blob's sizes {1, 2, 3} and the tensor's {2, 3} differ in length"},
+      {{}, "the blob's sizes {} and the tensor's {2, 3} differ in length"}};
+  for (const auto& [other, words] : others) check_blob(invalid, words, t, ints(other));
   Blob blob = ints({2, 3});
   blob.element_size = 8;
   check_blob(invalid, "the blob's element_size is 8, but an element of Int has 4 bytes", t, blob);

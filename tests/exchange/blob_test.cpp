@@ -6,8 +6,11 @@
 #include "tenon/exchange/blob.h"
 
 #include <stdexcept>
+#include <thread>
 
+#include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/arena.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -24,6 +27,10 @@ static_assert(std::is_invocable_v<Create, Blob, int>);
 static_assert(std::is_invocable_v<Create, Blob, std::shared_ptr<int>>);
 static_assert(!std::is_invocable_v<Create, Blob, void (*)(void*)>);
 static_assert(!std::is_invocable_v<Create, Blob, std::nullptr_t>);
+// A backend is none either, but whose memory it is: it has to be there, and not const.
+static_assert(std::is_invocable_v<Create, Blob, TensorShapeDynamism, Backend&>);
+static_assert(!std::is_invocable_v<Create, Blob, const Backend&>);
+static_assert(!std::is_invocable_v<Create, Blob, ArenaBackend>);
 
 namespace {
 
@@ -134,6 +141,112 @@ TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type o
   CHECK(from_blob(Blob{data, {2}, {}, ScalarType::Float, {}, 4})->nbytes() == 8);
 }
 
+TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highest") {
+  const struct {
+    Vector sizes, strides;
+    ScalarType type;
+    size_t nbytes;
+  } rows[] = {
+      {{2, 3}, {}, ScalarType::Float, 24},
+      {{2, 3}, {8, 1}, ScalarType::Float, 44},  // the last row is not padded
+      {{2, 3}, {-8, 1}, ScalarType::Float, 44},
+      {{4}, {-3}, ScalarType::Short, 20},
+      {{2, 3}, {-8, 1}, ScalarType::Byte, 11},
+      {{2, 3}, {0, 1}, ScalarType::Double, 24},
+      {{1, 3}, {1000, 1}, ScalarType::Byte, 3},
+      {{}, {}, ScalarType::ComplexDouble, 16},
+      {{0, 3}, {}, ScalarType::Float, 0},
+      {{3, 0}, {INT64_MAX, -7}, ScalarType::Float, 0},
+      {{2, 2}, {PTRDIFF_MAX - 1, -PTRDIFF_MAX}, ScalarType::Byte, SIZE_MAX - 1},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.sizes, row.strides);
+    CHECK(Blob{nullptr, row.sizes, row.strides, row.type}.nbytes() == row.nbytes);
+  }
+  CHECK(to_blob(make_tensor_ptr({2, 3}, nullptr)).nbytes() == 24);
+}
+
+// from_byte_strides
+
+TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of any sign") {
+  int16_t frame[2 * 5] = {1, 2, 3, -1, -1, 4, 5, 6, -1, -1};  // 3 pixels in rows of 10 bytes
+  const Blob blob = *Blob::from_byte_strides(frame, {2, 3}, {10, 2}, ScalarType::Short);
+  CHECK(blob.data == frame);
+  CHECK(list_of(blob.sizes) == Vector{2, 3});
+  CHECK(list_of(blob.strides) == Vector{5, 1});
+  CHECK(blob.dtype == ScalarType::Short);
+  CHECK(blob.device == Device());
+  CHECK_FALSE(blob.readonly);
+  CHECK(blob.nbytes() == 16);
+  CHECK(values<int16_t>(from_blob(blob)) == std::vector<int16_t>{1, 2, 3, 4, 5, 6});
+  const void* const there = frame + 5;
+  const Blob turned =
+      *Blob::from_byte_strides(there, {2, 2, 3}, {-10, 0, 2}, ScalarType::Short, "cuda:1");
+  CHECK(list_of(turned.strides) == Vector{-5, 0, 1});
+  CHECK(turned.readonly);
+  CHECK(turned.device == Device("cuda:1"));
+  CHECK(Blob::from_byte_strides(frame, {2, 5}, {}, ScalarType::Short)->strides.empty());
+  CHECK(Blob::from_byte_strides(frame, {}, {}, ScalarType::Short)->nbytes() == 2);
+  const Vector shape(8, 1);
+  CHECK(list_of(Blob::from_byte_strides(frame, shape, Vector(8, 4), ScalarType::Int)->strides) ==
+        shape);
+}
+
+TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
+  int32_t data[8] = {};
+  const auto make = [&](const Vector& shape, const Vector& steps, ScalarType type) {
+    return Blob::from_byte_strides(data, shape, steps, type);
+  };
+  const struct {
+    Vector sizes, strides;
+    ScalarType type;
+    Error error;
+    const char* message;
+  } rows[] = {
+      {{2, 3},
+       {14, 4},
+       ScalarType::Int,
+       Error::InvalidArgument,
+       "the stride of dimension 0 is 14 bytes, which is no multiple of the 4 bytes of an element "
+       "of Int"},
+      {{2, 3},
+       {12, -2},
+       ScalarType::Float,
+       Error::InvalidArgument,
+       "the stride of dimension 1 is -2 bytes, which is no multiple of the 4 bytes of an element "
+       "of Float"},
+      {{2, 3},
+       {4},
+       ScalarType::Int,
+       Error::InvalidArgument,
+       "byte_strides {4} and sizes {2, 3} differ in length"},
+      {{2, -1},
+       {4, 4},
+       ScalarType::Int,
+       Error::InvalidArgument,
+       "size -1 of dimension 1 is negative in sizes {2, -1}"},
+      {{2}, {4}, ScalarType::Undefined, Error::InvalidType, "Undefined is not an element type"},
+      {Vector(65, 1),
+       {},
+       ScalarType::Int,
+       Error::InvalidArgument,
+       "sizes has more than 64 entries"},
+      {{2},
+       Vector(65, 1),
+       ScalarType::Int,
+       Error::InvalidArgument,
+       "byte_strides has more than 64 entries"},
+  };
+  for (const auto& row : rows) {
+    const auto failed = make(row.sizes, row.strides, row.type);
+    CHECK(failed.error() == row.error);
+    CHECK(failed.message() == std::string("from_byte_strides: ") + row.message);
+  }
+  CHECK(list_of(make({1, 2}, {7, 4}, ScalarType::Int)->sizes) == Vector{1, 2});
+  CHECK(make({1, 2}, {INT64_MAX, 4}, ScalarType::Int)->nbytes() == 8);
+  CHECK(make({0, 2}, {7, 3}, ScalarType::Int)->nbytes() == 0);
+}
+
 // to_blob
 
 TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
@@ -226,6 +339,115 @@ TEST_CASE("from_blob: null data serves for zero elements and Template memory, no
   CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
               from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
   CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Template})->numel() == 6);
+}
+
+namespace {
+
+/// The memory of `blob`'s tensors is the backend's, which counts it.
+template <class B>
+void check_backend(B& backend, const Blob& blob) {
+  const TensorPtr tensors[] = {from_blob(blob, backend),
+                               from_blob(blob, backend, TensorShapeDynamism::STATIC),
+                               from_blob(blob, TensorShapeDynamism::DYNAMIC, backend),
+                               std::move(*try_from_blob(blob, backend))};
+  CHECK(shape_dynamism(tensors[1]) == TensorShapeDynamism::STATIC);
+  CHECK(shape_dynamism(tensors[2]) == TensorShapeDynamism::DYNAMIC);
+  for (const TensorPtr& t : tensors) {
+    CHECK(&backend_of(t) == &backend);
+    CHECK(t->device() == backend.device());
+    CHECK(const_data_ptr(t) == blob.data);
+    CHECK(values<float>(backend_copy(t, host_backend())) == Floats{3, 4});
+  }
+  CHECK(backend.live_blocks() == 4);
+}
+
+}  // namespace
+
+TEST_CASE("from_blob: with a backend it says whose memory that is") {
+  MinimalBackend b;
+  void* const p = b.allocate(8, 64);
+  const float source[2] = {3, 4};
+  REQUIRE(b.copy_from_host(p, source, 8) == Error::Ok);
+  auto owner = std::make_shared<int>(1);
+  const Blob blob{p, {2}, {}, ScalarType::Float, b.device(), 0, false, owner};
+  check_backend(b, blob);
+  check_backend<Backend>(b, blob);
+  CHECK(b.live_blocks() == 0);
+  CHECK(owner.use_count() == 2);
+  alignas(64) unsigned char room[4096];
+  ArenaBackend arena(room, sizeof room);
+  float* const here = static_cast<float*>(arena.allocate(8, 64));
+  std::memcpy(here, source, 8);
+  check_backend(arena, Blob{here, {2}});
+  float data[2] = {};
+  CHECK(&backend_of(from_blob(Blob{data, {2}}, host_backend())) == &host_backend());
+  // Of another device; the owner is dropped.
+  Blob elsewhere = blob;
+  elsewhere.device = "cuda:1";
+  RAISES(InvalidArgument,
+         "from_blob: the blob is on cuda:1, memory of backend minimal on ext_dev:0",
+         from_blob(elsewhere, b));
+  RAISES(InvalidArgument, "from_blob: the blob is on cpu, memory of backend minimal on ext_dev:0",
+         from_blob(Blob{p, {2}}, b));
+  elsewhere.owner = nullptr;
+  CHECK(owner.use_count() == 2);
+  CHECK(b.live_blocks() == 0);
+  b.deallocate(p, 8);
+}
+
+// to_owned_blob
+
+TEST_CASE("to_owned_blob: is a copy that outlives tensor, arena and thread; dense strides stay") {
+  TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}, TensorShapeDynamism::DYNAMIC);
+  Blob copy = to_owned_blob(transpose(t, 0, 1));
+  CHECK(copy.data != const_data_ptr(t));
+  CHECK(list_of(copy.sizes) == Vector{3, 2});
+  CHECK(list_of(copy.strides) == Vector{1, 3});
+  CHECK(copy.dtype == ScalarType::Int);
+  CHECK(copy.device == Device());
+  CHECK(copy.element_size == 4);
+  CHECK(values<int32_t>(from_blob(copy)) == Ints{0, 3, 1, 4, 2, 5});
+  CHECK(list_of(to_owned_blob(slice(*t, 1, 0, 3, 2)).strides) == Vector{2, 1});
+  CHECK(resize_tensor_ptr(t, {20, 30}) == Error::Ok);  // nothing is borrowed
+  Blob kept;
+  alignas(64) unsigned char room[4096];
+  {
+    ArenaBackend arena(room, sizeof room);
+    const BackendScope scope(arena);
+    {
+      const TensorPtr source = full({1000 / 4}, 7.5f);
+      const size_t used = arena.used();
+      CHECK(used > 1000);
+      kept = to_owned_blob(source);
+      CHECK(try_to_owned_blob(*source).ok());
+      CHECK(arena.used() == used);
+    }
+    CHECK(arena.reset() == Error::Ok);
+  }
+  std::memset(room, 0xee, sizeof room);
+  CHECK(accessor<const float, 1>(kept)[249] == 7.5f);
+  std::thread([&] { kept = Blob(); }).join();
+  std::thread([dropped = std::move(copy)] {}).join();
+}
+
+TEST_CASE("to_owned_blob: fetches what only a backend reaches, and says what it cannot") {
+  MinimalBackend b;
+  const Blob copy = to_owned_blob(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b));
+  CHECK(copy.device == Device());
+  CHECK(values<int32_t>(from_blob(copy)) == Ints{1, 2, 3, 4});
+  CHECK(b.live_blocks() == 0);
+  b.will["copy_to_host"] = Answer::Fails;
+  RAISES(AccessFailed, "to_owned_blob: backend minimal failed in copy_to_host",
+         to_owned_blob(zeros({2}, b)));
+  RAISES(InvalidState, "to_owned_blob: the source tensor is undefined", to_owned_blob(TensorPtr()));
+  RAISES(InvalidState, "to_owned_blob: the source tensor is a placeholder without data",
+         to_owned_blob(make_tensor({2}, nullptr)));
+  const auto failed = try_to_owned_blob(Tensor());
+  CHECK(failed.error() == Error::InvalidState);
+  CHECK(failed.message() == std::string("try_to_owned_blob: the source tensor is undefined"));
+  const TensorPtr far = from_blob(Blob{kDevicePointer, {2}, {}, ScalarType::Float, "cuda:1"});
+  CHECK(try_to_owned_blob(far).error() == Error::NotSupported);
+  CHECK(to_owned_blob(zeros({0, 3})).nbytes() == 0);
 }
 
 // accessor

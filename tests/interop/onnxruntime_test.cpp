@@ -5,6 +5,7 @@
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
+#include "threads/threads.h"
 
 using namespace tenon;
 using detail::MadeOnnx;
@@ -460,4 +461,16 @@ TEST_CASE("OnnxModule: the digits' network reads 440 of the 450 held-out images"
     if (answer == labels->const_data_ptr<uint8_t>()[image]) ++right;
   }
   CHECK(right == 440);
+}
+
+TEST_CASE("OnnxModule: several at once, each on its thread") {
+  std::vector<int> right(2);
+  tests::on_threads(2, [&](int i) {
+    OnnxModule module(model("double_batch"));
+    for (int n = 0; n < 20; ++n) {
+      const auto outputs = module.forward(ramp(i + 1));
+      right[static_cast<size_t>(i)] += outputs && is_doubled(outputs->at(0).toTensor());
+    }
+  });
+  CHECK(right == std::vector<int>{20, 20});
 }

@@ -22,6 +22,7 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
+#include "threads/threads.h"
 
 using namespace tenon;
 using tenon::detail::call_torchscript;
@@ -250,6 +251,20 @@ TEST_CASE("TorchScriptModule: forward runs a file, whose methods are in its orde
   for (size_t i = 0; i < names->size(); ++i) {
     CHECK((*names)[i] == many.module().get_methods()[i].name());
   }
+}
+
+TEST_CASE("TorchScriptModule: several at once, each on its thread") {
+  std::vector<int> right(2);
+  tests::on_threads(2, [&](int i) {
+    TorchScriptModule add(model_path("add.pt"));
+    for (int n = 0; n < 20; ++n) {
+      const auto outputs = add.forward({row(), make_tensor_ptr(static_cast<float>(i))});
+      right[static_cast<size_t>(i)] +=
+          outputs &&
+          const_data_ptr<float>(outputs->at(0).toTensor())[2] == static_cast<float>(3 + i);
+    }
+  });
+  CHECK(right == std::vector<int>{20, 20});
 }
 
 TEST_CASE("TorchScriptModule: the digits demo's network is right as often as there") {

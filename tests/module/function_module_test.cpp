@@ -145,11 +145,38 @@ TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
   FunctionModule result([](Span<const EValue>) { return try_zeros({-1}); });
   CHECK(result.forward().error() == Error::InvalidArgument);
   FunctionModule null([](Span<const EValue>) { return Result<TensorPtr>(TensorPtr()); });
-  CHECK(null.forward().error() == Error::InvalidState);
-  FunctionModule error([](Span<const EValue>, Span<EValue>) {
-    return detail::fail(Error::AccessFailed, "no sensor");
-  });
+  RETURNS(InvalidState, "run: output 0: the tensor is undefined", null.run());
+  FunctionModule error([](Span<const EValue>,
+                          Span<EValue>) { return detail::fail(Error::AccessFailed, "no sensor"); },
+                       {}, {});
   RETURNS(AccessFailed, "run: no sensor", error.run());
+}
+
+TEST_CASE("FunctionModule: where there is nothing to write to, the error says what to do") {
+  FunctionModule unknown(add);
+  RETURNS(InvalidState, "run: forward writes its outputs, and none is known",
+          unknown.run("forward", {pair(1, 2), pair(3, 4)}));
+  const std::vector<ValueSpec> open = {{"sum", TensorSpec{{-1}}}};
+  const std::string advice =
+      "output 0 (sum) is None: its spec, sizes {-1}, does not say what tensor to make; use "
+      "set_output(tensor, 0) or max_sizes in the spec, or assign a tensor";
+  FunctionModule sum(add, none, open);
+  RETURNS(InvalidType, "run: toTensor: the EValue is None; " + advice,
+          sum.run("forward", {pair(1, 2), pair(3, 4)}));
+  REQUIRE(sum.set_output(pair(0, 0)) == Error::Ok);
+  CHECK(sum.run("forward", {pair(1, 2), pair(3, 4)}) == Error::Ok);
+  FunctionModule forgetful([](Span<const EValue>, Span<EValue>) {}, none, open);
+  RETURNS(InvalidType, "run: " + advice, forgetful.run());
+  FunctionModule failing(
+      [](Span<const EValue>, Span<EValue>) {
+        return detail::fail(Error::AccessFailed, "no sensor");
+      },
+      none, open);
+  RETURNS(AccessFailed, "run: no sensor", failing.run());
+  CHECK(std::string(last_error_message()) == "run: no sensor");
+  FunctionModule answering([](Span<const EValue> in, Span<EValue> out) { out[0] = in[0]; }, none,
+                           open);
+  CHECK(answering.forward(pair(1, 2))->at(0).toTensor().numel() == 2);
 }
 
 TEST_CASE(

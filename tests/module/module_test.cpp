@@ -165,6 +165,45 @@ TEST_CASE("Module: an input that is set is kept, one that does not fit is refuse
   CHECK(y->use_count() == 1);
 }
 
+TEST_CASE("Module: an input without data is refused before the runtime sees it, described or not") {
+  struct Taker final : Module {
+    int runs = 0;
+    size_t count_methods() const noexcept override { return 1; }
+    const char* name_of(size_t) const noexcept override { return "forward"; }
+    Error prepare(size_t, MethodMeta&) override { return Error::Ok; }
+    Error invoke(size_t, Span<const EValue>, Outputs&) override {
+      ++runs;
+      return Error::Ok;
+    }
+  };
+  struct Case {
+    EValue value;
+    std::string words;
+  };
+  std::vector<Case> cases = {{TensorPtr(), "the tensor is undefined"},
+                             {Tensor(), "the tensor is undefined"}};
+#if !TENON_ATEN_MODE
+  cases.push_back({make_tensor_ptr({1, 2}, nullptr), "the tensor is a placeholder without data"});
+#endif
+  Doubler known;
+  Taker unknown;
+  for (const Case& bad : cases) {
+    const std::string text = "input 0 (image): " + bad.words;
+    RETURNS(InvalidState, "forward: " + text, known.forward(bad.value).error());
+    RETURNS(InvalidState, "set_input: " + text, known.set_input(bad.value, 0));
+    RETURNS(InvalidState, "run: input 1: " + bad.words,
+            unknown.run("forward", {image(), bad.value}));
+    const std::vector<Tensor> list = {*image(), bad.value.toTensor()};
+    RETURNS(InvalidState, "run: input 0: element 1: " + bad.words, unknown.run("forward", list));
+  }
+  TemplateBackend shapes;
+  RETURNS(NotSupported, "run: input 0: the tensor is a template",
+          unknown.run("forward", zeros({1, 2}, shapes)));
+  CHECK(known.runs + unknown.runs == 0);
+  CHECK(unknown.run("forward", EValue::optional_tensor_list(std::vector<Tensor>(1))) == Error::Ok);
+  CHECK(unknown.run("forward", zeros({0, 2})) == Error::Ok);  // no elements, so no data is missing
+}
+
 TEST_CASE("Module: an output that is set is what the runtime writes to") {
   Doubler module;
   float memory[8] = {};

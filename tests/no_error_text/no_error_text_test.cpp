@@ -18,6 +18,7 @@ using namespace tenon;
 TEST_CASE("no error text: what is thrown has the error's name as its message") {
   CHECK_ERROR(Error::InvalidArgument, "InvalidArgument", zeros({-1}));
   CHECK(last_error_message() == std::string("InvalidArgument"));
+  CHECK_ERROR(Error::InUse, "InUse", check(Error::InUse));
   CHECK_ERROR(Error::OutOfBounds, "OutOfBounds", slice(zeros({4}), 3, 0, 1));
   CHECK_ERROR(Error::InvalidType, "InvalidType", zeros({2})->const_data_ptr<int32_t>());
 }

@@ -151,6 +151,11 @@ static void check_handler() {
   CHECK(of_result.aborted);
   CHECK_TEXT(of_result.text, "InvalidArgument|try_" + text_of_zeros());
 
+  // An error that was returned.
+  const Death of_check = death_of([] { tenon::check(tenon::fill_(tenon::Tensor(), 1)); });
+  CHECK(of_check.aborted);
+  CHECK_TEXT(of_check.text, "InvalidState|fill_: the tensor is undefined");
+
   CHECK(tenon::set_failure_handler(nullptr) == &handler);
 }
 

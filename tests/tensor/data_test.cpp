@@ -24,6 +24,14 @@ static_assert(std::is_convertible_v<std::nullptr_t, DataPtr>);
 static_assert(!std::is_convertible_v<float**, DataPtr>);
 static_assert(!std::is_convertible_v<std::string*, DataPtr>);
 static_assert(!std::is_convertible_v<int, DataPtr>);
+// What is there only to name a mistake takes nothing.
+static_assert(!std::is_convertible_v<int, Dims>);
+static_assert(!std::is_convertible_v<Result<TensorPtr>, TensorPtr>);
+static_assert(!std::is_invocable_v<decltype(ones), int> &&
+              !std::is_invocable_v<decltype(ones), int, int>);
+static_assert(!std::is_invocable_v<decltype(from_blob), float*, Dims, ScalarType, void (*)()>);
+static_assert(!std::is_invocable_v<decltype(from_blob), float*, Dims, ScalarType, Dims>);
+static_assert(!std::is_invocable_v<decltype(make_tensor_ptr), float*, Dims>);
 // Only ranges of elements are values.
 static_assert(std::is_constructible_v<Values, std::vector<float>>);
 static_assert(std::is_constructible_v<Values, const std::list<int>&>);

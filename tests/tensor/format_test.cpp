@@ -18,6 +18,16 @@ using namespace tenon;
 
 namespace {
 
+template <class T, class = void>
+constexpr bool prints = false;
+template <class T>
+constexpr bool
+    prints<T, std::void_t<decltype(std::declval<std::ostream&>() << std::declval<const T&>())>> =
+        true;
+// Without tenon/ostream.h; what converts to a number prints as one.
+static_assert((!prints<Tensor> || TENON_ATEN_MODE) && !prints<Dims> && !prints<Error>);
+static_assert(prints<Half>);
+
 /// 0, 1, 2, … in an Int tensor.
 TensorPtr count(const Dims& sizes) {
   int64_t numel = 1;

@@ -75,8 +75,8 @@ inline uint64_t steady_nanoseconds() noexcept {
 /// to is not in them. A resize that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
 /// The timeline takes some 90 bytes an event, up to 90 MB by default; see init().
-/// Threads: any; one mutex. Reports copy a thousand records at a time, so that no allocation waits
-/// for a whole report.
+/// Threads: those that the backend allows; one mutex. Reports copy a thousand records at a time, so
+/// that no allocation waits for a whole report.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
   /// `clock` is for tests.
@@ -86,6 +86,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Wraps a tracker, like any backend: trackers are not copied.
   explicit TrackingBackend(TrackingBackend& inner)
       : TrackingBackend(static_cast<Backend&>(inner)) {}
+
+  /// Lists what is still in use, the largest blocks first, to the failure handler.
+  ~TrackingBackend() override;
 
   const char* name() const noexcept override { return "tracking"; }
 
@@ -118,7 +121,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// What is in use, largest first. Blocks that come or go meanwhile are in it or not.
   std::vector<MemoryLeak> leaks() const;
   /// The same as text, a line each:
-  /// `4096 bytes, Float {32, 32} by zeros in "decoder" (model.cpp:57)`.
+  /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57)`.
+  /// With "stack_depth", their return addresses follow, a line each, which debug/tenon_stacks.py
+  /// turns into the lines of the calls.
   std::string leak_report() const;
 
   /// Writes the timeline as Chrome trace events, for chrome://tracing and ui.perfetto.dev: each
@@ -166,6 +171,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
 /// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
 /// one counts; one of the same tag elsewhere counts under the same.
+///
+/// Its file and line are its own. As a temporary it is on the line of the call:
+///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
 /// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
 /// as literals do. Scopes end in the reverse order of their beginnings, on the same thread.
 class TrackingScope {
@@ -199,7 +207,7 @@ class TrackingScope {
 };
 
 /// Refuses all allocations from the backend on the calling thread for as long as it lives: they
-/// fail with OutOfMemory, and a text that says where the scope is.
+/// fail with OutOfMemory, and a text that says where the scope is, and the innermost TrackingScope.
 ///
 /// It does not abort: the error reaches the caller as errors of memory do anyway, with the name of
 /// the function that asked.
@@ -229,6 +237,34 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
   return Error::Ok;
 }
 
+inline TrackingBackend::~TrackingBackend() {
+  if (live_.empty()) return;
+  detail::has_memory_for([&] {
+    constexpr size_t kMaxText = 470;  // with the last line it fits into a message
+    std::string text = "backend tracking is destroyed with " +
+                       detail::count_text(counts_.live_count, "leak") + ", " +
+                       detail::bytes_text(counts_.live_bytes) + ":";
+    // Searched for one by one: the list of all may be long.
+    int64_t left = counts_.live_count;
+    for (const detail::TrackingRecord* last = nullptr; left != 0; --left) {
+      const detail::TrackingRecord* next = nullptr;
+      for (const detail::TrackingRecord& record : records_) {
+        if (record.died == detail::TrackingRecord::kInUse &&
+            (last == nullptr || detail::comes_first(*last, record)) &&
+            (next == nullptr || detail::comes_first(record, *next))) {
+          next = &record;
+        }
+      }
+      const std::string line = next == nullptr ? "" : "\n" + detail::block_text(*next);
+      if (next == nullptr || text.size() + line.size() > kMaxText) break;
+      text += line;
+      last = next;
+    }
+    if (left != 0) text += "\nand " + std::to_string(left) + " more";
+    detail::hand_over(Error::InUse, text.c_str());
+  });
+}
+
 inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
   const Lock lock(mutex_);
   size_t i = 0;
@@ -241,8 +277,15 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   const detail::TrackingLink* const guard = detail::find_tracking_link(*this, true);
   if (TENON_UNLIKELY(guard != nullptr)) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    static_cast<void>(detail::fail(Error::OutOfMemory, "no allocation is allowed here (",
-                                   detail::file_name(guard->file), ":", guard->line, ")"));
+    const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
+    const Error error =
+        detail::fail(Error::OutOfMemory, "no allocation is allowed in the NoAllocationScope at ",
+                     detail::file_name(guard->file), ":", guard->line);
+    if (scope != nullptr) {
+      static_cast<void>(detail::fail(error, last_error_message(),
+                                     "; the innermost TrackingScope is at ",
+                                     detail::file_name(scope->file), ":", scope->line));
+    }
     return nullptr;
   }
   void* const p = inner().allocate(nbytes, alignment);
@@ -386,9 +429,7 @@ inline std::vector<MemoryLeak> TrackingBackend::leaks() const {
   std::vector<detail::TrackingRecord> records = copy_records(false, SIZE_MAX);
   std::vector<MemoryLeak> leaks(std::make_move_iterator(records.begin()),
                                 std::make_move_iterator(records.end()));
-  std::sort(leaks.begin(), leaks.end(), [](const MemoryLeak& a, const MemoryLeak& b) {
-    return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
-  });
+  std::sort(leaks.begin(), leaks.end(), detail::comes_first);
   return leaks;
 }
 

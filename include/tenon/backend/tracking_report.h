@@ -171,6 +171,11 @@ inline const char* file_name(const char* path) noexcept {
   return name;
 }
 
+/// The order of a list of leaks: the largest first.
+inline bool comes_first(const MemoryLeak& a, const MemoryLeak& b) noexcept {
+  return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
+}
+
 /// "Float {32, 32}"; "" for a block of which no tensor is known.
 inline std::string tensor_text(const MemoryLeak& block) {
   if (block.type == tenon::ScalarType::Undefined) return "";
@@ -180,14 +185,14 @@ inline std::string tensor_text(const MemoryLeak& block) {
   }
   return text + "}";
 }
-/// `4096 bytes, Float {32, 32} by zeros in "decoder" (model.cpp:57)`.
+/// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57)`.
 inline std::string block_text(const MemoryLeak& block) {
   const std::string tensor = tensor_text(block);
   std::string text = std::to_string(block.nbytes) + " bytes";
   if (!tensor.empty()) text += ", " + tensor + " by " + block.function;
   if (*block.tag != '\0') text += std::string(" in \"") + block.tag + "\"";
   if (block.file == nullptr) return text;
-  return text + " (" + file_name(block.file) + ":" + std::to_string(block.line) + ")";
+  return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
 }
 
 /// The length of the UTF-8 sequence at `text`, 0 for what is none.
@@ -262,7 +267,7 @@ void write_trace(const TrackingTimeline& timeline, const Put& put) {
       args = "\"bytes\":" + number(record.nbytes) + ",\"function\":" + json_text(record.function) +
              ",\"tag\":" + json_text(record.tag);
       if (record.file != nullptr) {
-        args += ",\"site\":" + json_text(record.file + (":" + number(record.line)));
+        args += ",\"scope\":" + json_text(record.file + (":" + number(record.line)));
       }
     }
     block(each.is_birth ? "b" : "e", each.time, record, args);

@@ -118,7 +118,8 @@ class Device {
             std::enable_if_t<std::is_integral_v<IndexWithoutDeviceType> ||
                                  std::is_null_pointer<IndexWithoutDeviceType>::value,
                              int> = 0>
-  Device(IndexWithoutDeviceType) = delete;
+  Device(IndexWithoutDeviceType)
+      TENON_MISTAKE("a device has a type: Device(DeviceType::CUDA, 0) or \"cuda:0\"");
   /// From c10's, once tenon/aten/device.h is included.
   /// Errors: NotSupported when tenon has no such kind.
   template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>

@@ -166,6 +166,12 @@ inline const char* last_error_message() noexcept {
 
 namespace detail {
 
+/// The text of an error that was returned: the thread's, unless its latest error is another.
+TENON_COLD inline const char* message_of(Error error) noexcept {
+  const char* const text = last_error().error == error ? last_error_message() : "";
+  return *text != '\0' ? text : toString(error);
+}
+
 template <class... Parts>
 [[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
   static_cast<void>(fail(error, parts...));
@@ -181,6 +187,15 @@ inline void raise_if(const char* function, Error error) {
 }
 
 }  // namespace detail
+
+/// Raises an error that a function returned, unless it is Ok: Exception, or the failure handler.
+///
+/// Its message is last_error_message(), or the error's name where the thread's latest error is
+/// another. Between an error and its check there should be no other that may be of the same kind.
+/// A function `check(Error)` of your own goes before this one.
+TENON_LAZY void check(Error error) {
+  if (TENON_UNLIKELY(error != Error::Ok)) detail::raise_message(error, detail::message_of(error));
+}
 
 /// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
 /// the message to stderr.
@@ -203,11 +218,18 @@ TENON_END_NAMESPACE
 #define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
 #endif
 
-/// Returns from the calling function with the Error of `expression` unless it is Ok.
-#define TENON_TRY(expression)                                 \
+/// Returns from the calling function, one that returns Error or Result<T>, with the Error of an
+/// expression unless it is Ok: `TENON_TRY(copy_(row, image));`. A lambda in the expression may use
+/// it too: hence no -Wshadow there.
+// clang-format off
+#define TENON_TRY(...)                                        \
   do {                                                        \
-    if (const ::tenon::Error tenon_error_ = (expression);     \
+    _Pragma("GCC diagnostic push")                            \
+    _Pragma("GCC diagnostic ignored \"-Wshadow\"")            \
+    if (const ::tenon::Error tenon_error_ = (__VA_ARGS__);    \
         TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) { \
       return tenon_error_;                                    \
     }                                                         \
+    _Pragma("GCC diagnostic pop")                             \
   } while (false)
+// clang-format on

@@ -27,11 +27,13 @@ class [[nodiscard]] Result {
 
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
-  /// A failure with the calling thread's last message. An Ok without a value is a bug: Internal.
+  /// A failure with the calling thread's last message, or the error's name where the thread's
+  /// latest error is another. An Ok without a value is a bug: Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
-    const size_t length = std::strlen(last_error_message());
+    const char* const text = detail::message_of(error_);
+    const size_t length = std::strlen(text);
     message_ = static_cast<char*>(std::malloc(length + 1));
-    if (message_ != nullptr) std::memcpy(message_, last_error_message(), length + 1);
+    if (message_ != nullptr) std::memcpy(message_, text, length + 1);
   }
 
   Result(Result&& other) noexcept
@@ -72,6 +74,10 @@ class [[nodiscard]] Result {
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
+  template <class UseValueOrCheckOk,
+            std::enable_if_t<std::is_same_v<UseValueOrCheckOk, T>, int> = 0>
+  operator UseValueOrCheckOk() const
+      TENON_MISTAKE("a Result is no value: use .value(), which raises its error, or check ok()");
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

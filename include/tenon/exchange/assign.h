@@ -17,11 +17,14 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
   TENON_TRY(make_blob_view(blob, view));
   const Dims& sizes = tensor.layout.sizes;
   if (TENON_UNLIKELY(view.sizes != sizes)) {
-    int64_t numel = 0;
-    TENON_TRY(compute_numel(view.sizes, elementSize(view.type), numel));
-    return fail(Error::InvalidArgument, "the blob's sizes ", view.sizes, " hold ", numel,
-                " elements, the tensor's ", sizes, " hold ", tensor.layout.numel,
-                "; they have to be equal");
+    if (view.sizes.size() != sizes.size()) {
+      return fail(Error::InvalidArgument, "the blob's sizes ", view.sizes, " and the tensor's ",
+                  sizes, " differ in length");
+    }
+    size_t d = 0;
+    while (view.sizes[d] == sizes[d]) ++d;
+    return fail(Error::InvalidArgument, "dimension ", d, " is ", view.sizes[d],
+                " in the blob's sizes ", view.sizes, " and ", sizes[d], " in the tensor's ", sizes);
   }
   if (!blob.device.is_host_accessible()) {
     TENON_TRY(find_mover(blob.device, "the blob", place.backend));

@@ -10,6 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/accessor.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
@@ -34,6 +35,16 @@ struct Blob {
   bool readonly = false;
   std::shared_ptr<const void> owner = nullptr;
 
+  /// A blob of memory whose strides are in bytes: NumPy's strides, OpenCV's step, a camera's pitch.
+  /// Read-only for a pointer to const. Strides may be 0 or negative; those of dimensions of size 1
+  /// mean nothing, nor do any without elements; empty ones are those of contiguous memory.
+  /// Ownership: none; set `owner`.
+  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; those of
+  /// as_view().
+  template <class T>
+  static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
+                                        ScalarType dtype, Device device = {}) noexcept;
+
   /// The same memory as a view, without `owner` and `readonly`; empty strides become dense ones.
   /// `data` may be null.
   /// Ownership: none; valid as long as the memory is.
@@ -41,6 +52,11 @@ struct Blob {
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
   /// OutOfMemory (more than 6 dimensions). Hence not noexcept.
   TensorView as_view() const;
+
+  /// The bytes from the lowest element to the end of the highest, gaps included: the least that the
+  /// memory has. 0 without elements. Below `data` lies what negative strides reach.
+  /// Errors: as_view()'s.
+  size_t nbytes() const;
 };
 
 namespace detail {
@@ -57,17 +73,47 @@ inline Error check_element_size(const Blob& blob) noexcept {
   return Error::Ok;
 }
 
+TENON_LAZY Error make_blob_layout(const Blob& blob, Layout& layout) noexcept {
+  TENON_TRY(check_element_size(blob));
+  return make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout);
+}
+
 /// as_view() for callers that report errors themselves.
 TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
-  TENON_TRY(check_element_size(blob));
   Layout layout;
-  TENON_TRY(make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout));
+  TENON_TRY(make_blob_layout(blob, layout));
   view.data = blob.data;
   view.type = own_type(blob.dtype);
   view.device = blob.device;
   view.sizes = std::move(layout.sizes);
   view.strides = std::move(layout.strides);
   return Error::Ok;
+}
+
+/// Makes a blob's strides, which are in bytes, strides in elements.
+TENON_LAZY Error divide_strides(Blob& blob) noexcept {
+  TENON_TRY(check_element_size(blob));
+  TENON_TRY(check_dims("sizes", blob.sizes));
+  TENON_TRY(check_dims("byte_strides", blob.strides));
+  const size_t rank = blob.sizes.size();
+  if (TENON_UNLIKELY(!blob.strides.empty() && blob.strides.size() != rank)) {
+    return fail(Error::InvalidArgument, "byte_strides ", blob.strides, " and sizes ", blob.sizes,
+                " differ in length");
+  }
+  const ScalarType type = own_type(blob.dtype);
+  const auto size = static_cast<int64_t>(elementSize(type));
+  bool has_elements = true;
+  for (const int64_t n : blob.sizes) has_elements &= n != 0;
+  for (size_t d = 0; d < blob.strides.size(); ++d) {
+    const int64_t bytes = blob.strides[d];
+    if (TENON_UNLIKELY(bytes % size != 0 && blob.sizes[d] > 1 && has_elements)) {
+      return fail(Error::InvalidArgument, "the stride of dimension ", d, " is ", bytes,
+                  " bytes, which is no multiple of the ", size, " bytes of an element of ", type);
+    }
+    blob.strides[d] = bytes / size;
+  }
+  Layout layout;
+  return make_blob_layout(blob, layout);
 }
 
 TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
@@ -91,11 +137,33 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 
 /// A tensor over the blob's memory; `deleter` keeps the owners.
 TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
-                                Draft& draft) noexcept {
+                                BackendState* metadata, Draft& draft) noexcept {
   TENON_TRY(check_element_size(blob));
   const DataPtr data(blob.data, blob.readonly);
   return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
-                           deleter, draft);
+                           deleter, draft, metadata);
+}
+
+/// The same over memory of `backend`.
+TENON_LAZY Error make_from_blob(const Blob& blob, Backend& backend, TensorShapeDynamism dynamism,
+                                Deleter& deleter, BackendState* metadata, Draft& draft) noexcept {
+  const Device device = backend.device();
+  if (TENON_UNLIKELY(blob.device != device)) {
+    return fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
+                backend.name(), " on ", device);
+  }
+  TENON_TRY(make_from_blob(blob, dynamism, deleter, metadata, draft));
+  return BackendAccess::is_host_heap(backend) ? Error::Ok : name_backend(backend, draft);
+}
+
+/// A copy of a tensor on the heap, metadata too, as a blob.
+TENON_LAZY Result<Blob> make_owned_blob(const char* function,
+                                        const ConstTensorArg& source) noexcept {
+  const Result<Tensor> copy =
+      clone<Result<Tensor>>(function, source, CreatorOptions(host_backend()));
+  if (!copy.ok()) return copy.error();
+  Blob blob;
+  return finish_value<Result<Blob>>(function, make_blob(*copy, blob), std::move(blob));
 }
 
 /// A Deleter's callable that keeps two owners until it is destroyed.
@@ -113,6 +181,28 @@ inline TensorView Blob::as_view() const {
   const Error error = detail::make_blob_view(*this, view);
   detail::raise_if("as_view", error);
   return detail::public_view(std::move(view));
+}
+
+inline size_t Blob::nbytes() const {
+  Layout layout;
+  detail::raise_if("nbytes", detail::make_blob_layout(*this, layout));
+  // Unsigned: the sum of two that fit a signed number may not fit one.
+  return (static_cast<size_t>(layout.extent.max + 1) - static_cast<size_t>(layout.extent.min)) *
+         elementSize(detail::own_type(dtype));
+}
+
+template <class T>
+Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
+                                     ScalarType dtype, Device device) noexcept {
+  Blob blob{const_cast<std::remove_const_t<T>*>(data),
+            sizes,
+            byte_strides,
+            dtype,
+            device,
+            0,
+            std::is_const_v<T>};
+  const Error error = detail::divide_strides(blob);
+  return detail::finish_value<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
 template <class Out>
@@ -137,25 +227,54 @@ struct ToBlob {
 inline constexpr ToBlob<Blob> to_blob{"to_blob"};
 inline constexpr ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
 
+/// A copy of a tensor on the heap, which the blob owns: for other threads, and to outlive arenas,
+/// backends and devices. With the tensor's dtype and sizes; dense strides are kept, others become
+/// dense. Neither a BackendScope nor the tensor's backend has a part in its memory.
+///
+/// Ownership: `owner`, which may be dropped anywhere, frees the copy.
+/// Errors: InvalidState for an undefined or a deallocated tensor, a placeholder, and when its
+/// backend is gone; NotSupported for memory that nothing reaches; OutOfMemory, and what the backend
+/// reports.
+template <class = void>
+Blob to_owned_blob(detail::ConstTensorArg source) {
+  return detail::make_owned_blob("to_owned_blob", source).value();
+}
+template <class = void>
+Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
+  return detail::make_owned_blob("try_to_owned_blob", source);
+}
+
 template <class Out>
-Out FromBlob<Out>::operator()(Blob blob, TensorShapeDynamism dynamism) const {
-  detail::Made<Out> made;
+template <class... Options, detail::IfOptions<Options...>>
+Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
+  static_assert(!detail::has_type_v<Options...>, "a blob says its dtype");
+  const CreatorOptions asked(options...);
+  detail::BackendState* const metadata = detail::metadata_in(asked.backend());
+  detail::Made<Out> made(metadata);
   Deleter release;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
     release = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
   }
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
+  Error error = Error::Ok;
+  if constexpr (detail::has_backend_v<Options...>) {
+    error = detail::make_from_blob(blob, *asked.given_backend(), asked.dynamism, release, metadata,
+                                   made.draft());
+  } else {
+    error = detail::make_from_blob(blob, asked.dynamism, release, metadata, made.draft());
+  }
+  return made.finish(function, error);
 }
 
 template <class Out>
 template <class Owner,
-          std::enable_if_t<
-              !detail::is_deleter_v<Owner> && !std::is_same_v<Owner, TensorShapeDynamism>, int>>
+          std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynamism) const {
-  detail::Made<Out> made;
+  detail::BackendState* const metadata = detail::metadata_in(detail::current_backend());
+  detail::Made<Out> made(metadata);
   Deleter release(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
+  return made.finish(function,
+                     detail::make_from_blob(blob, dynamism, release, metadata, made.draft()));
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

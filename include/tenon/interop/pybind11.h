@@ -8,11 +8,12 @@
 //
 // Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor`. In ATen mode Tensor is
 // at::Tensor, for which libtorch brings a caster of its own.
-// - An overload takes an argument without a copy first. A copy, of data that is not aligned for its
-//   elements, is a conversion: `py::arg("out").noconvert()` refuses it, so that what is written to
-//   the tensor is seen by the caller.
-// - What is no array, and None, is no argument: the next overload is tried. An array that cannot be
-//   taken raises from_python()'s error, unless an overload takes it without conversion.
+// - Memory is shared or refused, never copied: what is written to the tensor is seen by the caller.
+// - What is no array, and None, is no argument: the next overload is tried, and where there is none
+//   pybind11 raises TypeError with the signatures. An array that cannot be taken raises
+//   from_python()'s error, which says why, unless an overload takes it without conversion.
+// - With `py::arg("t").noconvert()` that array is no argument either. The reason is lost then:
+//   pybind11 has no place for it while another overload may follow.
 // - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
 // - Whether a tensor is read-only is for the function to ask; writing to it raises.
 //

@@ -294,6 +294,7 @@ class TorchScriptMethod {
 /// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot
 /// be multiplied (2x3 and 4x5)"), NotSupported (a method's types, as above; an operator that this
 /// libtorch or device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
+/// Threads: as Module's; several modules, several threads. libtorch computes on threads of its own.
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
  public:

@@ -173,7 +173,8 @@ inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= siz
 
 /// Whether a T becomes an EValue without a way to fail.
 template <class T>
-inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> ||
+inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr> ||
+                                        std::is_same_v<T, TensorImplPtr> ||
                                         (std::is_arithmetic_v<T> && !may_overflow_v<T>);
 
 }  // namespace detail
@@ -182,16 +183,16 @@ inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> ||
 ///
 /// Converts implicitly from a Tensor, a TensorPtr, integers (Int), float and double (Double), bool,
 /// Scalar, text, ranges of those (std::vector, std::array, Span, Dims: a list), and from any smart
-/// pointer, optional or Result that gives one of them; an empty optional is None. A raw pointer
-/// does not convert. toX() is exact, as in ExecuTorch and ATen: an Int is no Double; toScalar()
-/// takes any number.
+/// pointer, optional or Result that gives one of them; an empty optional is None, a null TensorPtr
+/// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
+/// ExecuTorch and ATen: an Int is no Double; toScalar() takes any number.
 ///
 /// Ownership: shares a tensor (its shape too): the TensorPtr may go first. A moved TensorPtr is
 /// null afterwards. Texts and lists are copied once; all copies of the EValue share them, and they
 /// never change. A tensor over a raw TensorImpl* stays the caller's to keep.
-/// Errors: InvalidState (a null smart pointer or text), InvalidArgument (an unsigned integer beyond
-/// int64_t, a complex Scalar), OutOfMemory (a text or list), and what an empty Result has; toX():
-/// InvalidType.
+/// Errors: InvalidState (a null text or smart pointer, unless to a tensor), InvalidArgument (an
+/// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and what an
+/// empty Result has; toX(): InvalidType.
 /// Cost: a tensor takes no allocation, a text or a list takes two. Copies and moves take none and
 /// cannot fail.
 /// Threads: like std::shared_ptr.
@@ -348,10 +349,9 @@ class EValue {
     } else if constexpr (std::is_same_v<Type, Tensor>) {
       set<kKind>(std::forward<T>(value));
     } else if constexpr (std::is_same_v<Type, TensorImplPtr>) {
-      if (TENON_UNLIKELY(value.get() == nullptr)) refuse_null("pointer");
-      set<kKind>(Tensor(std::forward<T>(value)));
+      set<kKind>(value.get() == nullptr ? Tensor() : Tensor(std::forward<T>(value)));
     } else if constexpr (std::is_arithmetic_v<Type>) {
-      set<kKind>(element<detail::ValueOf<kKind>>(value, 0));
+      set<kKind>(element<detail::ValueOf<kKind>>(value));
     } else if constexpr (std::is_same_v<Type, Scalar>) {
       TENON_CHECK(!value.isComplex(), Error::InvalidArgument,
                   "EValue: a complex Scalar is neither an Int nor a Double nor a Bool");
@@ -372,6 +372,9 @@ class EValue {
     using Type = std::decay_t<P>;
     if constexpr (detail::HasValue<Type>::value) {
       if (!pointer.has_value()) return;
+    } else if constexpr (std::is_same_v<detail::pointee_t<Type>, Tensor> &&
+                         !detail::IsResult<Type>::value) {
+      if (!pointer) return set<ValueKind::Tensor>(Tensor());
     } else if constexpr (!detail::IsResult<Type>::value) {
       if (TENON_UNLIKELY(!pointer)) refuse_null("pointer");
     }
@@ -400,23 +403,19 @@ class EValue {
       detail::raise(error, "EValue: out of memory for ", K, " of ", count);
     }
     for (const auto& value : values) {
-      list->elements[list->size] = element<T>(value, list->size);
-      ++list->size;
+      list->elements[list->size++] = element<T>(value);
     }
     set<K>(std::move(list));
   }
   /// An element of a list, or a number.
   template <class T, class From>
-  static T element(const From& from, size_t index) {
+  static T element(const From& from) {
     if constexpr (detail::may_overflow_v<From>) {
       TENON_CHECK(from <= uint64_t{INT64_MAX}, Error::InvalidArgument, "EValue: ", from,
                   " does not fit an Int");
-    } else if constexpr (detail::HasValue<From>::value) {
-      if (!from.has_value()) return T();
-    } else if constexpr (std::is_class_v<From> && !std::is_same_v<From, Tensor> &&
+    } else if constexpr (std::is_same_v<T, Tensor> && !std::is_same_v<From, Tensor> &&
                          !detail::IsResult<From>::value) {
-      TENON_CHECK(static_cast<bool>(from), Error::InvalidState, "EValue: element ", index,
-                  " of the list is a null pointer");
+      if (!from) return T();
     }
     if constexpr (std::is_same_v<T, From> || std::is_arithmetic_v<T>) {
       return static_cast<T>(from);

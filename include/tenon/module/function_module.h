@@ -63,6 +63,11 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
 /// must not be written to yet; one by the spec.
 template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
+  if (TENON_UNLIKELY(!function.knows_outputs && outputs.size() == 0)) {
+    return fail(Error::InvalidState, function.name,
+                " writes its outputs, and none is known: give their specs, {} if it has none, or "
+                "set_output()");
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs.target(i) != nullptr) continue;
     if (outputs.is_set(i)) {
@@ -72,6 +77,23 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
     }
   }
   return Error::Ok;
+}
+
+/// Says why there was no tensor for an output that is still None, which toTensor() refuses.
+template <class = void>
+Error explain_none(const Function& function, Span<EValue> values, Error error) noexcept {
+  if (error != Error::Ok && error != Error::InvalidType) return error;
+  for (size_t i = 0; i < values.size() && function.knows_outputs; ++i) {
+    const ValueSpec& spec = function.specs.outputs[i];
+    if (!values[i].isNone() || spec.kind != ValueKind::Tensor || spec.is_optional) continue;
+    return fail(Error::InvalidType,
+                error == Error::Ok ? "" : static_cast<const char*>(last_error().text),
+                error == Error::Ok ? "" : "; ", "output ", Numbered{i, spec.name()},
+                " is None: its spec, sizes ", spec.tensor.sizes,
+                ", does not say what tensor to make; use set_output(tensor, ", i,
+                ") or max_sizes in the spec, or assign a tensor");
+  }
+  return error;
 }
 
 template <class F>
@@ -86,12 +108,15 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
     }
   } else {
     TENON_TRY(provide_outputs(self, outputs));
-    if constexpr (std::is_void_v<std::invoke_result_t<F&, Span<const EValue>, Span<EValue>>>) {
-      callable(inputs, outputs.values());
-    } else {
-      TENON_TRY(callable(inputs, outputs.values()));
-    }
-    return Error::Ok;
+    const Error error = call_safely([&] {
+      if constexpr (std::is_void_v<std::invoke_result_t<F&, Span<const EValue>, Span<EValue>>>) {
+        callable(inputs, outputs.values());
+        return Error::Ok;
+      } else {
+        return callable(inputs, outputs.values());
+      }
+    });
+    return explain_none(self, outputs.values(), error);
   }
 }
 
@@ -121,10 +146,11 @@ Error make_function(Stored<Function>& made, BackendState* where, std::string_vie
 /// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
 /// it writes: `f(Span<const EValue> inputs, Span<EValue> outputs)`, which returns nothing or an
 /// Error, finds in `outputs` the tensors that were set and, for an output whose spec gives all
-/// sizes or max_sizes, one that the module makes; the others are None, to be assigned. In place of
-/// a set tensor that shares memory with an input or an earlier set output it finds a copy, which is
-/// copied back. That form needs no heap: with an ArenaBackend, run() takes all that it needs,
-/// outputs too, from the arena.
+/// sizes or max_sizes, one that the module makes, as large as it may be, to be resized; the others
+/// are None, to be assigned. Without specs of outputs, `{}` for none, set_output() has to say how
+/// many there are. In place of a set tensor that shares memory with an input or an earlier set
+/// output it finds a copy, which is copied back. That form needs no heap: with an ArenaBackend,
+/// run() takes all that it needs, outputs too, from the arena.
 ///
 /// A callable may run other methods of the module, and add some.
 ///
@@ -136,6 +162,7 @@ Error make_function(Stored<Function>& made, BackendState* where, std::string_vie
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
 /// callable throws becomes one too.
+/// Threads: as Module's; with an ArenaBackend, those that the arena allows, outputs included.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
 /// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
 class TENON_EXPORT FunctionModule final : public Module {
@@ -184,10 +211,15 @@ class TENON_EXPORT FunctionModule final : public Module {
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     detail::Function& function = *functions_[method];
     TENON_TRY(function.call(function, inputs, outputs));
-    for (size_t i = 0; i < outputs.size() && function.knows_outputs; ++i) {
-      const ValueSpec& spec = function.specs.outputs[i];
-      TENON_TRY(detail::blame_unless_ok("output", i, spec.name(),
-                                        detail::check_value(spec, outputs.values()[i])));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const EValue& value = outputs.values()[i];
+      if (function.knows_outputs) {
+        const ValueSpec& spec = function.specs.outputs[i];
+        TENON_TRY(
+            detail::blame_unless_ok("output", i, spec.name(), detail::check_value(spec, value)));
+      } else if (TENON_UNLIKELY(value.isTensor() && !value.toTensor().defined())) {
+        return detail::fail(Error::InvalidState, "output ", i, ": the tensor is undefined");
+      }
     }
     return Error::Ok;
   }

@@ -21,6 +21,19 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   return Error::Ok;
 }
 
+/// Whether the tensors of an input have memory; those of optional ones that there are.
+inline Error check_tensors(const EValue& value) noexcept {
+  const ArrayRef<Tensor> tensors = tensors_of(value);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ConstTensorArg tensor(tensors[i]);
+    if (!tensor.defined() && value.isOptionalTensorList()) continue;
+    Error error = check_metadata(tensor, "the tensor");
+    if (error == Error::Ok) error = check_has_data(fields(tensor));
+    TENON_TRY(value.isTensor() ? error : blame_unless_ok("element", i, "", error));
+  }
+  return Error::Ok;
+}
+
 /// What a module keeps of a method.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
@@ -40,12 +53,14 @@ struct Method {
     return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
   }
   Error check_input(const EValue& value, size_t index) const noexcept {
-    if (!meta.knows_inputs) return Error::Ok;
+    if (!meta.knows_inputs) return blame_unless_ok("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
       return fail(Error::InvalidState, "input ", Numbered{index, spec.name()}, " is not given");
     }
-    return blame_unless_ok("input", index, spec.name(), check_value(spec, value));
+    Error error = check_value(spec, value);
+    if (error == Error::Ok) error = check_tensors(value);
+    return blame_unless_ok("input", index, spec.name(), error);
   }
   /// Sets inputs: all of them or none.
   Error put_inputs(Span<const EValue> values, size_t first) noexcept {
@@ -139,7 +154,8 @@ struct Method {
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy.
+/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy;
+/// an undefined tensor, a template or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are set anew, and stand wherever a call gives None or
 /// gives fewer; those of a call are for that call. An output set by set_output() stays too: the
 /// runtime writes to that tensor, or what it gives is copied there. It may share memory with inputs
@@ -153,7 +169,7 @@ struct Method {
 /// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
 /// from within its own run; what the runtime reports. After an error, inputs and outputs that were
 /// set stay set; the outputs of the last run are gone if the new one had begun.
-/// Threads: a module is used on one thread at a time.
+/// Threads: a module is used on one thread at a time; several modules, several threads.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
  public:

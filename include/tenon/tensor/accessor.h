@@ -46,8 +46,9 @@ class TensorAccessor {
   /// The element at N indices.
   template <class... Index>
   TENON_ALWAYS_INLINE T& operator()(Index... index) const {
-    static_assert(sizeof...(Index) == N, "as many indices as dimensions");
-    return at(std::make_index_sequence<N>(), index...);
+    static_assert(sizeof...(Index) == N,
+                  "an accessor of N dimensions takes N indices, as in a(i, j); a[i] is a row");
+    return at(std::index_sequence_for<Index...>(), index...);
   }
 
  private:
@@ -139,5 +140,8 @@ TensorAccessor<T, N> accessor(const TensorView& view) {
   detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
 }
+template <class NeedsTypeAndRank, class Source>
+TensorAccessor<NeedsTypeAndRank, 1> accessor(const Source&)
+    TENON_MISTAKE("an accessor needs the type and the rank, as in accessor<float, 2>(t)");
 
 TENON_END_NAMESPACE

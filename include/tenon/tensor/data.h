@@ -112,6 +112,12 @@ inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const C>::type> &&
     !std::is_const_v<typename ContiguousElement<C>::type>;
 
+/// An element of a list of several types, which is refused.
+struct ValuesNeedOneType {
+  template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
+  ValuesNeedOneType(T);
+};
+
 }  // namespace detail
 
 /// Elements with a known count: a brace list, or a container or range of any element type.
@@ -130,6 +136,11 @@ class Values {
         count_(list.size()),
         type_(detail::scalar_type_of<T>()),
         checked_(true) {}
+  template <class SizesThenOneList>
+  Values(std::initializer_list<std::initializer_list<SizesThenOneList>>)
+      TENON_MISTAKE("nested lists need sizes and one list: make_tensor_ptr({2, 2}, {1, 2, 3, 4})");
+  Values(std::initializer_list<detail::ValuesNeedOneType>)
+      TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}");
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
             std::enable_if_t<

@@ -30,6 +30,18 @@ template <class F>
 inline constexpr bool is_deleter_v =
     std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
 
+struct AnyPointer {
+  template <class T>
+  operator T*() const;
+};
+/// Whether F is meant as a deleter, but takes nothing or a pointer of another type.
+template <class F>
+inline constexpr bool is_wrong_deleter_v =
+    !is_deleter_v<F> && (std::is_invocable_v<F&> || std::is_invocable_v<F&, AnyPointer>);
+template <class... Arguments>
+using IfWrongDeleter =
+    std::enable_if_t<(... || is_wrong_deleter_v<std::remove_reference_t<Arguments>>), int>;
+
 template <class F, class = void>
 struct HasBoolOperator : std::false_type {};
 template <class F>

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstring>
+#include <iosfwd>
 #include <string>
+#include <type_traits>
 
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/place.h"
@@ -280,5 +282,28 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
   }
   return out;
 }
+
+namespace detail {
+
+template <class T>
+struct IsPrinted
+    : std::bool_constant<
+          (!TENON_ATEN_MODE && (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>)) ||
+          std::is_same_v<T, own::ScalarType> || std::is_same_v<T, own::Scalar> ||
+          std::is_same_v<T, Device> || std::is_same_v<T, Dims> || std::is_same_v<T, Error>> {};
+template <class T>
+struct IsPrinted<Span<T>> : std::true_type {};
+
+/// What <tenon/ostream.h> prints.
+struct NeedsTenonOstreamHeader {
+  template <class T, std::enable_if_t<IsPrinted<T>::value, int> = 0>
+  NeedsTenonOstreamHeader(const T&);
+};
+
+}  // namespace detail
+
+/// Any other operator goes before this one, since it converts.
+std::ostream& operator<<(std::ostream&, detail::NeedsTenonOstreamHeader)
+    TENON_MISTAKE("include <tenon/ostream.h>, or print to_string(tensor)");
 
 TENON_END_NAMESPACE

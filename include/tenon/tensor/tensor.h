@@ -104,6 +104,9 @@ class Tensor : public TensorMetadata<Tensor> {
   TensorAccessor<T, N> accessor() const {
     return detail::accessor_of<T, N>("accessor", get("accessor"));
   }
+  template <class NeedsTypeAndRank>
+  TensorAccessor<NeedsTypeAndRank, 1> accessor() const
+      TENON_MISTAKE("an accessor needs the type and the rank, as in accessor<float, 2>()");
 
   /// The value of a tensor with one element.
   /// Errors: InvalidArgument for any other element count or when T cannot keep the value, see

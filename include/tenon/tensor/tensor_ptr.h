@@ -106,16 +106,35 @@ struct MakeTensor {
                                     std::move(deleter), type, dynamism, options...);
   }
 
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(const Dims&, DataPtr, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(const Dims&, DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+
+  template <class DynamismComesBeforeDeleter,
+            std::enable_if_t<detail::is_deleter_v<DynamismComesBeforeDeleter>, int> = 0>
+  Out operator()(const Dims&, DataPtr, TypeArg, DynamismComesBeforeDeleter) const TENON_MISTAKE(
+      "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
+  template <class SizesComeBeforeData, class... Options>
+  Out operator()(SizesComeBeforeData*, const Dims&, Options&&...) const
+      TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
+
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
   /// them.
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
-    detail::Made<Out> made;
     if (TENON_UNLIKELY(impl == nullptr)) {
-      return made.finish(function, detail::fail(Error::InvalidState, "the impl is null"));
+      return detail::Made<Out>().finish(function,
+                                        detail::fail(Error::InvalidState, "the impl is null"));
     }
-    detail::share_impl(std::move(impl), made.draft());
+    Tensor shared(std::move(impl));
+    detail::Made<Out> made(detail::metadata_like(detail::ConstTensorArg(shared)));
+    detail::share_impl(std::move(shared), made.draft());
     return made.finish(function, Error::Ok);
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
@@ -166,7 +185,7 @@ struct MakeTensor {
   }
 };
 
-/// Returns TensorPtr; one heap allocation for the handle, one for the metadata and small data.
+/// Returns TensorPtr; one allocation for the handle, one for the metadata and small data.
 inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
 /// Returns the impl, to be shared by several handles.
 inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};

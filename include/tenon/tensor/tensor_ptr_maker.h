@@ -45,6 +45,9 @@ class TensorPtrMaker {
     ++deleters_;
     return std::move(*this);
   }
+  template <class DeleterTakesVoidPointer, detail::IfWrongDeleter<DeleterTakesVoidPointer> = 0>
+  TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
   TensorPtrMaker&& device(Device device) {
     device_ = device;
@@ -108,7 +111,9 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::Made<Out> made;
+    detail::BackendState* const metadata =
+        detail::metadata_in(name_backend_ != nullptr ? backend_ : detail::current_backend());
+    detail::Made<Out> made(metadata);
     if (TENON_UNLIKELY(deleters_ > 1)) {
       return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
                                                 deleters_, " times; memory is released once"));
@@ -119,7 +124,7 @@ class TensorPtrMaker {
     }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                              device_, release_, made.draft());
+                                              device_, release_, made.draft(), metadata);
     if (outcome == Error::Ok && backend_ != nullptr) {
       outcome = name_backend_(*backend_, made.draft());
     }
@@ -158,6 +163,12 @@ inline constexpr ForBlob for_blob{};
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr.
+/// Cost: two allocations, for handle and metadata, in the memory of the backend given or, without
+/// one, in a BackendScope, if it keeps metadata, as an arena does; so for for_blob() and
+/// make_tensor_ptr() of a pointer. On the heap, whatever the backend: one for a deleter of more
+/// than four pointers, for one beside an owner, and for one with a backend given that does not keep
+/// metadata itself; two for more than 6 dimensions.
+/// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
 struct FromBlob {
@@ -187,22 +198,46 @@ struct FromBlob {
                                     std::move(deleter), type, options...);
   }
 
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(DataPtr, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class... DeleterTakesVoidPointer,
+            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  Out operator()(DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
+      TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
+  template <class TypeComesBeforeDeleter,
+            std::enable_if_t<detail::is_deleter_v<TypeComesBeforeDeleter>, int> = 0>
+  Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter) const
+      TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
+  template <class DataComesBeforeSizes, class... Options>
+  Out operator()(const Dims&, DataComesBeforeSizes*, Options&&...) const
+      TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
+  template <class ContainerNeedsData, class... Options,
+            std::enable_if_t<detail::is_container_v<std::remove_reference_t<ContainerNeedsData>>,
+                             int> = 0>
+  Out operator()(ContainerNeedsData&&, const Dims&, Options&&...) const TENON_MISTAKE(
+      "from_blob takes a pointer, container.data(); make_tensor_ptr takes containers");
+  template <class... StridesComeBeforeType>
+  Out operator()(DataPtr, const Dims&, TypeArg, const Dims&, StridesComeBeforeType&&...) const
+      TENON_MISTAKE("strides come before the type: from_blob(data, sizes, strides, type)");
+
   /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
   /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
   /// Ownership: keeps blob.owner until the tensor lets go of the memory; drops it before this
   /// returns when it fails. Without an owner the memory is borrowed.
+  /// Options: a dynamism, and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
-  /// nor the dtype's. A null pointer is no placeholder here: it needs zero elements, or a Template
-  /// device.
-  Out operator()(Blob blob,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
+  /// nor the dtype's, and for a device that is not the backend's. A null pointer is no placeholder
+  /// here: it needs zero elements, or a Template device.
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(Blob blob, Options&&... options) const;
   /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before
   /// blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
-  template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner> &&
-                                              !std::is_same_v<Owner, TensorShapeDynamism>,
-                                          int> = 0>
+  template <class Owner,
+            std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0>
   Out operator()(Blob blob, Owner owner,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
   // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
@@ -213,5 +248,8 @@ struct FromBlob {
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
+/// from_blob() of a Tensor by value, which spares the handle's allocation.
+inline constexpr FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
+inline constexpr FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 
 TENON_END_NAMESPACE

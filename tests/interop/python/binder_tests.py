@@ -129,24 +129,29 @@ class BinderTests(Case):
             self.assertEqual(which(other), "object")
         self.assertEqual(self.module.number_or_tensor(5), "number")
         self.assertEqual(self.module.number_or_tensor(np.zeros((2, 2))), "tensor")
-
-    def test_only_a_conversion_copies(self):
-        array = misaligned()
-        copy = np.asarray(self.module.share(array))
-        self.assertEqual(copy.tolist(), [1, 2, 3])
-        copy[:] = 0
-        self.assertEqual(array.tolist(), [1, 2, 3])
-        self.is_no_argument(self.module.strict, array)
-        self.assertEqual(self.module.which_strict(np.zeros(3)), "tensor")
-        self.assertEqual(self.module.which_strict(array), "object")
-        # An overload that needs no copy goes first.
-        self.assertEqual(self.module.which(array), "object")
+        # What later ones convert is not refused by the tensor's.
+        for other, expected in ((np.zeros(2), "tensor"), ([1, 2], "list"), (3, "number")):
+            self.assertEqual(self.module.tensor_or_list(other), expected)
+        self.is_no_argument(self.module.tensor_or_list, None)
 
     def test_an_array_that_cannot_be_taken_says_why(self):
-        for taker in (self.module.share, self.module.share_handle, self.module.number_or_tensor):
-            self.assertRaisesRegex(BufferError, "byte order", taker, swapped())
-        self.is_no_argument(self.module.strict, swapped())
-        self.assertEqual(self.module.which(swapped()), "object")
+        wrong = {"byte order": swapped(), "tenon: the data is not aligned": misaligned(),
+                 "only supports signed": np.zeros(2, "U3")}
+        for words, array in wrong.items():
+            for taker in (self.module.share, self.module.share_handle,
+                          self.module.number_or_tensor):
+                self.assertRaisesRegex(BufferError, words, taker, array)
+            # With noconvert() the reason is lost.
+            self.is_no_argument(self.module.strict, array)
+            self.assertEqual(self.module.which(array), "object")
+            self.assertEqual(self.module.which_strict(array), "object")
+        self.assertEqual(self.module.which_strict(np.zeros(3)), "tensor")
+
+    def test_what_is_read_only_is_taken_and_says_so_when_it_is_written(self):
+        array = np.zeros(3, np.float32)
+        array.flags.writeable = False
+        self.module.share(array)
+        self.assertRaisesRegex(BufferError, "read-only", self.module.fill, array, 1)
 
     def test_an_interrupt_is_not_taken_for_an_answer(self):
         for taker in (self.module.share, self.module.strict, self.module.which):

@@ -67,6 +67,10 @@ void bind(binder::module_& m, const Argument& may_be_none) {
       "which_strict", [](const binder::object&) { return "object"; }, may_be_none);
   m.def("number_or_tensor", [](int) { return "number"; });
   m.def("number_or_tensor", [](const TensorPtr&) { return "tensor"; });
+  // Overloads for what is converted.
+  m.def("tensor_or_list", [](const TensorPtr&) { return "tensor"; });
+  m.def("tensor_or_list", [](const std::vector<double>&) { return "list"; });
+  m.def("tensor_or_list", [](double) { return "number"; });
 
   m.def("count", &count);
   m.def("rows", &rows);

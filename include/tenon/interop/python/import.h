@@ -308,13 +308,14 @@ struct PythonArgument {
   TakenPythonError refusal;
 
   /// Whether the object is an argument for a tensor parameter: it was taken, or it is an array that
-  /// was refused, and no other overload should have it. Without `convert` it is one only when the
-  /// tensor shares its memory. None and what is no array never is. Leaves no Python error set.
+  /// was refused, which only with `convert`, when the overloads have been tried without, is final.
+  /// None and what is no array never is. Leaves no Python error set. Never copies, so that what is
+  /// written to the tensor is seen by the caller.
   ///
   /// An interrupt while the object was asked is a refusal, not a reason to try another overload.
   bool load(PyObject* object, bool convert) noexcept {
     if (object == Py_None) return false;
-    tensor = from_python_or_set_error(object, convert ? none : Optional<bool>(false));
+    tensor = from_python_or_set_error(object, false);
     if (tensor != nullptr) return true;
     const bool is_interrupt = PyErr_ExceptionMatches(PyExc_Exception) == 0;
     TakenPythonError error = TakenPythonError::take();

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+// cat and stack, which copy tensors into one, and split, chunk and unbind, which view one's parts.
+#pragma once
+
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/view.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.
+struct ListedTensor {
+  ListedTensor(const Tensor& t) noexcept : tensor(&t) {}
+  ListedTensor(const TensorPtr& t) noexcept : tensor(t.get()) {}
+  operator ConstTensorArg() const noexcept {
+    return tensor == nullptr ? ConstTensorArg(TensorPtr()) : ConstTensorArg(*tensor);
+  }
+  const Tensor* tensor;
+};
+
+/// Whether C is a range of tensors that its iterators refer to, not of ones that they make.
+template <class C, class = void>
+struct IsTensorRange : std::false_type {};
+template <class C>
+struct IsTensorRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>()))>>
+    : std::bool_constant<
+          std::is_lvalue_reference_v<decltype(*std::begin(std::declval<const C&>()))> &&
+          std::is_convertible_v<decltype(*std::begin(std::declval<const C&>())), ConstTensorArg>> {
+};
+
+}  // namespace detail
+
+/// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
+///
+/// Ownership: none; it refers to the list or range for the length of the call. Allocates nothing.
+class TensorArgs {
+ public:
+  // By reference: the list itself, which this points to, then lives as long as the call.
+  TensorArgs(const std::initializer_list<detail::ListedTensor>& list) noexcept { refer(list); }
+  template <class Range, std::enable_if_t<detail::IsTensorRange<Range>::value, int> = 0>
+  TensorArgs(const Range& range) noexcept {
+    refer(range);
+  }
+
+  size_t size() const noexcept { return size_; }
+  detail::ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
+
+ private:
+  template <class Range>
+  void refer(const Range& range) noexcept {
+    range_ = std::addressof(range);
+    size_ = static_cast<size_t>(std::distance(std::begin(range), std::end(range)));
+    at_ = [](const void* r, size_t i) noexcept -> detail::ConstTensorArg {
+      return *std::next(std::begin(*static_cast<const Range*>(r)), static_cast<ptrdiff_t>(i));
+    };
+  }
+
+  const void* range_ = nullptr;
+  size_t size_ = 0;
+  detail::ConstTensorArg (*at_)(const void* range, size_t i) noexcept = nullptr;
+};
+
+namespace detail {
+
+/// What is joined, and to what.
+struct Batch {
+  const TensorArgs& tensors;
+  bool is_stack;                            // else it is a cat
+  size_t dim = 0;                           // along which they are joined, of the result
+  Dims sizes = {};                          // the result's
+  ScalarType type = ScalarType::Undefined;  // everybody's
+  ByteRange out{0, 0};                      // the result's elements, if there are any yet,
+  Backend* backend = nullptr;               // and who moves them
+  bool overlaps = false;                    // whether a tensor may share memory with them
+
+  /// ATen's legacy: cat() takes a tensor of sizes {0} for nothing, whatever the others' sizes.
+  bool skips(const Dims& piece) const noexcept {
+    return !is_stack && piece.size() == 1 && piece[0] == 0;
+  }
+};
+
+/// The list with `value` put in before `at`.
+TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
+  Dims out(list.begin(), list.begin() + at);
+  out.push_back(value);
+  for (size_t d = at; d < list.size(); ++d) out.push_back(list[d]);
+  return out;
+}
+
+/// find_source() of tensor i.
+TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, Place& place) noexcept {
+  const Error error = find_source(tensor, "", place);
+  if (error == Error::Ok) return error;
+  const char* const text = last_error().text;  // " is undefined"
+  return fail(error, "tensor ", i, *text == ' ' || *text == ',' ? "" : ": ", text);
+}
+
+/// Says that tensor i does not have the sizes of tensor `like`.
+TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like) noexcept {
+  const ConstTensorArg tensor = batch.tensors[i];
+  const ConstTensorArg other = batch.tensors[like];
+  const auto say = [&](const auto&... more) noexcept {
+    return fail(Error::InvalidArgument, "tensor ", i, " has sizes ", fields(tensor).layout.sizes,
+                ", tensor ", like, " has ", fields(other).layout.sizes, "; they have to be equal",
+                more...);
+  };
+  return batch.is_stack ? say() : say(" but for dimension ", batch.dim);
+}
+
+/// Checks the tensors, and finds the sizes of what they make.
+TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
+  const size_t count = batch.tensors.size();
+  if (TENON_UNLIKELY(count == 0)) return fail(Error::InvalidArgument, "the list has no tensors");
+  const auto begin = [&](const Dims& sizes) noexcept -> Error {
+    batch.sizes = sizes;
+    TENON_TRY(check_dims("sizes", batch.sizes));
+    return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");
+  };
+  Device device;
+  size_t like = count;  // the first one that has sizes which the others need
+  for (size_t i = 0; i < count; ++i) {
+    const ConstTensorArg tensor = batch.tensors[i];
+    Place place;
+    TENON_TRY(find_piece(tensor, i, place));
+    const TensorFields& t = fields(tensor);
+    if (i == 0) {
+      batch.type = t.type;
+      device = t.device;
+    }
+    if (TENON_UNLIKELY(t.type != batch.type)) {
+      return fail(Error::InvalidType, "tensor ", i, " is ", t.type, ", tensor 0 is ", batch.type,
+                  "; to() converts");
+    }
+    if (TENON_UNLIKELY(t.device != device)) {
+      return fail(Error::InvalidArgument, "tensor ", i, " is on ", t.device, ", tensor 0 is on ",
+                  device);
+    }
+    if (t.layout.numel != 0 && place.backend == batch.backend) {
+      batch.overlaps = batch.overlaps || touch(byte_range(place.view), batch.out);
+    }
+    const Dims& sizes = place.view.sizes;
+    if (batch.skips(sizes)) continue;
+    if (like == count) {
+      like = i;
+      TENON_TRY(begin(sizes));
+      continue;
+    }
+    bool fits = sizes.size() == batch.sizes.size();
+    for (size_t d = 0; fits && d < sizes.size(); ++d) {
+      fits = sizes[d] == batch.sizes[d] || (!batch.is_stack && d == batch.dim);
+    }
+    if (TENON_UNLIKELY(!fits)) return fail_sizes(batch, i, like);
+    if (batch.is_stack) continue;
+    int64_t& sum = batch.sizes[batch.dim];
+    if (TENON_UNLIKELY(!add(sum, sizes[batch.dim], sum))) {
+      return fail(Error::InvalidArgument, "the sizes of dimension ", batch.dim,
+                  " add up to more than 64 bits");
+    }
+  }
+  if (like == count) TENON_TRY(begin({0}));
+  if (batch.is_stack) {
+    batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
+  }
+  return check_dims("sizes", batch.sizes);
+}
+
+/// Copies the tensors to their places in `out`, which has the batch's sizes and shares no memory
+/// with them.
+TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
+  for (const int64_t size : batch.sizes) {
+    if (size == 0) return Error::Ok;
+  }
+  const int64_t step = out.view.strides[batch.dim] * static_cast<int64_t>(elementSize(batch.type));
+  CopyJob job{out, Place()};
+  TensorView& to = job.dst.view;
+  TENON_TRY(check_lists(to));
+  int64_t start = 0;
+  for (size_t i = 0; i < batch.tensors.size(); ++i) {
+    const ConstTensorArg tensor = batch.tensors[i];
+    TENON_TRY(find_piece(tensor, i, job.src));
+    TensorView& from = job.src.view;
+    if (batch.skips(from.sizes)) continue;
+    if (batch.is_stack && from.sizes.size() >= batch.dim) {
+      from.sizes = inserted(from.sizes, batch.dim, 1);
+      from.strides = inserted(from.strides, batch.dim, 0);
+      TENON_TRY(check_lists(from));
+    }
+    const bool has_rank = from.sizes.size() == to.sizes.size();
+    const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
+    to.sizes[batch.dim] = size;
+    // A backend's code, which the pieces before this one may have run, could have resized it.
+    if (TENON_UNLIKELY(from.sizes != to.sizes || size > batch.sizes[batch.dim] - start)) {
+      return fail(Error::InvalidState, "tensor ", i, " was resized during the call");
+    }
+    if (size == 0) continue;
+    to.data = static_cast<char*>(out.view.data) + start * step;
+    TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
+    start += size;
+  }
+  return Error::Ok;
+}
+
+/// Joins the tensors in `out`.
+TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
+  Place to;
+  TENON_TRY(find_destination(out, "the output", to));
+  const TensorFields& made = fields(out);
+  batch.backend = to.backend;
+  if (made.layout.numel != 0) batch.out = byte_range(to.view);
+  TENON_TRY(plan_batch(dim, batch));
+  if (TENON_UNLIKELY(made.type != batch.type)) {
+    return fail(Error::InvalidType, "the output is ", made.type, ", the tensors are ", batch.type);
+  }
+  if (TENON_UNLIKELY(to.view.sizes != batch.sizes)) {
+    return fail(Error::InvalidArgument, "the output has sizes ", to.view.sizes, ", the result has ",
+                batch.sizes, "; they have to be equal");
+  }
+  MemoryHold held;  // from what a backend's code does between two pieces
+  TENON_TRY(held.hold(out));
+  // Lists that are not inline take memory for each piece, of which some would have been written.
+  const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
+  if (!batch.overlaps && is_inline) return copy_batch(batch, to);
+  Layout dense;
+  TENON_TRY(make_dense_layout(batch.sizes, nullptr, elementSize(batch.type), dense));
+  HostBuffer buffer;
+  TENON_TRY(buffer.allocate(made.nbytes()));
+  const CopyJob job{to,
+                    {{buffer.data(), batch.type, Device(), dense.sizes, dense.strides}, nullptr}};
+  TENON_TRY(copy_batch(batch, job.src));
+  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
+}
+
+/// Joins them in a new tensor.
+template <class Out>
+Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
+  Batch batch{tensors, is_stack};
+  Making making;
+  Error error = plan_batch(dim, batch);
+  if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, making.backend);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  making.type = batch.type;
+  making.sizes = &batch.sizes;
+  return create<Out>(function, making, [&](const Making& asked, auto& made) noexcept -> Error {
+    TENON_TRY(make_new(asked, made.draft()));
+    const TensorFields& result = fields(made.draft());
+    return copy_batch(batch, place_of_new(result, view_of(result)));
+  });
+}
+
+/// How a dimension is cut.
+struct Cut {
+  int64_t count;
+  int64_t length;  // of each part but the last; -1 for one index each, without the dimension
+};
+/// Says how to cut a dimension of `size`, by what a function was asked for.
+using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
+
+TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
+  if (TENON_UNLIKELY(length < 0 || (length == 0 && size != 0))) {
+    return fail(Error::InvalidArgument, "parts of size ", length,
+                " cannot make a dimension of size ", size);
+  }
+  cut = {size == 0 ? 1 : (size - 1) / length + 1, length};
+  return Error::Ok;
+}
+TENON_LAZY Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
+  if (TENON_UNLIKELY(count < 1)) {
+    return fail(Error::InvalidArgument, count, " chunks were asked for; there is 1 at least");
+  }
+  cut = {count, 0};
+  return size == 0 ? Error::Ok : cut_by_length(size, (size - 1) / count + 1, cut);
+}
+TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
+  cut = {size, -1};
+  return Error::Ok;
+}
+
+/// Makes the views that a dimension is cut to.
+TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
+                            std::vector<Tensor>& parts) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  const Dims& sizes = fields(source).layout.sizes;
+  size_t d = 0;
+  TENON_TRY(wrap_dim(dim, sizes.size(), d));
+  Cut cut{};
+  TENON_TRY(plan(sizes[d], asked, cut));
+  const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
+  if (TENON_UNLIKELY(!is_possible ||
+                     !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
+    return fail(Error::OutOfMemory, "out of memory for ", cut.count, " views");
+  }
+  for (int64_t i = 0; i < cut.count; ++i) {
+    ViewShape shape(fields(source));
+    const int64_t left = sizes[d] - i * cut.length;
+    TENON_TRY(cut.length < 0
+                  ? shape.select(dim, i)
+                  : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
+    Slot<Tensor> part;
+    TENON_TRY(make_view(source, shape, part.draft()));
+    TENON_TRY(part.commit());
+    parts.push_back(part.take());
+  }
+  return Error::Ok;
+}
+
+template <class Out>
+Out cut(const char* function, const TensorArg& source, int64_t dim, CutFunction plan,
+        int64_t asked) {
+  std::vector<Tensor> parts;
+  const Error error = make_parts(source, dim, plan, asked, parts);
+  return finish_value<Out>(function, error, std::move(parts));
+}
+
+}  // namespace detail
+
+/// The tensors one after another along a dimension that they have: a row-major copy that owns its
+/// memory, of their dtype, DYNAMIC_BOUND, of the first one's backend. The try_ form returns a
+/// Result.
+///
+/// Shapes: all sizes but that dimension's are equal. As in ATen, a tensor of sizes {0} adds nothing
+/// to tensors of any sizes.
+/// Errors: InvalidArgument (no tensors; other sizes; sizes or bytes that overflow; different
+/// devices), InvalidType (different dtypes: none is converted), OutOfBounds (a dimension that the
+/// result does not have), InvalidState (an undefined tensor, a placeholder), NotSupported (a
+/// template; memory that nobody can reach), OutOfMemory.
+/// Cost: one pass over the elements, as copy_()'s.
+/// Source: at::cat, which promotes dtypes and keeps a memory format.
+TENON_LAZY TensorPtr cat(const TensorArgs& tensors, int64_t dim = 0) {
+  return detail::join<TensorPtr>("cat", tensors, false, dim);
+}
+TENON_LAZY Result<TensorPtr> try_cat(const TensorArgs& tensors, int64_t dim = 0) {
+  return detail::join<Result<TensorPtr>>("try_cat", tensors, false, dim);
+}
+
+/// The tensors, of equal sizes, along a new dimension: the result's dimension `dim`. Else as cat().
+///
+/// Source: at::stack.
+TENON_LAZY TensorPtr stack(const TensorArgs& tensors, int64_t dim = 0) {
+  return detail::join<TensorPtr>("stack", tensors, true, dim);
+}
+TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 0) {
+  return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
+}
+
+/// cat() to a tensor that is there, of any strides, on any device.
+///
+/// The result is as if all tensors were read before the output is written: where one may overlap
+/// it, or there are more than 6 dimensions, they go by way of a temporary of the result's size.
+/// Else nothing is allocated.
+/// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
+/// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
+/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, the
+/// output may be written in part.
+/// Threads: the caller locks out other users of the output, and writers of the tensors.
+/// Source: at::cat_out, which resizes the output and refuses overlap.
+template <class = void>
+[[nodiscard]] Error cat_out(TensorArg out, const TensorArgs& tensors, int64_t dim = 0) noexcept {
+  detail::Batch batch{tensors, false};
+  return detail::blame_if("cat_out", detail::join_to(out, batch, dim));
+}
+/// stack() to a tensor that is there, else as cat_out(): a batch of camera images, say.
+///
+/// Source: at::stack_out.
+template <class = void>
+[[nodiscard]] Error stack_out(TensorArg out, const TensorArgs& tensors, int64_t dim = 0) noexcept {
+  detail::Batch batch{tensors, true};
+  return detail::blame_if("stack_out", detail::join_to(out, batch, dim));
+}
+
+// What holds for the views of view.h holds for those that follow. The list is a heap block of its
+// own. Each has a try_ form, which returns a Result.
+
+/// The parts of a dimension, of `size` each but for the last one, which may be smaller. A dimension
+/// of size 0 is one part.
+///
+/// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
+/// Source: at::split.
+TENON_LAZY std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size, int64_t dim = 0) {
+  return detail::cut<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
+}
+TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
+                                                 int64_t dim = 0) {
+  return detail::cut<Result<std::vector<Tensor>>>("try_split", t, dim, &detail::cut_by_length<>,
+                                                  size);
+}
+
+/// split() to `chunks` parts or fewer, of a size that is rounded up: 5 rows make 2, 2 and 1, for 3
+/// chunks and for 4. A dimension of size 0 makes `chunks` parts without elements.
+///
+/// Errors: InvalidArgument unless chunks >= 1.
+/// Source: at::chunk.
+TENON_LAZY std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks, int64_t dim = 0) {
+  return detail::cut<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
+}
+TENON_LAZY Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t, int64_t chunks,
+                                                 int64_t dim = 0) {
+  return detail::cut<Result<std::vector<Tensor>>>("try_chunk", t, dim, &detail::cut_by_count<>,
+                                                  chunks);
+}
+
+/// What select() has at each index of a dimension.
+///
+/// Source: at::unbind.
+TENON_LAZY std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
+  return detail::cut<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
+}
+TENON_LAZY Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t, int64_t dim = 0) {
+  return detail::cut<Result<std::vector<Tensor>>>("try_unbind", t, dim, &detail::cut_by_index<>, 0);
+}
+
+TENON_END_NAMESPACE
