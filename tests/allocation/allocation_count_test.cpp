@@ -266,6 +266,74 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
 }
 
 TEST_CASE(
+    "allocations: a loop over a camera's frames takes 0 in an arena, which ends as it began") {
+  alignas(64) static unsigned char buffer[1 << 14];
+  static uint8_t frames[3][8 * 32];  // rows of 10 pixels of 3 bytes, padded to 32
+  ArenaBackend arena(buffer, sizeof buffer);
+  const TensorPtr batch = zeros({4, 3, 6, 8}, arena);
+  const auto type = ScalarType::Byte;
+  const Dims sizes{8, 10, 3};
+  const Dims strides{32, 3, 1};
+  for (size_t f = 0; f < 3; ++f) std::fill_n(frames[f], sizeof frames[f], uint8_t(f + 1));
+  int in_use = 0;
+  const auto give_back = [&in_use](void*) { --in_use; };
+  const std::shared_ptr<const void> owner(buffer, [](void*) {});
+  // Crops a frame, and writes it to a row of the batch as float CHW. Whether all is as it is to be.
+  const auto take = [&](int64_t i, const auto& wrap) {
+    const size_t used = arena.used();
+    bool done = false;
+    {
+      ++in_use;
+      const auto image = wrap(frames[i % 3]);
+      const Tensor crop = narrow(slice(image, 0, 1, 7), 1, 2, 8);
+      done = copy_(tenon::select(batch, 0, i % 4), permute(crop, {2, 0, 1})) == Error::Ok;
+    }
+    return done && in_use == 0 && arena.used() == used &&
+           batch->const_data_ptr<float>()[i % 4 * 144 + 143] == static_cast<float>(i % 3 + 1);
+  };
+  const auto check = [&](const char* how, bool scoped, const auto& wrap) {
+    bool done = true;
+    check_count(how, 0, [&] {
+      const BackendScope scope(scoped ? static_cast<Backend&>(arena) : host_backend());
+      for (int64_t i = 0; i < 20; ++i) done = take(i, wrap) && done;
+      return 0;
+    });
+    INFO(how);
+    if (tests::heap_is_counted()) CHECK(done);
+  };
+  check("scope", true, [&](uint8_t* p) { return from_blob(p, sizes, strides, type, give_back); });
+  check("scope, by value", true,
+        [&](uint8_t* p) { return tensor_from_blob(p, sizes, strides, type, give_back); });
+  check("given", false,
+        [&](uint8_t* p) { return from_blob(p, sizes, strides, type, give_back, arena); });
+  check("given, by value", false,
+        [&](uint8_t* p) { return tensor_from_blob(p, sizes, strides, type, give_back, arena); });
+  check("scope, a maker", true, [&](uint8_t* p) {
+    return for_blob(p, sizes).strides(strides).deleter(give_back).make_tensor_ptr();
+  });
+  check("scope, a blob with two owners", true, [&](uint8_t* p) {
+    --in_use;
+    return from_blob(Blob{p, sizes, strides, type, {}, 0, false, owner}, owner);
+  });
+  Tensor image;
+  {
+    const BackendScope scope(arena);
+    image = tensor_from_blob(frames[0], {3, 8, 10, 3}, {256, 32, 3, 1});
+  }
+  check("views of a tensor in the arena", false, [&](uint8_t* p) {
+    --in_use;
+    return tenon::select(image, 0, (p - frames[0]) / 256);
+  });
+  check("handles and placeholders", true, [&](uint8_t* p) {
+    const auto handle = make_tensor_ptr(batch);
+    const auto other = make_tensor_ptr(handle->impl());
+    const auto placeholder = make_tensor_ptr(sizes, nullptr, type);
+    placeholder->unsafeGetTensorImpl()->set_data(p);
+    return from_blob(p, sizes, strides, type, give_back);
+  });
+}
+
+TEST_CASE(
     "allocations: an EValue of a tensor or a number takes 0, of a text "
     "or a list 2, a copy 0") {
   const auto x = make_tensor_ptr({1.0f, 2.0f});

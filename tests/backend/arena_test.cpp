@@ -3,12 +3,16 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/tracking.h"
+#include "tenon/exchange/blob.h"
+#include "tenon/exchange/dlpack.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
+using tests::Calls;
 using tests::contains;
 
 namespace {
@@ -132,12 +136,12 @@ TEST_CASE("arena: neighbours at the end are free again in whatever order they ar
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("arena: a block below others stays taken until nothing is in use") {
+TEST_CASE("arena: a block below others stays taken until all that came after it is released") {
   Arena<1024> arena;
   void* blocks[8];
   for (void*& block : blocks) block = arena.take(64);
-  const size_t order[] = {1, 3, 5, 7, 6, 4, 2, 0};  // 3 takes 1's place, 5 that of 3
-  const size_t used[] = {512, 512, 512, 448, 320, 256, 256, 0};
+  const size_t order[] = {1, 3, 5, 7, 6, 4, 2, 0};
+  const size_t used[] = {512, 512, 512, 448, 320, 192, 64, 0};
   for (size_t i = 0; i < 8; ++i) {
     arena->deallocate(blocks[order[i]], 64);
     INFO(order[i]);
@@ -174,8 +178,12 @@ TEST_CASE("arena: blocks that are alive never overlap, whatever is released when
       REQUIRE(std::count(block.p, block.p + block.nbytes, block.mark) ==
               static_cast<ptrdiff_t>(block.nbytes));
       arena->deallocate(block.p, block.nbytes);
-      if (alive.empty()) REQUIRE(arena->used() == 0);
     }
+    size_t used = 0;
+    for (const Block& block : alive) {
+      used = std::max(used, static_cast<size_t>(block.p - arena.first()) + block.nbytes);
+    }
+    REQUIRE(arena->used() == (used + 63) / 64 * 64);
   }
   for (const Block& block : alive) arena->deallocate(block.p, block.nbytes);
   CHECK(arena->used() == 0);
@@ -236,14 +244,191 @@ TEST_CASE("arena: reset is refused while a tensor or a view of it is alive") {
   CHECK(arena->reset() == Error::Ok);
 }
 
+TEST_CASE("metadata: that of borrowed tensors is in the arena in scope, or that is given") {
+  Arena<8192> arena;
+  float data[6] = {};
+  Calls calls;
+  const auto keep = std::make_shared<int>(0);
+  const Blob blob{data, {6}, {}, ScalarType::Float, {}, 0, false, keep};
+  const auto check = [&](const TensorPtr& t) {
+    CHECK(arena.holds(t.get()));
+    CHECK(arena.holds(t->impl().get()));
+    CHECK(arena->live_blocks() == 2);
+  };
+  {
+    const BackendScope scope(*arena);
+    check(from_blob(data, {2, 3}));
+    check(from_blob(data, {3}, {2}, ScalarType::Float, calls.deleter()));
+    check(*try_from_blob(blob));
+    check(from_blob(blob, 7));
+    check(for_blob(data, {6}).deleter(calls.deleter()).make_tensor_ptr());
+    check(make_tensor_ptr({6}, data));
+    check(make_tensor_ptr({2, 3}, nullptr));
+    CHECK_FALSE(arena.holds(from_blob(data, {6}, host_backend()).get()));
+    CHECK_FALSE(
+        arena.holds(for_blob(data, {6}).backend(host_backend()).make_tensor().impl().get()));
+    const Tensor t = tensor_from_blob(data, {6});
+    CHECK(arena.holds(t.impl().get()));
+    CHECK(arena->live_blocks() == 1);
+  }
+  check(from_blob(data, {6}, ScalarType::Float, calls.deleter(), *arena));
+  check(for_blob(data, {6}).deleter(calls.deleter()).backend(*arena).make_tensor_ptr());
+  CHECK(calls.count == 4);
+  CHECK(keep.use_count() == 2);
+  const TensorPtr t = from_blob(data, {6}, *arena);
+  CHECK(&backend_of(t) == &*arena);
+  CHECK(backend_deallocate(t) == Deallocation::Ok);
+}
+
+TEST_CASE("metadata: that of a view or handle is where the source's is, else in the scope") {
+  Arena<8192> arena;
+  Arena<8192> other;
+  float data[6] = {};
+  const int64_t sizes[] = {6};
+  TensorImpl on_stack(ScalarType::Float, 1, sizes, data);
+  const auto shared = std::make_shared<TensorImpl>(ScalarType::Float, 1, sizes, data);
+  Tensor outlives;
+  const Tensor source = [&] {
+    const BackendScope scope(*arena);
+    for (const Tensor& t : {Tensor(&on_stack), Tensor(shared), make_tensor({6}, data, *other)}) {
+      const bool there = arena.holds(narrow(t, 0, 1, 2).impl().get());
+      CHECK(there != other.holds(t.impl().get()));
+      CHECK(arena.holds(make_tensor_ptr(t, {3, 2}).get()) == there);
+    }
+    CHECK(arena.holds(make_tensor_ptr(shared).get()));
+    CHECK(arena->used() == 0);
+    return tensor_from_blob(data, {2, 3});
+  }();
+  {
+    const BackendScope scope(*other);
+    const Tensor row = select(source, 0, 1);
+    CHECK(arena.holds(row.impl().get()));
+    CHECK(arena.holds(flip(row, {0}).impl().get()));
+    CHECK(arena.holds(make_tensor_ptr(row.impl()).get()));
+    const TensorPtr view = make_tensor_ptr(source, {3, 2}, {1, 0});
+    CHECK(arena.holds(make_tensor_ptr(view).get()));
+    CHECK(other->used() == 0);
+  }
+  CHECK_FALSE(arena.holds(tensor_from_blob(data, {6}).impl().get()));
+}
+
+TEST_CASE("metadata: what is exported is where the tensor's is, never in the scope") {
+  Arena<8192> arena;
+  float data[6] = {};
+  const Tensor on_heap = tensor_from_blob(data, {6});
+  const auto lend = [&](const Tensor& t) {
+    const Blob blob = to_blob(t);
+    const std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter> managed(to_dlpack(t));
+    return arena->live_blocks();
+  };
+  const BackendScope scope(*arena);
+  CHECK(lend(on_heap) == 0);
+  CHECK(lend(narrow(on_heap, 0, 0, 1)) == 1 + 2);
+  CHECK(lend(tensor_from_blob(data, {6})) == 1 + 2);
+  CHECK_FALSE(arena.holds(from_dlpack(to_dlpack(on_heap)).get()));
+}
+
+TEST_CASE("metadata: all of it is given back, in whatever order tensors are dropped") {
+  Arena<8192> arena;
+  float data[6] = {};
+  std::array<size_t, 4> order{0, 1, 2, 3};
+  do {
+    Calls calls;
+    const BackendScope scope(*arena);
+    TensorPtr t[4] = {from_blob(data, {2, 3}, ScalarType::Float, calls.deleter())};
+    t[1] = make_tensor_ptr(t[0]);
+    t[2] = make_tensor_ptr(*t[0], {3, 2});
+    t[3] = make_tensor_ptr(Tensor(t[2]->impl()), {6});
+    CHECK(arena->live_blocks() == 4 + 3);
+    for (size_t i : order) {
+      CHECK(calls.count == 0);
+      t[i].reset();
+    }
+    INFO(order[0] << order[1] << order[2] << order[3]);
+    CHECK(calls.count == 1);
+    CHECK(arena->live_blocks() == 0);
+    CHECK(arena->used() == 0);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("metadata: whichever block is refused, the error says so, and all is released once") {
+  struct Keeper : HostMemoryBackend {
+    const char* name() const noexcept override { return "keeper"; }
+    Backend* metadata_backend() noexcept override { return this; }
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      return --until == 0 ? nullptr : std::malloc(nbytes);
+    }
+    void deallocate(void* p, size_t) noexcept override { std::free(p); }
+    int until = 0;
+  } keeper;
+  float data[6] = {};
+  Calls calls;
+  const TensorPtr t = from_blob(data, {2, 3}, keeper);
+  const BackendScope scope(keeper);
+  const std::function<Result<TensorPtr>()> makers[] = {
+      [&] {
+        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter());
+      },
+      [&] {
+        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), keeper);
+      },
+      [&] { return for_blob(data, {6}).deleter(calls.deleter()).try_make_tensor_ptr(); },
+      [&] {
+        return try_make_tensor_ptr(*t, {3, 2});
+      },
+      [&] { return try_make_tensor_ptr(t); },
+      [&] { return try_make_tensor_ptr(t->impl()); },
+  };
+  for (const auto& make : makers) {
+    const bool shares = &make - makers > 3;
+    for (int n = 1; n < 4; ++n) {
+      calls = Calls();
+      keeper.until = n;
+      const Result<TensorPtr> made = make();
+      INFO("maker " << &make - makers << ", block " << n << ", " << made.message());
+      CHECK(made.ok() == (n > (shares ? 1 : 2)));
+      if (made.ok()) continue;
+      CHECK(made.error() == Error::OutOfMemory);
+      CHECK(contains(made.message(), ": backend keeper has no memory for "));
+      CHECK(calls.count == (&make - makers < 3 ? 1 : 0));
+      CHECK(keeper.live_blocks() == 2);
+    }
+  }
+  keeper.until = 0;
+}
+
+TEST_CASE("metadata: a wrapper counts none of it, but the memory that is said to be its own") {
+  Arena<8192> arena;
+  TrackingBackend tracking(*arena);
+  float data[6] = {};
+  Calls calls;
+  const BackendScope scope(tracking);
+  TensorPtr t = from_blob(data, {2, 3});
+  CHECK(arena->live_blocks() == 2);
+  CHECK(tracking.live_blocks() == 0);
+  t = from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), tracking);
+  CHECK(arena->live_blocks() == 2);
+  CHECK(tracking.live_blocks() == 1);
+  t.reset();
+  CHECK(calls.count == 1);
+  CHECK(tracking.live_blocks() == 0);
+}
+
 TEST_CASE("arena: one destroyed before its tensors is reported, and dropping those is safe") {
   const tests::Reports told;
   alignas(64) unsigned char bytes[4096];
+  float data[4] = {};
   TensorPtr t;
+  TensorPtr lent;
   {
     ArenaBackend arena(bytes, sizeof bytes);
-    t = zeros({4}, arena);
+    const BackendScope scope(arena);
+    t = zeros({4});
+    lent = from_blob(data, {4});
   }
-  CHECK(contains(told.last(), "backend arena was destroyed while"));
+  CHECK(contains(told.last(), "backend arena was destroyed while 4 blocks"));
+  const TensorPtr view = make_tensor_ptr(*lent, {2});  // on the heap
+  CHECK(tests::values<float>(view) == tests::Floats(2, 0.0f));
   t.reset();
+  lent.reset();
 }

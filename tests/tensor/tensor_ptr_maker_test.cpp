@@ -279,10 +279,18 @@ TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
   CHECK(is_readonly(from_blob(read_only(untyped), {2}, ScalarType::Int)));
 }
 
-TEST_CASE("try_from_blob: gives the value, or the error by its own name") {
+TEST_CASE("try_from_blob, tensor_from_blob: give the value, or the error by their own name") {
   float data[2] = {};
   Calls calls;
   CHECK(try_from_blob(data, {2}).ok());
+  Tensor t = tensor_from_blob(data, {1}, {2}, ScalarType::Float, calls.deleter(), kStatic);
+  CHECK(t.const_data_ptr() == data);
+  t = tensor_from_blob(Blob{data, {2}});
+  CHECK(calls.count == 1);
+  CHECK(sizes(try_tensor_from_blob(data, {2}).value()) == Vector{2});
+  RAISES(InvalidArgument, "tensor_from_blob: ", tensor_from_blob(data, {-1}));
+  CHECK(contains(try_tensor_from_blob(data, {-1}).message(), "try_tensor_from_blob: "));
+  calls = Calls();
   auto failed = try_from_blob(data, {2}, {1, 1}, ScalarType::Float, calls.deleter());
   CHECK(failed.error() == Error::InvalidArgument);
   CHECK(contains(failed.message(), "try_from_blob: strides {1, 1}"));

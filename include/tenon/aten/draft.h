@@ -201,9 +201,6 @@ inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& o
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {
   draft.share(tensor.getIntrusivePtr());
 }
-inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept {
-  draft.share(Draft::ImplPtr(std::move(impl)));
-}
 
 /// The draft of what a creator returns, and what becomes of it.
 template <class T>

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "tenon/backend/backend.h"
 #include "tenon/config.h"
@@ -13,18 +14,22 @@
 TENON_BEGIN_NAMESPACE
 
 /// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep
-/// their data and their metadata there, and need no heap.
+/// their data and their metadata there, and need no heap. So do tensors over the caller's memory
+/// that are made with the arena given or in a BackendScope of it, and views and handles that are
+/// made of any of these, or in such a scope: their handles and metadata lie in the arena, which
+/// outlives them.
 ///
-/// What was handed out last and is released first is free again at once, and so is what was
-/// released before it right below; everything is once nothing is in use anymore. Other blocks stay
-/// taken until then.
+/// What was released is free again once all that was handed out after it is released too, in
+/// whatever order. A tensor that stays should hence be made before those that come and go.
 ///
 /// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
 /// arena: its first bytes hold what these need to know of the arena.
 /// Units: bytes. Blocks take multiples of detail::kDataAlignment.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
 /// is.
-/// Threads: not synchronised; the arena and all its tensors are used on one thread at a time.
+/// Threads: not synchronised; the arena and all whose data or metadata is there are used on one
+/// thread at a time, and dropped there too, what exports (to_blob(), to_dlpack()) keep of them
+/// included.
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
@@ -34,7 +39,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
     if (state == nullptr) return;
     const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));
-    first_ = top_ = highest_ = hole_from_ = hole_to_ = state + kStateSize;
+    first_ = top_ = highest_ = state + kStateSize;
     end_ = state + left / detail::kDataAlignment * detail::kDataAlignment;
   }
 
@@ -42,8 +47,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
   // last one without a header of its own. That costs 32 bytes a block on average; a header would
-  // push every block of data to the next cache line, which costs 64. Only padding for an alignment
-  // beyond that of tensors breaks the chain until the arena is empty.
+  // push every block of data to the next cache line, which costs 64.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     const auto left = static_cast<size_t>(end_ - top_);
     const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
@@ -52,6 +56,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
       return refuse(nbytes, alignment);
     }
     char* const p = top_ + padding;
+    if (TENON_UNLIKELY(padding != 0)) holes_ = ::new (top_) Hole{holes_, p};
     top_ = p + round_up(nbytes);
     if (top_ > highest_) highest_ = top_;
     ++live_;
@@ -59,22 +64,27 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   }
 
   void deallocate(void* p, size_t nbytes) noexcept override {
-    char* from = static_cast<char*>(p);
-    char* const to = from + round_up(nbytes);
-    if (--live_ == 0) {
-      top_ = hole_from_ = hole_to_ = first_;
-    } else if (to == top_) {
-      if (from == hole_to_) from = hole_to_ = hole_from_;
+    char* const from = static_cast<char*>(p);
+    char* to = from + round_up(nbytes);
+    --live_;
+    if (to == top_) {
       top_ = from;
-    } else if (to == hole_from_) {
-      hole_from_ = from;
-    } else if (from == hole_to_) {
-      hole_to_ = to;
+      if (holes_ != nullptr && holes_->to == from) {
+        top_ = begin_of(holes_);
+        holes_ = holes_->below;
+      }
+      return;
+    }
+    Hole** at = &holes_;
+    while (*at != nullptr && begin_of(*at) > to) at = &(*at)->below;
+    if (*at != nullptr && begin_of(*at) == to) {
+      to = (*at)->to;
+      *at = (*at)->below;
+    }
+    if (*at != nullptr && (*at)->to == from) {
+      (*at)->to = to;
     } else {
-      // One hole is enough for the three blocks of a tensor, and for tensors dropped in a row, in
-      // any order; a second one elsewhere takes its place.
-      hole_from_ = from;
-      hole_to_ = to;
+      *at = ::new (p) Hole{*at, to};
     }
   }
 
@@ -90,7 +100,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     return Error::Ok;
   }
 
-  /// Bytes that are not free: those in use, and those released that are not free yet.
+  /// Bytes that are not free: all up to the end of the last block in use.
   size_t used() const noexcept { return static_cast<size_t>(top_ - first_); }
   /// The most that used() ever was: the capacity that would have been enough.
   size_t high_water() const noexcept { return static_cast<size_t>(highest_ - first_); }
@@ -99,6 +109,14 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:
+  /// What was released below top_, at its beginning: a list from the top downward, of which no two
+  /// touch one another.
+  struct Hole {
+    Hole* below;
+    char* to;
+  };
+  static char* begin_of(Hole* hole) noexcept { return reinterpret_cast<char*>(hole); }
+
   static constexpr size_t round_up(size_t nbytes) noexcept {
     return (nbytes + (detail::kDataAlignment - 1)) & ~(detail::kDataAlignment - 1);
   }
@@ -127,9 +145,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   char* first_ = nullptr;
   char* top_ = nullptr;  // what follows is free
   char* end_ = nullptr;
-  char* highest_ = nullptr;    // where top_ has been
-  char* hole_from_ = nullptr;  // what was released below top_, as far as it is remembered
-  char* hole_to_ = nullptr;
+  char* highest_ = nullptr;  // where top_ has been
+  Hole* holes_ = nullptr;
   size_t live_ = 0;
 };
 

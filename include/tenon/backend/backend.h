@@ -238,7 +238,8 @@ class TENON_EXPORT Backend {
   /// that is asked to copy and to make values. The same for the backend's whole life.
   virtual Backend& base() noexcept { return *this; }
   /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
-  /// metadata too, so that they need no heap; null for the heap. Not in ATen mode.
+  /// metadata too, so that they need no heap; so do borrowed tensors that it is given or in scope
+  /// for, and views. Null for the heap. Not in ATen mode.
   virtual Backend* metadata_backend() noexcept { return nullptr; }
   /// Told of each tensor that was made in its memory. For bookkeeping.
   virtual void on_made(const MadeTensor&) noexcept {}

@@ -51,6 +51,7 @@ struct NewRow {
 /// link it. known_state() sets what memory needs, enlist() all of it.
 struct BackendHooks {
   BackendState* (*state)(Backend&) noexcept;
+  BackendState* (*metadata)(Backend&) noexcept;  // of its tensors; null for the heap
   Error (*allocate)(Backend&, BackendState*, size_t nbytes, void*& data) noexcept;
   void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
   void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
@@ -231,10 +232,12 @@ TENON_COLD inline void* fail_metadata() noexcept {
   return nullptr;
 }
 
+TENON_COLD inline void* call_allocate_metadata(BackendState* origin, size_t nbytes) noexcept {
+  return origin->live_hooks().allocate_metadata(origin, nbytes);
+}
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
-  if (TENON_UNLIKELY(origin != nullptr))
-    return origin->live_hooks().allocate_metadata(origin, nbytes);
+  if (TENON_UNLIKELY(origin != nullptr)) return call_allocate_metadata(origin, nbytes);
   auto* const block = static_cast<char*>(std::malloc(kMetadataHeader + nbytes));
   if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
   std::memcpy(block, &origin, sizeof(void*));
@@ -251,10 +254,14 @@ inline void release_metadata(void* p) noexcept {
 }
 
 inline BackendState* known_state(Backend& backend) noexcept;
+inline BackendState* known_metadata(Backend& backend) noexcept {
+  return metadata_of(known_state(backend));
+}
 
 /// Those for memory alone.
 TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{
-    &known_state, &allocate_from, &release_to, &allocate_metadata_from, &release_metadata_to};
+    &known_state, &known_metadata,         &allocate_from,
+    &release_to,  &allocate_metadata_from, &release_metadata_to};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.

@@ -251,8 +251,9 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
 /// T makes it dependent: else it is compiled with the include.
 template <class T = void>
 TENON_EXPORT inline constexpr BackendHooks kAllHooks{
-    &known_state,         &allocate_from,        &release_to,          &allocate_metadata_from,
-    &release_metadata_to, &transfer_elements<T>, &produce_elements<T>, &copy_within_base<T>,
+    &known_state,          &known_metadata,         &allocate_from,
+    &release_to,           &allocate_metadata_from, &release_metadata_to,
+    &transfer_elements<T>, &produce_elements<T>,    &copy_within_base<T>,
     &write_row<T>};
 
 /// Gives a backend what tensors in its memory need. Called in templates, where a program names a

@@ -87,9 +87,12 @@ inline Backend& default_backend() noexcept {
   return current != nullptr ? *current : host_backend();
 }
 
-/// Makes a backend the calling thread's default for as long as it lives.
-/// Ownership: borrows the backend, which outlives the scope. Scopes end in the reverse order of
-/// their beginnings, on the same thread.
+/// Makes a backend the calling thread's default for as long as it lives. Where it keeps metadata,
+/// as an arena does, that of borrowed tensors, and of views and handles of tensors on the heap, is
+/// there too; never that of imports and exports.
+/// Ownership: borrows the backend, which outlives the scope, and all whose data or metadata is in
+/// its memory. Scopes end in the reverse order of their beginnings, on the same thread.
+/// Threads: what is made in an arena's scope belongs to the arena's thread, borrowed memory too.
 class BackendScope {
  public:
   template <class = void>

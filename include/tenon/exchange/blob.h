@@ -137,22 +137,22 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 
 /// A tensor over the blob's memory; `deleter` keeps the owners.
 TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
-                                Draft& draft) noexcept {
+                                BackendState* metadata, Draft& draft) noexcept {
   TENON_TRY(check_element_size(blob));
   const DataPtr data(blob.data, blob.readonly);
   return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
-                           deleter, draft);
+                           deleter, draft, metadata);
 }
 
 /// The same over memory of `backend`.
 TENON_LAZY Error make_from_blob(const Blob& blob, Backend& backend, TensorShapeDynamism dynamism,
-                                Deleter& deleter, Draft& draft) noexcept {
+                                Deleter& deleter, BackendState* metadata, Draft& draft) noexcept {
   const Device device = backend.device();
   if (TENON_UNLIKELY(blob.device != device)) {
     return fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
                 backend.name(), " on ", device);
   }
-  TENON_TRY(make_from_blob(blob, dynamism, deleter, draft));
+  TENON_TRY(make_from_blob(blob, dynamism, deleter, metadata, draft));
   return BackendAccess::is_host_heap(backend) ? Error::Ok : name_backend(backend, draft);
 }
 
@@ -249,7 +249,8 @@ template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   static_assert(!detail::has_type_v<Options...>, "a blob says its dtype");
   const CreatorOptions asked(options...);
-  detail::Made<Out> made;
+  detail::BackendState* const metadata = detail::metadata_in(asked.backend());
+  detail::Made<Out> made(metadata);
   Deleter release;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
@@ -257,10 +258,10 @@ Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   }
   Error error = Error::Ok;
   if constexpr (detail::has_backend_v<Options...>) {
-    error =
-        detail::make_from_blob(blob, *asked.given_backend(), asked.dynamism, release, made.draft());
+    error = detail::make_from_blob(blob, *asked.given_backend(), asked.dynamism, release, metadata,
+                                   made.draft());
   } else {
-    error = detail::make_from_blob(blob, asked.dynamism, release, made.draft());
+    error = detail::make_from_blob(blob, asked.dynamism, release, metadata, made.draft());
   }
   return made.finish(function, error);
 }
@@ -269,9 +270,11 @@ template <class Out>
 template <class Owner,
           std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynamism) const {
-  detail::Made<Out> made;
+  detail::BackendState* const metadata = detail::metadata_in(detail::current_backend());
+  detail::Made<Out> made(metadata);
   Deleter release(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
-  return made.finish(function, detail::make_from_blob(blob, dynamism, release, made.draft()));
+  return made.finish(function,
+                     detail::make_from_blob(blob, dynamism, release, metadata, made.draft()));
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

@@ -91,7 +91,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   DLDataType type{};
   TENON_TRY(check_export(from, type));
   const size_t shape_nbytes = 2 * from.layout.sizes.size() * sizeof(int64_t);
-  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_like(source));
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_beside(from));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for the export");
   }

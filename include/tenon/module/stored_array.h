@@ -12,7 +12,7 @@ namespace detail {
 
 /// Where a module keeps what it has: the state of a backend that keeps metadata; null for the heap.
 inline BackendState* storage_of(Backend* backend) noexcept {
-  return backend == nullptr ? nullptr : metadata_of(known_state(*backend));
+  return backend == nullptr ? nullptr : known_metadata(*backend);
 }
 
 struct DropStored {

@@ -45,6 +45,7 @@ TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft)) TensorImplPtr(
       std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
+  fields(draft).metadata = metadata;
   return Error::Ok;
 }
 /// The room that `nbytes` bytes need, and where they are in it.
@@ -103,7 +104,7 @@ class MemoryHold {
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;
   Draft keeper;
-  TENON_TRY(new_impl(keeper, metadata_of(fields(source).backend)));
+  TENON_TRY(new_impl(keeper, metadata_beside(fields(source))));
   fields(keeper).ownership = Ownership::View;
   keep_memory(source, fields(keeper));
   owner = std::move(keeper);
@@ -112,10 +113,8 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
 
 /// Makes `draft` the impl of a tensor that exists.
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = tensor.impl(); }
-inline void share_impl(TensorImplPtr&& impl, Draft& draft) noexcept { draft = std::move(impl); }
-
-TENON_COLD inline Error fail_handle() noexcept {
-  return fail(Error::OutOfMemory, "out of memory for a tensor");
+inline void share_impl(Tensor&& tensor, Draft& draft) noexcept {
+  draft = std::move(ImplAccess::impl(tensor));
 }
 
 /// The object that a creator returns, with the draft in it: moving two pointers that were just
@@ -125,9 +124,7 @@ class Slot {
  public:
   /// A handle is in the memory of `metadata`, if that is not null.
   explicit Slot([[maybe_unused]] BackendState* metadata = nullptr) noexcept {
-    if constexpr (kIsHandle) {
-      value_.reset(metadata == nullptr ? new (std::nothrow) Tensor : new (metadata) Tensor);
-    }
+    if constexpr (kIsHandle) value_.reset(new (metadata) Tensor);
   }
   Draft& draft() noexcept {
     if constexpr (kIsHandle) {
@@ -140,7 +137,7 @@ class Slot {
   }
   Error commit() const noexcept {
     if constexpr (kIsHandle) {
-      if (TENON_UNLIKELY(value_ == nullptr)) return fail_handle();
+      if (TENON_UNLIKELY(value_ == nullptr)) return Error::OutOfMemory;  // the text is there
     }
     return Error::Ok;
   }

@@ -45,9 +45,10 @@ struct TensorFields {
   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
   Ownership ownership = Ownership::Borrowed;
   bool readonly = false;
-  bool opaque = false;              // only the backend reaches the memory, whatever the device
-  bool deallocated = false;         // by backend_deallocate(): the metadata is all that is left
-  BackendState* backend = nullptr;  // whose memory it is, where it is not the host's heap
+  bool opaque = false;               // only the backend reaches the memory, whatever the device
+  bool deallocated = false;          // by backend_deallocate(): the metadata is all that is left
+  BackendState* backend = nullptr;   // whose memory it is, where it is not the host's heap
+  BackendState* metadata = nullptr;  // where this lies, if a backend keeps it; counted there
 
   /// For one that has none yet. Constructed: assigning would look for an old one.
   void set_layout(Layout&& made) noexcept {
@@ -66,6 +67,13 @@ struct TensorFields {
   bool is_host_accessible() const noexcept { return device.is_host_accessible() && !opaque; }
   bool is_template() const noexcept { return device.type() == DeviceType::Template; }
 };
+
+/// Where more metadata for a tensor lies: where its own does; null for the heap, and where that
+/// backend is gone.
+inline BackendState* metadata_beside(const TensorFields& tensor) noexcept {
+  BackendState* const keeper = tensor.metadata;
+  return keeper == nullptr || keeper->find() == nullptr ? nullptr : keeper;
+}
 
 /// The memory described, not owned.
 inline TensorView view_of(const TensorFields& tensor) noexcept {

@@ -114,6 +114,7 @@ struct Memory {
   const DataPtr& data;
   Device device;
   Deleter& deleter;
+  BackendState* metadata;  // where the tensor's metadata goes; null for the heap
 };
 
 inline Error check_cast(ScalarType from, ScalarType to,
@@ -139,9 +140,10 @@ Out finish_value(const char* function, Error error, T&& value) {
   return Out(std::forward<T>(value));
 }
 
-/// Where tensors in a backend's memory keep their metadata.
-TENON_LAZY TENON_NOINLINE BackendState* metadata_in(Backend& backend) noexcept {
-  return metadata_of(BackendAccess::hooks(backend).state(backend));
+/// Where tensors in a backend's memory keep their metadata; null for the heap.
+inline BackendState* metadata_in(Backend* backend) noexcept {
+  return TENON_UNLIKELY(backend != nullptr) ? BackendAccess::hooks(*backend).metadata(*backend)
+                                            : nullptr;
 }
 TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
                                          const char* function) noexcept {
@@ -165,8 +167,7 @@ class Made : public Slot<typename ReturnedValue<Out>::type> {
  public:
   using Slot<typename ReturnedValue<Out>::type>::Slot;
   /// With the handle where a new tensor in the memory of `backend` has it, unless that is null.
-  explicit Made(Backend* backend) noexcept
-      : Made(TENON_UNLIKELY(backend != nullptr) ? metadata_in(*backend) : nullptr) {}
+  explicit Made(Backend* backend) noexcept : Made(metadata_in(backend)) {}
 
   /// The value, or the error under the name of `function`, thrown or as a Result.
   Out finish(const char* function, Error error) {
@@ -217,7 +218,7 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
   if (TENON_UNLIKELY(memory.deleter.error() != Error::Ok)) {
     return fail(memory.deleter.error(), "out of memory for the deleter");
   }
-  TENON_TRY(new_impl(draft));
+  TENON_TRY(new_impl(draft, memory.metadata));
   ImplFields& made = fields(draft);
   TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
@@ -240,7 +241,8 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
 TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
                                    const Dims& strides, const TypeArg& type,
                                    TensorShapeDynamism dynamism, const Device& device,
-                                   Deleter& deleter, Draft& draft) noexcept {
+                                   Deleter& deleter, Draft& draft,
+                                   BackendState* metadata = nullptr) noexcept {
   Making making;
   making.type = type.value_or(data.type());
   making.dynamism = dynamism;
@@ -249,7 +251,7 @@ TENON_LAZY Error make_from_pointer(const DataPtr& data, const Dims& sizes, const
   making.strides = &strides;
   making.lay_out = &lay_out_given<>;
   TENON_TRY(check_pointer_type(data, making.type));
-  return make_over(making, {data, device, deleter}, draft);
+  return make_over(making, {data, device, deleter, metadata}, draft);
 }
 
 /// Says that memory is a backend's.
@@ -262,10 +264,14 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
 /// Registers borrowed memory with its backend, so that the backend counts it.
 TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
   BackendState* const state = known_state(backend);
+  ImplFields& made = fields(draft);
+  if (state != nullptr && made.metadata == state) {  // which is counted
+    set_backend(*state, made);
+    return Error::Ok;
+  }
   void* nothing = nullptr;
   TENON_TRY(allocate_from(backend, state, 0, nothing));
   Deleter release(nullptr, ReleaseToBackend{state, 0});
-  ImplFields& made = fields(draft);
   set_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
@@ -275,7 +281,7 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
 }
 
 /// A tensor over memory of the caller's, which `deleter` releases. A backend among the options is
-/// whose memory it is; the thread's default backend does not count here.
+/// whose memory it is; the thread's default backend may keep the metadata, no more.
 template <class Out, class Given, class F, class... Options>
 Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Given strides,
                 F deleter, Options&... options) {
@@ -286,20 +292,22 @@ Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Gi
   making.dynamism = asked.dynamism;
   making.sizes = &sizes;
   set_strides(making, &lay_out_given<>, strides);
-  Made<Out> made;
+  BackendState* const metadata = metadata_in(asked.backend());
+  Made<Out> made(metadata);
   if constexpr (has_type_v<Options...>) {
     const Error error = check_pointer_type(data, making.type);
     if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(function, error);
   }
   if constexpr (has_backend_v<Options...>) {
     Backend& backend = *asked.given_backend();
-    Error error = make_over(making, {data, backend.device(), release}, made.draft());
+    Error error = make_over(making, {data, backend.device(), release, metadata}, made.draft());
     if (error == Error::Ok && !BackendAccess::is_host_heap(backend)) {
       error = name_backend(backend, made.draft());
     }
     return made.finish(function, error);
   } else {
-    return made.finish(function, make_over(making, {data, Device(), release}, made.draft()));
+    return made.finish(function,
+                       make_over(making, {data, Device(), release, metadata}, made.draft()));
   }
 }
 
@@ -529,10 +537,11 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   return Error::Ok;
 }
 
-/// Where a view of a tensor keeps its metadata: where the tensor does, as far as that is a
-/// backend's.
-inline BackendState* metadata_like(const TensorArg& source) noexcept {
-  return source.defined() ? metadata_of(fields(source).backend) : nullptr;
+/// Where a view of a tensor, or a handle to it, lies: where its metadata does; if that is the heap,
+/// where the thread's default backend keeps metadata.
+TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
+  BackendState* const own = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  return own != nullptr ? own : metadata_in(current_backend());
 }
 
 /// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.

@@ -128,11 +128,13 @@ struct MakeTensor {
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
-    detail::Made<Out> made;
     if (TENON_UNLIKELY(impl == nullptr)) {
-      return made.finish(function, detail::fail(Error::InvalidState, "the impl is null"));
+      return detail::Made<Out>().finish(function,
+                                        detail::fail(Error::InvalidState, "the impl is null"));
     }
-    detail::share_impl(std::move(impl), made.draft());
+    Tensor shared(std::move(impl));
+    detail::Made<Out> made(detail::metadata_like(detail::ConstTensorArg(shared)));
+    detail::share_impl(std::move(shared), made.draft());
     return made.finish(function, Error::Ok);
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
@@ -183,7 +185,7 @@ struct MakeTensor {
   }
 };
 
-/// Returns TensorPtr; one heap allocation for the handle, one for the metadata and small data.
+/// Returns TensorPtr; one allocation for the handle, one for the metadata and small data.
 inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
 /// Returns the impl, to be shared by several handles.
 inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};

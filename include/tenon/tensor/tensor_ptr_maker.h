@@ -111,7 +111,9 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::Made<Out> made;
+    detail::BackendState* const metadata =
+        detail::metadata_in(name_backend_ != nullptr ? backend_ : detail::current_backend());
+    detail::Made<Out> made(metadata);
     if (TENON_UNLIKELY(deleters_ > 1)) {
       return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
                                                 deleters_, " times; memory is released once"));
@@ -122,7 +124,7 @@ class TensorPtrMaker {
     }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                              device_, release_, made.draft());
+                                              device_, release_, made.draft(), metadata);
     if (outcome == Error::Ok && backend_ != nullptr) {
       outcome = name_backend_(*backend_, made.draft());
     }
@@ -161,6 +163,12 @@ inline constexpr ForBlob for_blob{};
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr.
+/// Cost: two allocations, for handle and metadata, in the memory of the backend given or, without
+/// one, in a BackendScope, if it keeps metadata, as an arena does; so for for_blob() and
+/// make_tensor_ptr() of a pointer. On the heap, whatever the backend: one for a deleter of more
+/// than four pointers, for one beside an owner, and for one with a backend given that does not keep
+/// metadata itself; two for more than 6 dimensions.
+/// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
 struct FromBlob {
@@ -240,5 +248,8 @@ struct FromBlob {
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
+/// from_blob() of a Tensor by value, which spares the handle's allocation.
+inline constexpr FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
+inline constexpr FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 
 TENON_END_NAMESPACE

@@ -95,7 +95,7 @@ struct BackendTransfer {
     };
     Error error = detail::check_defined(t, "the source tensor");
     if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
-      detail::Made<Out> made;
+      detail::Made<Out> made(detail::metadata_like(t));
       detail::share_impl(t.tensor(), made.draft());
       return made.finish(function, error);
     }

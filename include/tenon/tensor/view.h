@@ -3,11 +3,13 @@
 //
 // What holds for all of them:
 //
-// Nothing is copied; there is one allocation, for the metadata. A view keeps the source's memory
-// alive, not the tensors in between, and is a borrower: while it lives the source cannot grow. Over
-// a TensorImpl that the caller keeps there is nothing to keep alive. Device, read-only flag and
-// dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
-// placeholder is a placeholder.
+// Nothing is copied; there is one allocation, for the metadata: where the source's metadata is; if
+// that is the heap, in the memory of the backend in scope, if it keeps metadata, as an arena does.
+// More than 6 dimensions take more of the heap. A view keeps the source's memory alive, not the
+// tensors in between, and is a borrower: while it lives the source cannot grow. Over a TensorImpl
+// that the caller keeps there is nothing to keep alive. Device, read-only flag and dynamism are the
+// source's, though a view never grows and rank 0 is STATIC; the view of a placeholder is a
+// placeholder.
 // A negative dimension counts from the end. The dim order is the source's, renumbered, where it
 // still nests the strides, else the one that the strides imply.
 // Each has a try_ form, which returns a Result.

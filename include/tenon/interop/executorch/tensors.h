@@ -189,7 +189,7 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
   }
-  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata_like(source));
+  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }

@@ -54,10 +54,11 @@ inline void destroy_python_tensor(PyObject* self) noexcept {
 /// A view of all of `source`. Its layout is copied: make_view() would compute it again.
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
-  Made<Out> made(metadata_like(source));
+  BackendState* const keeper = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  Made<Out> made(keeper);
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
-    TENON_TRY(new_impl(made.draft(), metadata_like(source)));
+    TENON_TRY(new_impl(made.draft(), keeper));
     ImplFields& view = fields(made.draft());
     view.layout = fields(source).layout;
     TENON_TRY(view.layout.check(elementSize(fields(source).type)));
