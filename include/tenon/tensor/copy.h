@@ -173,7 +173,7 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
   return check_broadcast(job.src.view.sizes, sizes);
 }
 
-/// Host memory for the elements of a view, row-major.
+/// A place of the host's for the elements of a view, row-major.
 TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Place& here) noexcept {
   Layout dense;
   TENON_TRY(make_dense_layout(like.sizes, nullptr, elementSize(like.type), dense));
@@ -183,48 +183,56 @@ TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Pla
   return check_lists(here.view);
 }
 
+/// Copies and normalises memories that overlap, or that a backend has: by way of a temporary for
+/// the source, one for the result, or both.
+TENON_LAZY TENON_COLD Error run_normalize_staged(const CopyJob& job, const Normalize& normalize,
+                                                 size_t dim, CastMode mode) noexcept {
+  const TensorView* dst = &job.dst.view;
+  const TensorView* src = &job.src.view;
+  HostBuffer buffers[2];
+  Place in;
+  Place out;
+  if (job.src.backend != nullptr || job.dst.backend == nullptr) {
+    TENON_TRY(make_host_place(*src, buffers[0], in));
+    src = &in.view;
+  }
+  if (job.dst.backend != nullptr) {
+    TENON_TRY(make_host_place(*dst, buffers[1], out));
+    dst = &out.view;
+  }
+  if (job.src.backend != nullptr) {
+    TENON_TRY(copy_between(in, job.src, CastMode::Checked, nullptr));
+  } else if (src == &in.view) {
+    copy_elements(*src, job.src.view, CastMode::Checked, nullptr);
+  }
+  NormalizePlan plan;
+  plan_normalized(plan, *dst, *src, normalize, dim, mode);
+  run_normalized(plan);
+  if (job.dst.backend == nullptr) return Error::Ok;
+  return copy_between(job.dst, out, CastMode::Checked, nullptr);
+}
+
 /// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
-/// the same elements. Else the source goes by way of a temporary, and where the destination is in a
-/// backend's memory so does the result.
+/// the same elements.
 TENON_COMPILED_ONCE Error run_normalize_job(const CopyJob& job, const Normalize& normalize,
                                             CastMode mode) noexcept {
   size_t dim = 0;
   TENON_TRY(check_normalize(job, normalize, mode, dim));
-  const TensorView* dst = &job.dst.view;
-  const TensorView* src = &job.src.view;
+  const TensorView& dst = job.dst.view;
+  const TensorView& src = job.src.view;
   NormalizePlan plan;
-  plan_normalized(plan, *dst, *src, normalize, dim, mode);
+  plan_normalized(plan, dst, src, normalize, dim, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  bool same_place = dst->type == src->type && plan.dst == plan.src;
-  for (size_t i = 0; i < plan.rank; ++i) {
-    same_place = same_place && plan.dims[i].dst_stride == plan.dims[i].src_stride;
+  bool is_near = job.dst.backend == nullptr && job.src.backend == nullptr;
+  if (is_near && touch(byte_range(dst), byte_range(src))) {
+    is_near = dst.type == src.type && plan.dst == plan.src;
+    for (size_t i = 0; i < plan.rank; ++i) {
+      is_near = is_near && plan.dims[i].dst_stride == plan.dims[i].src_stride;
+    }
   }
-  const bool is_near = job.dst.backend == nullptr && job.src.backend == nullptr;
-  if (is_near && (same_place || !touch(byte_range(*dst), byte_range(*src)))) {
-    run_normalized(plan);
-    return Error::Ok;
-  }
-  HostBuffer buffers[2];
-  Place from;
-  Place to;
-  if (is_near || job.src.backend != nullptr) {
-    TENON_TRY(make_host_place(*src, buffers[0], from));
-    src = &from.view;
-  }
-  if (job.dst.backend != nullptr) {
-    TENON_TRY(make_host_place(*dst, buffers[1], to));
-    dst = &to.view;
-  }
-  if (is_near) {
-    copy_elements(*src, job.src.view, CastMode::Checked, nullptr);
-  } else if (job.src.backend != nullptr) {
-    TENON_TRY(copy_between(from, job.src, CastMode::Checked, nullptr));
-  }
-  plan = {};
-  plan_normalized(plan, *dst, *src, normalize, dim, mode);
+  if (!is_near) return run_normalize_staged(job, normalize, dim, mode);
   run_normalized(plan);
-  if (job.dst.backend == nullptr) return Error::Ok;
-  return copy_between(job.dst, to, CastMode::Checked, nullptr);
+  return Error::Ok;
 }
 
 /// Writes the element at `element` to all of the tensor.
