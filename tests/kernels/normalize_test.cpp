@@ -131,7 +131,8 @@ TEST_CASE("FloatList: takes braces and any range, and owns the values") {
   CHECK(moved[4] == 4.5f);
   list = moved;
   CHECK(list[3] == 3.5f);
-  list = list;
+  const FloatList& same = list;
+  list = same;
   CHECK(list[3] == 3.5f);
   list = array;
   CHECK(list[2] == 3);

@@ -157,7 +157,7 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
   const bool rounds = isIntegralType(to, false);
   if (TENON_UNLIKELY(isComplexType(from) ||
                      !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {
-    return fail(Error::InvalidType, "values of ", from, " cannot be normalized to ", to,
+    return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
                 rounds ? ", except with CastMode::Saturate" : "");
   }
   const Dims& sizes = job.dst.view.sizes;
