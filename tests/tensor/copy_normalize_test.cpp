@@ -82,7 +82,7 @@ TEST_CASE("normalize: results are rounded to integers with CastMode::Saturate") 
   const Normalize half{1, {}, {2}, 0};
   CHECK(copy_(bytes, source, half, CastMode::Saturate) == Error::Ok);
   CHECK(values<uint8_t>(bytes) == std::vector<uint8_t>{0, 2, 2, 4, 0, 255, 255, 0});
-  const Blob blob{source->mutable_data_ptr(), {8}};
+  const Blob blob = to_blob(source);
   CHECK(zero_(bytes) == Error::Ok);
   CHECK(assign(bytes, blob, half, CastMode::Saturate) == Error::Ok);
   CHECK(values<uint8_t>(bytes)[5] == 255);
@@ -182,7 +182,7 @@ TEST_CASE("normalize: what is refused changes nothing") {
   RETURNS(InvalidState, "copy_: the destination is undefined", copy_(Tensor(), in, Normalize()));
   RETURNS(InvalidState, "copy_: the source is a placeholder without data",
           copy_(out, make_tensor({3, 2}, nullptr), Normalize()));
-  const Blob blob{in->mutable_data_ptr(), {3, 2}, {}, kByte};
+  const Blob blob = to_blob(in);
   RETURNS(InvalidArgument, "assign: the blob's sizes", assign(zeros({2, 3}), blob, Normalize()));
   RETURNS(InvalidArgument, "assign: mean has 2 values", assign(out, blob, with({1, 2}, {})));
   RETURNS(InvalidType, "assign: values of Byte cannot", assign(bytes, blob, Normalize()));
