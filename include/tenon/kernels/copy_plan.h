@@ -97,7 +97,8 @@ inline bool make_plane(CopyPlan& plan) noexcept {
 
 /// Sorts a plan's dimensions by their strides in the destination, which are positive, and merges
 /// neighbours that lie like one on both sides.
-TENON_LAZY void merge_dims(CopyPlan& plan) noexcept {
+template <class = void>
+TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     const CopyPlan::Dim dim = plan.dims[i];
     size_t at = i;
@@ -122,7 +123,8 @@ TENON_LAZY void merge_dims(CopyPlan& plan) noexcept {
 
 /// Decides how to copy along a plan's dimensions as they are, but that it takes short consecutive
 /// runs, a pixel say, for one element.
-TENON_LAZY void choose_kind(CopyPlan& plan) noexcept {
+template <class = void>
+TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   const bool cast = plan.dst_type != plan.src_type;
   if (!cast && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
@@ -144,15 +146,16 @@ TENON_LAZY void choose_kind(CopyPlan& plan) noexcept {
   }
 }
 
-TENON_LAZY TENON_NOINLINE void finish_plan(CopyPlan& plan) noexcept {
+TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
   merge_dims(plan);
   choose_kind(plan);
 }
 
 /// Gives a plan the dimensions of `dst` that are longer than 1, in their order, and what else is
 /// known before it is finished. False without elements.
-TENON_LAZY bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
-                           CastMode mode) noexcept {
+template <class = void>
+TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+                                    CastMode mode) noexcept {
   plan.mode = mode;
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);

@@ -187,7 +187,7 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   };
   plan.mean = find(normalize.mean, kZeroAndOne);
   plan.stddev = find(normalize.stddev, kZeroAndOne + 1);
-  if (dst.sizes.size() == 0 || dst.sizes[dim] == 1) return finish_plan(plan);
+  if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(plan);
 
   // The channels are apart while the others are merged.
   plan.channels = dst.sizes[dim];

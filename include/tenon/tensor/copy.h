@@ -162,7 +162,7 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
   }
   const Dims& sizes = job.dst.view.sizes;
   TENON_TRY(wrap_dim_or_scalar(normalize.dim, sizes.size(), dim));
-  const int64_t channels = sizes.size() == 0 ? 1 : sizes[dim];
+  const int64_t channels = sizes.empty() ? 1 : sizes[dim];
   TENON_TRY(check_channels(normalize.mean, "mean", normalize.dim, channels));
   TENON_TRY(check_channels(normalize.stddev, "stddev", normalize.dim, channels));
   for (size_t c = 0; c < normalize.stddev.size(); ++c) {
