@@ -142,13 +142,10 @@ struct ChannelValues {
   const float* data = nullptr;
   int64_t step = 0;
 
-  /// The ones from `first` on, and from the first of all again after the last of them.
-  void fill(float* out, int64_t first, int64_t channels, int64_t count) const noexcept {
-    int64_t have = channels < count ? channels : count;
-    for (int64_t i = 0, c = first; i < have; ++i) {
-      out[i] = data[c * step];
-      if (++c == channels) c = 0;
-    }
+  /// The ones from `first` on, repeated after so many of them.
+  void fill(float* out, int64_t first, int64_t period, int64_t count) const noexcept {
+    int64_t have = period < count ? period : count;
+    for (int64_t i = 0; i < have; ++i) out[i] = data[(first + i) * step];
     while (have < count) {
       const int64_t n = have < count - have ? have : count - have;
       std::memcpy(out + have, out, static_cast<size_t>(n) * sizeof *out);
@@ -240,7 +237,7 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
   for (int64_t i = 0; i < count; i += most) {
     const int64_t n = count - i < most ? count - i : most;
     if (i == 0 || !are_few) {
-      const int64_t first = varies ? (channel + i) % plan.channels : channel;
+      const int64_t first = varies ? channel + i : channel;
       plan.mean.fill(mean, first, plan.channels, varies ? n : 1);
       plan.stddev.fill(stddev, first, plan.channels, varies ? n : 1);
     }
