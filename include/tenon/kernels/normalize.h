@@ -154,8 +154,8 @@ struct ChannelValues {
   }
 };
 
-/// What is done at once of rows of pixels; one has no more channels.
-inline constexpr int64_t kPixelElements = 512;
+/// Elements that are normalised at once. Pixels have no more channels.
+inline constexpr int64_t kNormalizeChunk = 512;
 
 /// A plan of a copy that normalises. Its dst_type is Undefined, so that it is one that casts
 /// whatever the types are.
@@ -205,7 +205,7 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   plan.dims[at] = channel;
   const bool is_last = at + 1 == plan.rank && at > 0;
   choose_kind(plan);
-  if (!plan.is_plane && is_last && plan.channels <= kPixelElements) {
+  if (!plan.is_plane && is_last && plan.channels <= kNormalizeChunk) {
     plan.kind = CopyKind::Cast;
     plan.is_plane = plan.is_pixels = true;
   }
@@ -220,20 +220,20 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
                               const char* src, int64_t src_stride, int64_t count, int64_t channel,
                               bool varies) noexcept {
   constexpr bool kVariants = TENON_HAS_VARIANTS != 0;
-  constexpr int64_t kChunk = 1024;
   constexpr auto kSize = static_cast<int64_t>(sizeof(float));
-  alignas(64) float values[kChunk];
-  alignas(64) float normalized[kChunk];
-  alignas(64) float mean[kChunk];
-  alignas(64) float stddev[kChunk];
+  alignas(64) float values[kNormalizeChunk];
+  alignas(64) float normalized[kNormalizeChunk];
+  alignas(64) float mean[kNormalizeChunk];
+  alignas(64) float stddev[kNormalizeChunk];
   const ScalarType from = own_type(plan.src_type);
   const bool is_direct = plan.to == ScalarType::Float && dst_stride == kSize;
   const bool is_dense = src_stride == static_cast<int64_t>(elementSize(from)) && src != dst;
   const bool are_bytes = is_dense && from == ScalarType::Byte;
   const bool is_converted = !are_bytes && !(is_dense && from == ScalarType::Float);
   // Of few channels a chunk has all of them several times, and so has the next.
-  const bool are_few = !varies || plan.channels <= kChunk;
-  const int64_t most = varies && are_few ? kChunk - kChunk % plan.channels : kChunk;
+  const bool are_few = !varies || plan.channels <= kNormalizeChunk;
+  const int64_t most =
+      varies && are_few ? kNormalizeChunk - kNormalizeChunk % plan.channels : kNormalizeChunk;
   for (int64_t i = 0; i < count; i += most) {
     const int64_t n = count - i < most ? count - i : most;
     if (i == 0 || !are_few) {
@@ -269,9 +269,9 @@ TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const cha
     return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
                          pixel.size * channel.size, 0, true);
   }
-  alignas(64) char taken[kPixelElements * 8];
-  alignas(64) char made[kPixelElements * 8];
-  const int64_t most = kPixelElements / channel.size;
+  alignas(64) char taken[kNormalizeChunk * 8];
+  alignas(64) char made[kNormalizeChunk * 8];
+  const int64_t most = kNormalizeChunk / channel.size;
   const auto dst_unit = static_cast<int64_t>(plan.unit);
   const int64_t src_unit = source_unit(plan);
   for (int64_t i = 0; i < pixel.size; i += most) {
