@@ -87,7 +87,8 @@ TEST_CASE("normalize: results are rounded to integers with CastMode::Saturate") 
   CHECK(assign(bytes, blob, half, CastMode::Saturate) == Error::Ok);
   CHECK(values<uint8_t>(bytes)[5] == 255);
   // Sources are rounded to float once.
-  const TensorPtr large = make_tensor_ptr(std::vector<int64_t>{(1 << 24) + 1, (int64_t{1} << 54) + 1});
+  const TensorPtr large =
+      make_tensor_ptr(std::vector<int64_t>{(1 << 24) + 1, (int64_t{1} << 54) + 1});
   const TensorPtr doubles = zeros({2}, ScalarType::Double);
   CHECK(copy_(doubles, large, Normalize()) == Error::Ok);
   CHECK(values<double>(doubles) == Doubles{16777216, 18014398509481984});
