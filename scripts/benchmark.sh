@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures tenon beside ExecuTorch, ATen and NumPy: installs what is missing (Debian, Ubuntu), fetches
+# Measures tenon beside ExecuTorch, ATen, OpenCV and NumPy: installs what is missing (Debian, Ubuntu), fetches
 # the peers, builds and prints the tables. Arguments go to tests/benchmark/compare.py (try --help).
 set -eu
 . "$(dirname -- "$0")/common.sh"
@@ -12,6 +12,7 @@ need ninja ninja-build
 need python3 python3
 need_pip
 need_header benchmark/benchmark.h libbenchmark-dev
+need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
 install_missing
 
 # A peer that cannot be had is left out; the table says so.

@@ -41,6 +41,7 @@ if [ -n "$all" ]; then
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
     missing="$missing python3-dev"
   need_header benchmark/benchmark.h libbenchmark-dev
+  need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
   need_header CL/cl.h opencl-headers

@@ -68,6 +68,8 @@ TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, int64_t, int64
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&, const Dims&) noexcept;
 TENON_DETAIL_INSTANCE Error run_job<void>(const CopyJob&, CastMode, CopyPolicy,
                                           CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error run_normalize_job<void>(const CopyJob&, const Normalize&,
+                                                    CastMode) noexcept;
 
 }  // namespace detail
 TENON_END_NAMESPACE

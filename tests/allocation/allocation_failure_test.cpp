@@ -349,6 +349,21 @@ TEST_CASE("out of memory: copies leave the destination as it was") {
   });
 }
 
+TEST_CASE("out of memory: the lists and temporaries of normalising copies change nothing") {
+  const auto t = make_tensor_ptr({5, 5}, std::vector<float>(25, 7));
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  check("lists", [&] { return copy_(t, t, {1, {1, 2, 3, 4, 5}, {}, 0}); });
+  check("copied lists", [&] {
+    const Normalize normalize{1, {}, {1, 2, 3, 4, 5}, 0};
+    Normalize other;
+    other = normalize;
+    return copy_(t, t, other);
+  });
+  check("staged", [&] { return copy_(t, transpose(t, 0, 1), {1, {1}, {}, 0}); });
+}
+
 TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
   const Vector sizes{2, 1, 1, 1, 1, 1, 1, 2};
   const auto t = make_tensor_ptr(sizes, {1, 2, 3, 4});

@@ -88,6 +88,20 @@ int main(int argc, char** argv) {
   std::vector<char> float_batch;
   add_stack("byte", std::size_t{3} * 224 * 224, byte_batch);
   add_stack("float", std::size_t{4} * 3 * 224 * 224, float_batch);
+  std::vector<float> input(kImage);
+  suite.add("normalize/nchw", [&] {
+    constexpr float kMean[] = {0.485f, 0.456f, 0.406f};
+    constexpr float kStddev[] = {0.229f, 0.224f, 0.225f};
+    constexpr std::size_t kPixels = kImage / 3;
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t i = 0; i < kPixels; ++i) {
+        const auto value = static_cast<float>(image[3 * i + c]);
+        input[c * kPixels + i] = (value * (1 / 255.0f) - kMean[c]) / kStddev[c];
+      }
+    }
+    benchmark::DoNotOptimize(input.data());
+    benchmark::ClobberMemory();
+  });
 
   const std::vector<float> floats(std::size_t{1024} * 1024, 1.0f);
   suite.add("accessor/sum", [&] {

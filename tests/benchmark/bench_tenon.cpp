@@ -167,6 +167,19 @@ int main(int argc, char** argv) {
             [&] { bench::require(stack_out(float_batch, float_images) == Error::Ok); });
   suite.add("cat/channels", [&] { return cat(float_images, 1); });
   suite.add("unbind", [&] { return unbind(float_batch); });
+  // A camera's image into a network's input.
+  const TensorPtr input = empty({1, 3, 1080, 1920});
+  const TensorPtr input_last = empty({1, 1080, 1920, 3});
+  const Blob camera{
+      pixels->mutable_data_ptr(), {1, 3, 1080, 1920}, {0, 1, 5760, 3}, ScalarType::Byte};
+  const Normalize normalize{1 / 255.0f, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}, 1};
+  const Normalize of_last{1 / 255.0f, normalize.mean, normalize.stddev, -1};
+  suite.add("normalize/nchw",
+            [&] { bench::require(assign(input, camera, normalize) == Error::Ok); });
+  suite.add("assign/nchw", [&] { bench::require(assign(input, camera) == Error::Ok); });
+  suite.add("normalize/nhwc",
+            [&] { bench::require(copy_(input_last, pixels, of_last) == Error::Ok); });
+  suite.add("assign/nhwc", [&] { bench::require(copy_(input_last, pixels) == Error::Ok); });
 
   suite.add("accessor/sum", [&] {
     const auto a = floats->accessor<float, 2>();

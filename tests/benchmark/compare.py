@@ -7,7 +7,7 @@ them, and each figure is the median of its rounds. Allocations come from a run o
 the preloaded malloc counter.
 
 To add a case: a few lines under one name in bench_tenon.cpp and, where they have a peer, in
-bench_executorch.cpp, bench_aten.cpp, bench_libc.cpp and bench_numpy.py, and a row in TABLES below.
+bench_executorch.cpp, bench_aten.cpp, bench_opencv.cpp, bench_libc.cpp and bench_numpy.py, and a row in TABLES below.
 bench_aten_mode.cpp and bench_models.cpp have both sides of their cases, "x" and "x@aten" or
 "x@executorch".
 """
@@ -29,6 +29,7 @@ TITLES = {
     "tenon": "tenon",
     "executorch": "ExecuTorch",
     "aten": "ATen",
+    "opencv": "OpenCV",
     "libc": "plain C",
     "numpy": "NumPy",
     "heap": "the heap",
@@ -122,6 +123,10 @@ TABLES = {
         row("stack_out/float", "stack_out of the same, Float", "aten libc"),
         row("cat/channels", "cat of the same, Float, along dimension 1", "aten"),
         row("unbind", "unbind 32 views", "aten"),
+        row("normalize/nchw", "1080p Byte pixels to Float planes, normalised", "opencv libc"),
+        row("assign/nchw", "the same, not normalised"),
+        row("normalize/nhwc", "to Float pixels, normalised"),
+        row("assign/nhwc", "the same, not normalised"),
         row("accessor/sum", "accessor sum 1024² Float", "aten libc"),
     ],
     # 4 MiB with each instruction set that the processor has, "baseline" where it is not x86-64.

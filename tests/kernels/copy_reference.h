@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "kernels/cast_reference.h"
 #include "tenon/core/tensor_view.h"
@@ -57,6 +59,67 @@ inline Vector dense_strides(const Vector& sizes, const Vector& order) {
     const auto d = static_cast<size_t>(order[i]);
     strides[d] = stride;
     stride *= sizes[d];
+  }
+  return strides;
+}
+
+inline bool one_in(Rng& random, int64_t n) { return random.between(1, n) == 1; }
+
+template <class C>
+auto pick(Rng& random, const C& values) {
+  const auto last = static_cast<int64_t>(std::size(values)) - 1;
+  return values[static_cast<size_t>(random.between(0, last))];
+}
+
+inline void shuffle(Rng& random, Vector& values) {
+  for (size_t i = values.size(); i-- > 1;) {
+    std::swap(values[i], values[static_cast<size_t>(random.between(0, static_cast<int64_t>(i)))]);
+  }
+}
+
+/// Up to 8 dimensions of at most `most` elements together, around the sizes of pixels and blocks.
+inline Vector random_sizes(Rng& random, int64_t most) {
+  static const int64_t lengths[] = {1, 2, 2, 3, 3, 4, 4, 16, 17, 64, 65};
+  Vector sizes;
+  int64_t numel = 1;
+  for (int64_t rank = random.between(0, 8); rank > 0; --rank) {
+    int64_t length = one_in(random, 3) ? random.between(1, 40) : pick(random, lengths);
+    while (numel * length > most) length = (length + 1) / 2;
+    numel *= length;
+    sizes.push_back(one_in(random, 100) ? 0 : length);
+    if (numel * 2 > most) break;
+  }
+  shuffle(random, sizes);
+  return sizes;
+}
+
+/// Strides of distinct elements: the dimensions nested in some order, perhaps with gaps, perhaps
+/// some of them reversed.
+inline Vector random_strides(Rng& random, const Vector& sizes) {
+  Vector order;
+  for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(d));
+  if (one_in(random, 2)) shuffle(random, order);
+  const bool has_gaps = one_in(random, 3);
+  const bool has_reversed = one_in(random, 3);
+  Vector strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    if (has_gaps && one_in(random, 2)) stride += random.between(1, 3);
+    strides[d] = has_reversed && one_in(random, 2) ? -stride : stride;
+    stride *= sizes[d] == 0 ? 1 : sizes[d];
+  }
+  return strides;
+}
+
+/// The same, or with elements repeated, or overlapping.
+inline Vector random_source_strides(Rng& random, const Vector& sizes) {
+  Vector strides = random_strides(random, sizes);
+  const bool repeats = one_in(random, 5);
+  const bool overlaps = one_in(random, 20);
+  for (int64_t& stride : strides) {
+    if (repeats && one_in(random, 3)) stride = 0;
+    if (overlaps) stride = random.between(-2, 2);
   }
   return strides;
 }

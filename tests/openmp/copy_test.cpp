@@ -164,6 +164,41 @@ TEST_CASE("copy: conversions of blocks, rows, planes and strided elements") {
   }
 }
 
+TEST_CASE("copy: normalised rows, planes, pixels and channels") {
+  constexpr int64_t kPixels = 90001;
+  const struct {
+    Vector sizes, dst_strides, src_strides;
+    size_t dim;
+  } layouts[] = {{{4, kPixels}, {kPixels, 1}, {1, 4}, 0},         // planes of pixels
+                 {{kPixels, 4}, {4, 1}, {1, kPixels}, 1},         // and back
+                 {{kPixels, 4}, {4, 1}, {-4, -1}, 1},             // pixels
+                 {{4, kPixels}, {-kPixels, 1}, {kPixels, 1}, 0},  // rows
+                 {{3, 4, 50001}, {200004, 50001, 1}, {200004, 1, 4}, 1},
+                 {{400, 1001}, {1001, 1}, {1001, 1}, 0},  // many channels
+                 {{2048, 256}, {256, 1}, {1, 2048}, 0},
+                 {{400001}, {1}, {2}, 0}};
+  for (const auto& layout : layouts) {
+    std::vector<float> mean(static_cast<size_t>(layout.sizes[layout.dim]));
+    for (size_t c = 0; c < mean.size(); ++c) mean[c] = static_cast<float>(c);
+    const Normalize normalize{0.5f, mean, {3}, 0};
+    Strided dst(ScalarType::Float, layout.sizes, layout.dst_strides);
+    Strided src(ScalarType::Byte, layout.sizes, layout.src_strides);
+    Rng random{3};
+    tests::fill_with_noise(random, src.bytes);
+    detail::NormalizePlan plan;
+    detail::plan_normalized(plan, dst.view(), src.view(), normalize, layout.dim, CastMode::Checked);
+    CHECK(plan.nbytes >= kParallelBytes);
+    const Bytes before = dst.bytes;
+    {
+      const ThreadsScope scope(1);
+      detail::run_normalized(plan);
+    }
+    const Bytes expected = dst.bytes;
+    CAPTURE(layout.sizes);
+    CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_normalized(plan); }) == 0);
+  }
+}
+
 TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
   constexpr size_t kBytes = kParallelBytes + 4097;
   Rng random{2};

@@ -116,6 +116,10 @@ void check_casts(int64_t n, ScalarType from) {
     check("clone_tensor_ptr", name, n, [&] { clone_tensor_ptr(source, to_type); });
     auto target = empty({n, 7}, to_type);
     check("copy_ transposed", name, n, [&] { (void)copy_(target, transpose(columns, 0, 1)); });
+    if (isComplexType(from) || !isFloatingType(to_type)) continue;
+    const Normalize normalize{0.5f, {1, 2, 3, 4, 5, 6, 7}, {3}, 1};
+    check("copy_ normalised", name, n,
+          [&] { (void)copy_(target, transpose(columns, 0, 1), normalize); });
   }
 }
 

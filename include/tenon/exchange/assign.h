@@ -104,6 +104,18 @@ template <class = void>
                             &detail::cast_elements<>);
 }
 
+/// The same, and normalises on the way: see Normalize and copy_() with one.
+/// Errors: as above and as that copy_()'s.
+template <class = void>
+[[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
+                           CastMode mode = CastMode::Checked) noexcept {
+  detail::CopyJob job;
+  Error error = detail::find_destination(out, "the tensor", job.dst);
+  if (error == Error::Ok) error = detail::find_blob(blob, detail::fields(out), job.src);
+  if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
+  return detail::blame_if("assign", error);
+}
+
 /// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
 /// `nbytes` bytes.
 /// Errors: as above; InvalidArgument for another byte count.

@@ -42,15 +42,15 @@ inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) n
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
-/// of the destination are short, the other way round.
-TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
+/// of the destination are short, the other way round. `cast` is called with a row's elements as
+/// they are to become and as they are, their count, the indices of the first along the plan's last
+/// dimension and along the one before it, and whether the others follow along that one.
+template <class Cast>
+void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept {
   constexpr int64_t kBytes = 8192;
   alignas(64) char block[kBytes];
   const auto dst_size = static_cast<int64_t>(plan.unit);
   const int64_t src_size = source_unit(plan);
-  const auto cast = [&](char* out, const char* in, int64_t count) {
-    convert_elements(own_type(plan.dst_type), out, own_type(plan.src_type), in, count, plan.mode);
-  };
   const bool cast_first = p.in_rows < p.out_rows;
   // As square as may be: 16 on the shorter side, if it has as many.
   const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
@@ -65,12 +65,16 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
       char* const dst = p.out + j * p.out_stride + i * dst_size;
       const char* const src = p.in + i * p.in_stride + j * src_size;
       if (cast_first) {
-        for (int64_t k = 0; k < n; ++k) cast(block + k * m * dst_size, src + k * p.in_stride, m);
+        for (int64_t k = 0; k < n; ++k) {
+          cast(block + k * m * dst_size, src + k * p.in_stride, m, i + k, j, true);
+        }
         transpose_plane({dst, block, p.out_stride, m * dst_size, m, n}, plan.unit);
       } else {
         transpose_plane({block, src, n * src_size, p.in_stride, m, n},
                         static_cast<size_t>(src_size));
-        for (int64_t k = 0; k < m; ++k) cast(dst + k * p.out_stride, block + k * n * src_size, n);
+        for (int64_t k = 0; k < m; ++k) {
+          cast(dst + k * p.out_stride, block + k * n * src_size, n, i, j + k, false);
+        }
       }
     }
   }
@@ -78,7 +82,12 @@ TENON_LAZY void cast_plane(const CopyPlan& plan, const Plane& p) noexcept {
 
 /// A CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  if (plan.is_plane) return cast_plane(plan, innermost_plane(plan, dst, src));
+  if (plan.is_plane) {
+    const auto cast = [&](char* out, const char* in, int64_t count, int64_t, int64_t, bool) {
+      convert_elements(own_type(plan.dst_type), out, own_type(plan.src_type), in, count, plan.mode);
+    };
+    return cast_plane(plan, innermost_plane(plan, dst, src), cast);
+  }
   const CopyPlan::Dim row = innermost_row(plan);
   convert_strided(own_type(plan.dst_type), dst, row.dst_stride, own_type(plan.src_type), src,
                   row.src_stride, row.size, plan.mode);
@@ -121,33 +130,37 @@ TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
 }
 
 /// Shares a plan among threads: along the outermost dimension that is long enough for many, else
-/// the one that gives most of them a piece. Rows and planes are not cut small.
-TENON_LAZY void run_pieces(const CopyPlan& plan, CastFunction cast) noexcept {
+/// the one that gives most of them a piece, but not along `apart`. Rows and planes are not cut
+/// small. `run` does what a piece of the plan says.
+template <class Plan, class Run>
+void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
-  size_t along = 0;
+  size_t along = plan.rank;
   int64_t grain = 1;
-  int64_t most = 0;
+  int64_t most = -1;
   for (size_t d = 0; d < plan.rank && most < 64; ++d) {
     const int64_t least = d + inner < plan.rank ? 1 : plan.is_plane ? 64 : 4096;
-    if (plan.dims[d].size / least <= most) continue;
+    if (d == apart || plan.dims[d].size / least <= most) continue;
     most = plan.dims[d].size / least;
     grain = least;
     along = d;
   }
+  if (along == plan.rank) return run(plan);
   const CopyPlan::Dim& dim = plan.dims[along];
   parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
-    CopyPlan piece = plan;
+    Plan piece = plan;
     piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
     piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
     piece.dims[along].size = end - begin;
-    run_piece(piece, cast);
+    run(piece);
   });
 }
 
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  is_parallel(plan.nbytes) ? run_pieces(plan, cast) : run_piece(plan, cast);
+  if (!is_parallel(plan.nbytes)) return run_piece(plan, cast);
+  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) { run_piece(piece, cast); });
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.

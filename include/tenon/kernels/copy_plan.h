@@ -95,10 +95,10 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   return false;
 }
 
-/// Decides how to copy along a plan's dimensions, whose strides in the destination are positive:
-/// sorts them by those, merges neighbours that lie like one on both sides, takes short consecutive
-/// runs, a pixel say, for one element, and chooses the kind.
-TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
+/// Sorts a plan's dimensions by their strides in the destination, which are positive, and merges
+/// neighbours that lie like one on both sides.
+template <class = void>
+TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     const CopyPlan::Dim dim = plan.dims[i];
     size_t at = i;
@@ -119,6 +119,12 @@ TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
     }
   }
   if (plan.rank != 0) plan.rank = kept + 1;
+}
+
+/// Decides how to copy along a plan's dimensions as they are, but that it takes short consecutive
+/// runs, a pixel say, for one element.
+template <class = void>
+TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   const bool cast = plan.dst_type != plan.src_type;
   if (!cast && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
@@ -140,16 +146,22 @@ TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
   }
 }
 
-/// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
-/// overlap. The destination's elements are distinct.
-TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
-                                       CastMode mode) noexcept {
+TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
+  merge_dims(plan);
+  choose_kind(plan);
+}
+
+/// Gives a plan the dimensions of `dst` that are longer than 1, in their order, and what else is
+/// known before it is finished. False without elements.
+template <class = void>
+TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+                                    CastMode mode) noexcept {
   plan.mode = mode;
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);
   // First of all: without elements, strides may be too large to multiply, and data may be null.
   for (int64_t n : dst.sizes) {
-    if (n == 0) return;
+    if (n == 0) return false;
   }
   const auto dst_size = static_cast<int64_t>(elementSize(dst.type));
   const auto src_size = static_cast<int64_t>(elementSize(src.type));
@@ -178,7 +190,14 @@ TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, co
   if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
   plan.unit = static_cast<size_t>(dst_size);
   plan.nbytes = static_cast<size_t>(nbytes);
-  finish_plan(plan);
+  return true;
+}
+
+/// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
+/// overlap. The destination's elements are distinct.
+TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+                                       CastMode mode) noexcept {
+  if (begin_plan(plan, dst, src, mode)) finish_plan(plan);
 }
 
 /// Gives a plan's source, or its destination, other memory: `here`, where the elements are dense in

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/normalize.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/view_shape.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -136,6 +138,103 @@ TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& j
   return find_source(src, "the source", job.src);
 }
 
+/// Checks a list of a Normalize, of which `name` is the name.
+TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t dim,
+                                int64_t channels) noexcept {
+  if (TENON_UNLIKELY(list.error() != Error::Ok)) {
+    return fail(list.error(), "out of memory for the values of ", name);
+  }
+  if (list.size() <= 1 || list.size() == static_cast<uint64_t>(channels)) return Error::Ok;
+  return fail(Error::InvalidArgument, name, " has ", list.size(), " values, dimension ", dim,
+              " of the destination has ", channels);
+}
+
+/// Checks what a normalising copy has besides another, and finds the dimension of the channels.
+TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize, CastMode mode,
+                                 size_t& dim) noexcept {
+  const ScalarType from = job.src.view.type;
+  const ScalarType to = job.dst.view.type;
+  const bool rounds = isIntegralType(to, false);
+  if (TENON_UNLIKELY(isComplexType(from) ||
+                     !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {
+    return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
+                rounds ? ", except with CastMode::Saturate" : "");
+  }
+  const Dims& sizes = job.dst.view.sizes;
+  TENON_TRY(wrap_dim_or_scalar(normalize.dim, sizes.size(), dim));
+  const int64_t channels = sizes.empty() ? 1 : sizes[dim];
+  TENON_TRY(check_channels(normalize.mean, "mean", normalize.dim, channels));
+  TENON_TRY(check_channels(normalize.stddev, "stddev", normalize.dim, channels));
+  for (size_t c = 0; c < normalize.stddev.size(); ++c) {
+    if (TENON_UNLIKELY(normalize.stddev[c] == 0)) {
+      return fail(Error::InvalidArgument, "stddev[", c, "] is 0");
+    }
+  }
+  return check_broadcast(job.src.view.sizes, sizes);
+}
+
+/// A place of the host's for the elements of a view, row-major.
+TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Place& here) noexcept {
+  Layout dense;
+  TENON_TRY(make_dense_layout(like.sizes, nullptr, elementSize(like.type), dense));
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
+  here.view = {buffer.data(), like.type, Device(), std::move(dense.sizes),
+               std::move(dense.strides)};
+  return check_lists(here.view);
+}
+
+/// Copies and normalises memories that overlap, or that a backend has: by way of a temporary for
+/// the source, one for the result, or both.
+TENON_LAZY TENON_COLD Error run_normalize_staged(const CopyJob& job, const Normalize& normalize,
+                                                 size_t dim, CastMode mode) noexcept {
+  const TensorView* dst = &job.dst.view;
+  const TensorView* src = &job.src.view;
+  HostBuffer buffers[2];
+  Place in;
+  Place out;
+  if (job.src.backend != nullptr || job.dst.backend == nullptr) {
+    TENON_TRY(make_host_place(*src, buffers[0], in));
+    src = &in.view;
+  }
+  if (job.dst.backend != nullptr) {
+    TENON_TRY(make_host_place(*dst, buffers[1], out));
+    dst = &out.view;
+  }
+  if (job.src.backend != nullptr) {
+    TENON_TRY(copy_between(in, job.src, CastMode::Checked, nullptr));
+  } else if (src == &in.view) {
+    copy_elements(*src, job.src.view, CastMode::Checked, nullptr);
+  }
+  NormalizePlan plan;
+  plan_normalized(plan, *dst, *src, normalize, dim, mode);
+  run_normalized(plan);
+  if (job.dst.backend == nullptr) return Error::Ok;
+  return copy_between(job.dst, out, CastMode::Checked, nullptr);
+}
+
+/// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
+/// the same elements.
+TENON_COMPILED_ONCE Error run_normalize_job(const CopyJob& job, const Normalize& normalize,
+                                            CastMode mode) noexcept {
+  size_t dim = 0;
+  TENON_TRY(check_normalize(job, normalize, mode, dim));
+  const TensorView& dst = job.dst.view;
+  const TensorView& src = job.src.view;
+  NormalizePlan plan;
+  plan_normalized(plan, dst, src, normalize, dim, mode);
+  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  bool is_near = job.dst.backend == nullptr && job.src.backend == nullptr;
+  if (is_near && touch(byte_range(dst), byte_range(src))) {
+    is_near = dst.type == src.type && plan.dst == plan.src;
+    for (size_t i = 0; i < plan.rank; ++i) {
+      is_near = is_near && plan.dims[i].dst_stride == plan.dims[i].src_stride;
+    }
+  }
+  if (!is_near) return run_normalize_staged(job, normalize, dim, mode);
+  run_normalized(plan);
+  return Error::Ok;
+}
+
 /// Writes the element at `element` to all of the tensor.
 TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
                             const void* element) noexcept {
@@ -223,6 +322,24 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
   return copy_(dst, src, CastMode::Checked, policy);
+}
+
+/// Copies as above and normalises on the way, in one pass: see Normalize. Source elements first
+/// become float, rounded once if they are of more bits; the results are cast from float.
+///
+/// Memories that overlap give the result of copying through a temporary; the same elements need
+/// none. What the host cannot reach goes by way of its memory.
+/// Errors: as above, and InvalidType (a complex source; a destination that is neither floating nor,
+/// with CastMode::Saturate, of integers), OutOfBounds (a `dim` that the destination does not have),
+/// InvalidArgument (a list of neither one value nor one for each channel; a stddev of 0),
+/// OutOfMemory (for a list). Nothing is changed then.
+template <class = void>
+[[nodiscard]] Error copy_(TensorArg dst, TensorArg src, const Normalize& normalize,
+                          CastMode mode = CastMode::Checked) noexcept {
+  detail::CopyJob job;
+  Error error = detail::make_job(dst, src, job);
+  if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
+  return detail::blame_if("copy_", error);
 }
 
 /// What copy_() with these arguments would do. Refuses what copy_() refuses, as an Exception.

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Normalize, and copies that do what it says on the way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <iterator>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/error.h"
+#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/dispatch.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Floats, up to four of them inline. Never throws: a list that runs out of memory becomes empty,
+/// and error() says so.
+class FloatList {
+ public:
+  FloatList() noexcept {}
+  FloatList(std::initializer_list<float> values) noexcept { copy(values); }
+  /// From any range of numbers that can be walked twice.
+  template <class C, class = decltype(static_cast<float>(*std::begin(std::declval<const C&>())))>
+  FloatList(const C& values) noexcept {
+    copy(values);
+  }
+  FloatList(const FloatList& other) noexcept : error_(other.error_) { copy(other); }
+  FloatList(FloatList&& other) noexcept { swap(other); }
+  FloatList& operator=(FloatList other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~FloatList() { std::free(heap_); }
+
+  size_t size() const noexcept { return size_; }
+  const float* data() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
+  const float* begin() const noexcept { return data(); }
+  const float* end() const noexcept { return data() + size_; }
+  float operator[](size_t i) const noexcept { return data()[i]; }
+  /// Ok or OutOfMemory.
+  Error error() const noexcept { return error_; }
+
+ private:
+  void swap(FloatList& other) noexcept {
+    std::swap(inline_, other.inline_);
+    std::swap(heap_, other.heap_);
+    std::swap(size_, other.size_);
+    std::swap(error_, other.error_);
+  }
+  template <class C>
+  void copy(const C& values) noexcept {
+    size_t count = 0;
+    for (auto it = std::begin(values); it != std::end(values); ++it) ++count;
+    if (count > sizeof inline_ / sizeof *inline_) {
+      heap_ = static_cast<float*>(std::malloc(count * sizeof(float)));
+      if (heap_ == nullptr) {
+        error_ = Error::OutOfMemory;
+        return;
+      }
+    }
+    float* out = heap_ != nullptr ? heap_ : inline_;
+    for (const auto& value : values) *out++ = static_cast<float>(value);
+    size_ = count;
+  }
+
+  float inline_[4] = {};
+  float* heap_ = nullptr;
+  size_t size_ = 0;
+  Error error_ = Error::Ok;
+};
+
+}  // namespace detail
+
+/// What copy_() and assign() make of elements on the way: (src * scale - mean[c]) / stddev[c], in
+/// three operations of float, none of them fused, with c the index along `dim` of the destination.
+///
+///     Normalize n;
+///     n.scale = 1 / 255.0f;
+///     n.mean = {0.485f, 0.456f, 0.406f};
+///     n.stddev = {0.229f, 0.224f, 0.225f};
+///
+/// Ownership: the lists own their values. They are assigned from braces or any range of numbers.
+/// Source: torchvision.transforms.Normalize, after ToTensor's scale.
+struct Normalize {
+  float scale = 1;
+  /// One for each channel, or one for all; empty for 0.
+  detail::FloatList mean = {};
+  /// The same, none of them 0; empty for 1.
+  detail::FloatList stddev = {};
+  /// The channels' dimension of the destination, a negative one counted from the end.
+  int64_t dim = 0;
+};
+
+namespace detail {
+
+/// out = (in * scale - mean) / stddev, with one mean and one stddev for all elements or, where the
+/// channel `varies`, one for each. T is float, or uint8_t: to convert images' bytes by themselves
+/// takes a quarter of the time.
+template <class T>
+struct NormalizeKernel {
+  static TENON_ALWAYS_INLINE void body(const void* TENON_RESTRICT in, int64_t count, float scale,
+                                       const float* TENON_RESTRICT mean,
+                                       const float* TENON_RESTRICT stddev, bool varies,
+                                       void* TENON_RESTRICT out) noexcept {
+    TENON_NO_CONTRACTION
+    if (varies) {
+      for (int64_t i = 0; i < count; ++i) {
+        const float scaled = static_cast<float>(load_element<T>(in, i)) * scale;
+        store_element(out, i, (scaled - mean[i]) / stddev[i]);
+      }
+      return;
+    }
+    const float one_mean = *mean;
+    const float one_stddev = *stddev;
+    for (int64_t i = 0; i < count; ++i) {
+      const float scaled = static_cast<float>(load_element<T>(in, i)) * scale;
+      store_element(out, i, (scaled - one_mean) / one_stddev);
+    }
+  }
+  TENON_VECTORIZE_EXACT static void run(Baseline, const void* in, int64_t count, float scale,
+                                        const float* mean, const float* stddev, bool varies,
+                                        void* out) noexcept {
+    body(in, count, scale, mean, stddev, varies, out);
+  }
+#if TENON_HAS_AVX2
+  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const void* in, int64_t count,
+                                                          float scale, const float* mean,
+                                                          const float* stddev, bool varies,
+                                                          void* out) noexcept {
+    body(in, count, scale, mean, stddev, varies, out);
+  }
+#endif
+};
+
+/// The values of channels in the order of a plan's dimension: data[c * step].
+struct ChannelValues {
+  const float* data = nullptr;
+  int64_t step = 0;
+
+  /// The ones from `first` on, repeated after so many of them.
+  void fill(float* out, int64_t first, int64_t period, int64_t count) const noexcept {
+    int64_t have = period < count ? period : count;
+    for (int64_t i = 0; i < have; ++i) out[i] = data[(first + i) * step];
+    while (have < count) {
+      const int64_t n = have < count - have ? have : count - have;
+      std::memcpy(out + have, out, static_cast<size_t>(n) * sizeof *out);
+      have += n;
+    }
+  }
+};
+
+/// Elements that are normalised at once. Pixels have no more channels.
+inline constexpr int64_t kNormalizeChunk = 512;
+
+/// A plan of a copy that normalises. Its dst_type is Undefined, so that it is one that casts
+/// whatever the types are.
+struct NormalizePlan : CopyPlan {
+  detail::ScalarType to = detail::ScalarType::Undefined;
+  float scale = 1;
+  ChannelValues mean;
+  ChannelValues stddev;
+  int64_t channels = 1;
+  /// The dimension of the channels, which is not merged into another; SIZE_MAX where there is one.
+  size_t channel_dim = SIZE_MAX;
+  /// Whether the last two dimensions are a row of pixels, each of few channels.
+  bool is_pixels = false;
+};
+
+/// Plans the copy; `dim` is normalize's, not negative, and its lists are as long as they may be.
+TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, const TensorView& src,
+                                const Normalize& normalize, size_t dim, CastMode mode) noexcept {
+  static constexpr float kZeroAndOne[] = {0, 1};
+  if (!begin_plan(plan, dst, src, mode)) return;
+  plan.to = dst.type;
+  plan.dst_type = public_type(ScalarType::Undefined);
+  plan.scale = normalize.scale;
+  const auto find = [](const FloatList& list, const float* otherwise) noexcept {
+    return ChannelValues{list.size() == 0 ? otherwise : list.data(), list.size() > 1 ? 1 : 0};
+  };
+  plan.mean = find(normalize.mean, kZeroAndOne);
+  plan.stddev = find(normalize.stddev, kZeroAndOne + 1);
+  if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(plan);
+
+  // The channels are apart while the others are merged.
+  plan.channels = dst.sizes[dim];
+  size_t at = 0;
+  for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
+  const CopyPlan::Dim channel = plan.dims[at];
+  for (--plan.rank; at < plan.rank; ++at) plan.dims[at] = plan.dims[at + 1];
+  if (dst.strides[dim] < 0) {  // turned
+    for (ChannelValues* values : {&plan.mean, &plan.stddev}) {
+      values->data += (plan.channels - 1) * values->step;
+      values->step = -values->step;
+    }
+  }
+  merge_dims(plan);
+  for (at = plan.rank++; at > 0 && plan.dims[at - 1].dst_stride < channel.dst_stride; --at) {
+    plan.dims[at] = plan.dims[at - 1];
+  }
+  plan.dims[at] = channel;
+  const bool is_last = at + 1 == plan.rank && at > 0;
+  choose_kind(plan);
+  if (!plan.is_plane && is_last && plan.channels <= kNormalizeChunk) {
+    plan.kind = CopyKind::Cast;
+    plan.is_plane = plan.is_pixels = true;
+  }
+  // Nothing else has its stride, since the destination's elements are distinct.
+  for (at = 0; plan.dims[at].dst_stride != channel.dst_stride;) ++at;
+  plan.channel_dim = at;
+}
+
+/// Normalises elements in a row, of which the first is of channel `channel`, and the others where
+/// it `varies` of those that follow.
+TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_stride,
+                              const char* src, int64_t src_stride, int64_t count, int64_t channel,
+                              bool varies) noexcept {
+  constexpr bool kVariants = TENON_HAS_VARIANTS != 0;
+  constexpr auto kSize = static_cast<int64_t>(sizeof(float));
+  alignas(64) float values[kNormalizeChunk];
+  alignas(64) float normalized[kNormalizeChunk];
+  alignas(64) float mean[kNormalizeChunk];
+  alignas(64) float stddev[kNormalizeChunk];
+  const ScalarType from = own_type(plan.src_type);
+  const bool is_direct = plan.to == ScalarType::Float && dst_stride == kSize;
+  const bool is_dense = src_stride == static_cast<int64_t>(elementSize(from)) && src != dst;
+  const bool are_bytes = is_dense && from == ScalarType::Byte;
+  const bool is_converted = !are_bytes && !(is_dense && from == ScalarType::Float);
+  // Of few channels a chunk has all of them several times, and so has the next.
+  const bool are_few = !varies || plan.channels <= kNormalizeChunk;
+  const int64_t most =
+      varies && are_few ? kNormalizeChunk - kNormalizeChunk % plan.channels : kNormalizeChunk;
+  for (int64_t i = 0; i < count; i += most) {
+    const int64_t n = count - i < most ? count - i : most;
+    if (i == 0 || !are_few) {
+      const int64_t first = varies ? channel + i : channel;
+      plan.mean.fill(mean, first, plan.channels, varies ? n : 1);
+      plan.stddev.fill(stddev, first, plan.channels, varies ? n : 1);
+    }
+    const void* in = src + i * src_stride;
+    if (is_converted) {
+      convert_strided(ScalarType::Float, values, kSize, from, in, src_stride, n,
+                      CastMode::Truncate);
+      in = values;
+    }
+    char* const out = dst + i * dst_stride;
+    void* const made = is_direct ? static_cast<void*>(out) : static_cast<void*>(normalized);
+    if (are_bytes) {
+      dispatch<NormalizeKernel<uint8_t>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
+    } else {
+      dispatch<NormalizeKernel<float>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
+    }
+    if (is_direct) continue;
+    convert_strided(plan.to, out, dst_stride, ScalarType::Float, normalized, kSize, n, plan.mode);
+  }
+}
+
+/// Normalises a row of pixels, which need not be consecutive, and whose channels need not be.
+TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const char* src) noexcept {
+  const CopyPlan::Dim& pixel = plan.dims[plan.rank - 2];
+  const CopyPlan::Dim& channel = plan.dims[plan.rank - 1];
+  const bool gathers = pixel.src_stride != channel.src_stride * channel.size;
+  const bool scatters = pixel.dst_stride != channel.dst_stride * channel.size;
+  if (!gathers && !scatters) {
+    return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
+                         pixel.size * channel.size, 0, true);
+  }
+  alignas(64) char taken[kNormalizeChunk * 8];
+  alignas(64) char made[kNormalizeChunk * 8];
+  const int64_t most = kNormalizeChunk / channel.size;
+  const auto dst_unit = static_cast<int64_t>(plan.unit);
+  const int64_t src_unit = source_unit(plan);
+  for (int64_t i = 0; i < pixel.size; i += most) {
+    const int64_t n = pixel.size - i < most ? pixel.size - i : most;
+    const char* const in = src + i * pixel.src_stride;
+    char* const out = dst + i * pixel.dst_stride;
+    for (int64_t c = 0; gathers && c < channel.size; ++c) {
+      copy_strided(taken + c * src_unit, channel.size * src_unit, in + c * channel.src_stride,
+                   pixel.src_stride, n, static_cast<size_t>(src_unit));
+    }
+    normalize_row(plan, scatters ? made : out, scatters ? dst_unit : channel.dst_stride,
+                  gathers ? taken : in, gathers ? src_unit : channel.src_stride, n * channel.size,
+                  0, true);
+    for (int64_t c = 0; scatters && c < channel.size; ++c) {
+      copy_strided(out + c * channel.dst_stride, pixel.dst_stride, made + c * dst_unit,
+                   channel.size * dst_unit, n, plan.unit);
+    }
+  }
+}
+
+/// A CastFunction for a NormalizePlan.
+TENON_LAZY void normalize_elements(const CopyPlan& base, char* dst, const char* src) noexcept {
+  const auto& plan = static_cast<const NormalizePlan&>(base);
+  if (plan.is_pixels) return normalize_pixels(plan, dst, src);
+  const bool along_last = plan.channel_dim + 1 == plan.rank;
+  if (plan.is_plane) {
+    const bool along_other = plan.channel_dim + 2 == plan.rank;
+    const auto normalize = [&](char* out, const char* in, int64_t count, int64_t i, int64_t j,
+                               bool along_j) {
+      normalize_row(plan, out, static_cast<int64_t>(plan.unit), in, source_unit(plan), count,
+                    along_last    ? i
+                    : along_other ? j
+                                  : 0,
+                    along_j ? along_other : along_last);
+    };
+    return cast_plane(plan, innermost_plane(plan, dst, src), normalize);
+  }
+  const CopyPlan::Dim row = innermost_row(plan);
+  normalize_row(plan, dst, row.dst_stride, src, row.src_stride, row.size, 0, along_last);
+}
+
+/// Does what a plan of plan_normalized() says: channel after channel, unless they are among the
+/// inner dimensions.
+TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
+  if (plan.kind == CopyKind::Alias) return;
+  run_pieces(plan, plan.channel_dim, [](const NormalizePlan& part) noexcept {
+    const size_t inner = part.is_plane ? 2 : 1;
+    if (part.channels == 1 || part.channel_dim + inner >= part.rank) {
+      return run_piece(part, &normalize_elements<>);
+    }
+    NormalizePlan piece = part;
+    const CopyPlan::Dim channel = part.dims[part.channel_dim];
+    --piece.rank;
+    for (size_t d = part.channel_dim; d < piece.rank; ++d) piece.dims[d] = part.dims[d + 1];
+    piece.channel_dim = SIZE_MAX;
+    piece.channels = 1;
+    for (int64_t c = 0; c < channel.size; ++c) {
+      piece.dst = static_cast<char*>(part.dst) + c * channel.dst_stride;
+      piece.src = static_cast<const char*>(part.src) + c * channel.src_stride;
+      piece.mean.data = part.mean.data + c * part.mean.step;
+      piece.stddev.data = part.stddev.data + c * part.stddev.step;
+      run_piece(piece, &normalize_elements<>);
+    }
+  });
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Normalising copies against a loop over all indices: of the shapes that have kernels, and of any.
+#include "tenon/kernels/normalize.h"
+
+#include <array>
+#include <list>
+#include <vector>
+
+#include "kernels/copy_reference.h"
+
+using namespace tenon;
+using namespace tests;
+using tenon::detail::FloatList;
+using tenon::detail::NormalizePlan;
+
+namespace {
+
+// The three operations, each rounded to float. Volatile keeps the compiler from fusing them.
+float normalized(float value, float scale, float mean, float stddev) {
+  volatile float result = value * scale;
+  result = result - mean;
+  result = result / stddev;
+  return result;
+}
+
+float value_of(const FloatList& list, size_t channel, float otherwise) {
+  return list.size() == 0 ? otherwise : list[list.size() == 1 ? 0 : channel];
+}
+
+enum class Way { Row, Rows, Plane, Pixels, Outer };
+
+Way way_of(const NormalizePlan& plan) {
+  if (plan.is_pixels) return Way::Pixels;
+  if (plan.channels == 1) return plan.is_plane ? Way::Plane : Way::Row;
+  if (plan.channel_dim + (plan.is_plane ? 2 : 1) < plan.rank) return Way::Outer;
+  return plan.is_plane ? Way::Plane : Way::Rows;
+}
+
+// Whether run_normalized() writes the bytes that a loop writes and leaves the others, with every
+// instruction set. Both memories get random contents.
+bool is_right(Rng& random, Strided& dst, Strided& src, const Normalize& normalize, size_t dim,
+              CastMode mode, int (&ways)[5]) {
+  const size_t lead = src.bytes.size() % elementSize(src.type);
+  const Bytes elements =
+      random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
+  if (!elements.empty()) std::memcpy(src.bytes.data() + lead, elements.data(), elements.size());
+  fill_with_noise(random, dst.bytes);
+  const Bytes before = dst.bytes;
+  const Vector to = offsets_of(dst.sizes, dst.strides);
+  const Vector from = offsets_of(dst.sizes, src.strides);
+  Vector steps(dst.sizes.size(), 0);
+  if (!steps.empty()) steps[dim] = 1;
+  const Vector channels = offsets_of(dst.sizes, steps);
+  for (size_t i = 0; i < to.size(); ++i) {
+    unsigned char bytes[4];
+    cast_by_hand(ScalarType::Float, bytes, src.type, src.at(from[i]), CastMode::Truncate);
+    float value;
+    std::memcpy(&value, bytes, sizeof value);
+    const auto c = static_cast<size_t>(channels[i]);
+    value = normalized(value, normalize.scale, value_of(normalize.mean, c, 0),
+                       value_of(normalize.stddev, c, 1));
+    std::memcpy(bytes, &value, sizeof value);
+    cast_by_hand(dst.type, dst.at(to[i]), ScalarType::Float, bytes, mode);
+  }
+  const Bytes expected = dst.bytes;
+  bool right = true;
+  for_each_isa([&] {
+    dst.bytes = before;
+    NormalizePlan plan;
+    tenon::detail::plan_normalized(plan, dst.view(), src.view(), normalize, dim, mode);
+    run_normalized(plan);
+    ++ways[static_cast<size_t>(way_of(plan))];
+    right = right && dst.bytes == expected;
+  });
+  return right;
+}
+
+// Values for so many channels: 0, 1 or all of them, inexact, of both signs.
+FloatList random_list(Rng& random, int64_t channels) {
+  const int64_t lengths[] = {0, 1, channels, channels};
+  std::vector<float> values;
+  for (int64_t n = pick(random, lengths); n > 0; --n) {
+    const auto value = static_cast<float>(random.between(1, 999)) / 700.0f;
+    values.push_back(one_in(random, 2) ? -value : value);
+  }
+  return values;
+}
+Normalize random_normalize(Rng& random, int64_t channels) {
+  Normalize normalize;
+  normalize.scale = static_cast<float>(random.between(1, 99)) / 255.0f;
+  normalize.mean = random_list(random, channels);
+  normalize.stddev = random_list(random, channels);
+  return normalize;
+}
+
+struct Types {
+  ScalarType to;
+  ScalarType from;
+  CastMode mode;
+};
+constexpr Types kTypes[] = {
+    {ScalarType::Float, ScalarType::Byte, CastMode::Checked},
+    {ScalarType::Float, ScalarType::Float, CastMode::Checked},
+    {ScalarType::Half, ScalarType::Byte, CastMode::Checked},
+    {ScalarType::Byte, ScalarType::Float, CastMode::Saturate},
+    {ScalarType::Byte, ScalarType::Byte, CastMode::Saturate},
+    {ScalarType::BFloat16, ScalarType::Double, CastMode::Truncate},
+    {ScalarType::Double, ScalarType::Long, CastMode::Checked},
+    {ScalarType::Long, ScalarType::Half, CastMode::Saturate},
+    {ScalarType::Float8_e5m2, ScalarType::UInt64, CastMode::Saturate},
+    {ScalarType::Float, ScalarType::Bool, CastMode::Saturate},
+};
+
+}  // namespace
+
+TEST_CASE("FloatList: takes braces and any range, and owns the values") {
+  const float array[] = {1, 2, 3};
+  std::vector<double> source{0.5, 1.5, 2.5, 3.5, 4.5};
+  FloatList list = source;
+  source.assign(5, 0);
+  CHECK(list.error() == Error::Ok);
+  CHECK(std::vector<float>(list.begin(), list.end()) ==
+        std::vector<float>{0.5f, 1.5f, 2.5f, 3.5f, 4.5f});
+  FloatList copy = list;
+  list = {7, 8};
+  CHECK(copy.size() == 5);
+  CHECK(copy[4] == 4.5f);
+  CHECK(list.size() == 2);
+  CHECK(list[1] == 8);
+  const FloatList moved = std::move(copy);
+  CHECK(moved[4] == 4.5f);
+  list = moved;
+  CHECK(list[3] == 3.5f);
+  const FloatList& same = list;
+  list = same;
+  CHECK(list[3] == 3.5f);
+  list = array;
+  CHECK(list[2] == 3);
+  list = std::array<float, 4>{1, 2, 3, 9};
+  CHECK(list[3] == 9);
+  list = std::list<int>{5};
+  CHECK(list.size() == 1);
+  list = ArrayRef<float>(array);
+  CHECK(list[0] == 1);
+  list = {};
+  CHECK(list.size() == 0);
+  const Normalize normalize{1 / 255.0f, {0.5f, 0.25f}, {2}, -1};
+  CHECK(normalize.mean[1] == 0.25f);
+  CHECK(normalize.stddev.size() == 1);
+}
+
+TEST_CASE("normalize: images and lines of every number of channels, in every order") {
+  Rng random{1};
+  int ways[5] = {};
+  static const Vector orders[] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {1, 0, 2, 3}, {3, 2, 1, 0}};
+  for (const Types& types : kTypes) {
+    for (int64_t channels : {1, 2, 3, 4, 5, 64, 500, 600, 1500}) {
+      if (!kThorough && channels == 1500 && types.to != ScalarType::Float) continue;
+      const int64_t width = channels > 64 ? 3 : 29;
+      const Vector sizes{2, channels, channels > 5 ? 3 : 17, width};
+      for (const Vector& order : orders) {
+        for (const Vector& other : orders) {
+          Strided dst(types.to, sizes, dense_strides(sizes, order));
+          Strided src(types.from, sizes, dense_strides(sizes, other), 1);
+          CAPTURE(toString(types.to), toString(types.from), sizes, order, other);
+          CHECK(
+              is_right(random, dst, src, random_normalize(random, channels), 1, types.mode, ways));
+        }
+      }
+    }
+  }
+  // Longer than what is done at once.
+  for (const Vector& sizes : {Vector{3, 5000}, Vector{4, 1030}, Vector{7, 2048}, Vector{1, 3000}}) {
+    const Vector turned{1, sizes[0]};
+    const Vector straight{sizes[1], 1};
+    for (const Types& types : kTypes) {
+      for (const Vector& dst_strides : {straight, turned}) {
+        for (const Vector& src_strides : {straight, turned}) {
+          for (size_t dim : {0u, 1u}) {
+            Strided dst(types.to, sizes, dst_strides);
+            Strided src(types.from, sizes, src_strides);
+            CAPTURE(toString(types.to), toString(types.from), sizes, dst_strides, src_strides, dim);
+            CHECK(is_right(random, dst, src, random_normalize(random, sizes[dim]), dim, types.mode,
+                           ways));
+          }
+        }
+      }
+    }
+  }
+  for (int count : ways) CHECK(count > 20);
+}
+
+TEST_CASE("normalize: pixels with channels left out or in the other order, and padded rows") {
+  Rng random{2};
+  int ways[5] = {};
+  const Vector sizes{3, 700, 3};
+  const Vector layouts[] = {{2100, 3, 1},  {2800, 4, 1},   {2105, 3, 1}, {2100, 3, -1},
+                            {2800, 4, -1}, {-2100, -3, 1}, {4200, 6, 2}};
+  for (const Types& types : kTypes) {
+    for (const Vector& to : layouts) {
+      for (const Vector& from : layouts) {
+        Strided dst(types.to, sizes, to);
+        Strided src(types.from, sizes, from, 1);
+        CAPTURE(toString(types.to), toString(types.from), to, from);
+        CHECK(is_right(random, dst, src, random_normalize(random, 3), 2, types.mode, ways));
+      }
+    }
+  }
+  CHECK(ways[static_cast<size_t>(Way::Pixels)] > 400);
+}
+
+TEST_CASE("normalize: random shapes, strides, broadcasts, channels and types") {
+  Rng random{3};
+  int ways[5] = {};
+  int wrong = 0;
+  for (int i = 0; i < (kThorough ? 20000 : 2000); ++i) {
+    Types types = pick(random, kTypes);
+    if (one_in(random, 3)) types.from = pick(random, kAllTypes);
+    if (isComplexType(types.from)) types.from = ScalarType::Short;
+    const Vector sizes = random_sizes(random, 3000);
+    Strided dst(types.to, sizes, random_strides(random, sizes), one_in(random, 3) ? 1 : 0);
+    Strided src(types.from, sizes, random_source_strides(random, sizes), one_in(random, 3) ? 1 : 0);
+    const auto last = static_cast<int64_t>(sizes.size()) - 1;
+    const auto dim = static_cast<size_t>(sizes.empty() ? 0 : random.between(0, last));
+    const Normalize normalize = random_normalize(random, sizes.empty() ? 1 : sizes[dim]);
+    wrong += !is_right(random, dst, src, normalize, dim, types.mode, ways);
+  }
+  CHECK(wrong == 0);
+  for (int count : ways) CHECK(count > 100);
+}
