@@ -21,9 +21,9 @@ static void draw(uint8_t* pixels, const Ball& ball) {
     for (int64_t x = 0; x < Camera::kColumns; ++x) {
       const double light = 1.1 - 0.5 * static_cast<double>(x) / Camera::kColumns;
       const bool is_joint = y < kFloor ? x % 120 < 4 || y % 120 < 4 : (x + 3 * y) % 240 < 6;
-      double red = y < kFloor ? 150 : 120;
-      double green = y < kFloor ? 150 : 95;
-      double blue = y < kFloor ? 165 : 70;
+      double red = y < kFloor ? 175 : 150;
+      double green = y < kFloor ? 175 : 120;
+      double blue = y < kFloor ? 190 : 85;
       double shade = light * (is_joint ? 0.6 : 1);
       const double dy = static_cast<double>(y) - ball.row;
       const double dx = static_cast<double>(x) - ball.column;
@@ -31,7 +31,7 @@ static void draw(uint8_t* pixels, const Ball& ball) {
       if (dx * dx / (kRadius * kRadius) + below * below < 1) shade *= 0.5;
       const double distance = std::sqrt(dx * dx + dy * dy) / kRadius;
       if (distance < 1) {
-        red = 235, green = 45, blue = 40;
+        red = 225, green = 35, blue = 30;
         shade = light * (1.1 - 0.5 * distance * distance);
       }
       const double colors[] = {red, green, blue};
@@ -39,7 +39,8 @@ static void draw(uint8_t* pixels, const Ball& ball) {
         row[3 * x + c] = static_cast<uint8_t>(std::fmin(255, colors[c] * shade));
       }
     }
-    std::memset(row + 3 * Camera::kColumns, Camera::kPadding, Camera::kPitch - 3 * Camera::kColumns);
+    std::memset(row + 3 * Camera::kColumns, Camera::kPadding,
+                Camera::kPitch - 3 * Camera::kColumns);
   }
 }
 

@@ -32,7 +32,8 @@ void show(const char* caption, const Tensor& picture) {
   constexpr int64_t kWidth = 80;
   const int64_t step = (picture.size(1) + kWidth - 1) / kWidth;
   // A character is about twice as high as it is wide.
-  const Tensor small = slice(slice(picture, 0, step, INT64_MAX, 2 * step), 1, step / 2, INT64_MAX, step);
+  const Tensor small =
+      slice(slice(picture, 0, step, INT64_MAX, 2 * step), 1, step / 2, INT64_MAX, step);
   const auto pixels = small.accessor<const uint8_t, 3>();
   const bool in_colour = is_terminal();
   std::printf("\n  %s\n\n", caption);
