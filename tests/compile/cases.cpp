@@ -291,7 +291,7 @@ BAD(auto tensor = tenon::ones(3);)
 #endif
 
 // of any length,
-// sizes_without_braces: NumbersNeedBraces = int|need braces, as in ones
+// sizes_without_braces: NumberNeedsBraces = int|need braces, as in ones
 #if defined(sizes_without_braces)
 GOOD(auto tensor = tenon::zeros({2, 3});)
 BAD(auto tensor = tenon::zeros(2, 3);)

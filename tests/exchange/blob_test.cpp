@@ -349,7 +349,8 @@ void check_backend(B& backend, const Blob& blob) {
   const TensorPtr tensors[] = {from_blob(blob, backend),
                                from_blob(blob, backend, TensorShapeDynamism::STATIC),
                                from_blob(blob, TensorShapeDynamism::DYNAMIC, backend),
-                               std::move(*try_from_blob(blob, backend))};
+                               from_blob(blob, std::make_shared<int>(), backend)};
+  CHECK(try_from_blob(blob, backend).ok());
   CHECK(shape_dynamism(tensors[1]) == TensorShapeDynamism::STATIC);
   CHECK(shape_dynamism(tensors[2]) == TensorShapeDynamism::DYNAMIC);
   for (const TensorPtr& t : tensors) {

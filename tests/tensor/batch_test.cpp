@@ -427,7 +427,6 @@ TEST_CASE("split, chunk, unbind: errors") {
   CHECK(try_unbind(t)->size() == 3);
   CHECK(try_split(t, 0).error() == Error::InvalidArgument);
   CHECK(try_chunk(t, 0).message() ==
-        std::string("try_chunk: 0 chunks were asked for; there is 1 at "
-                    "least"));
+        std::string("try_chunk: 0 chunks were asked for; there is 1 at least"));
   CHECK(try_unbind(t, 1).error() == Error::OutOfBounds);
 }

@@ -14,10 +14,8 @@
 TENON_BEGIN_NAMESPACE
 
 /// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep
-/// their data and their metadata there, and need no heap. So do tensors over the caller's memory
-/// that are made with the arena given or in a BackendScope of it, and views and handles that are
-/// made of any of these, or in such a scope: their handles and metadata lie in the arena, which
-/// outlives them.
+/// their data and their metadata there, and need no heap. Borrowed tensors, views and handles made
+/// with the arena given or in its BackendScope keep their metadata there.
 ///
 /// What was released is free again once all that was handed out after it is released too, in
 /// whatever order. A tensor that stays should hence be made before those that come and go.
@@ -27,9 +25,8 @@ TENON_BEGIN_NAMESPACE
 /// Units: bytes. Blocks take multiples of detail::kDataAlignment.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
 /// is.
-/// Threads: not synchronised; the arena and all whose data or metadata is there are used on one
-/// thread at a time, and dropped there too, what exports (to_blob(), to_dlpack()) keep of them
-/// included.
+/// Threads: not synchronised. Whatever has data or metadata here, exports included, is used and
+/// dropped on one thread at a time.
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:

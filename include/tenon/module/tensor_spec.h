@@ -326,8 +326,7 @@ TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcep
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
-  return fail(error, role, ' ', Numbered{index, name}, ": ",
-              static_cast<const char*>(last_error().text));
+  return fail(error, role, ' ', Numbered{index, name}, ": ", message_of(error));
 }
 inline Error blame_unless_ok(const char* role, size_t index, const char* name,
                              Error error) noexcept {

@@ -141,10 +141,10 @@ struct Creator {
     making.sizes = &sizes;
     return detail::create_of<Out, Elements>(function, making, value...);
   }
-  template <class NumbersNeedBraces, class Second, class... More,
-            std::enable_if_t<std::is_integral_v<NumbersNeedBraces> && std::is_integral_v<Second>,
+  template <class NumberNeedsBraces, class Second, class... More,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces> && std::is_integral_v<Second>,
                              int> = 0>
-  Out operator()(NumbersNeedBraces, Second, More...) const
+  Out operator()(NumberNeedsBraces, Second, More...) const
       TENON_MISTAKE("sizes need braces, as in ones({2, 3})");
 };
 
