@@ -305,7 +305,7 @@ BAD(auto tensor = tenon::full(3, 1.0f);)
 #endif
 
 // and elsewhere.
-// random_sizes: NumberNeedsBraces = int|need braces, as in ones
+// random_sizes: NumberNeedsBraces = int|need braces, as in rand
 #if defined(random_sizes)
 GOOD(auto tensor = tenon::randint(0, 10, {3, 4});)
 BAD(auto tensor = tenon::randint(0, 10, 3, 4);)

@@ -39,8 +39,8 @@ struct Blob {
   /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
   /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
   /// Ownership: none; set `owner`.
-  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; those of
-  /// as_view().
+  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; InvalidType for
+  /// a pointer to elements of another type; those of as_view().
   template <class T>
   static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                         ScalarType dtype, Device device = {}) noexcept;
@@ -201,14 +201,10 @@ inline size_t Blob::nbytes() const {
 template <class T>
 Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                      ScalarType dtype, Device device) noexcept {
-  Blob blob{const_cast<std::remove_const_t<T>*>(data),
-            sizes,
-            byte_strides,
-            dtype,
-            device,
-            0,
-            std::is_const_v<T>};
-  const Error error = detail::divide_strides(blob);
+  auto* const memory = const_cast<std::remove_const_t<T>*>(data);
+  Blob blob{memory, sizes, byte_strides, dtype, device, 0, std::is_const_v<T>};
+  Error error = detail::check_pointer_type(DataPtr(memory), detail::own_type(dtype));
+  if (error == Error::Ok) error = detail::divide_strides(blob);
   return detail::finish_value<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
@@ -267,6 +263,7 @@ template <class Owner, class... Options,
           std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
+  static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
   Deleter owners(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
   return detail::make_from_blob<Out>(function, blob, owners, options...);
 }

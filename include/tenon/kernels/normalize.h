@@ -269,6 +269,15 @@ TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const cha
     return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
                          pixel.size * channel.size, 0, true);
   }
+  const bool are_dense = channel.src_stride == source_unit(plan) &&
+                         channel.dst_stride == static_cast<int64_t>(plan.unit);
+  if (are_dense && channel.size >= 32) {
+    for (int64_t i = 0; i < pixel.size; ++i) {
+      normalize_row(plan, dst + i * pixel.dst_stride, channel.dst_stride,
+                    src + i * pixel.src_stride, channel.src_stride, channel.size, 0, true);
+    }
+    return;
+  }
   alignas(64) char taken[kNormalizeChunk * 8];
   alignas(64) char made[kNormalizeChunk * 8];
   const int64_t most = kNormalizeChunk / channel.size;

@@ -87,7 +87,7 @@ Error finish_call(const Function& function, Span<EValue> values, Error error) no
   const bool may_miss = error == Error::Ok || error == Error::InvalidType;
   for (size_t i = 0; i < values.size() && function.knows_outputs && may_miss; ++i) {
     const ValueSpec& spec = function.specs.outputs[i];
-    if (!values[i].isNone() || spec.kind != ValueKind::Tensor || spec.is_optional) continue;
+    if (!values[i].isNone() || spec.is_optional || !is_open(spec.tensor)) continue;
     return fail(Error::InvalidType, text, *text == '\0' ? "" : "; ", "output ",
                 Numbered{i, spec.name()}, " is None: its spec, sizes ", spec.tensor.sizes,
                 ", does not say what tensor to make; use set_output(tensor, ", i,

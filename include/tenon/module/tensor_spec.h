@@ -279,6 +279,14 @@ inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
 
+/// Whether a dimension may be of any size.
+inline bool is_open(const TensorSpec& spec) noexcept {
+  for (size_t d = 0; d < spec.sizes.size(); ++d) {
+    if (limit_of(spec, d) < 0) return true;
+  }
+  return false;
+}
+
 /// Whether dimension d may be `size`.
 inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
   const int64_t limit = limit_of(spec, d);

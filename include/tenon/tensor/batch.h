@@ -25,15 +25,23 @@ struct ListedTensor {
   const Tensor* tensor;
 };
 
-/// Whether C is a range of tensors that its iterators refer to, not of ones that they make.
+template <class C>
+using IteratorOf = std::enable_if_t<std::is_same_v<decltype(std::begin(std::declval<const C&>())),
+                                                   decltype(std::end(std::declval<const C&>()))>,
+                                    decltype(std::begin(std::declval<const C&>()))>;
+
+/// Whether C is a range of tensors that stay when the iterator goes, not of ones that it makes or
+/// holds.
 template <class C, class = void>
 struct IsTensorRange : std::false_type {};
 template <class C>
-struct IsTensorRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>()))>>
+struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>::reference>>
     : std::bool_constant<
-          std::is_lvalue_reference_v<decltype(*std::begin(std::declval<const C&>()))> &&
-          std::is_convertible_v<decltype(*std::begin(std::declval<const C&>())), ConstTensorArg>> {
-};
+          std::is_lvalue_reference_v<typename std::iterator_traits<IteratorOf<C>>::reference> &&
+          std::is_base_of_v<std::forward_iterator_tag,
+                            typename std::iterator_traits<IteratorOf<C>>::iterator_category> &&
+          std::is_convertible_v<typename std::iterator_traits<IteratorOf<C>>::reference,
+                                ConstTensorArg>> {};
 
 }  // namespace detail
 
@@ -166,7 +174,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
                   " add up to more than 64 bits");
     }
   }
-  if (first == count) TENON_TRY(begin({0}));
+  if (first == count) batch.sizes = {0};  // along any dimension, as in ATen
   if (batch.is_stack) {
     batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
   }
@@ -179,7 +187,9 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
   for (const int64_t size : batch.sizes) {
     if (size == 0) return Error::Ok;
   }
-  const int64_t step = out.view.strides[batch.dim] * static_cast<int64_t>(elementSize(batch.type));
+  const auto element = static_cast<int64_t>(elementSize(batch.type));
+  // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
+  const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
   CopyJob job{out, Place()};
   TensorView& to = job.dst.view;
   TENON_TRY(check_lists(to));
@@ -197,14 +207,18 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
     const bool has_rank = from.sizes.size() == to.sizes.size();
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
-    // A backend's code, which the pieces before this one may have run, could have resized it.
-    if (TENON_UNLIKELY(from.sizes != to.sizes || size > batch.sizes[batch.dim] - start)) {
-      return fail(Error::InvalidState, "tensor ", i, " was resized during the call");
+    // A backend's code, which the pieces before this one may have run, could have changed it.
+    if (TENON_UNLIKELY(from.type != batch.type || from.sizes != to.sizes ||
+                       size > batch.sizes[batch.dim] - start)) {
+      return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }
     if (size == 0) continue;
     to.data = static_cast<char*>(out.view.data) + start * step;
     TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
     start += size;
+  }
+  if (TENON_UNLIKELY(start != batch.sizes[batch.dim])) {
+    return fail(Error::InvalidState, "a tensor was resized during the call");
   }
   return Error::Ok;
 }
@@ -356,8 +370,8 @@ TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 
 /// Else nothing is allocated.
 /// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
 /// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
-/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, the
-/// output may be written in part.
+/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, or memory
+/// for what it moves is out, the output may be written in part.
 /// Threads: the caller locks out other users of the output, and writers of the tensors.
 /// Source: at::cat_out, which resizes the output and refuses overlap.
 template <class = void>

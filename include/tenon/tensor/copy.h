@@ -320,7 +320,8 @@ template <class = void>
 }
 
 /// Copies as above and normalises on the way, in one pass: see Normalize. Source elements first
-/// become float, rounded once if they are of more bits; the results are cast from float.
+/// become float, rounded once if they are of more bits; the results are cast from float. To Float
+/// there is nothing to cast: CastMode::Saturate does not clamp there.
 ///
 /// Memories that overlap give the result of copying through a temporary; the same elements need
 /// none. What the host cannot reach goes by way of its memory.

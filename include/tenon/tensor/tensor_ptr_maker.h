@@ -209,8 +209,9 @@ struct FromBlob {
             std::enable_if_t<detail::is_deleter_v<TypeComesBeforeDeleter>, int> = 0>
   Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter) const
       TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
-  template <class DataComesBeforeSizes, class... Options>
-  Out operator()(const Dims&, DataComesBeforeSizes*, Options&&...) const
+  template <class DataComesBeforeSizes, class... Options,
+            detail::IfPointer<DataComesBeforeSizes> = 0>
+  Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const
       TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
   template <class ContainerNeedsData, class... Options,
             std::enable_if_t<detail::is_container_v<std::remove_reference_t<ContainerNeedsData>>,
