@@ -117,13 +117,6 @@ inline void share_impl(Tensor&& tensor, Draft& draft) noexcept {
   draft = std::move(ImplAccess::impl(tensor));
 }
 
-/// For a handle that got no memory: the text says so, unless something has failed since and gone
-/// well in another way.
-TENON_COLD inline Error fail_handle() noexcept {
-  if (last_error().error != Error::OutOfMemory) static_cast<void>(fail_metadata());
-  return Error::OutOfMemory;
-}
-
 /// The object that a creator returns, with the draft in it: moving two pointers that were just
 /// stored waits for the store buffer.
 template <class T>
@@ -144,7 +137,7 @@ class Slot {
   }
   Error commit() const noexcept {
     if constexpr (kIsHandle) {
-      if (TENON_UNLIKELY(value_ == nullptr)) return fail_handle();
+      if (TENON_UNLIKELY(value_ == nullptr)) return Error::OutOfMemory;  // the text is there
     }
     return Error::Ok;
   }
