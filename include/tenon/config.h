@@ -114,22 +114,24 @@
 
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself, but for small
 // code. In an _EXACT one, a * b + c stays two operations even where the target has one for it, so
-// that results are the same everywhere. Clang is told by TENON_NO_CONTRACTION in each function that
-// has such an expression; it does not reorder sums there either, which with -ffast-math would lose
-// digits. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE is for calls
+// that results are the same everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION in
+// each function that has such an expression. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE is for calls
 // through a function type whose parameters are other types of the same layout, as in C.
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
-#define TENON_NO_CONTRACTION _Pragma("clang fp contract(off) reassociate(off)")
+#define TENON_NO_CONTRACTION \
+  _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off) reassociate(off)")
 #define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
 #else
+#define TENON_EXACT_MATH \
+  "fp-contract=off", "no-reciprocal-math", "no-associative-math", "no-unsafe-math-optimizations"
 #if defined(__OPTIMIZE_SIZE__)
 #define TENON_VECTORIZE
-#define TENON_VECTORIZE_EXACT __attribute__((optimize("fp-contract=off")))
+#define TENON_VECTORIZE_EXACT __attribute__((optimize(TENON_EXACT_MATH)))
 #else
 #define TENON_VECTORIZE __attribute__((optimize("O3")))
-#define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "fp-contract=off", "no-math-errno")))
+#define TENON_VECTORIZE_EXACT __attribute__((optimize("O3", "no-math-errno", TENON_EXACT_MATH)))
 #endif
 #define TENON_NO_CONTRACTION
 #define TENON_CALLS_ALIKE

@@ -312,6 +312,20 @@ TEST_CASE("metadata: that of a view or handle is where the source's is, else in 
   CHECK_FALSE(arena.holds(tensor_from_blob(data, {6}).impl().get()));
 }
 
+TEST_CASE("metadata: a loop that keeps the last frame needs no more room") {
+  Arena<4096> arena;
+  const BackendScope scope(*arena);
+  float data[6] = {};
+  TensorPtr last;
+  Tensor row;
+  for (int i = 0; i < 1000; ++i) {
+    last = from_blob(data, {2, 3});
+    row = select(last, 0, i % 2);
+  }
+  CHECK(arena->live_blocks() == 3);
+  CHECK(arena->high_water() < 3072);
+}
+
 TEST_CASE("metadata: what is exported is where the tensor's is, never in the scope") {
   Arena<8192> arena;
   float data[6] = {};

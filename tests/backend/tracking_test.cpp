@@ -109,7 +109,7 @@ TEST_CASE("tracking: the leak report has a line for each leak, the largest first
   CHECK(contains(tracked.backend.leak_report(), "12 bytes, Bool {} by full"));
 }
 
-TEST_CASE("tracking: destroyed with leaks it lists them, the largest first, as far as they fit") {
+TEST_CASE("tracking: destroyed with leaks it lists them, the ten largest") {
   const tests::Reports told;
   std::vector<unsigned char> buffer(4 << 20);  // what leaks goes with it
   ArenaBackend arena(buffer.data(), buffer.size());
@@ -132,8 +132,7 @@ TEST_CASE("tracking: destroyed with leaks it lists them, the largest first, as f
     for (int64_t i = 1; i <= 1000; ++i) many.push_back(zeros({i}, tracking));
   }
   CHECK(contains(told[2], "1,000 leaks, 1.91 MiB:\n4000 bytes, Float {1000} by zeros\n3996 bytes"));
-  CHECK(contains(told[2], "\nand 988 more"));
-  CHECK(told[2].size() < 512);
+  CHECK(contains(told[2], "\nand 990 more"));
   { const TrackingBackend without(arena); }
   CHECK(told.count() == 4);
 }

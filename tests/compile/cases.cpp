@@ -291,7 +291,7 @@ BAD(auto tensor = tenon::ones(3);)
 #endif
 
 // of any length,
-// sizes_without_braces: NumbersNeedBraces = int|need braces, as in ones
+// sizes_without_braces: NumberNeedsBraces = int|need braces, as in ones
 #if defined(sizes_without_braces)
 GOOD(auto tensor = tenon::zeros({2, 3});)
 BAD(auto tensor = tenon::zeros(2, 3);)
@@ -305,7 +305,7 @@ BAD(auto tensor = tenon::full(3, 1.0f);)
 #endif
 
 // and elsewhere.
-// random_sizes: NumberNeedsBraces = int|need braces, as in ones
+// random_sizes: NumberNeedsBraces = int|need braces, as in rand
 #if defined(random_sizes)
 GOOD(auto tensor = tenon::randint(0, 10, {3, 4});)
 BAD(auto tensor = tenon::randint(0, 10, 3, 4);)

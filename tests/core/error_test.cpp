@@ -105,12 +105,23 @@ namespace users {
 /// Of a program that had its own before: the one that is called, by both ways to find a name.
 int checked = 0;
 void check(Error error) { checked += error == Error::InUse ? 1 : 100; }
+namespace generic {
+template <class E>
+void check(const E& error) {
+  checked += error == Error::InUse ? 1 : 100;
+}
+}  // namespace generic
 }  // namespace users
 
 TEST_CASE("error: check() gives way to a function of the user's") {
   using users::check;
   check(Error::InUse);
   CHECK(users::checked == 1);
+  {
+    using users::generic::check;  // NOLINT(misc-unused-using-decls)
+    check(Error::InUse);
+  }
+  CHECK(users::checked == 2);
 }
 
 TEST_CASE("error: TENON_CHECK is one expression, whose message is evaluated only on failure") {

@@ -188,12 +188,17 @@ TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of a
   CHECK(Blob::from_byte_strides(frame, {2, 5}, {}, ScalarType::Short)->strides.empty());
   CHECK(Blob::from_byte_strides(frame, {}, {}, ScalarType::Short)->nbytes() == 2);
   const Vector shape(8, 1);
-  CHECK(list_of(Blob::from_byte_strides(frame, shape, Vector(8, 4), ScalarType::Int)->strides) ==
+  void* const bytes = frame;
+  CHECK(list_of(Blob::from_byte_strides(bytes, shape, Vector(8, 4), ScalarType::Int)->strides) ==
         shape);
 }
 
 TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
-  int32_t data[8] = {};
+  double doubles[2] = {};
+  CHECK(Blob::from_byte_strides(doubles, {2}, {4}, ScalarType::Float).error() ==
+        Error::InvalidType);
+  int32_t integers[8] = {};
+  void* const data = integers;
   const auto make = [&](const Vector& shape, const Vector& steps, ScalarType type) {
     return Blob::from_byte_strides(data, shape, steps, type);
   };
@@ -349,7 +354,8 @@ void check_backend(B& backend, const Blob& blob) {
   const TensorPtr tensors[] = {from_blob(blob, backend),
                                from_blob(blob, backend, TensorShapeDynamism::STATIC),
                                from_blob(blob, TensorShapeDynamism::DYNAMIC, backend),
-                               std::move(*try_from_blob(blob, backend))};
+                               from_blob(blob, std::make_shared<int>(), backend)};
+  CHECK(try_from_blob(blob, backend).ok());
   CHECK(shape_dynamism(tensors[1]) == TensorShapeDynamism::STATIC);
   CHECK(shape_dynamism(tensors[2]) == TensorShapeDynamism::DYNAMIC);
   for (const TensorPtr& t : tensors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints a hash of what each cast gives, NaN, infinities and the edges of all types among it, and of
-// random numbers. Built with and without -ffast-math, it prints the same.
+// Prints a hash of what each cast gives, NaN, infinities and the edges of all types among it, of
+// random numbers and of normalised bytes. Built with and without -ffast-math, it prints the same.
 //
 // Not among them: floats and doubles below the normal ones, which the processor takes for 0 in
 // programs linked with -ffast-math, and what docs/random.md names.
@@ -95,6 +95,20 @@ void print_random() {
   print_tensor("randint", randint(-5, int64_t{1} << 40, {2000}, generator, ScalarType::Long));
 }
 
+void print_normalized() {
+  std::vector<uint8_t> bytes(256);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
+  const TensorPtr out = empty({3, 256});
+  for (const float scale : {1 / 255.0f, 1e36f}) {
+    Normalize normalize;
+    normalize.scale = scale;
+    normalize.mean = {0.485f, 1e36f, 1e37f};
+    normalize.stddev = {0.229f, 1e37f, 2e38f};
+    check(copy_(out, from_blob(bytes.data(), {256}), normalize));
+    print_tensor("normalised", out);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -103,5 +117,6 @@ int main() {
     std::printf("instruction set %d\n", level);
     print_casts();
     print_random();
+    print_normalized();
   }
 }

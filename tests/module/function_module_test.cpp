@@ -475,3 +475,14 @@ TEST_CASE("FunctionModule: a deleter that runs after an error does not replace i
   CHECK(module.run() == Error::OutOfMemory);
   CHECK(last_error_message() == std::string("run: no memory for weights"));
 }
+
+TEST_CASE("FunctionModule: an Error without a text has its name, not the text of an earlier one") {
+  FunctionModule module(
+      [](Span<const EValue>, Span<EValue>) -> Error {
+        CHECK(!try_zeros({-5}).ok());
+        return Error::NotFound;
+      },
+      ValueSpecs{}, ValueSpecs{});
+  CHECK(module.run() == Error::NotFound);
+  CHECK(last_error_message() == std::string("run: NotFound"));
+}

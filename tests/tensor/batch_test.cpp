@@ -335,12 +335,17 @@ TEST_CASE("cat_out, stack_out: a backend's code may change what is being joined"
   for (const Dims& shape : {Dims{1}, Dims{1, 2}, Dims{1, 1, 1}}) {
     TensorPtr changed = make_tensor_ptr({2}, {3, 4}, b);
     b.code = [&] { CHECK(resize_tensor_ptr(changed, shape) == Error::Ok); };
-    RETURNS(InvalidState, "stack_out: tensor 1 was resized", stack_out(out, {x, changed}));
+    RETURNS(InvalidState, "stack_out: tensor 1 was changed", stack_out(out, {x, changed}));
   }
   TensorPtr longer = make_tensor_ptr({2}, {3, 4}, b);
   CHECK(resize_tensor_ptr(longer, {1}) == Error::Ok);
   b.code = [&] { CHECK(resize_tensor_ptr(longer, {2}) == Error::Ok); };
-  RETURNS(InvalidState, "cat_out: tensor 1 was resized", cat_out(zeros({3}, kInt), {x, longer}));
+  RETURNS(InvalidState, "cat_out: tensor 1 was changed", cat_out(zeros({3}, kInt), {x, longer}));
+  b.code = [&] { CHECK(resize_tensor_ptr(longer, {1}) == Error::Ok); };
+  RETURNS(InvalidState, "cat_out: a tensor was resized", cat_out(zeros({4}, kInt), {x, longer}));
+  Tensor retyped = *y;
+  b.code = [&] { retyped = make_tensor({2}, {3.0f, 4.0f}, b); };
+  RETURNS(InvalidState, "cat_out: tensor 1 was changed", cat_out(zeros({4}, kInt), {*x, retyped}));
   b.code = [&] { CHECK(backend_deallocate(y) == Deallocation::Ok); };
   RETURNS(InvalidState, "cat_out: tensor 1, of sizes {2}, was deallocated",
           cat_out(zeros({4}, kInt), {x, y}));
@@ -427,7 +432,6 @@ TEST_CASE("split, chunk, unbind: errors") {
   CHECK(try_unbind(t)->size() == 3);
   CHECK(try_split(t, 0).error() == Error::InvalidArgument);
   CHECK(try_chunk(t, 0).message() ==
-        std::string("try_chunk: 0 chunks were asked for; there is 1 at "
-                    "least"));
+        std::string("try_chunk: 0 chunks were asked for; there is 1 at least"));
   CHECK(try_unbind(t, 1).error() == Error::OutOfBounds);
 }

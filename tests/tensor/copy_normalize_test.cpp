@@ -184,7 +184,8 @@ TEST_CASE("normalize: what is refused changes nothing") {
   RETURNS(InvalidState, "copy_: the source is a placeholder without data",
           copy_(out, make_tensor({3, 2}, nullptr), Normalize()));
   const Blob blob = to_blob(in);
-  RETURNS(InvalidArgument, "assign: the blob's sizes", assign(zeros({2, 3}), blob, Normalize()));
+  RETURNS(InvalidArgument, "assign: dimension 0 is 3 in the blob's sizes",
+          assign(zeros({2, 3}), blob, Normalize()));
   RETURNS(InvalidArgument, "assign: mean has 2 values", assign(out, blob, with({1, 2}, {})));
   RETURNS(InvalidType, "assign: values of Byte cannot", assign(bytes, blob, Normalize()));
   CHECK(values<float>(out) == Floats(6, 7));

@@ -32,6 +32,14 @@ static_assert(!std::is_invocable_v<decltype(ones), int> &&
 static_assert(!std::is_invocable_v<decltype(from_blob), float*, Dims, ScalarType, void (*)()>);
 static_assert(!std::is_invocable_v<decltype(from_blob), float*, Dims, ScalarType, Dims>);
 static_assert(!std::is_invocable_v<decltype(make_tensor_ptr), float*, Dims>);
+// And it takes no part in what is right: sizes in an array of integers, data in one; a deleter whose
+// body compiles with a void* alone; a Result in place of a value that has a constructor from it.
+static_assert(std::is_invocable_v<decltype(from_blob), float (&)[6], const int64_t (&)[2]>);
+static_assert(
+    std::is_invocable_v<decltype(make_tensor_ptr), const int64_t (&)[2], std::vector<int64_t>&>);
+constexpr auto kGenericDeleter = [](auto data) { std::free(data); };
+static_assert(
+    std::is_invocable_v<decltype(from_blob), void*, Dims, ScalarType, decltype(kGenericDeleter)>);
 // Only ranges of elements are values.
 static_assert(std::is_constructible_v<Values, std::vector<float>>);
 static_assert(std::is_constructible_v<Values, const std::list<int>&>);

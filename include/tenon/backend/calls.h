@@ -51,7 +51,7 @@ struct NewRow {
 /// link it. known_state() sets what memory needs, enlist() all of it.
 struct BackendHooks {
   BackendState* (*state)(Backend&) noexcept;
-  BackendState* (*metadata)(Backend&) noexcept;  // of its tensors; null for the heap
+  BackendState* (*metadata)(Backend&) noexcept;  // where its tensors keep theirs; null for the heap
   Error (*allocate)(Backend&, BackendState*, size_t nbytes, void*& data) noexcept;
   void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
   void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;

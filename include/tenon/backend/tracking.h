@@ -172,7 +172,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 /// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
 /// one counts; one of the same tag elsewhere counts under the same.
 ///
-/// Its file and line are its own. As a temporary it is on the line of the call:
+/// Reports name the scope's line; for a temporary that is the call's:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
 /// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
 /// as literals do. Scopes end in the reverse order of their beginnings, on the same thread.
@@ -240,27 +240,13 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
 inline TrackingBackend::~TrackingBackend() {
   if (live_.empty()) return;
   detail::has_memory_for([&] {
-    constexpr size_t kMaxText = 470;  // with the last line it fits into a message
+    const std::vector<MemoryLeak> all = leaks();
     std::string text = "backend tracking is destroyed with " +
-                       detail::count_text(counts_.live_count, "leak") + ", " +
+                       detail::count_text(all.size(), "leak") + ", " +
                        detail::bytes_text(counts_.live_bytes) + ":";
-    // Searched for one by one: the list of all may be long.
-    int64_t left = counts_.live_count;
-    for (const detail::TrackingRecord* last = nullptr; left != 0; --left) {
-      const detail::TrackingRecord* next = nullptr;
-      for (const detail::TrackingRecord& record : records_) {
-        if (record.died == detail::TrackingRecord::kInUse &&
-            (last == nullptr || detail::comes_first(*last, record)) &&
-            (next == nullptr || detail::comes_first(record, *next))) {
-          next = &record;
-        }
-      }
-      const std::string line = next == nullptr ? "" : "\n" + detail::block_text(*next);
-      if (next == nullptr || text.size() + line.size() > kMaxText) break;
-      text += line;
-      last = next;
-    }
-    if (left != 0) text += "\nand " + std::to_string(left) + " more";
+    const size_t shown = std::min(all.size(), size_t{10});
+    for (size_t i = 0; i < shown; ++i) text += "\n" + detail::block_text(all[i]);
+    if (shown < all.size()) text += "\nand " + std::to_string(all.size() - shown) + " more";
     detail::hand_over(Error::InUse, text.c_str());
   });
 }

@@ -189,9 +189,6 @@ class Dims : public detail::InlineArray<int64_t, 6> {
       for (detail::AnyInteger v : values) append(v);
     }
   }
-  template <class NumberNeedsBraces,
-            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
-  Dims(NumberNeedsBraces) TENON_MISTAKE("sizes and other lists need braces, as in ones({3})");
   /// The integers in [first, last).
   template <class It,
             std::enable_if_t<

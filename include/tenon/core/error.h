@@ -186,14 +186,21 @@ inline void raise_if(const char* function, Error error) {
   }
 }
 
+/// An Error by conversion, so that whatever takes the Error itself is preferred.
+struct Returned {
+  constexpr Returned(Error returned) noexcept : error(returned) {}
+  Error error;
+};
+
 }  // namespace detail
 
 /// Raises an error that a function returned, unless it is Ok: Exception, or the failure handler.
 ///
-/// Its message is last_error_message(), or the error's name where the thread's latest error is
-/// another. Between an error and its check there should be no other that may be of the same kind.
-/// A function `check(Error)` of your own goes before this one.
-TENON_LAZY void check(Error error) {
+/// Its message is last_error_message() if the thread's latest error is of this kind, else the
+/// error's name: check an error before the next can happen. A function `check` of your own is
+/// preferred, a template too.
+inline void check(detail::Returned returned) {
+  const Error error = returned.error;
   if (TENON_UNLIKELY(error != Error::Ok)) detail::raise_message(error, detail::message_of(error));
 }
 

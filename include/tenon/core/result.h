@@ -74,8 +74,10 @@ class [[nodiscard]] Result {
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
+  // Of TensorPtr and the like alone: what can be copied may have a constructor from a Result.
   template <class UseValueOrCheckOk,
-            std::enable_if_t<std::is_same_v<UseValueOrCheckOk, T>, int> = 0>
+            std::enable_if_t<
+                std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>
   operator UseValueOrCheckOk() const
       TENON_MISTAKE("a Result is no value: use .value(), which raises its error, or check ok()");
   T* operator->() { return &value(); }

@@ -36,11 +36,11 @@ struct Blob {
   std::shared_ptr<const void> owner = nullptr;
 
   /// A blob of memory whose strides are in bytes: NumPy's strides, OpenCV's step, a camera's pitch.
-  /// Read-only for a pointer to const. Strides may be 0 or negative; those of dimensions of size 1
-  /// mean nothing, nor do any without elements; empty ones are those of contiguous memory.
+  /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
+  /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
   /// Ownership: none; set `owner`.
-  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; those of
-  /// as_view().
+  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; InvalidType for
+  /// a pointer to elements of another type; those of as_view().
   template <class T>
   static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                         ScalarType dtype, Device device = {}) noexcept;
@@ -53,8 +53,8 @@ struct Blob {
   /// OutOfMemory (more than 6 dimensions). Hence not noexcept.
   TensorView as_view() const;
 
-  /// The bytes from the lowest element to the end of the highest, gaps included: the least that the
-  /// memory has. 0 without elements. Below `data` lies what negative strides reach.
+  /// Bytes from the lowest element to the end of the highest, gaps included; 0 without elements.
+  /// With negative strides they begin below `data`.
   /// Errors: as_view()'s.
   size_t nbytes() const;
 };
@@ -135,25 +135,32 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return keep_memory(source, blob.owner);
 }
 
-/// A tensor over the blob's memory; `deleter` keeps the owners.
-TENON_LAZY Error make_from_blob(const Blob& blob, TensorShapeDynamism dynamism, Deleter& deleter,
-                                BackendState* metadata, Draft& draft) noexcept {
-  TENON_TRY(check_element_size(blob));
-  const DataPtr data(blob.data, blob.readonly);
-  return make_from_pointer(data, blob.sizes, {}, blob.strides, blob.dtype, dynamism, blob.device,
-                           deleter, draft, metadata);
-}
-
-/// The same over memory of `backend`.
-TENON_LAZY Error make_from_blob(const Blob& blob, Backend& backend, TensorShapeDynamism dynamism,
-                                Deleter& deleter, BackendState* metadata, Draft& draft) noexcept {
-  const Device device = backend.device();
-  if (TENON_UNLIKELY(blob.device != device)) {
-    return fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
-                backend.name(), " on ", device);
+/// A tensor over the blob's memory; `owners` keeps them. A backend among the options is whose memory
+/// it is.
+template <class Out, class... Options>
+Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Options&... options) {
+  static_assert(!has_type_v<Options...>, "a blob says its dtype");
+  const CreatorOptions asked(options...);
+  BackendState* const metadata = metadata_in(asked.backend());
+  Made<Out> made(metadata);
+  Error error = check_element_size(blob);
+  if constexpr (has_backend_v<Options...>) {
+    const Backend& backend = *asked.given_backend();
+    const Device device = backend.device();
+    if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
+      error = fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
+                   backend.name(), " on ", device);
+    }
   }
-  TENON_TRY(make_from_blob(blob, dynamism, deleter, metadata, draft));
-  return BackendAccess::is_host_heap(backend) ? Error::Ok : name_backend(backend, draft);
+  if (error == Error::Ok) {
+    error =
+        make_from_pointer(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides,
+                          blob.dtype, asked.dynamism, blob.device, owners, made.draft(), metadata);
+  }
+  if constexpr (has_backend_v<Options...>) {
+    if (error == Error::Ok) error = name_backend(*asked.given_backend(), made.draft());
+  }
+  return made.finish(function, error);
 }
 
 /// A copy of a tensor on the heap, metadata too, as a blob.
@@ -194,14 +201,10 @@ inline size_t Blob::nbytes() const {
 template <class T>
 Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                      ScalarType dtype, Device device) noexcept {
-  Blob blob{const_cast<std::remove_const_t<T>*>(data),
-            sizes,
-            byte_strides,
-            dtype,
-            device,
-            0,
-            std::is_const_v<T>};
-  const Error error = detail::divide_strides(blob);
+  auto* const memory = const_cast<std::remove_const_t<T>*>(data);
+  Blob blob{memory, sizes, byte_strides, dtype, device, 0, std::is_const_v<T>};
+  Error error = detail::check_pointer_type(DataPtr(memory), detail::own_type(dtype));
+  if (error == Error::Ok) error = detail::divide_strides(blob);
   return detail::finish_value<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
@@ -247,34 +250,22 @@ Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
 template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
-  static_assert(!detail::has_type_v<Options...>, "a blob says its dtype");
-  const CreatorOptions asked(options...);
-  detail::BackendState* const metadata = detail::metadata_in(asked.backend());
-  detail::Made<Out> made(metadata);
-  Deleter release;
+  Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
-    release = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
+    owners = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
   }
-  Error error = Error::Ok;
-  if constexpr (detail::has_backend_v<Options...>) {
-    error = detail::make_from_blob(blob, *asked.given_backend(), asked.dynamism, release, metadata,
-                                   made.draft());
-  } else {
-    error = detail::make_from_blob(blob, asked.dynamism, release, metadata, made.draft());
-  }
-  return made.finish(function, error);
+  return detail::make_from_blob<Out>(function, blob, owners, options...);
 }
 
 template <class Out>
-template <class Owner,
-          std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>>
-Out FromBlob<Out>::operator()(Blob blob, Owner owner, TensorShapeDynamism dynamism) const {
-  detail::BackendState* const metadata = detail::metadata_in(detail::current_backend());
-  detail::Made<Out> made(metadata);
-  Deleter release(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
-  return made.finish(function,
-                     detail::make_from_blob(blob, dynamism, release, metadata, made.draft()));
+template <class Owner, class... Options,
+          std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>,
+          detail::IfOptions<Options...>>
+Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
+  static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
+  Deleter owners(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
+  return detail::make_from_blob<Out>(function, blob, owners, options...);
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

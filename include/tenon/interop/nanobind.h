@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Type casters for nanobind: functions that it binds take and return tensors.
 //
-// They do what those of interop/pybind11.h do, by the same rules, with `nb::arg("t").noconvert()`
-// and `tenon::register_nanobind_exceptions()`. An array inside a list that cannot be taken is not
-// an error of its own: the list is then no argument, since nanobind's lists cannot pass it on; and
-// `nb::cast<TensorPtr>()` raises nanobind's cast_error.
+// They do what those of interop/pybind11.h do, by the same rules;
+// `tenon::register_nanobind_exceptions()` translates errors. An array in a list, an optional or a
+// variant that cannot be taken is not an error of its own: it is then no argument, since these
+// casters of nanobind's cannot pass the error on. `nb::cast<TensorPtr>()` raises its cast_error.
 #pragma once
 
 #include <cstdint>

@@ -42,9 +42,9 @@ inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) n
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
-/// of the destination are short, the other way round. `cast` is called with a row's elements as
-/// they are to become and as they are, their count, the indices of the first along the plan's last
-/// dimension and along the one before it, and whether the others follow along that one.
+/// of the destination are short, the other way round. `cast(out, in, count, i, j, along_j)` converts
+/// a row: its first element is at index i of the plan's last dimension and j of the one before;
+/// along_j says that the others follow along j.
 template <class Cast>
 void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept {
   constexpr int64_t kBytes = 8192;
@@ -134,6 +134,7 @@ TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
 /// small. `run` does what a piece of the plan says.
 template <class Plan, class Run>
 void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
+  if (!is_parallel(plan.nbytes)) return run(plan);
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
   int64_t grain = 1;
@@ -159,7 +160,6 @@ void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  if (!is_parallel(plan.nbytes)) return run_piece(plan, cast);
   run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) { run_piece(piece, cast); });
 }
 

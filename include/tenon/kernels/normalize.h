@@ -54,9 +54,8 @@ class FloatList {
   }
   template <class C>
   void copy(const C& values) noexcept {
-    size_t count = 0;
-    for (auto it = std::begin(values); it != std::end(values); ++it) ++count;
-    if (count > sizeof inline_ / sizeof *inline_) {
+    const auto count = static_cast<size_t>(std::distance(std::begin(values), std::end(values)));
+    if (count > std::size(inline_)) {
       heap_ = static_cast<float*>(std::malloc(count * sizeof(float)));
       if (heap_ == nullptr) {
         error_ = Error::OutOfMemory;
@@ -160,23 +159,23 @@ inline constexpr int64_t kNormalizeChunk = 512;
 /// A plan of a copy that normalises. Its dst_type is Undefined, so that it is one that casts
 /// whatever the types are.
 struct NormalizePlan : CopyPlan {
-  detail::ScalarType to = detail::ScalarType::Undefined;
+  ScalarType out_type = ScalarType::Undefined;
   float scale = 1;
   ChannelValues mean;
   ChannelValues stddev;
   int64_t channels = 1;
-  /// The dimension of the channels, which is not merged into another; SIZE_MAX where there is one.
+  /// The dimension of the channels, which is not merged into another; SIZE_MAX for one channel.
   size_t channel_dim = SIZE_MAX;
   /// Whether the last two dimensions are a row of pixels, each of few channels.
   bool is_pixels = false;
 };
 
-/// Plans the copy; `dim` is normalize's, not negative, and its lists are as long as they may be.
+/// Plans the copy; `dim` is normalize's, not negative; its lists were checked.
 TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, const TensorView& src,
                                 const Normalize& normalize, size_t dim, CastMode mode) noexcept {
   static constexpr float kZeroAndOne[] = {0, 1};
   if (!begin_plan(plan, dst, src, mode)) return;
-  plan.to = dst.type;
+  plan.out_type = dst.type;
   plan.dst_type = public_type(ScalarType::Undefined);
   plan.scale = normalize.scale;
   const auto find = [](const FloatList& list, const float* otherwise) noexcept {
@@ -214,8 +213,8 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   plan.channel_dim = at;
 }
 
-/// Normalises elements in a row, of which the first is of channel `channel`, and the others where
-/// it `varies` of those that follow.
+/// Normalises a row. Its first element is of channel `channel`; the others are too or, where it
+/// `varies`, of the next ones in turn.
 TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_stride,
                               const char* src, int64_t src_stride, int64_t count, int64_t channel,
                               bool varies) noexcept {
@@ -226,7 +225,7 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
   alignas(64) float mean[kNormalizeChunk];
   alignas(64) float stddev[kNormalizeChunk];
   const ScalarType from = own_type(plan.src_type);
-  const bool is_direct = plan.to == ScalarType::Float && dst_stride == kSize;
+  const bool is_direct = plan.out_type == ScalarType::Float && dst_stride == kSize;
   const bool is_dense = src_stride == static_cast<int64_t>(elementSize(from)) && src != dst;
   const bool are_bytes = is_dense && from == ScalarType::Byte;
   const bool is_converted = !are_bytes && !(is_dense && from == ScalarType::Float);
@@ -255,7 +254,8 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
       dispatch<NormalizeKernel<float>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
     }
     if (is_direct) continue;
-    convert_strided(plan.to, out, dst_stride, ScalarType::Float, normalized, kSize, n, plan.mode);
+    convert_strided(plan.out_type, out, dst_stride, ScalarType::Float, normalized, kSize, n,
+                    plan.mode);
   }
 }
 
@@ -268,6 +268,15 @@ TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const cha
   if (!gathers && !scatters) {
     return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
                          pixel.size * channel.size, 0, true);
+  }
+  const bool are_dense = channel.src_stride == source_unit(plan) &&
+                         channel.dst_stride == static_cast<int64_t>(plan.unit);
+  if (are_dense && channel.size >= 32) {
+    for (int64_t i = 0; i < pixel.size; ++i) {
+      normalize_row(plan, dst + i * pixel.dst_stride, channel.dst_stride,
+                    src + i * pixel.src_stride, channel.src_stride, channel.size, 0, true);
+    }
+    return;
   }
   alignas(64) char taken[kNormalizeChunk * 8];
   alignas(64) char made[kNormalizeChunk * 8];

@@ -79,21 +79,21 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
   return Error::Ok;
 }
 
-/// Says why there was no tensor for an output that is still None, which toTensor() refuses.
+/// What a callable returned, with its text. Where an output is still None, which toTensor() refuses,
+/// says why there was no tensor for it.
 template <class = void>
-Error explain_none(const Function& function, Span<EValue> values, Error error) noexcept {
-  if (error != Error::Ok && error != Error::InvalidType) return error;
-  for (size_t i = 0; i < values.size() && function.knows_outputs; ++i) {
+Error finish_call(const Function& function, Span<EValue> values, Error error) noexcept {
+  const char* const text = error == Error::Ok ? "" : message_of(error);
+  const bool may_miss = error == Error::Ok || error == Error::InvalidType;
+  for (size_t i = 0; i < values.size() && function.knows_outputs && may_miss; ++i) {
     const ValueSpec& spec = function.specs.outputs[i];
-    if (!values[i].isNone() || spec.kind != ValueKind::Tensor || spec.is_optional) continue;
-    return fail(Error::InvalidType,
-                error == Error::Ok ? "" : static_cast<const char*>(last_error().text),
-                error == Error::Ok ? "" : "; ", "output ", Numbered{i, spec.name()},
-                " is None: its spec, sizes ", spec.tensor.sizes,
+    if (!values[i].isNone() || spec.is_optional || !is_open(spec.tensor)) continue;
+    return fail(Error::InvalidType, text, *text == '\0' ? "" : "; ", "output ",
+                Numbered{i, spec.name()}, " is None: its spec, sizes ", spec.tensor.sizes,
                 ", does not say what tensor to make; use set_output(tensor, ", i,
                 ") or max_sizes in the spec, or assign a tensor");
   }
-  return error;
+  return error == Error::Ok ? error : fail(error, text);
 }
 
 template <class F>
@@ -116,7 +116,7 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
         return callable(inputs, outputs.values());
       }
     });
-    return explain_none(self, outputs.values(), error);
+    return finish_call(self, outputs.values(), error);
   }
 }
 

@@ -21,7 +21,8 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   return Error::Ok;
 }
 
-/// Whether the tensors of an input have memory; those of optional ones that there are.
+/// Refuses undefined tensors, templates and placeholders; a list of optional tensors may have
+/// undefined ones.
 inline Error check_tensors(const EValue& value) noexcept {
   const ArrayRef<Tensor> tensors = tensors_of(value);
   for (size_t i = 0; i < tensors.size(); ++i) {

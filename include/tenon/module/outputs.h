@@ -228,17 +228,16 @@ class Outputs {
   template <class = void>  // compiled where it is used, as copy_() is
   Error make(size_t i, const ValueSpec& spec, ArrayRef<DimOrderType> dim_order = {}) noexcept {
     values_[i] = EValue();
+    if (!spec.is_described || spec.tensor.type == tenon::ScalarType::Undefined ||
+        spec.tensor.device != detail::device_of(memory_) || detail::is_open(spec.tensor)) {
+      return Error::Ok;
+    }
     Dims sizes = spec.tensor.sizes;
     auto dynamism = TensorShapeDynamism::STATIC;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);
-      if (sizes[d] < 0) return Error::Ok;
       dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
-    }
-    if (!spec.is_described || spec.tensor.type == tenon::ScalarType::Undefined ||
-        spec.tensor.device != detail::device_of(memory_)) {
-      return Error::Ok;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
     TENON_TRY(

@@ -279,6 +279,14 @@ inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
 
+/// Whether a dimension may be of any size.
+inline bool is_open(const TensorSpec& spec) noexcept {
+  for (size_t d = 0; d < spec.sizes.size(); ++d) {
+    if (limit_of(spec, d) < 0) return true;
+  }
+  return false;
+}
+
 /// Whether dimension d may be `size`.
 inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
   const int64_t limit = limit_of(spec, d);
@@ -326,8 +334,7 @@ TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcep
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
-  return fail(error, role, ' ', Numbered{index, name}, ": ",
-              static_cast<const char*>(last_error().text));
+  return fail(error, role, ' ', Numbered{index, name}, ": ", message_of(error));
 }
 inline Error blame_unless_ok(const char* role, size_t index, const char* name,
                              Error error) noexcept {

@@ -85,6 +85,12 @@ template <class T, size_t N>
 TensorAccessor<T, N> accessor(const detail::ArgFor<T>& t) {
   return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));
 }
+template <class NeedsTypeAndRank>
+TensorAccessor<NeedsTypeAndRank, 1> accessor(const Tensor&)
+    TENON_MISTAKE("an accessor needs the type and the rank, as in accessor<float, 2>(t)");
+template <class NeedsTypeAndRank>
+TensorAccessor<NeedsTypeAndRank, 1> accessor(const TensorPtr&)
+    TENON_MISTAKE("an accessor needs the type and the rank, as in accessor<float, 2>(t)");
 /// The value of a tensor with one element.
 /// Errors: InvalidArgument for any other element count or when T cannot keep the value, see
 /// Scalar::to(); InvalidState for a placeholder; NotSupported for memory that the host cannot read.

@@ -140,8 +140,5 @@ TensorAccessor<T, N> accessor(const TensorView& view) {
   detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
 }
-template <class NeedsTypeAndRank, class Source>
-TensorAccessor<NeedsTypeAndRank, 1> accessor(const Source&)
-    TENON_MISTAKE("an accessor needs the type and the rank, as in accessor<float, 2>(t)");
 
 TENON_END_NAMESPACE

@@ -25,15 +25,23 @@ struct ListedTensor {
   const Tensor* tensor;
 };
 
-/// Whether C is a range of tensors that its iterators refer to, not of ones that they make.
+template <class C>
+using IteratorOf = std::enable_if_t<std::is_same_v<decltype(std::begin(std::declval<const C&>())),
+                                                   decltype(std::end(std::declval<const C&>()))>,
+                                    decltype(std::begin(std::declval<const C&>()))>;
+
+/// Whether C is a range of tensors that stay when the iterator goes, not of ones that it makes or
+/// holds.
 template <class C, class = void>
 struct IsTensorRange : std::false_type {};
 template <class C>
-struct IsTensorRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>()))>>
+struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>::reference>>
     : std::bool_constant<
-          std::is_lvalue_reference_v<decltype(*std::begin(std::declval<const C&>()))> &&
-          std::is_convertible_v<decltype(*std::begin(std::declval<const C&>())), ConstTensorArg>> {
-};
+          std::is_lvalue_reference_v<typename std::iterator_traits<IteratorOf<C>>::reference> &&
+          std::is_base_of_v<std::forward_iterator_tag,
+                            typename std::iterator_traits<IteratorOf<C>>::iterator_category> &&
+          std::is_convertible_v<typename std::iterator_traits<IteratorOf<C>>::reference,
+                                ConstTensorArg>> {};
 
 }  // namespace detail
 
@@ -98,8 +106,10 @@ TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
 TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, Place& place) noexcept {
   const Error error = find_source(tensor, "", place);
   if (error == Error::Ok) return error;
-  const char* const text = last_error().text;  // " is undefined"
-  return fail(error, "tensor ", i, *text == ' ' || *text == ',' ? "" : ": ", text);
+  char role[32];
+  Message name(role, sizeof role);
+  (append(name, "tensor "), append(name, i));
+  return find_source(tensor, role, place);  // again, for a text with its name
 }
 
 /// Says that tensor i does not have the sizes of tensor `like`.
@@ -124,7 +134,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");
   };
   Device device;
-  size_t like = count;  // the first one that has sizes which the others need
+  size_t first = count;  // the first one that has sizes which the others need
   for (size_t i = 0; i < count; ++i) {
     const ConstTensorArg tensor = batch.tensors[i];
     Place place;
@@ -147,8 +157,8 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     }
     const Dims& sizes = place.view.sizes;
     if (batch.skips(sizes)) continue;
-    if (like == count) {
-      like = i;
+    if (first == count) {
+      first = i;
       TENON_TRY(begin(sizes));
       continue;
     }
@@ -156,7 +166,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     for (size_t d = 0; fits && d < sizes.size(); ++d) {
       fits = sizes[d] == batch.sizes[d] || (!batch.is_stack && d == batch.dim);
     }
-    if (TENON_UNLIKELY(!fits)) return fail_sizes(batch, i, like);
+    if (TENON_UNLIKELY(!fits)) return fail_sizes(batch, i, first);
     if (batch.is_stack) continue;
     int64_t& sum = batch.sizes[batch.dim];
     if (TENON_UNLIKELY(!add(sum, sizes[batch.dim], sum))) {
@@ -164,7 +174,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
                   " add up to more than 64 bits");
     }
   }
-  if (like == count) TENON_TRY(begin({0}));
+  if (first == count) batch.sizes = {0};  // along any dimension, as in ATen
   if (batch.is_stack) {
     batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
   }
@@ -177,7 +187,9 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
   for (const int64_t size : batch.sizes) {
     if (size == 0) return Error::Ok;
   }
-  const int64_t step = out.view.strides[batch.dim] * static_cast<int64_t>(elementSize(batch.type));
+  const auto element = static_cast<int64_t>(elementSize(batch.type));
+  // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
+  const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
   CopyJob job{out, Place()};
   TensorView& to = job.dst.view;
   TENON_TRY(check_lists(to));
@@ -195,14 +207,18 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
     const bool has_rank = from.sizes.size() == to.sizes.size();
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
-    // A backend's code, which the pieces before this one may have run, could have resized it.
-    if (TENON_UNLIKELY(from.sizes != to.sizes || size > batch.sizes[batch.dim] - start)) {
-      return fail(Error::InvalidState, "tensor ", i, " was resized during the call");
+    // A backend's code, which the pieces before this one may have run, could have changed it.
+    if (TENON_UNLIKELY(from.type != batch.type || from.sizes != to.sizes ||
+                       size > batch.sizes[batch.dim] - start)) {
+      return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }
     if (size == 0) continue;
     to.data = static_cast<char*>(out.view.data) + start * step;
     TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
     start += size;
+  }
+  if (TENON_UNLIKELY(start != batch.sizes[batch.dim])) {
+    return fail(Error::InvalidState, "a tensor was resized during the call");
   }
   return Error::Ok;
 }
@@ -211,12 +227,13 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
 TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
   Place to;
   TENON_TRY(find_destination(out, "the output", to));
-  const TensorFields& made = fields(out);
+  const TensorFields& result = fields(out);
   batch.backend = to.backend;
-  if (made.layout.numel != 0) batch.out = byte_range(to.view);
+  if (result.layout.numel != 0) batch.out = byte_range(to.view);
   TENON_TRY(plan_batch(dim, batch));
-  if (TENON_UNLIKELY(made.type != batch.type)) {
-    return fail(Error::InvalidType, "the output is ", made.type, ", the tensors are ", batch.type);
+  if (TENON_UNLIKELY(result.type != batch.type)) {
+    return fail(Error::InvalidType, "the output is ", result.type, ", the tensors are ",
+                batch.type);
   }
   if (TENON_UNLIKELY(to.view.sizes != batch.sizes)) {
     return fail(Error::InvalidArgument, "the output has sizes ", to.view.sizes, ", the result has ",
@@ -227,12 +244,9 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   // Lists that are not inline take memory for each piece, of which some would have been written.
   const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
   if (!batch.overlaps && is_inline) return copy_batch(batch, to);
-  Layout dense;
-  TENON_TRY(make_dense_layout(batch.sizes, nullptr, elementSize(batch.type), dense));
   HostBuffer buffer;
-  TENON_TRY(buffer.allocate(made.nbytes()));
-  const CopyJob job{to,
-                    {{buffer.data(), batch.type, Device(), dense.sizes, dense.strides}, nullptr}};
+  CopyJob job{to, {}};
+  TENON_TRY(make_host_place(to.view, buffer, job.src));
   TENON_TRY(copy_batch(batch, job.src));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }
@@ -311,8 +325,8 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
 }
 
 template <class Out>
-Out cut(const char* function, const TensorArg& source, int64_t dim, CutFunction plan,
-        int64_t asked) {
+Out split_views(const char* function, const TensorArg& source, int64_t dim, CutFunction plan,
+                int64_t asked) {
   std::vector<Tensor> parts;
   const Error error = make_parts(source, dim, plan, asked, parts);
   return finish_value<Out>(function, error, std::move(parts));
@@ -356,8 +370,8 @@ TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 
 /// Else nothing is allocated.
 /// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
 /// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
-/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, the
-/// output may be written in part.
+/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, or memory
+/// for what it moves is out, the output may be written in part.
 /// Threads: the caller locks out other users of the output, and writers of the tensors.
 /// Source: at::cat_out, which resizes the output and refuses overlap.
 template <class = void>
@@ -383,12 +397,12 @@ template <class = void>
 /// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
 /// Source: at::split.
 TENON_LAZY std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size, int64_t dim = 0) {
-  return detail::cut<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
+  return detail::split_views<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
 }
 TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
                                                  int64_t dim = 0) {
-  return detail::cut<Result<std::vector<Tensor>>>("try_split", t, dim, &detail::cut_by_length<>,
-                                                  size);
+  return detail::split_views<Result<std::vector<Tensor>>>("try_split", t, dim,
+                                                          &detail::cut_by_length<>, size);
 }
 
 /// split() to `chunks` parts or fewer, of a size that is rounded up: 5 rows make 2, 2 and 1, for 3
@@ -397,22 +411,23 @@ TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64
 /// Errors: InvalidArgument unless chunks >= 1.
 /// Source: at::chunk.
 TENON_LAZY std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks, int64_t dim = 0) {
-  return detail::cut<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
+  return detail::split_views<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
 }
 TENON_LAZY Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t, int64_t chunks,
                                                  int64_t dim = 0) {
-  return detail::cut<Result<std::vector<Tensor>>>("try_chunk", t, dim, &detail::cut_by_count<>,
-                                                  chunks);
+  return detail::split_views<Result<std::vector<Tensor>>>("try_chunk", t, dim,
+                                                          &detail::cut_by_count<>, chunks);
 }
 
 /// What select() has at each index of a dimension.
 ///
 /// Source: at::unbind.
 TENON_LAZY std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
-  return detail::cut<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
+  return detail::split_views<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
 }
 TENON_LAZY Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t, int64_t dim = 0) {
-  return detail::cut<Result<std::vector<Tensor>>>("try_unbind", t, dim, &detail::cut_by_index<>, 0);
+  return detail::split_views<Result<std::vector<Tensor>>>("try_unbind", t, dim,
+                                                          &detail::cut_by_index<>, 0);
 }
 
 TENON_END_NAMESPACE

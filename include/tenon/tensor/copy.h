@@ -58,6 +58,16 @@ struct CopyJob {
   Place src;
 };
 
+/// Whether a plan's elements are the same on both sides.
+inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
+                        const TensorView& src) noexcept {
+  bool same = dst.type == src.type && plan.dst == plan.src;
+  for (size_t i = 0; i < plan.rank; ++i) {
+    same = same && plan.dims[i].dst_stride == plan.dims[i].src_stride;
+  }
+  return same;
+}
+
 /// Checks a copy, except for the tensors that it is between, and plans it.
 TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
   const TensorView& dst = job.dst.view;
@@ -71,11 +81,7 @@ TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noe
   if (plan.kind == CopyKind::Alias) return Error::Ok;
   if (job.dst.backend != job.src.backend) return Error::Ok;  // addresses of their own
   if (!touch(byte_range(dst), byte_range(src))) return Error::Ok;
-  bool same_place = dst.type == src.type && plan.dst == plan.src;
-  for (size_t i = 0; i < plan.rank; ++i) {
-    same_place = same_place && plan.dims[i].dst_stride == plan.dims[i].src_stride;
-  }
-  if (same_place) {
+  if (is_in_place(plan, dst, src)) {
     plan.kind = CopyKind::Alias;
   } else if (plan.kind != CopyKind::Memcpy || job.dst.backend != nullptr) {
     // One block of the host's is moved by move_block().
@@ -154,7 +160,7 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
                                  size_t& dim) noexcept {
   const ScalarType from = job.src.view.type;
   const ScalarType to = job.dst.view.type;
-  const bool rounds = isIntegralType(to, false);
+  const bool rounds = isIntegralType(to, false) && !isComplexType(from);
   if (TENON_UNLIKELY(isComplexType(from) ||
                      !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {
     return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
@@ -187,29 +193,22 @@ TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Pla
 /// the source, one for the result, or both.
 TENON_LAZY TENON_COLD Error run_normalize_staged(const CopyJob& job, const Normalize& normalize,
                                                  size_t dim, CastMode mode) noexcept {
-  const TensorView* dst = &job.dst.view;
-  const TensorView* src = &job.src.view;
+  const bool stages_dst = job.dst.backend != nullptr;
+  const bool stages_src = job.src.backend != nullptr || !stages_dst;
+  constexpr auto kPolicy = CopyPolicy::NoTemporary;  // what is staged overlaps nothing
   HostBuffer buffers[2];
-  Place in;
-  Place out;
-  if (job.src.backend != nullptr || job.dst.backend == nullptr) {
-    TENON_TRY(make_host_place(*src, buffers[0], in));
-    src = &in.view;
-  }
-  if (job.dst.backend != nullptr) {
-    TENON_TRY(make_host_place(*dst, buffers[1], out));
-    dst = &out.view;
-  }
-  if (job.src.backend != nullptr) {
-    TENON_TRY(copy_between(in, job.src, CastMode::Checked, nullptr));
-  } else if (src == &in.view) {
-    copy_elements(*src, job.src.view, CastMode::Checked, nullptr);
+  CopyJob in{{}, job.src};
+  CopyJob out{job.dst, {}};
+  if (stages_dst) TENON_TRY(make_host_place(job.dst.view, buffers[0], out.src));
+  if (stages_src) {
+    TENON_TRY(make_host_place(job.src.view, buffers[1], in.dst));
+    TENON_TRY(run_job(in, CastMode::Checked, kPolicy, nullptr));
   }
   NormalizePlan plan;
-  plan_normalized(plan, *dst, *src, normalize, dim, mode);
+  plan_normalized(plan, (stages_dst ? out.src : job.dst).view, (stages_src ? in.dst : job.src).view,
+                  normalize, dim, mode);
   run_normalized(plan);
-  if (job.dst.backend == nullptr) return Error::Ok;
-  return copy_between(job.dst, out, CastMode::Checked, nullptr);
+  return stages_dst ? run_job(out, CastMode::Checked, kPolicy, nullptr) : Error::Ok;
 }
 
 /// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
@@ -223,14 +222,10 @@ TENON_COMPILED_ONCE Error run_normalize_job(const CopyJob& job, const Normalize&
   NormalizePlan plan;
   plan_normalized(plan, dst, src, normalize, dim, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  bool is_near = job.dst.backend == nullptr && job.src.backend == nullptr;
-  if (is_near && touch(byte_range(dst), byte_range(src))) {
-    is_near = dst.type == src.type && plan.dst == plan.src;
-    for (size_t i = 0; i < plan.rank; ++i) {
-      is_near = is_near && plan.dims[i].dst_stride == plan.dims[i].src_stride;
-    }
+  if (job.dst.backend != nullptr || job.src.backend != nullptr ||
+      (touch(byte_range(dst), byte_range(src)) && !is_in_place(plan, dst, src))) {
+    return run_normalize_staged(job, normalize, dim, mode);
   }
-  if (!is_near) return run_normalize_staged(job, normalize, dim, mode);
   run_normalized(plan);
   return Error::Ok;
 }
@@ -325,7 +320,8 @@ template <class = void>
 }
 
 /// Copies as above and normalises on the way, in one pass: see Normalize. Source elements first
-/// become float, rounded once if they are of more bits; the results are cast from float.
+/// become float, rounded once if they are of more bits; the results are cast from float. To Float
+/// there is nothing to cast: CastMode::Saturate does not clamp there.
 ///
 /// Memories that overlap give the result of copying through a temporary; the same elements need
 /// none. What the host cannot reach goes by way of its memory.

@@ -141,11 +141,10 @@ struct Creator {
     making.sizes = &sizes;
     return detail::create_of<Out, Elements>(function, making, value...);
   }
-  template <class NumbersNeedBraces, class Second, class... More,
-            std::enable_if_t<std::is_integral_v<NumbersNeedBraces> && std::is_integral_v<Second>,
-                             int> = 0>
-  Out operator()(NumbersNeedBraces, Second, More...) const
-      TENON_MISTAKE("sizes need braces, as in ones({2, 3})");
+  template <class NumberNeedsBraces, class... More,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  Out operator()(NumberNeedsBraces, const More&...) const
+      TENON_MISTAKE("sizes need braces, as in ones({3})");
 };
 
 /// name_strided(sizes, strides, value): dense ones for `{}`. Gaps are allocated, and filled, too.

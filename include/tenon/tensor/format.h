@@ -302,7 +302,7 @@ struct NeedsTenonOstreamHeader {
 
 }  // namespace detail
 
-/// Any other operator goes before this one, since it converts.
+/// An operator that takes the type itself goes before this one, which converts.
 std::ostream& operator<<(std::ostream&, detail::NeedsTenonOstreamHeader)
     TENON_MISTAKE("include <tenon/ostream.h>, or print to_string(tensor)");
 

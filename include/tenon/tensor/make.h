@@ -263,9 +263,10 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
 
 /// Registers borrowed memory with its backend, so that the backend counts it.
 TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
+  if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
   ImplFields& made = fields(draft);
-  if (state != nullptr && made.metadata == state) {  // which is counted
+  if (state != nullptr && made.metadata == state) {  // the block of the metadata already counts as one in use
     set_backend(*state, made);
     return Error::Ok;
   }
@@ -301,9 +302,7 @@ Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Gi
   if constexpr (has_backend_v<Options...>) {
     Backend& backend = *asked.given_backend();
     Error error = make_over(making, {data, backend.device(), release, metadata}, made.draft());
-    if (error == Error::Ok && !BackendAccess::is_host_heap(backend)) {
-      error = name_backend(backend, made.draft());
-    }
+    if (error == Error::Ok) error = name_backend(backend, made.draft());
     return made.finish(function, error);
   } else {
     return made.finish(function,

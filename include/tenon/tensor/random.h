@@ -214,6 +214,10 @@ struct Random {
       return detail::make_random<Planned>(what, made, asked.generator(), arguments...);
     });
   }
+  template <class NumberNeedsBraces, class... More,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  Out operator()(Arguments..., NumberNeedsBraces, const More&...) const
+      TENON_MISTAKE("sizes need braces, as in rand({3})");
 };
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {

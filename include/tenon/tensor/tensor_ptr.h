@@ -119,8 +119,8 @@ struct MakeTensor {
             std::enable_if_t<detail::is_deleter_v<DynamismComesBeforeDeleter>, int> = 0>
   Out operator()(const Dims&, DataPtr, TypeArg, DynamismComesBeforeDeleter) const TENON_MISTAKE(
       "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
-  template <class SizesComeBeforeData, class... Options>
-  Out operator()(SizesComeBeforeData*, const Dims&, Options&&...) const
+  template <class SizesComeBeforeData, class... Options, detail::IfPointer<SizesComeBeforeData> = 0>
+  Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of

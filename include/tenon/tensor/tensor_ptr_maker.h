@@ -163,11 +163,10 @@ inline constexpr ForBlob for_blob{};
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr.
-/// Cost: two allocations, for handle and metadata, in the memory of the backend given or, without
-/// one, in a BackendScope, if it keeps metadata, as an arena does; so for for_blob() and
-/// make_tensor_ptr() of a pointer. On the heap, whatever the backend: one for a deleter of more
-/// than four pointers, for one beside an owner, and for one with a backend given that does not keep
-/// metadata itself; two for more than 6 dimensions.
+/// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
+/// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
+/// for one beside an owner, and for one with a backend given that keeps no metadata itself; two for
+/// more than 6 dimensions.
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
@@ -210,8 +209,9 @@ struct FromBlob {
             std::enable_if_t<detail::is_deleter_v<TypeComesBeforeDeleter>, int> = 0>
   Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter) const
       TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
-  template <class DataComesBeforeSizes, class... Options>
-  Out operator()(const Dims&, DataComesBeforeSizes*, Options&&...) const
+  template <class DataComesBeforeSizes, class... Options,
+            detail::IfPointer<DataComesBeforeSizes> = 0>
+  Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const
       TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
   template <class ContainerNeedsData, class... Options,
             std::enable_if_t<detail::is_container_v<std::remove_reference_t<ContainerNeedsData>>,
@@ -236,10 +236,10 @@ struct FromBlob {
   /// blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
-  template <class Owner,
-            std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0>
-  Out operator()(Blob blob, Owner owner,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const;
+  template <class Owner, class... Options,
+            std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(Blob blob, Owner owner, Options&&... options) const;
   // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,

@@ -307,10 +307,10 @@ struct PythonArgument {
   TensorPtr tensor;
   TakenPythonError refusal;
 
-  /// Whether the object is an argument for a tensor parameter: it was taken, or it is an array that
-  /// was refused, which only with `convert`, when the overloads have been tried without, is final.
-  /// None and what is no array never is. Leaves no Python error set. Never copies, so that what is
-  /// written to the tensor is seen by the caller.
+  /// Whether the object is this parameter's argument: a tensor was taken, or, with `convert` (the
+  /// binder's last round), an array was refused, which is final. None and what is no array never
+  /// is. Leaves no Python error set. Never copies, so that what is written to the tensor is seen by
+  /// the caller.
   ///
   /// An interrupt while the object was asked is a refusal, not a reason to try another overload.
   bool load(PyObject* object, bool convert) noexcept {
