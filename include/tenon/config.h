@@ -114,9 +114,10 @@
 
 // A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself, but for small
 // code. In an _EXACT one, a * b + c stays two operations even where the target has one for it, so
-// that results are the same everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION in
-// each function that has such an expression. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE is for calls
-// through a function type whose parameters are other types of the same layout, as in C.
+// that results are the same everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION
+// in each function that has such an expression. GCC inlines into all of these only what is always
+// inlined. TENON_CALLS_ALIKE is for calls through a function type whose parameters are other types
+// of the same layout, as in C.
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT

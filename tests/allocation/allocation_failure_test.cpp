@@ -2,10 +2,12 @@
 // Every function that allocates, with its n-th allocation failing, for n = 1, 2, … until it
 // completes: the failure is reported as OutOfMemory, nothing leaks, deleters run once.
 #include <deque>
+#include <memory_resource>
 #include <new>
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
+#include "tenon/backend/pmr.h"
 #include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -459,21 +461,20 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   CHECK_FALSE(detail::fields(deep).borrows.any());
   FAIL_EACH(Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
   Calls calls;
-  alignas(64) static unsigned char room[1024];
-  ArenaBackend arena(room, sizeof room);
+  PmrBackend backend(std::pmr::new_delete_resource());
   const auto shared = std::make_shared<int>(1);
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
     const Blob lent{blob, sizes};
     FAIL_EACH(from_blob(lent));
     Blob owned = lent;
     owned.owner = shared;
-    FAIL_EACH(from_blob(owned, arena));
-    FAIL_EACH(try_from_blob(owned, arena));
+    FAIL_EACH(from_blob(owned, backend));
+    FAIL_EACH(try_from_blob(owned, backend));
     FAIL_EACH_WITH(Deleters(calls, 1), from_blob(lent, LargeOwner(calls)));
     FAIL_EACH_WITH(Deleters(calls, 1), try_from_blob(lent, LargeOwner(calls)));
   }
   CHECK(shared.use_count() == 1);
-  CHECK(arena.live_blocks() == 0);
+  CHECK(backend.live_blocks() == 0);
 }
 
 TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {

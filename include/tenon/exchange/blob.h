@@ -39,8 +39,8 @@ struct Blob {
   /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
   /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
   /// Ownership: none; set `owner`.
-  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; InvalidType for
-  /// a pointer to elements of another type; those of as_view().
+  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; InvalidType
+  /// for a pointer to elements of another type; those of as_view().
   template <class T>
   static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                         ScalarType dtype, Device device = {}) noexcept;
@@ -135,8 +135,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return keep_memory(source, blob.owner);
 }
 
-/// A tensor over the blob's memory; `owners` keeps them. A backend among the options is whose memory
-/// it is.
+/// A tensor over the blob's memory; `owners` keeps them. A backend among the options is whose
+/// memory it is.
 template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");

@@ -42,9 +42,9 @@ inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) n
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
-/// of the destination are short, the other way round. `cast(out, in, count, i, j, along_j)` converts
-/// a row: its first element is at index i of the plan's last dimension and j of the one before;
-/// along_j says that the others follow along j.
+/// of the destination are short, the other way round. `cast(out, in, count, i, j, along_j)`
+/// converts a row: its first element is at index i of the plan's last dimension and j of the one
+/// before; along_j says that the others follow along j.
 template <class Cast>
 void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept {
   constexpr int64_t kBytes = 8192;

@@ -79,8 +79,8 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
   return Error::Ok;
 }
 
-/// What a callable returned, with its text. Where an output is still None, which toTensor() refuses,
-/// says why there was no tensor for it.
+/// What a callable returned, with its text. Where an output of an open size is still None, which
+/// toTensor() refuses, says why there was no tensor for it.
 template <class = void>
 Error finish_call(const Function& function, Span<EValue> values, Error error) noexcept {
   const char* const text = error == Error::Ok ? "" : message_of(error);

@@ -105,7 +105,7 @@ TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
 /// find_source() of tensor i.
 TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, Place& place) noexcept {
   const Error error = find_source(tensor, "", place);
-  if (error == Error::Ok) return error;
+  if (error == Error::Ok || error == Error::OutOfMemory) return error;
   char role[32];
   Message name(role, sizeof role);
   (append(name, "tensor "), append(name, i));

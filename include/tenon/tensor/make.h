@@ -266,7 +266,8 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
   ImplFields& made = fields(draft);
-  if (state != nullptr && made.metadata == state) {  // the block of the metadata already counts as one in use
+  // The block of the metadata already counts as one in use.
+  if (state != nullptr && made.metadata == state) {
     set_backend(*state, made);
     return Error::Ok;
   }
