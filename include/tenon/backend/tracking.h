@@ -242,7 +242,7 @@ inline TrackingBackend::~TrackingBackend() {
   detail::has_memory_for([&] {
     const std::vector<MemoryLeak> all = leaks();
     std::string text = "backend tracking is destroyed with " +
-                       detail::count_text(all.size(), "leak") + ", " +
+                       detail::count_text(static_cast<int64_t>(all.size()), "leak") + ", " +
                        detail::bytes_text(counts_.live_bytes) + ":";
     const size_t shown = std::min(all.size(), size_t{10});
     for (size_t i = 0; i < shown; ++i) text += "\n" + detail::block_text(all[i]);
