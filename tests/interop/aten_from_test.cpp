@@ -159,9 +159,9 @@ TEST_CASE("from_aten: ATen can no longer resize the storage, but one that is not
   CHECK(a.data_ptr() == t.const_data_ptr());
   a.resize_({3});
   CHECK(sizes(t) == Vector{4});
-  at::Tensor empty = at::empty({0});
-  const Tensor nothing = from_aten(empty);
-  empty.resize_({5});
+  at::Tensor source = at::empty({0});
+  const Tensor nothing = from_aten(source);
+  source.resize_({5});
   CHECK(nothing.numel() == 0);
   at::Tensor refused = at::zeros({4}).set_requires_grad(true);
   CHECK_FALSE(try_from_aten(refused).ok());
@@ -244,8 +244,8 @@ TEST_CASE("from_aten: what tenon has no tensors of is refused, with the way arou
 TEST_CASE("from_aten: more dimensions than tenon has are refused, and the storage let go") {
   Calls calls;
   at::Tensor a = counted(calls, {1});
-  const Vector ones(65, 1);
-  RAISES(InvalidArgument, "has more than 64 entries", from_aten(a.view(ones)));
+  const Vector shape(65, 1);
+  RAISES(InvalidArgument, "has more than 64 entries", from_aten(a.view(shape)));
   CHECK(a.storage().use_count() == 1);
   a.reset();
   CHECK(calls.count == 1);
