@@ -48,13 +48,13 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   // last one without a header of its own. That costs 32 bytes a block on average; a header would
   // push every block of data to the next cache line, which costs 64.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    // More could not be rounded up.
+    if (TENON_UNLIKELY(nbytes > capacity())) return refuse(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
+      if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
       char* const p = (*at)->to - size;  // at its end: the rest stays where it is
-      if (size > static_cast<size_t>((*at)->to - begin_of(*at)) ||
-          (reinterpret_cast<uintptr_t>(p) & (alignment - 1)) != 0) {
-        continue;
-      }
+      if ((reinterpret_cast<uintptr_t>(p) & (alignment - 1)) != 0) continue;
       (*at)->to = p;
       if (p == begin_of(*at)) *at = (*at)->below;
       ++live_;
@@ -62,8 +62,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     }
     const auto left = static_cast<size_t>(end_ - top_);
     const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
-    // Both numbers are multiples of the rounding: what fits does so rounded up.
-    if (TENON_UNLIKELY(nbytes > left || padding > left - size)) return refuse(nbytes, alignment);
+    if (TENON_UNLIKELY(size > left || padding > left - size)) return refuse(nbytes, alignment);
     char* const p = top_ + padding;
     if (TENON_UNLIKELY(padding != 0)) holes_ = ::new (top_) Hole{holes_, p};
     top_ = p + size;
