@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -256,16 +257,17 @@ def measure_headers(config, runs) -> Cells:
             program = config["programs"].get(name, {})
             if "command" not in program:
                 continue
-            before = os.times()
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             command = [config["compiler"], "-std=c++17", "-fsyntax-only", *program["flags"]]
             done = subprocess.run(
                 [*command, "-x", "c++", "-"],
                 input=f"#include <{header}>\n", capture_output=True, text=True, check=False)
-            after = os.times()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if done.returncode != 0:
                 raise Failure(f"<{header}> does not compile:\n{done.stderr.strip()[-2000:]}")
             if number > 0:  # the first reads the headers into the page cache
-                seconds = sum(after[2:4]) - sum(before[2:4])  # the children's
+                # Not os.times(), which counts in hundredths of a second.
+                seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
                 cells.setdefault(("include", name), Cell()).rounds.append(1e9 * seconds)
     return cells
 
