@@ -124,14 +124,19 @@ inline Vector random_source_strides(Rng& random, const Vector& sizes) {
   return strides;
 }
 
-/// Whether copy_elements() writes the bytes that a loop writes and leaves the others, with every
-/// instruction set. Both memories get random contents.
-inline bool is_copied(Rng& random, Strided& dst, Strided& src, CastMode mode) {
+/// Gives the source random elements and the destination random bytes.
+inline void fill_both(Rng& random, Strided& dst, Strided& src) {
   const size_t lead = src.bytes.size() % elementSize(src.type);
   const Bytes elements =
       random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
   if (!elements.empty()) std::memcpy(src.bytes.data() + lead, elements.data(), elements.size());
   fill_with_noise(random, dst.bytes);
+}
+
+/// Whether copy_elements() writes the bytes that a loop writes and leaves the others, with every
+/// instruction set. Both memories get random contents.
+inline bool is_copied(Rng& random, Strided& dst, Strided& src, CastMode mode) {
+  fill_both(random, dst, src);
   const Bytes before = dst.bytes;
   const Vector to = offsets_of(dst.sizes, dst.strides);
   const Vector from = offsets_of(dst.sizes, src.strides);

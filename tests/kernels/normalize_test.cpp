@@ -40,11 +40,7 @@ Way way_of(const NormalizePlan& plan) {
 // instruction set. Both memories get random contents.
 bool is_right(Rng& random, Strided& dst, Strided& src, const Normalize& normalize, size_t dim,
               CastMode mode, int (&ways)[5]) {
-  const size_t lead = src.bytes.size() % elementSize(src.type);
-  const Bytes elements =
-      random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
-  if (!elements.empty()) std::memcpy(src.bytes.data() + lead, elements.data(), elements.size());
-  fill_with_noise(random, dst.bytes);
+  fill_both(random, dst, src);
   const Bytes before = dst.bytes;
   const Vector to = offsets_of(dst.sizes, dst.strides);
   const Vector from = offsets_of(dst.sizes, src.strides);

@@ -232,6 +232,7 @@ TENON_COLD inline void* fail_metadata() noexcept {
   return nullptr;
 }
 
+/// Apart from allocate_metadata(), which every creator has inline.
 TENON_COLD inline void* call_allocate_metadata(BackendState* origin, size_t nbytes) noexcept {
   return origin->live_hooks().allocate_metadata(origin, nbytes);
 }

@@ -178,11 +178,11 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   plan.out_type = dst.type;
   plan.dst_type = public_type(ScalarType::Undefined);
   plan.scale = normalize.scale;
-  const auto find = [](const FloatList& list, const float* otherwise) noexcept {
+  const auto values_of = [](const FloatList& list, const float* otherwise) noexcept {
     return ChannelValues{list.size() == 0 ? otherwise : list.data(), list.size() > 1 ? 1 : 0};
   };
-  plan.mean = find(normalize.mean, kZeroAndOne);
-  plan.stddev = find(normalize.stddev, kZeroAndOne + 1);
+  plan.mean = values_of(normalize.mean, kZeroAndOne);
+  plan.stddev = values_of(normalize.stddev, kZeroAndOne + 1);
   if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(plan);
 
   // The channels are apart while the others are merged.
@@ -191,7 +191,7 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
   const CopyPlan::Dim channel = plan.dims[at];
   for (--plan.rank; at < plan.rank; ++at) plan.dims[at] = plan.dims[at + 1];
-  if (dst.strides[dim] < 0) {  // turned
+  if (dst.strides[dim] < 0) {  // begin_plan() has reversed it
     for (ChannelValues* values : {&plan.mean, &plan.stddev}) {
       values->data += (plan.channels - 1) * values->step;
       values->step = -values->step;

@@ -285,6 +285,7 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
 
 namespace detail {
 
+/// The types that <tenon/ostream.h> has an operator for.
 template <class T>
 struct IsPrinted
     : std::bool_constant<
@@ -294,7 +295,7 @@ struct IsPrinted
 template <class T>
 struct IsPrinted<Span<T>> : std::true_type {};
 
-/// What <tenon/ostream.h> prints.
+/// Named for GCC's message.
 struct NeedsTenonOstreamHeader {
   template <class T, std::enable_if_t<IsPrinted<T>::value, int> = 0>
   NeedsTenonOstreamHeader(const T&);
