@@ -617,8 +617,7 @@ class ResultPrinter(Printer):
 def deleter_text(value):
     if int(value["ops_"]) != 0:
         return "set, argument 0x%x" % int(value["argument_"])
-    error = enumerator(value["error_"])
-    return "empty" if error == "Ok" else "empty (%s)" % error
+    return "empty (OutOfMemory)" if int(value["argument_"]) != 0 else "empty"
 
 
 def backend_text(value):
@@ -670,18 +669,23 @@ def span_printer(value):
 
 
 def evalue_printer(value):
-    stored = value["value_"]
-    number = int(member_in(stored, lambda f: f.name in ("_M_index", "__index")))
+    number = int(value["kind_"])
     if number >= len(VALUE_KINDS):
         return TextPrinter("<corrupt: EValue of kind %d>" % number)
     kind = VALUE_KINDS[number]
-    # Standard libraries put what a variant holds at its beginning.
-    held = at(int(value.address), stored.type.strip_typedefs().template_argument(number))
+    numbers = value["number_"]
     if kind == "None":
         return TextPrinter(kind)
-    if kind in ("Tensor", "Int", "Double", "Bool"):
-        return TextPrinter("%s %s" % (kind, text_of(held)))
-    stored = pointer_in(held).dereference()
+    if kind == "Bool":
+        return TextPrinter("Bool " + ("true" if int(numbers["integer"]) else "false"))
+    if kind in ("Tensor", "Int", "Double"):
+        held = {"Tensor": value["tensor_"], "Int": numbers["integer"], "Double": numbers["real"]}
+        return TextPrinter("%s %s" % (kind, text_of(held[kind])))
+    element = {"String": "char", "IntList": numbers["integer"].type.strip_typedefs(),
+               "DoubleList": "double", "BoolList": "bool"}.get(kind, value["tensor_"].type)
+    head = pointer_in(value["list_"])
+    namespace = head.type.target().unqualified().strip_typedefs().tag.rsplit("::", 1)[0]
+    stored = at(int(head), gdb.lookup_type("%s::ValueList<%s>" % (namespace, element)))
     first = pointer_in(stored["elements"])
     if kind == "String":
         return TextPrinter("String " + first.format_string(symbols=False).split(" ", 1)[-1])

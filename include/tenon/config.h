@@ -13,6 +13,7 @@
 #error "tenon: this compiler is neither GCC nor Clang"
 #elif __cplusplus < 201703L
 #error "tenon: needs C++17 or later, such as -std=c++17"
+#include <tenon needs C++17>  // not there, which ends the compilation
 #endif
 
 // The one place that states the version: CMake, pkg-config and the docs read these lines.
@@ -121,8 +122,11 @@
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
-#define TENON_NO_CONTRACTION \
-  _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off) reassociate(off)")
+// Clang 14 has float_control for x86 and few others; without it -ffast-math may change results.
+#define TENON_NO_CONTRACTION                                                                 \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wignored-pragmas\"") \
+      _Pragma("float_control(precise, on)") _Pragma("clang diagnostic pop")                  \
+          _Pragma("clang fp contract(off) reassociate(off)")
 #define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
 #else
 #define TENON_EXACT_MATH \
@@ -181,14 +185,70 @@
 #define TENON_HAS_GETENTROPY 0
 #endif
 
-// libstdc++ built without threads (bare-metal newlib): its thread_local would call malloc, and
-// atomic read-modify-write operations may not link. Plain variables suffice there.
+// The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
+// program needs the same values. The linker does not see a difference, other than in
+// TENON_ERROR_TEXT.
+//
+// Bare metal: no operating system that the compiler knows of. There a failure ends in a trap after
+// the failure handler, and nothing is printed: newlib's abort() and stdio take 3 KB, and malloc.
+#if !defined(TENON_BARE_METAL)
+#if defined(__unix__) || defined(__APPLE__) || defined(_WIN32) || defined(__wasm__)
+#define TENON_BARE_METAL 0
+#else
+#define TENON_BARE_METAL 1
+#endif
+#endif
+
+// Threads: as the standard library was built. Without them, as in bare-metal newlib's libstdc++,
+// reference counts are plain integers, locks do nothing, <atomic> is not included, and per-thread
+// state such as the last error exists once: thread_local would call malloc, and atomic
+// read-modify-write operations may not link. Interrupt handlers then use no tensors that other code
+// uses. TENON_HAS_THREADS=1 makes tenon's own state per thread; handles still must not be copied or
+// dropped by two tasks at once, since std::shared_ptr counts as the standard library was built.
+#if !defined(TENON_HAS_THREADS)
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
 #define TENON_HAS_THREADS 0
-#define TENON_THREAD_LOCAL
 #else
 #define TENON_HAS_THREADS 1
+#endif
+#endif
+#if TENON_HAS_THREADS
 #define TENON_THREAD_LOCAL thread_local
+#else
+#define TENON_THREAD_LOCAL
+#endif
+
+// TENON_HEAP=0: the library calls no malloc. Tensors then come from an arena, or a backend that
+// keeps metadata, or are over the caller's memory. OutOfMemory, "no heap: TENON_HEAP is 0", are
+// tensors and handles elsewhere, and their exports, lists of more dimensions than are held inline,
+// deleters of more than four pointers (which run at once), temporaries of copies, split() and its
+// like.
+// Other functions that return a std::string or a std::vector, such as to_string(), still take
+// memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to operator
+// delete, which is not called: with one of the program's own free() is not linked either.
+#if !defined(TENON_HEAP)
+#define TENON_HEAP 1
+#endif
+
+// Dimensions that Dims holds without a heap block.
+#if !defined(TENON_INLINE_DIMS)
+#if TENON_BARE_METAL
+#define TENON_INLINE_DIMS 4
+#else
+#define TENON_INLINE_DIMS 6
+#endif
+#endif
+
+// What the data of tensors that own their memory is aligned to, in bytes. 64: a cache line, and an
+// AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro. A
+// larger value only costs RAM, except for DMA buffers on a core with a data cache: 32 on a
+// Cortex-M7.
+#if !defined(TENON_DATA_ALIGNMENT)
+#if TENON_BARE_METAL
+#define TENON_DATA_ALIGNMENT 16
+#else
+#define TENON_DATA_ALIGNMENT 64
+#endif
 #endif
 
 // glibc 2.32 and later say whether a process has only one thread.

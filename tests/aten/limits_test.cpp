@@ -110,7 +110,7 @@ TEST_CASE("ATen mode: pinned memory is the CPU's, managed memory its GPU's, Temp
   const TensorPtr cuda = made_on(Device(DeviceType::CUDA, 1));
   CHECK(tenon::device(cuda) == Device(DeviceType::CUDA, 1));
   CHECK(cuda->is_cuda());
-  RAISES(NotSupported, "memory on cuda:1", tenon::const_data_ptr<float>(cuda));
+  RAISES(NotSupported, "the tensor is on cuda:1", tenon::const_data_ptr<float>(cuda));
   CHECK(tenon::device(made_on(Device(DeviceType::CUDAManaged, 2))) == Device(DeviceType::CUDA, 2));
   const TensorPtr shape =
       for_blob(nullptr, {2, 3}).device(Device(DeviceType::Template)).make_tensor_ptr();

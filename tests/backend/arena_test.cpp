@@ -6,6 +6,7 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
@@ -17,8 +18,13 @@ using tests::contains;
 
 namespace {
 
+// 64, or 16 on bare metal.
+constexpr size_t kUnit = detail::kDataAlignment;
+constexpr size_t round_up(size_t n, size_t alignment) {
+  return (n + alignment - 1) / alignment * alignment;
+}
 // What the arena takes for itself.
-constexpr size_t kState = (sizeof(detail::BackendState) + 63) / 64 * 64;
+constexpr size_t kState = round_up(sizeof(detail::BackendState), kUnit);
 
 /// An arena with room for so many bytes, at a multiple of 512.
 template <size_t room>
@@ -27,7 +33,7 @@ struct Arena {
   ArenaBackend* operator->() { return &backend; }
   unsigned char* first() { return bytes + 512; }
   bool holds(const void* p) const { return p >= bytes && p < bytes + sizeof bytes; }
-  void* take(size_t nbytes) { return backend.allocate(nbytes, 64); }
+  void* take(size_t nbytes) { return backend.allocate(nbytes, kUnit); }
   alignas(512) unsigned char bytes[512 + room];
   ArenaBackend backend{bytes + 512 - kState, kState + room};
 };
@@ -48,28 +54,30 @@ TEST_CASE("arena: it is host memory of the name arena, and keeps metadata itself
   static_assert(!std::is_copy_constructible_v<ArenaBackend>);
 }
 
-TEST_CASE("arena: blocks follow one another at multiples of 64 bytes, or of more if asked for") {
+TEST_CASE("arena: blocks follow one another at multiples of a unit, or of more if asked for") {
   Arena<2048> arena;
   CHECK(arena->allocate(1, 1) == arena.first());
-  CHECK(arena->allocate(64, 64) == arena.first() + 64);
-  CHECK(arena->allocate(65, 8) == arena.first() + 128);
-  CHECK(arena->allocate(24, 64) == arena.first() + 256);
-  CHECK(arena->used() == 320);
-  CHECK(arena->allocate(10, 128) == arena.first() + 384);
-  CHECK(arena->allocate(10, 256) == arena.first() + 512);
-  CHECK(arena->allocate(10, 512) == arena.first() + 1024);
-  CHECK(arena->allocate(10, size_t{1} << 40) == nullptr);
-  CHECK(contains(last_error_message(), "at a multiple of 1099511627776"));
+  CHECK(arena->allocate(kUnit, kUnit) == arena.first() + kUnit);
+  CHECK(arena->allocate(kUnit + 1, 8) == arena.first() + 2 * kUnit);
+  CHECK(arena->allocate(kUnit / 2, kUnit) == arena.first() + 4 * kUnit);
+  CHECK(arena->used() == 5 * kUnit);
+  for (const size_t alignment : {size_t{128}, size_t{256}, size_t{512}}) {
+    const size_t begin = round_up(arena->used(), alignment);
+    CHECK(arena->allocate(10, alignment) == arena.first() + begin);
+    CHECK(arena->used() == begin + kUnit);
+  }
+  CHECK(arena->allocate(10, size_t{1} << 30) == nullptr);
+  CHECK(contains(last_error_message(), "at a multiple of 1073741824"));
 }
 
 TEST_CASE("arena: a buffer of any alignment serves, cut at both ends") {
   alignas(64) unsigned char bytes[kState + 1024];
   ArenaBackend arena(bytes + 1, sizeof bytes - 1);
-  CHECK(arena.capacity() == 960);
-  CHECK(arena.allocate(960, 64) == bytes + kState + 64);
+  CHECK(arena.capacity() == 1024 - kUnit);
+  CHECK(arena.allocate(1024 - kUnit, kUnit) == bytes + kState + kUnit);
   CHECK(arena.allocate(1, 1) == nullptr);
   alignas(64) unsigned char other[kState + 1023];
-  CHECK(ArenaBackend(other, sizeof other).capacity() == 960);
+  CHECK(ArenaBackend(other, sizeof other).capacity() == 1024 - kUnit);
 }
 
 TEST_CASE("arena: what does not fit is refused, with what is needed and what is free") {
@@ -93,6 +101,8 @@ TEST_CASE("arena: a buffer too small for the arena itself makes nothing, and say
     CHECK(arena.capacity() == 0);
     CHECK(arena.allocate(1, 1) == nullptr);
     CHECK(contains(last_error_message(), "the buffer is too small for the arena"));
+    RAISES(OutOfMemory, "zeros: backend arena has no memory for 8 bytes: 0 of 0 bytes are free",
+           zeros({2}, arena));
     CHECK(arena.live_blocks() == 0);
     CHECK(arena.reset() == Error::Ok);
   }
@@ -104,20 +114,21 @@ TEST_CASE("arena: a buffer too small for the arena itself makes nothing, and say
 
 TEST_CASE("arena: the last block is free again at once, and then the one before it") {
   Arena<1024> arena;
-  void* const keep = arena.take(100);
-  void* const a = arena.take(100);
+  constexpr size_t nbytes = 2 * kUnit - 9;
+  void* const keep = arena.take(nbytes);
+  void* const a = arena.take(nbytes);
   void* const b = arena->allocate(10, 8);
   arena->deallocate(b, 10);
-  CHECK(arena->used() == 256);
-  CHECK(arena.take(300) == b);
-  arena->deallocate(b, 300);
-  arena->deallocate(a, 100);
-  CHECK(arena->used() == 128);
+  CHECK(arena->used() == 4 * kUnit);
+  CHECK(arena.take(5 * kUnit) == b);
+  arena->deallocate(b, 5 * kUnit);
+  arena->deallocate(a, nbytes);
+  CHECK(arena->used() == 2 * kUnit);
   CHECK(arena.take(10) == a);
   arena->deallocate(a, 10);
-  arena->deallocate(keep, 100);
+  arena->deallocate(keep, nbytes);
   CHECK(arena->used() == 0);
-  CHECK(arena->high_water() == 576);
+  CHECK(arena->high_water() == 9 * kUnit);
 }
 
 TEST_CASE("arena: neighbours at the end are free again in whatever order they are released") {
@@ -162,7 +173,7 @@ TEST_CASE("arena: blocks that are alive never overlap, whatever is released when
   for (int step = 0; step < 20000; ++step) {
     if (random.between(0, 99) < 48 || alive.empty()) {
       const auto nbytes = static_cast<size_t>(random.between(1, 300));
-      const size_t alignment = random.between(0, 19) == 0 ? 256 : 64;
+      const size_t alignment = random.between(0, 19) == 0 ? 256 : kUnit;
       auto* const p = static_cast<unsigned char*>(arena->allocate(nbytes, alignment));
       if (p == nullptr) continue;
       REQUIRE(reinterpret_cast<uintptr_t>(p) % alignment == 0);
@@ -171,8 +182,9 @@ TEST_CASE("arena: blocks that are alive never overlap, whatever is released when
       alive.push_back({p, nbytes, static_cast<unsigned char>(step)});
       std::memset(p, step & 255, nbytes);
     } else {
-      const auto last = static_cast<int64_t>(alive.size()) - 1;
-      const int64_t i = random.between(0, 1) == 0 ? last : random.between(0, last);
+      const auto last = static_cast<ptrdiff_t>(alive.size()) - 1;
+      const auto i =
+          random.between(0, 1) == 0 ? last : static_cast<ptrdiff_t>(random.between(0, last));
       const Block block = alive[static_cast<size_t>(i)];
       alive.erase(alive.begin() + i);
       REQUIRE(std::count(block.p, block.p + block.nbytes, block.mark) ==
@@ -183,7 +195,7 @@ TEST_CASE("arena: blocks that are alive never overlap, whatever is released when
     for (const Block& block : alive) {
       used = std::max(used, static_cast<size_t>(block.p - arena.first()) + block.nbytes);
     }
-    REQUIRE(arena->used() == (used + 63) / 64 * 64);
+    REQUIRE(arena->used() == round_up(used, kUnit));
   }
   for (const Block& block : alive) arena->deallocate(block.p, block.nbytes);
   CHECK(arena->used() == 0);
@@ -230,6 +242,62 @@ TEST_CASE("arena: a tensor for which there is no room is OutOfMemory, with the n
   CHECK(contains(last_error_message(), "bytes are free, 40000 are needed"));
   CHECK(arena->used() == 0);
   CHECK(arena->live_blocks() == 0);
+}
+
+TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, at any address") {
+  constexpr size_t kRoom = 2048;
+  alignas(64) unsigned char bytes[64 + kRoom + 64];
+  for (size_t offset = 0; offset <= kUnit; ++offset) {
+    std::memset(bytes, 0xa5, sizeof bytes);
+    unsigned char* const begin = bytes + offset;
+    unsigned char* const end = begin + kRoom - offset % 3;
+    ArenaBackend arena(begin, static_cast<size_t>(end - begin));
+    std::vector<TensorPtr> all;
+    Result<TensorPtr> made = try_full({3}, 7, arena);
+    for (; made.ok(); made = try_full({3}, 7, arena)) all.push_back(std::move(made).value());
+    INFO(offset << ": " << made.message());
+    CHECK(made.error() == Error::OutOfMemory);
+    CHECK(all.size() >= 3);
+    const auto live = static_cast<int64_t>(2 * all.size());
+    CHECK(arena.live_blocks() == live);
+    CHECK(try_full({3}, 7, arena).error() == Error::OutOfMemory);
+    CHECK(arena.live_blocks() == live);
+    for (const TensorPtr& t : all) CHECK(tests::values<float>(t) == tests::Floats(3, 7.0f));
+    all.clear();
+    CHECK(arena.used() == 0);
+    for (void* p = nullptr; (p = arena.allocate(kUnit, 1)) != nullptr;) std::memset(p, 0, kUnit);
+    CHECK(std::count(bytes, begin, 0xa5) == begin - bytes);
+    CHECK(std::count(end, bytes + sizeof bytes, 0xa5) == bytes + sizeof bytes - end);
+  }
+}
+
+TEST_CASE("arena: named as itself it brings no code for devices; they are reached all the same") {
+  Arena<16384> arena;
+  tests::MinimalBackend device;
+  const tests::Floats values{1, 2, 3, 4, 5, 6};
+  const auto brings_all = [&] { return detail::BackendAccess::hooks(*arena).copy != nullptr; };
+  {
+    const TensorPtr t = make_tensor_ptr({2, 3}, values, *arena);
+    const TensorPtr there = backend_copy(t, device);
+    const TensorPtr other = zeros_like(t);
+    REQUIRE(copy_(*other, *there) == Error::Ok);
+    CHECK(tests::values<float>(other) == values);
+    CHECK(tests::values<float>(clone_tensor_ptr(there, *arena)) == values);
+    CHECK(tests::values<float>(clone_tensor_ptr(permute(t, {1, 0}))) ==
+          tests::Floats{1, 4, 2, 5, 3, 6});
+    CHECK_FALSE(brings_all());
+    CHECK(tests::values<float>(backend_copy(there, *arena)) == values);
+    CHECK(brings_all());  // named as a Backend
+  }
+  {
+    TrackingBackend tracking(*arena);
+    CHECK(tests::values<float>(make_tensor_ptr({6}, values, tracking)) == values);
+  }
+  Arena<4096> other;
+  Backend& any = *other;
+  CHECK(tests::values<float>(make_tensor_ptr({6}, values, any)) == values);
+  CHECK(device.faults == 0);
+  CHECK(arena->used() == 0);
 }
 
 TEST_CASE("arena: reset is refused while a tensor or a view of it is alive") {
@@ -440,7 +508,7 @@ TEST_CASE("arena: one destroyed before its tensors is reported, and dropping tho
     t = zeros({4});
     lent = from_blob(data, {4});
   }
-  CHECK(contains(told.last(), "backend arena was destroyed while 4 blocks"));
+  CHECK(contains(told.last(), "backend arena was destroyed with 4 of its blocks"));
   const TensorPtr view = make_tensor_ptr(*lent, {2});  // on the heap
   CHECK(tests::values<float>(view) == tests::Floats(2, 0.0f));
   t.reset();

@@ -12,8 +12,7 @@ TEST_CASE("CpuBackend: it is the host's memory, which everybody reads") {
   CHECK_FALSE(cpu.is_opaque());
   CHECK(&cpu.base() == &cpu);
   CHECK(cpu.metadata_backend() == nullptr);
-  RETURNS(InvalidArgument, "there is no option \"arenas\"; this backend has none",
-          cpu.init({{"arenas", 2}}));
+  RETURNS(InvalidArgument, "there is no option \"arenas\"", cpu.init({{"arenas", 2}}));
   CHECK(&host_backend() == &host_backend());
   CHECK(std::string(host_backend().name()) == "cpu");
   CHECK(host_backend().live_blocks() == 0);
@@ -30,7 +29,7 @@ TEST_CASE("CpuBackend: memory is aligned as asked, and can be written to its las
       cpu.deallocate(p, nbytes);
     }
   }
-  for (size_t nbytes : {SIZE_MAX, SIZE_MAX - 64, size_t{PTRDIFF_MAX} - 70}) {
+  for (size_t nbytes : {SIZE_MAX, SIZE_MAX - 64, size_t{PTRDIFF_MAX} - 60}) {
     CHECK(cpu.allocate(nbytes, 64) == nullptr);
   }
 }

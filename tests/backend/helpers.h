@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/backend/backend.h"
+#include "tenon/kernels/byte_order.h"
 
 namespace tests {
 
@@ -296,7 +297,11 @@ class CountingBackend : public MinimalBackend {
     keep("from_binary", out);
     const auto* const first = static_cast<const unsigned char*>(bytes);
     last.bytes.assign(first, first + nbytes);
-    return perform("from_binary", [&] { std::memcpy(at(out.data, nbytes), bytes, nbytes); });
+    return perform("from_binary", [&] {
+      void* const to = at(out.data, nbytes);
+      std::memcpy(to, bytes, nbytes);
+      tenon::detail::swap_to_little_endian(tenon::detail::own_type(out.type), to, nbytes);
+    });
   }
   tenon::Error to_binary(const tenon::TensorView& in, int64_t count, void* bytes) override {
     keep("to_binary", in);
@@ -308,6 +313,8 @@ class CountingBackend : public MinimalBackend {
           std::memcpy(static_cast<char*>(bytes) + i * static_cast<int64_t>(size), at(p, size),
                       size);
       });
+      tenon::detail::swap_to_little_endian(tenon::detail::own_type(in.type), bytes,
+                                           static_cast<size_t>(count) * size);
     });
   }
   tenon::Error random_uniform(const tenon::TensorView& out, double min, double max,

@@ -19,7 +19,7 @@ TEST_CASE("tracking report: numbers have units that read well, and no needless d
   CHECK(bytes_text(1023) == "1023 bytes");
   CHECK(bytes_text(1024) == "1 KiB");
   CHECK(bytes_text(1536 * 1024) == "1.5 MiB");
-  CHECK(bytes_text(size_t{5000} << 40) == "5000 TiB");
+  CHECK(bytes_text(uint64_t{5000} << 40) == "5000 TiB");
   CHECK(time_text(0) == "0 ns");
   CHECK(time_text(1250) == "1.25 us");
   CHECK(time_text(2000000) == "2 ms");

@@ -125,7 +125,7 @@ TEST_CASE("tracking: destroyed with leaks it lists them, the ten largest") {
         "InUse: backend tracking is destroyed with 2 leaks, 4.01 KiB:\n"
         "4096 bytes, Float {32, 32} by ones in \"decoder\" (scope at model.cpp:57)\n"
         "8 bytes, Float {2} by zeros");
-  CHECK(contains(told[1], "was destroyed while 2 blocks of its memory are in use"));
+  CHECK(contains(told[1], "was destroyed with 2 of its blocks in use"));
   std::vector<TensorPtr> many;
   {
     TrackingBackend tracking(arena);
@@ -257,7 +257,8 @@ TEST_CASE("tracking: the timeline ends with the first allocation without room, t
   CHECK(tracked.backend.leak_report() == "36 bytes, Float {9} by zeros\n");
 }
 
-#if TENON_HAS_BACKTRACE
+// On 32-bit ARM backtrace() needs code that was compiled with -funwind-tables.
+#if TENON_HAS_BACKTRACE && !defined(__arm__)
 TEST_CASE("tracking: with stack_depth leaks have return addresses, shown below their line") {
   TrackedBackend tracked;
   REQUIRE(tracked.backend.init({{"stack_depth", 3}}) == Error::Ok);

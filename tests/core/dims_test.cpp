@@ -73,16 +73,16 @@ TEST_CASE("dims: braces, ranges, spans and pairs of iterators of any integers co
 }
 
 TEST_CASE("dims: an unsigned value above INT64_MAX makes a list empty, with the error") {
-  const size_t n = 2;
+  const uint64_t n = 2;
   const Dims lists[] = {
       Dims{n - 3, n}, Dims{n, n - 3}, Dims{1, 2, 3, 4, 5, 6, 7, uint64_t{1} << 63},
-      Dims(std::vector<uint64_t>{n - 3, 1}), Dims(std::forward_list<size_t>{n - 3, 1})};
+      Dims(std::vector<uint64_t>{n - 3, 1}), Dims(std::forward_list<uint64_t>{n - 3, 1})};
   for (const Dims& dims : lists) {
     CHECK(dims.empty());
     CHECK(dims.error() == Error::OutOfBounds);
   }
   CHECK(values({uint64_t{INT64_MAX}, 0u - 1u}) == Vector{INT64_MAX, 4294967295});
-  const size_t range[] = {n, n - 3};
+  const uint64_t range[] = {n, n - 3};
   CHECK(Dims(range, range + 2).error() == Error::OutOfBounds);
   CHECK(Dims(range, range + 1) == Dims{2});
 }

@@ -11,8 +11,12 @@ namespace {
 
 using Order = std::vector<DimOrderType>;
 
-constexpr int64_t kTwo61 = int64_t{1} << 61;
-constexpr int64_t kTwo62 = int64_t{1} << 62;
+// The most elements that a shape can have, a half and a quarter of one more, and its root.
+constexpr int64_t kMost = PTRDIFF_MAX;
+constexpr int64_t kLeast = PTRDIFF_MIN;
+constexpr int64_t kHalf = kMost / 2 + 1;
+constexpr int64_t kQuarter = kMost / 4 + 1;
+constexpr int64_t kRoot = int64_t{1} << 4 * sizeof(ptrdiff_t);
 
 Order order_of(const Vector& sizes, const Vector& strides) {
   Order order(sizes.size());
@@ -97,42 +101,35 @@ TEST_CASE("layout: numel is the product of the sizes, 1 for none and 0 with a 0 
   const struct {
     Vector sizes;
     int64_t numel;
-  } rows[] = {{{}, 1},
-              {{7}, 7},
-              {{2, 3, 4}, 24},
-              {{2, 0, 4}, 0},
-              {{0}, 0},
-              {{1, 1, 1}, 1},
-              {{INT64_MAX}, INT64_MAX},
-              {{int64_t{1} << 31, int64_t{1} << 31}, kTwo62}};
+  } rows[] = {{{}, 1},  {{7}, 7},       {{2, 3, 4}, 24},  {{2, 0, 4}, 0},
+              {{0}, 0}, {{1, 1, 1}, 1}, {{kMost}, kMost}, {{kRoot / 2, kRoot / 2}, kHalf}};
   for (const auto& row : rows) {
     int64_t numel = -1;
     CHECK(compute_numel(row.sizes, 1, numel) == Error::Ok);
     CHECK(numel == row.numel);
   }
   int64_t numel = -1;
-  CHECK(compute_numel(Dims{kTwo61 - 1}, 4, numel) == Error::Ok);
+  CHECK(compute_numel(Dims{kQuarter - 1}, 4, numel) == Error::Ok);
 }
 
 TEST_CASE("layout: a negative size or an overflowing count is an error that says which") {
-  const int64_t two32 = int64_t{1} << 32;
   const struct {
     Vector sizes;
     size_t element_size;
-    const char* words;
+    std::string words;
   } rows[] = {
       {{2, -1, 3}, 4, "size -1 of dimension 1 is negative in sizes {2, -1, 3}"},
       {{INT64_MIN}, 4, "size -9223372036854775808 of dimension 0"},
       // Neither an overflow nor a 0 hides it.
-      {{INT64_MAX, -5}, 4, "size -5 of dimension 1"},
+      {{kMost, -5}, 4, "size -5 of dimension 1"},
       {{0, -5}, 4, "size -5 of dimension 1"},
       {{-2, -3}, 4, "size -2 of dimension 0"},
-      {{two32, two32}, 1, "the element count of sizes {4294967296, 4294967296}"},
-      {{INT64_MAX, 2}, 1, "overflows 64 bits"},
+      {{kRoot, kRoot}, 1, "the element count of sizes {" + std::to_string(kRoot) + ", "},
+      {{kMost, 2}, 1, "overflows the address space"},
       // Its strides would be products of the other sizes.
-      {{two32, 0, two32}, 1, "overflows 64 bits"},
-      {{kTwo61}, 4, "2305843009213693952 elements of 4 bytes overflow"},
-      {{INT64_MAX}, 16, "9223372036854775807 elements of 16 bytes overflow"},
+      {{kRoot, 0, kRoot}, 1, "overflows the address space"},
+      {{kQuarter}, 4, std::to_string(kQuarter) + " elements of 4 bytes overflow"},
+      {{kMost}, 16, std::to_string(kMost) + " elements of 16 bytes overflow"},
   };
   for (const auto& row : rows) {
     int64_t numel = 77;
@@ -147,10 +144,11 @@ TEST_CASE("layout: nbytes is the count times the element size, up to PTRDIFF_MAX
   CHECK(nbytes == 24);
   CHECK(compute_nbytes(PTRDIFF_MAX, 1, nbytes) == Error::Ok);
   CHECK(nbytes == static_cast<size_t>(PTRDIFF_MAX));
-  RETURNS(InvalidArgument, "4611686018427387904 elements of 2 bytes overflow",
-          compute_nbytes(kTwo62, 2, nbytes));
+  RETURNS(InvalidArgument, std::to_string(kHalf) + " elements of 2 bytes overflow",
+          compute_nbytes(kHalf, 2, nbytes));
   RETURNS(InvalidArgument, "overflow the address space", compute_nbytes(INT64_MAX, 8, nbytes));
   RETURNS(InvalidArgument, "overflow", compute_nbytes(INT64_MIN, 1, nbytes));
+  RETURNS(InvalidArgument, "overflow", compute_nbytes(kLeast, 1, nbytes));
 }
 
 TEST_CASE("layout: what strides imply: dim order, extent, contiguity, density and overlap") {
@@ -196,7 +194,7 @@ TEST_CASE("layout: what strides imply: dim order, extent, contiguity, density an
       {{3, 0}, {INT64_MAX, 1}, {0, 1}, 0, -1, "cd"},
       {{3, 0}, {0, 0}, {0, 1}, 0, -1, "cd"},
       // The highest offset that there can be.
-      {{2}, {INT64_MAX - 1}, {0}, 0, INT64_MAX - 1, ""},
+      {{2}, {kMost - 1}, {0}, 0, kMost - 1, ""},
   };
   for (const auto& row : rows) {
     INFO(text_of({row.sizes, row.strides}));
@@ -296,7 +294,7 @@ TEST_CASE("layout: make_layout of sizes, dim order and strides") {
       {{2, 3}, {}, {-3, 1}, {-3, 1}, {0, 1}, 6, 3},
       {{5, 0}, {}, {INT64_MAX, INT64_MIN}, {INT64_MAX, INT64_MIN}, {0, 1}, 0, 0},
       {{1}, {}, {INT64_MAX}, {INT64_MAX}, {0}, 1, 1},
-      {{2}, {}, {kTwo61 - 2}, {kTwo61 - 2}, {0}, 2, kTwo61 - 1},
+      {{2}, {}, {kQuarter - 2}, {kQuarter - 2}, {0}, 2, kQuarter - 1},
       // Both, where they agree; where strides tie, the order given stays.
       {{2, 3}, {1, 0}, {1, 4}, {1, 4}, {1, 0}, 6, 10},
       {{2, 2}, {1, 0}, {0, 0}, {0, 0}, {1, 0}, 4, 1},
@@ -320,7 +318,7 @@ TEST_CASE("layout: make_layout of sizes, dim order and strides") {
 }
 
 TEST_CASE("layout: strides as far as the address space go up and down without an overflow") {
-  const int64_t big = kTwo62 + 1;
+  const int64_t big = kHalf + 1;
   const struct {
     Vector sizes, strides;
     bool overlap;
@@ -363,15 +361,15 @@ TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
   const struct {
     Vector sizes, dim_order, strides;
     size_t element_size;
-    const char* words;
+    std::string words;
   } rows[] = {
       {many, {}, {}, 4, "sizes has more than 64 entries"},
       {{1}, many, {}, 4, "dim_order has more than 64 entries"},
       {{1}, {}, many, 4, "strides has more than 64 entries"},
       {{-1, 2}, {}, {}, 4, "size -1 of dimension 0 is negative in sizes {-1, 2}"},
       {{-1, 2}, {0, 1}, {2, 1}, 4, "size -1 of dimension 0"},
-      {{INT64_MAX, 2}, {}, {}, 1, "overflows 64 bits"},
-      {{INT64_MAX}, {}, {}, 4, "elements of 4 bytes overflow the address space"},
+      {{kMost, 2}, {}, {}, 1, "overflows the address space"},
+      {{kMost}, {}, {}, 4, "elements of 4 bytes overflow the address space"},
       {{2, 3}, {}, {1}, 4, "strides {1} and sizes {2, 3} differ in length"},
       {{}, {}, {1}, 4, "strides {1} and sizes {} differ in length"},
       {{2, 3}, {0}, {}, 4, "dim_order {0} and sizes {2, 3} differ in length"},
@@ -388,13 +386,17 @@ TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
        "strides {3, 1} do not nest in the order of dim_order {1, 0} for sizes {2, 3}"},
       {{2, 3}, {0, 1}, {7, -100}, 4, "do not nest"},
       // Strides that reach beyond the address space, in either direction.
-      {{3}, {}, {kTwo62}, 1, "strides {4611686018427387904} with sizes {3} overflow 64 bits"},
-      {{2, 2}, {}, {kTwo62, kTwo62}, 1, "overflow 64 bits"},
-      {{3}, {}, {INT64_MIN}, 1, "overflow 64 bits"},
-      {{2}, {}, {INT64_MAX}, 1, "overflow 64 bits"},  // the offset fits, the count does not
-      {{2}, {}, {kTwo61}, 4, "elements of 4 bytes overflow the address space"},
-      {{2}, {}, {-kTwo61}, 4, "elements of 4 bytes overflow the address space"},
-      {{2}, {}, {INT64_MIN}, 1, "overflow the address space"},
+      {{3},
+       {},
+       {kHalf},
+       1,
+       "strides {" + std::to_string(kHalf) + "} with sizes {3} overflow the address space"},
+      {{2, 2}, {}, {kHalf, kHalf}, 1, "overflow the address space"},
+      {{3}, {}, {INT64_MIN}, 1, "overflow the address space"},
+      {{2}, {}, {kMost}, 1, "overflow the address space"},  // the offset fits, the count does not
+      {{2}, {}, {kQuarter}, 4, "elements of 4 bytes overflow the address space"},
+      {{2}, {}, {-kQuarter}, 4, "elements of 4 bytes overflow the address space"},
+      {{2}, {}, {kLeast}, 1, "overflow the address space"},
   };
   for (const auto& row : rows) {
     Layout layout;
@@ -402,4 +404,31 @@ TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
     RETURNS(InvalidArgument, row.words,
             make_layout(row.sizes, row.dim_order, row.strides, row.element_size, layout));
   }
+}
+
+TEST_CASE("layout: what 32 bits cannot hold is refused where addresses have 32") {
+  const int64_t two32 = int64_t{1} << 32;
+  // Cut to 32 bits these would be 0, 1 or small.
+  const struct {
+    Vector sizes, strides;
+  } rows[] = {{{two32}, {}},      {{two32 + 1}, {}},     {{65536, 65536}, {}},
+              {{two32, 0}, {}},   {{2}, {two32}},        {{2}, {two32 + 1}},
+              {{2}, {-two32}},    {{2}, {1 - two32}},    {{65537, 2}, {65536, 1}},
+              {{two32 + 1}, {1}}, {{two32 + 2}, {two32}}};
+  for (const auto& row : rows) {
+    INFO(text_of({row.sizes, row.strides.empty() ? row.sizes : row.strides}));
+    Layout layout;
+    if (sizeof(ptrdiff_t) == 4) {
+      RETURNS(InvalidArgument, "address space", make_layout(row.sizes, {}, row.strides, 1, layout));
+    } else {
+      CHECK((make_layout(row.sizes, {}, row.strides, 1, layout) == Error::Ok) ==
+            (row.sizes[0] != two32 + 2));  // beyond 64 bits
+    }
+  }
+  // A stride that no element follows means nothing.
+  Layout layout;
+  CHECK(make_layout({1, 3}, {}, {two32, 1}, 4, layout) == Error::Ok);
+  CHECK(layout.strides == Dims{two32, 1});
+  CHECK(layout.reach() == 3);
+  CHECK(make_layout({0, 3}, {}, {two32, two32}, 4, layout) == Error::Ok);
 }

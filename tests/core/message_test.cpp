@@ -11,7 +11,7 @@ using detail::Message;
 
 namespace {
 
-std::string cut_text(size_t capacity, uint64_t kinds, ...) {
+std::string cut_text(size_t capacity, uint32_t kinds, ...) {
   std::string buffer(capacity, '#');
   Message message(&buffer[0], capacity);
   va_list parts;
@@ -38,6 +38,19 @@ std::string text_of(const T& value) {
 }
 
 }  // namespace
+
+TEST_CASE("message: 64-bit numbers are written as the standard library does, around every power") {
+  int wrong = 0;
+  uint64_t ten = 1;
+  for (int i = 0; i < 64; ++i, ten *= 10) {
+    for (uint64_t base : {uint64_t{1} << i, ten, ten << 16, UINT64_MAX - ten}) {
+      for (uint64_t value : {base - 1, base, base + 1}) {
+        if (text_of(value) != std::to_string(value)) ++wrong;
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("message: numbers, text and lists are written as they would be in a sentence") {
   const double infinity = std::numeric_limits<double>::infinity();

@@ -30,9 +30,14 @@ def main(repository):
     known = set(table(script, "C_TYPES")) | set(table(script, "COMPLEX"))
     faults = [f"the dtype {name} is in only one of scalar_type.h and tenon_gdb.py"
               for name in sorted(dtypes ^ known)]
-    names = dict(re.findall(r'\{DeviceType::(\w+), "(\w+)"\}', devices))
+    text = re.search(r"kDeviceNames\[\] =(.*?);", devices, re.DOTALL).group(1)
+    names = "".join(re.findall(r'"(.*)"', text)).split("\\0")  # by number, but for the last two
     numbers = re.findall(r"^  (\w+) = (\d+),", devices, re.MULTILINE)
-    if {int(number): names.get(name) for name, number in numbers} != table(script, "DEVICES"):
+    named = {number if number < 126 else number - 126 + len(names) - 2
+             for number in table(script, "DEVICES")}
+    known = {number: names[number if number < 126 else number - 126 + len(names) - 2]
+             for number in (int(number) for _, number in numbers)}
+    if known != table(script, "DEVICES") or {i for i, name in enumerate(names) if name} != named:
         faults.append("the devices are not those of device.h")
     evalue = pathlib.Path(repository, "include", "tenon", "module", "evalue.h")
     kinds = re.search(r"enum class ValueKind\b.*?\{(.*?)\}", evalue.read_text(encoding="utf-8"),

@@ -480,7 +480,7 @@ TEST_CASE("accessor: of a blob checks dtype, rank, alignment, device, data and r
   RAISES(InvalidState, "accessor: the blob is read-only", (accessor<int32_t, 2>(blob)));
   CHECK(accessor<const int32_t, 2>(blob)[1][1] == 0);
   blob.device = "cuda";
-  RAISES(NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
+  RAISES(NotSupported, "accessor: the blob is on cuda:0, which the host cannot reach",
          (accessor<const int32_t, 2>(blob)));
   RAISES(InvalidState, "accessor: the blob of sizes {2} has no data",
          (accessor<float, 1>(to_blob(make_tensor_ptr({2}, nullptr)))));

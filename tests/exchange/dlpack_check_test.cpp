@@ -115,7 +115,7 @@ TEST_CASE("check_dlpack: says nothing of a struct that is right, and leaves it a
   CHECK(is_right(memory + 5, {2, 3}, {-3, -1}));
   CHECK(is_right(memory, {2, 3}, {9, 2}));
   CHECK(is_right(memory, {1, 3}, {INT64_MAX, 1}));
-  CHECK(is_right(memory, {2}, {INT64_MAX / 4 - 1}));
+  CHECK(is_right(memory, {2}, {PTRDIFF_MAX / 4 - 1}));
   // Of a higher minor version, with unknown flags.
   lent.managed.version = {1, 4000000000u};
   lent.managed.flags = ~uint64_t{1};

@@ -457,7 +457,7 @@ TEST_CASE(
 TEST_CASE(
     "from_dlpack: byte offsets of no element, and elements beyond the address space, are errors",
     "[plain]") {
-  constexpr uint64_t kMost = uint64_t{INT64_MAX} - 3;  // a multiple of 4
+  constexpr uint64_t kMost = uint64_t{PTRDIFF_MAX} - 3;  // a multiple of 4
   const struct {
     Error error;
     Vector shape, steps;
@@ -466,8 +466,8 @@ TEST_CASE(
       {Error::NotSupported, {2}, {1}, 6},
       {Error::NotSupported, {2}, {-3}, 8},
       {Error::InvalidArgument, {1}, {}, kMost},
-      {Error::InvalidArgument, {INT64_MAX / 4}, {}, kMost},
-      {Error::InvalidArgument, {2}, {INT64_MAX / 4 - 1}, 4},
+      {Error::InvalidArgument, {PTRDIFF_MAX / 4}, {}, kMost},
+      {Error::InvalidArgument, {2}, {PTRDIFF_MAX / 4 - 1}, 4},
       {Error::InvalidArgument, {2}, {-8}, kMost},
   };
   for (const auto& row : rows) {

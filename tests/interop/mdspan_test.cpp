@@ -189,7 +189,7 @@ TEST_CASE("as_mdspan: tensors that M cannot describe are refused") {
   RAISES(InvalidState, "as_mdspan: the tensor of sizes {2} has no data",
          (as_mdspan<float, 1>(make_tensor_ptr({2}, nullptr))));
   float data[2] = {};
-  RAISES(NotSupported, "as_mdspan: memory on cuda:0 cannot be read by the host",
+  RAISES(NotSupported, "as_mdspan: the tensor is on cuda:0, which the host cannot reach",
          (as_mdspan<float, 1>(for_blob(data, {2}).device("cuda").make_tensor_ptr())));
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
   RETURNS(InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
   RETURNS(NotSupported, "no tensors of ComplexDouble",
           values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
-  RETURNS(NotSupported, "memory on cuda:0 cannot be read by the host",
+  RETURNS(NotSupported, "the tensor is on cuda:0, which the host cannot reach",
           values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
   CHECK_FALSE(values.is_lent(0));
 }

@@ -391,7 +391,7 @@ TEST_CASE("TorchScriptModule: inputs are checked before libtorch sees them") {
   TorchScriptModule many(model_path("many.pt"));
   RETURNS(InvalidType, "run: input 1 (by): it is an Int, 5, expected a Double",
           many.run("scaled", {row(), 5, 4, false}));
-  RETURNS(InvalidState, "run: input 0 (x) is not given", many.run("forward"));
+  RETURNS(InvalidState, "run: input 0 (x): it is not given", many.run("forward"));
   RETURNS(InvalidType, "input 0 (tensors): it is a TensorList of 1, expected an Opt",
           many.run("count_there", EValue(std::vector<Tensor>{*row()})));
   RETURNS(InvalidState, "input 0 (x)", many.run("forward", EValue(Tensor())));
@@ -436,7 +436,7 @@ TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for
   CHECK(tests::sizes(to) == Vector{1, 3});
   RETURNS(InvalidArgument, "output 0", many.run("forward", ones({5})));  // no room for five
   CHECK(many.set_output(zeros({3}, ScalarType::Int)) == Error::Ok);
-  RETURNS(InvalidType, "output 0: it is Float, the tensor that was set for it is Int",
+  RETURNS(InvalidType, "output 0: it is a Tensor, Float {1, 3}, and a tensor of Int was set",
           many.run("forward", row()));
   const TensorPtr second = zeros({1, 3});
   CHECK(many.set_output("pair", second, 1) == Error::Ok);  // of a tuple, one by one

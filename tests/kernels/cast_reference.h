@@ -241,15 +241,25 @@ inline std::string to_hex(const unsigned char* bytes, size_t n) {
   return text;
 }
 
-/// Makes signalling NaNs quiet where the x87 computes, which does so to some of the doubles that it
-/// only moves.
+/// Whether doubles are the compiler's support library's, as on a Cortex-M4.
+#if defined(__arm__) && (!defined(__ARM_FP) || (__ARM_FP & 8) == 0)
+inline constexpr bool kSoftDoubles = true;
+#else
+inline constexpr bool kSoftDoubles = false;
+#endif
+
+/// Changes NaNs among doubles where these come out different: the x87 makes signalling ones quiet,
+/// also of some doubles that it only moves; libgcc's __aeabi_d2f forgets sign and payload.
 inline void settle_doubles(ScalarType type, Bytes& elements) {
   const size_t part = elementSize(type) / (isComplexType(type) ? 2 : 1);
-  if (FLT_EVAL_METHOD != 2 || part != 8 || isIntegralType(type, false)) return;
+  const bool is_x87 = FLT_EVAL_METHOD == 2;
+  if ((!is_x87 && !kSoftDoubles) || part != 8 || isIntegralType(type, false)) return;
+  const uint64_t quiet_bit = float_format(type).quiet_bit();
   for (size_t i = 0; i < elements.size(); i += 8) {
     const uint64_t bits = read_bits(elements.data() + i, 8);
     const bool is_nan = float_format(type).decode(bits).kind == Exact::Kind::NaN;
-    if (is_nan) write_bits(elements.data() + i, 8, bits | float_format(type).quiet_bit());
+    const uint64_t settled = kSoftDoubles ? float_format(type).end() | quiet_bit : bits | quiet_bit;
+    if (is_nan) write_bits(elements.data() + i, 8, settled);
   }
 }
 

@@ -42,7 +42,7 @@ class IsaScope {
 template <class F>
 void for_each_isa(F&& f) {
   using tenon::detail::Isa;
-  constexpr const char* kNames[] = {"Baseline", "Avx2", "Avx512"};
+  [[maybe_unused]] constexpr const char* kNames[] = {"Baseline", "Avx2", "Avx512"};
   for (Isa level : {Isa::Baseline, Isa::Avx2, Isa::Avx512}) {
     if (level > tenon::detail::detect_isa()) return;  // dispatch_test.cpp says which
     const IsaScope scope(level);

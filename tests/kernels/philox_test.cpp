@@ -19,15 +19,13 @@ Words enciphered(const uint32_t (&counter)[4], const uint32_t (&key)[2]) {
 // of its own; or memory beside the room is written.
 int count_wrong(const WordStream& stream, uint64_t first, uint64_t count) {
   const uint64_t room = (count + kPhiloxBlocks - 1) / kPhiloxBlocks * kPhiloxBlocks;
-  Words words(4 * room + 8, 0xa5a5a5a5u);
+  Words words(static_cast<size_t>(4 * room + 8), 0xa5a5a5a5u);
   make_blocks(stream, first, count, words.data() + 4);
   int wrong = 0;
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t expected[4];
     stream.block(first + i, expected);
-    if (!std::equal(expected, expected + 4, words.begin() + 4 + 4 * static_cast<int64_t>(i))) {
-      ++wrong;
-    }
+    if (!std::equal(expected, expected + 4, words.data() + 4 + 4 * i)) ++wrong;
   }
   for (size_t i = 0; i < 4; ++i) {
     if (words[i] != 0xa5a5a5a5u || words[words.size() - 1 - i] != 0xa5a5a5a5u) ++wrong;

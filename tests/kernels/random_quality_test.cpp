@@ -34,7 +34,8 @@ std::vector<T> numbers(const Request& request, uint64_t seed, int64_t count, uin
 }
 std::vector<uint32_t> words(const WordStream& stream, int64_t count) {
   const uint64_t blocks = (static_cast<uint64_t>(count) + 3) / 4;
-  std::vector<uint32_t> out(4 * (blocks + kPhiloxBlocks));  // it writes a few blocks more
+  std::vector<uint32_t> out(
+      static_cast<size_t>(4 * (blocks + kPhiloxBlocks)));  // it writes a few blocks more
   make_blocks(stream, 0, blocks, out.data());
   out.resize(static_cast<size_t>(count));
   return out;
@@ -163,7 +164,7 @@ TEST_CASE("random: uniform numbers are uniform, in upper bits and lower ones (ch
       Bins lower(256);
       for (const auto number : all) {
         const auto bits = static_cast<uint64_t>(std::ldexp(number, digits));
-        upper.add(bits >> (digits - 8));
+        upper.add(static_cast<size_t>(bits >> (digits - 8)));
         lower.add(bits & 0xff);
       }
       CHECK_SCORE(upper.score());

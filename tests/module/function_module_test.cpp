@@ -226,7 +226,7 @@ TEST_CASE(
   REQUIRE(module.run("forward", {"text", pair(7, 8)}) == Error::Ok);
   CHECK(module.get_output(0)->toString() == "text");
   CHECK(memory[1] == 8.0f);
-  RETURNS(InvalidType, "run: output 1: it is an Int, 5, and a tensor was set",
+  RETURNS(InvalidType, "run: output 1: it is an Int, 5, and a tensor of Float was set",
           module.run("forward", {1, 5}));
 }
 
@@ -252,7 +252,7 @@ TEST_CASE(
   CHECK(arena.used() == 0);
   alignas(64) unsigned char tiny[512];
   ArenaBackend small(tiny, sizeof tiny);
-  RAISES(OutOfMemory, "FunctionModule: out of memory",
+  RAISES(OutOfMemory, "FunctionModule: backend arena has no memory for ",
          FunctionModule(add, {kPair, kPair}, kPair, small));
 }
 
@@ -361,6 +361,46 @@ TEST_CASE("FunctionModule: a deleter of an output may set others") {
     CHECK(released);
     CHECK(const_data_ptr<float>(set)[99] == 1);
   }
+  SECTION("of the last run's, for a callable that writes") {
+    float memory[2] = {};
+    FunctionModule module([&](Span<const EValue>, Span<EValue> out) {
+      if (!out[0].isNone()) return;
+      out[0] = from_blob(memory, {2}, ScalarType::Float,
+                         [&](void*) { CHECK(module.set_output(spare, 0) == Error::Ok); });
+    });
+    REQUIRE(module.set_output(pair(0, 0), 1) == Error::Ok);
+    REQUIRE(module.run() == Error::Ok);
+    memory[0] = 3;
+    CHECK(module.run() == Error::Ok);  // output 0 is None still when the run begins
+    CHECK(const_data_ptr<float>(spare)[0] == 3);
+  }
+  SECTION("of one that was set, when it grows: the next one's") {
+    float memory[6] = {};
+    TensorPtr other;
+    FunctionModule module([&](Span<const EValue>) -> Outs {
+      return {ones({4}), EValue(from_blob(memory, {3}))};
+    });
+    const auto set_growing = [&] {
+      return module.set_output(
+          for_blob(memory, {1})
+              .dynamism(TensorShapeDynamism::DYNAMIC_UNBOUND)
+              .deleter([&](void*) { CHECK(module.set_output(other, 1) == Error::Ok); })
+              .make_tensor_ptr(),
+          0);
+    };
+    for (const ScalarType type : {ScalarType::Double, ScalarType::Byte}) {
+      other = zeros({3}, type);
+      REQUIRE(set_growing() == Error::Ok);
+      REQUIRE(module.set_output(zeros({3}), 1) == Error::Ok);
+      CHECK(module.run() == Error::InvalidType);
+    }
+    other = from_blob(memory + 1, {3});  // over the output's own elements
+    REQUIRE(set_growing() == Error::Ok);
+    REQUIRE(module.set_output(zeros({3}), 1) == Error::Ok);
+    for (int i = 0; i < 6; ++i) memory[i] = static_cast<float>(i);
+    REQUIRE(module.run() == Error::Ok);
+    CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{0, 0, 1, 2, 4, 5});
+  }
 }
 
 TEST_CASE("FunctionModule: a callable whose copy throws is an error, and nothing is kept") {
@@ -406,7 +446,7 @@ TEST_CASE("Module: inputs that were set stand for those not given and for None")
     CHECK(outputs->at(0).toInt() == first);
     CHECK(outputs->at(1).toInt() == second);
   };
-  RETURNS(InvalidState, "run: input 1 (second) is not given", module.run("forward", 1));
+  RETURNS(InvalidState, "run: input 1 (second): it is not given", module.run("forward", 1));
   REQUIRE(module.set_inputs({10, 20}) == Error::Ok);
   check({}, 10, 20);
   check(1, 1, 20);
@@ -416,7 +456,7 @@ TEST_CASE("Module: inputs that were set stand for those not given and for None")
   check({}, 10, 20);
   RETURNS(InvalidArgument, "run: 3 inputs are given, forward has 2",
           module.run("forward", {1, 2, 3}));
-  RETURNS(OutOfBounds, "set_input: input 2 is out of range: forward has 2 inputs",
+  RETURNS(OutOfBounds, "set_input: input 2 of forward is out of range, expected below 2",
           module.set_input(1, 2));
   REQUIRE(module.set_input(none, 1) == Error::Ok);
   CHECK(module.run("forward", 1) == Error::InvalidState);
@@ -440,9 +480,9 @@ TEST_CASE("Module: without specs there are as many inputs as are given or set") 
   CHECK_FALSE(module.method_meta()->knows_inputs);
   REQUIRE(module.set_input(none, 2) == Error::Ok);
   CHECK(module.forward(1)->at(0).toInt() == 1);
-  RETURNS(OutOfBounds, "input 5000 is out of range: forward has at most 4096 inputs",
+  RETURNS(OutOfBounds, "input 5000 of forward is out of range, expected below 4096",
           module.set_input(1, 5000));
-  RETURNS(OutOfBounds, "output 5000 is out of range", module.set_output(x, 5000));
+  RETURNS(OutOfBounds, "output 5000 of forward is out of range", module.set_output(x, 5000));
   REQUIRE(module.describe_inputs(ValueKind::Int) == Error::Ok);
   CHECK(module.forward(7)->at(0).toInt() == 1);
 }
@@ -477,12 +517,15 @@ TEST_CASE("FunctionModule: a deleter that runs after an error does not replace i
 }
 
 TEST_CASE("FunctionModule: an Error without a text has its name, not the text of an earlier one") {
-  FunctionModule module(
-      [](Span<const EValue>, Span<EValue>) -> Error {
-        CHECK(!try_zeros({-5}).ok());
-        return Error::NotFound;
-      },
-      ValueSpecs{}, ValueSpecs{});
-  CHECK(module.run() == Error::NotFound);
+  const auto fail = [](Span<const EValue>, Span<EValue>) -> Error {
+    CHECK(!try_zeros({-5}).ok());
+    return Error::NotFound;
+  };
+  FunctionModule with_specs(fail, ValueSpecs{}, ValueSpecs{});
+  CHECK(with_specs.run() == Error::NotFound);
+  CHECK(last_error_message() == std::string("run: NotFound"));
+  FunctionModule without(fail);
+  REQUIRE(without.set_output(pair(0, 0)) == Error::Ok);
+  CHECK(without.run() == Error::NotFound);
   CHECK(last_error_message() == std::string("run: NotFound"));
 }

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "backend/fault_backend.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -123,7 +124,7 @@ TEST_CASE("Module: an input that is not what the method takes never gets to the 
   check(Error::InvalidType, "forward: input 0 (image): it is Double, expected Float",
         zeros({1, 2}, ScalarType::Double));
   check(Error::InvalidType, "forward: input 0 (image): it is an Int, 5, expected a Tensor", 5);
-  check(Error::InvalidState, "forward: input 0 (image) is not given", {});
+  check(Error::InvalidState, "forward: input 0 (image): it is not given", {});
   check(Error::InvalidArgument, "forward: 2 inputs are given, forward has 1", {image(), image()});
   CHECK(module.runs == 0);
 }
@@ -133,9 +134,7 @@ TEST_CASE("Module: an unknown method is an error that names it") {
   auto refused = module.execute("backward", image());
   CHECK(refused.error() == Error::NotFound);
   CHECK(refused.message() ==
-        std::string(
-            "execute: there is no method \"backward\"; the module has 2 methods, the first is "
-            "forward"));
+        std::string("execute: there is no method \"backward\"; the first method: forward"));
   CHECK(module.set_input("backward", 1, 0) == Error::NotFound);
   CHECK(module.set_output("backward", image(), 0) == Error::NotFound);
   CHECK(module.get_output("backward").error() == Error::NotFound);
@@ -158,11 +157,38 @@ TEST_CASE("Module: an input that is set is kept, one that does not fit is refuse
   CHECK(module.seen == data);
   RETURNS(InvalidArgument, "set_input: input 0 (image): dimension 1 (pixels) is 3, expected 2",
           module.set_input(zeros({1, 3}), 0));
-  RETURNS(OutOfBounds, "set_input: input 1 is out of range: forward has 1 input",
+  RETURNS(OutOfBounds, "set_input: input 1 of forward is out of range, expected below 1",
           module.set_input(image(), 1));
-  RETURNS(OutOfBounds, "set_inputs: input 1 is out of range",
+  RETURNS(OutOfBounds, "set_inputs: input 1 of forward is out of range",
           module.set_inputs({image(), image()}));
   CHECK(y->use_count() == 1);
+}
+
+TEST_CASE("Module: a runtime's outputs in a device's memory are copied and filled there",
+          "[plain]") {
+  struct OnDevice final : Module {
+    explicit OnDevice(Backend& memory)
+        : Module(&memory), spec(TensorSpec{{2}, ScalarType::Float, {}, memory.device()}) {}
+    size_t count_methods() const noexcept override { return 1; }
+    const char* name_of(size_t) const noexcept override { return "forward"; }
+    Error prepare(size_t, MethodMeta& meta) override {
+      meta.outputs = {&spec, 1};
+      meta.knows_outputs = true;
+      return Error::Ok;
+    }
+    Error invoke(size_t, Span<const EValue>, Outputs& outputs) override {
+      return outputs.make(0, spec);
+    }
+    ValueSpec spec;
+  };
+  tests::FaultBackend device;
+  OnDevice module(device);
+  REQUIRE(module.run() == Error::Ok);
+  Tensor made = module.get_output()->toTensor();
+  CHECK(made.device() == device.device());
+  REQUIRE(fill_(made, 3) == Error::Ok);
+  const TensorPtr host = clone_tensor_ptr(made, host_backend());
+  CHECK(host->const_data_ptr<float>()[1] == 3);
 }
 
 TEST_CASE("Module: an input without data is refused before the runtime sees it, described or not") {
@@ -226,7 +252,7 @@ TEST_CASE("Module: an output that cannot be written to is refused when it is set
           module.set_output(zeros({1, 3})));
   RETURNS(InvalidType, "set_output: output 1 (count): it is a Tensor",
           module.set_output(image(), 1));
-  RETURNS(OutOfBounds, "set_output: output 2 is out of range: forward has 2 outputs",
+  RETURNS(OutOfBounds, "set_output: output 2 of forward is out of range, expected below 2",
           module.set_output(image(), 2));
   RETURNS(InvalidState, "set_output: the tensor is undefined", module.set_output(TensorPtr()));
 #if !TENON_ATEN_MODE
@@ -247,7 +273,7 @@ TEST_CASE("Module: outputs of the last run can be got again, until one fails") {
   CHECK(module.get_output("forward", 0)->isTensor());
   CHECK(module.get_outputs()->size() == 2);
   CHECK(module.get_output(2).message() ==
-        std::string("get_output: output 2 is out of range: forward has 2 outputs"));
+        std::string("get_output: output 2 of forward is out of range, expected below 2"));
   CHECK(module.get_outputs("trouble").error() == Error::InvalidState);
   CHECK_FALSE(module.execute("trouble", 3).ok());
   CHECK(module.get_output("trouble").error() == Error::InvalidState);

@@ -111,9 +111,9 @@ TEST_CASE("Outputs: one that does not fit is an error, found before any other is
     Error error;
     const char* words;
   } rows[] = {
-      {5, Error::InvalidType, "output 1: it is an Int, 5, and a tensor was set for it"},
+      {5, Error::InvalidType, "output 1: it is an Int, 5, and a tensor of Float was set"},
       {zeros({4}, ScalarType::Double), Error::InvalidType,
-       "output 1: it is Double, the tensor that was set for it is Float"},
+       "output 1: it is a Tensor, Double {4}, and a tensor of Float was set"},
       {zeros({5}), Error::InvalidArgument, "output 1: resize_tensor: "},
       {Tensor(), Error::InvalidState, "output 1: the output is undefined"},
   };

@@ -52,7 +52,7 @@ TEST_CASE("StoredArray: with an arena it is there, and gives the memory back") {
     CHECK(arena.used() >= 80);
     const auto* at = reinterpret_cast<const unsigned char*>(array.data());
     CHECK((at >= buffer && at < buffer + sizeof buffer));
-    RETURNS(OutOfMemory, "out of memory for 80000 bytes that a module keeps", array.resize(10000));
+    RETURNS(OutOfMemory, "backend arena has no memory for 800", array.resize(10000));
     CHECK(array.size() == 10);
   }
   CHECK(arena.used() == 0);

@@ -97,7 +97,8 @@ TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {
       {most, zeros({65, 8, 8}), Error::InvalidArgument,
        "dimension 0 (batch) is 65, expected at most 64"},
       {most, zeros({64, 9, 8}), Error::InvalidArgument, "dimension 1 (rows) is 9, expected 8"},
-      {gpu, zeros({1, 8, 8}), Error::InvalidArgument, "it is on cpu, expected cuda:1"},
+      {gpu, zeros({1, 8, 8}), Error::InvalidArgument,
+       TENON_BARE_METAL ? "it is on cpu, expected device 2:1" : "it is on cpu, expected cuda:1"},
       {images(), make_template({1, 8, 8}, ScalarType::Float), Error::InvalidArgument,
        "expected cpu"},
       {images(), TensorPtr(), Error::InvalidState, "the tensor is undefined"},
@@ -210,7 +211,9 @@ TEST_CASE("narrow_spec: what can never pass both is refused") {
        "the spec is for an Int, the module takes a Tensor"},
       {batches(), TensorSpec{{-1, 3}, ScalarType::Float, {"batch"}}, Error::InvalidArgument,
        "the spec has 1 names"},
-      {batches(), device, Error::InvalidArgument, "the spec is for cuda:0, the module takes cpu"},
+      {batches(), device, Error::InvalidArgument,
+       TENON_BARE_METAL ? "the spec is for device 2:0, the module takes cpu"
+                        : "the spec is for cuda:0, the module takes cpu"},
       {TensorSpec{{8}}, bounded({-1}, {4}), Error::InvalidArgument,
        "the spec's dimension 0 has size 8 and max_size 4"},
   };

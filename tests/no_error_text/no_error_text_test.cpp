@@ -27,6 +27,7 @@ TEST_CASE("no error text: results and returned errors keep their values") {
   const Result<TensorPtr> refused = try_make_tensor_ptr({2, 2}, {1.0f});
   CHECK(refused.error() == Error::InvalidArgument);
   CHECK(refused.message() == std::string("InvalidArgument"));
+  CHECK(refused.message() == toString(Error::InvalidArgument));  // no copy on the heap
   TensorPtr t = make_tensor_ptr({3}, {1.0f, 2.0f, 3.0f}, TensorShapeDynamism::STATIC);
   CHECK(resize_tensor_ptr(t, {2}) == Error::NotSupported);
   CHECK(last_error_message() == std::string("NotSupported"));

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // no_exceptions PART: checks one part of tenon built without exceptions, RTTI and guarded statics.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -11,50 +7,13 @@
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
+#include "support/child.h"
+
 using namespace tenon;
 
 static_assert(TENON_HAS_EXCEPTIONS == 0, "this program must be built with -fno-exceptions");
 
-static int failures = 0;
-
-#define CHECK(...)                                                                  \
-  do {                                                                              \
-    if (!(__VA_ARGS__)) {                                                           \
-      std::fprintf(stderr, "%s:%d: false: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
-      ++failures;                                                                   \
-    }                                                                               \
-  } while (false)
-
 #define CHECK_TEXT(actual, expected) CHECK(std::string(actual) == (expected))
-
-struct Death {
-  bool aborted = false;
-  std::string text;  // what it wrote to stderr
-};
-
-/// Runs f in a child process.
-template <class F>
-static Death death_of(F f) {
-  int ends[2];
-  if (pipe(ends) != 0) return {};
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
-    f();
-    _exit(0);
-  }
-  close(ends[1]);
-  Death death;
-  char buffer[256];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    death.text.append(buffer, static_cast<size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  death.aborted = child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
-                  WTERMSIG(status) == SIGABRT;
-  return death;
-}
 
 static void handler(Error error, const char* message) noexcept {
   std::fprintf(stderr, "%s|%s", toString(error), message);
@@ -111,9 +70,9 @@ static void check_try_forms() {
 static void check_error_returns() {
   auto tensor = tenon::make_tensor_ptr({1, 2, 3, 4, 5, 6});
   CHECK(tenon::resize_tensor_ptr(tensor, {4, 4}) == Error::InvalidArgument);
-  CHECK_TEXT(tenon::last_error_message(),
-             "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room "
-             "for 6");
+  CHECK_TEXT(
+      tenon::last_error_message(),
+      "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room for 6");
   CHECK(tensor->dim() == 1 && tensor->size(0) == 6);
 
   auto noise = tenon::zeros({2, 3});
@@ -143,17 +102,17 @@ static std::string text_of_zeros() {
 static void check_handler() {
   CHECK(tenon::set_failure_handler(&handler) == nullptr);
   const Death of_creator = death_of([] { static_cast<void>(tenon::zeros({-1})); });
-  CHECK(of_creator.aborted);
+  CHECK(of_creator.aborted());
   CHECK_TEXT(of_creator.text, "InvalidArgument|" + text_of_zeros());
 
   // A result that nobody checked.
   const Death of_result = death_of([] { static_cast<void>(tenon::try_zeros({-1}).value()); });
-  CHECK(of_result.aborted);
+  CHECK(of_result.aborted());
   CHECK_TEXT(of_result.text, "InvalidArgument|try_" + text_of_zeros());
 
   // An error that was returned.
   const Death of_check = death_of([] { tenon::check(tenon::fill_(tenon::Tensor(), 1)); });
-  CHECK(of_check.aborted);
+  CHECK(of_check.aborted());
   CHECK_TEXT(of_check.text, "InvalidState|fill_: the tensor is undefined");
 
   CHECK(tenon::set_failure_handler(nullptr) == &handler);
@@ -161,22 +120,22 @@ static void check_handler() {
 
 static void check_default_handler() {
   const Death death = death_of([] { static_cast<void>(tenon::zeros({-1})); });
-  CHECK(death.aborted);
+  CHECK(death.aborted());
   CHECK_TEXT(death.text, text_of_zeros() + "\n");
 }
 
 static void check_undefined_tensor() {
   const Death of_member = death_of([] { static_cast<void>(tenon::Tensor().numel()); });
-  CHECK(of_member.aborted);
+  CHECK(of_member.aborted());
   CHECK_TEXT(of_member.text, "numel: the tensor is undefined\n");
 
   const Death of_type =
       death_of([] { static_cast<void>(tenon::scalar_tensor(1)->data_ptr<int>()); });
-  CHECK(of_type.aborted);
+  CHECK(of_type.aborted());
   CHECK_TEXT(of_type.text, "data_ptr: asked for Int, but the tensor's dtype is Float\n");
 
   // The tools of this file: a child that ends well has not aborted.
-  CHECK(!death_of([] {}).aborted);
+  CHECK(!death_of([] {}).aborted());
 }
 
 static Error double_it(tenon::Span<const tenon::EValue> inputs,
@@ -204,7 +163,7 @@ static void check_module() {
   CHECK(value.toInt() == 5);
   CHECK(!value.tryToDouble().ok());
   const Death death = death_of([&] { static_cast<void>(value.toDouble()); });
-  CHECK(death.aborted);
+  CHECK(death.aborted());
   CHECK_TEXT(death.text, "toDouble: the EValue is an Int, 5\n");
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("opencl tensors: a backend that goes first is reported, and its tensor
       OpenClBackend backend;
       t = zeros({10}, backend);
     }
-    CHECK(contains(reported, "backend opencl was destroyed while 1 block of its memory is in"));
+    CHECK(contains(reported, "backend opencl was destroyed with 1 of its blocks in use"));
     CHECK_ERROR(Error::InvalidState, "", to_binary(t));
   }
   static_cast<void>(set_failure_handler(old));

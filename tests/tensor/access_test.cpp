@@ -66,7 +66,7 @@ TEST_CASE("access: errors name the function and what is wrong") {
   CHECK(device(device_tensor) == Device("cuda:1"));
   CHECK(const_data_ptr(device_tensor) == data);
   RAISES(NotSupported, "cuda:1", const_data_ptr<int32_t>(device_tensor));
-  RAISES(NotSupported, "item: memory on cuda:1", item<int32_t>(device_tensor));
+  RAISES(NotSupported, "item: the tensor is on cuda:1", item<int32_t>(device_tensor));
 }
 
 TEST_CASE("access: data that is not aligned for the dtype has no typed pointer") {
@@ -74,8 +74,7 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   const auto over = [&memory](size_t at, ScalarType type) {
     return from_blob(static_cast<void*>(memory + at), {2}, type);
   };
-  const std::string words =
-      "the data lies 1 bytes after a multiple of 4, at which elements of Float";
+  const std::string words = "the data lies 1 bytes after a multiple of 4, which Float needs";
   const TensorPtr t = over(1, ScalarType::Float);
   RAISES(InvalidArgument, "const_data_ptr: " + words, const_data_ptr<float>(t));
   RAISES(InvalidArgument, "mutable_data_ptr: " + words, mutable_data_ptr<float>(t));

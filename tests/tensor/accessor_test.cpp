@@ -117,7 +117,7 @@ TEST_CASE("accessor: of a view checks dtype, rank, device and data") {
          (accessor<int32_t, 2>(ints(data, {2, 3}, {1}))));
   RAISES(InvalidArgument, "accessor: sizes has more than 64 entries",
          (accessor<int32_t, 2>(ints(data, Vector(65, 1), {1}))));
-  RAISES(NotSupported, "accessor: memory on cuda:0 cannot be read by the host",
+  RAISES(NotSupported, "accessor: the view is on cuda:0, which the host cannot reach",
          (accessor<int32_t, 1>(ints(data, {2}, {1}, "cuda"))));
   RAISES(InvalidState, "accessor: the view of sizes {2} has no data",
          (accessor<int32_t, 1>(ints(nullptr, {2}, {1}))));

@@ -251,10 +251,12 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
   RAISES(InvalidState, "stack: tensor 1, of sizes {2, 3}, was deallocated",
          stack({a, deallocated}));
 
-  const Tensor endless = expand(zeros({1}, ScalarType::Byte), {INT64_MAX / 2});
-  RAISES(InvalidArgument, "cat: the sizes of dimension 0 add up to more than 64 bits",
+  const Tensor endless = expand(zeros({1}, ScalarType::Byte), {PTRDIFF_MAX / 2});
+  RAISES(InvalidArgument,
+         sizeof(void*) == 8 ? "cat: the sizes of dimension 0 overflow the address space"
+                            : "overflows the address space",
          cat({endless, endless, endless}));
-  RAISES(InvalidArgument, "overflows", stack({endless, endless, endless}));
+  RAISES(InvalidArgument, "overflow", stack({endless, endless, endless}));
   CHECK(try_cat({a, a}).ok());
   CHECK(try_stack({a, a}).ok());
   CHECK(try_cat({a, nothing}).message() == std::string("try_cat: tensor 1 is undefined"));
@@ -424,8 +426,8 @@ TEST_CASE("split, chunk, unbind: errors") {
   RAISES(OutOfBounds, "unbind: dimension 0 is out of range for a tensor of 0",
          unbind(make_tensor_ptr(1)));
   RAISES(InvalidState, "unbind: the source tensor is undefined", unbind(TensorPtr()));
-  RAISES(OutOfMemory, "unbind: out of memory for 9223372036854775807 views",
-         unbind(expand(zeros({1}, ScalarType::Byte), {INT64_MAX})));
+  RAISES(OutOfMemory, "unbind: out of memory for " + std::to_string(PTRDIFF_MAX) + " views",
+         unbind(expand(zeros({1}, ScalarType::Byte), {PTRDIFF_MAX})));
   RAISES(OutOfMemory, "chunk: out of memory", chunk(empty({0}), INT64_MAX));
   CHECK(try_split(t, 2)->size() == 2);
   CHECK(try_chunk(t, 2)->size() == 2);

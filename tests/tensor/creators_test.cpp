@@ -78,6 +78,25 @@ TEST_CASE("full: a value that does not fit the type is refused, not wrapped") {
   RAISES(InvalidArgument, "scalar_tensor: ", scalar_tensor(300, ScalarType::Byte));
 }
 
+TEST_CASE("full: the default type is as Float given, for values that fit and for others") {
+  for (const Scalar& value : {Scalar(1e300), Scalar(-1e39), Scalar(complex<double>(1, 0))}) {
+    const Result<TensorPtr> unsaid = try_full({2}, value);
+    const Result<TensorPtr> said = try_full({2}, value, ScalarType::Float);
+    CHECK_FALSE(unsaid.ok());
+    CHECK(unsaid.error() == said.error());
+    CHECK(std::string(unsaid.message()) == said.message());
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Scalar kept[] = {0.1,       1e-50,      -0.0,
+                         kInfinity, true,       int64_t{16777217},
+                         INT64_MIN, UINT64_MAX, std::numeric_limits<double>::quiet_NaN()};
+  for (const Scalar& value : kept) {
+    const TensorPtr unsaid = full({1}, value);
+    const TensorPtr said = full({1}, value, ScalarType::Float);
+    CHECK(std::memcmp(const_data_ptr(unsaid), const_data_ptr(said), sizeof(float)) == 0);
+  }
+}
+
 TEST_CASE("full: negative zero keeps its sign") {
   const float value = const_data_ptr<float>(full({2}, -0.0))[1];
   const float negative_zero = -0.0f;
@@ -181,8 +200,9 @@ TEST_CASE("creators: the try_ forms give the value, or the error by their own na
 }
 
 TEST_CASE("creators: more than the address space is refused, more than the machine OutOfMemory") {
-  RAISES(OutOfMemory, "empty: out of memory for 4611686018427387904 bytes",
-         empty({int64_t{1} << 60}));
-  RAISES(OutOfMemory, "zeros: ", zeros({int64_t{1} << 60}));
-  CHECK(try_empty({INT64_MAX}, ScalarType::Byte).error() == Error::OutOfMemory);
+  constexpr int64_t kMost = PTRDIFF_MAX / 4;
+  RAISES(OutOfMemory, "empty: out of memory for " + std::to_string(kMost * 4) + " bytes",
+         empty({kMost}));
+  RAISES(OutOfMemory, "zeros: ", zeros({kMost}));
+  CHECK(try_empty({PTRDIFF_MAX}, ScalarType::Byte).error() == Error::OutOfMemory);
 }

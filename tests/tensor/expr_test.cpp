@@ -147,7 +147,8 @@ TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are rea
   CHECK(bits[3] == odd_nan);
   unsigned char bytes[4] = {};
   CHECK(backend.copy_to_host(bytes, static_cast<char*>(data) + 3, 4) == Error::Ok);
-  CHECK(std::memcmp(bytes, "\x7f\x45\x23\xc1", 4) == 0);
+  const uint32_t twice[2] = {odd_nan, odd_nan};
+  CHECK(std::memcmp(bytes, reinterpret_cast<const char*>(twice) + 3, 4) == 0);
   const TensorView half = view_at(backend, data, {2}, {1});
   CHECK(backend.constant(half, &odd_nan) == Error::NotSupported);
   CHECK(backend.iota(view_at(backend, data, {2, 2}, {1, 2}), none) == Error::NotSupported);
@@ -303,7 +304,7 @@ TEST_CASE("to_dot: tensors and what made them; what they share is drawn once") {
 
 TEST_CASE("ExprBackend: a few elements of very many take time and memory for a few") {
   ExprBackend backend;
-  constexpr int64_t kMany = int64_t{1} << 50;
+  constexpr int64_t kMany = PTRDIFF_MAX / 8192;
   const TensorPtr line = rand({kMany}, Generator(3), backend);
   CHECK(to_binary(line, 4) == to_binary(rand({4}, Generator(3))));
   const TensorPtr rows = randn({kMany / 1000, 1, 1000}, Generator(5), backend);
@@ -312,7 +313,7 @@ TEST_CASE("ExprBackend: a few elements of very many take time and memory for a f
   CHECK(to_binary(rows, 1500) == to_binary(randn({2000}, Generator(5)), 1500));
   CHECK(text(make_tensor_ptr(row)) == "Normal(0, 1) Float {1, 1000}");
   RETURNS(OutOfMemory, "bytes of an expression", fill_(narrow(line, 0, 5, 1), 2));
-  CHECK(text(line) == "Uniform(0, 1) Float {1125899906842624}");
+  CHECK(text(line) == "Uniform(0, 1) Float {" + std::to_string(kMany) + "}");
 }
 
 TEST_CASE("ExprBackend: threads allocate, write and read at once") {

@@ -188,12 +188,14 @@ TEST_CASE("to_string: misaligned elements are read") {
 
 TEST_CASE("to_string: of a huge tensor only the elements shown are gone through") {
   double value = 0.5;
-  const TensorPtr t = from_blob(&value, {int64_t{1} << 29, int64_t{1} << 29}, {0, 0});
+  constexpr int64_t kMany = PTRDIFF_MAX / 16384;
+  const TensorPtr t = from_blob(&value, {1024, kMany}, {0, 0});
   CHECK(to_string(t, edges(1, 1000)) ==
         "[[0.5 ... 0.5]\n"
         " ...\n"
         " [0.5 ... 0.5]]\n"
-        "Double {536870912, 536870912}, strides {0, 0}");
+        "Double {1024, " +
+            std::to_string(kMany) + "}, strides {0, 0}");
 }
 
 #if defined(__unix__) && __has_include(<sys/mman.h>)

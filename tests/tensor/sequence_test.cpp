@@ -101,7 +101,7 @@ TEST_CASE("iota: an axis out of range or a value that does not fit is refused") 
 }
 
 TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
-  const size_t n = 2;
+  const uint64_t n = 2;
   RAISES(OutOfBounds, "iota: axis", iota({2, 2}, n - 3));
   RAISES(InvalidArgument, "eye: size", eye(n - 3));
   RAISES(InvalidArgument, "eye: size", eye(n, n - 3));

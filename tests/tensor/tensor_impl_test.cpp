@@ -72,6 +72,20 @@ TEST_CASE("tensor_impl: without data it is a placeholder until set_data") {
   CHECK(TensorImpl(ScalarType::Float, 1, nothing).has_data());
 }
 
+TEST_CASE("tensor_impl: over constants it is read-only") {
+  static const float data[] = {1, 2};
+  const int64_t sizes[] = {2};
+  const TensorImpl impl(ScalarType::Float, 1, sizes, data);
+  CHECK(impl.is_readonly());
+  CHECK(impl.data<float>() == data);
+  RAISES(InvalidState, "read-only", impl.mutable_data());
+  RAISES(InvalidState, "read-only", impl.mutable_data<float>());
+  const void* const raw = data;
+  CHECK(TensorImpl(ScalarType::Float, 1, sizes, raw).is_readonly());
+  CHECK_FALSE(TensorImpl(ScalarType::Float, 1, sizes, nullptr).is_readonly());
+  RAISES(InvalidType, "TensorImpl: Undefined", TensorImpl(ScalarType::Undefined, 1, sizes, data));
+}
+
 TEST_CASE("tensor_impl: bad arguments are reported by its name") {
   const int64_t negative[] = {2, -1};
   const int64_t large[] = {INT64_MAX, 2};
@@ -97,6 +111,7 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
       {2, nullptr, nullptr, nullptr, "TensorImpl: 2 dimensions without sizes"},
       {65, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
       {INT64_MAX, sizes, in_order, nullptr, "TensorImpl: dim_order has more than 64"},
+      {(int64_t{1} << 32) + 2, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
   };
   for (const auto& row : rows) {
     RAISES(InvalidArgument, row.words,
@@ -174,4 +189,10 @@ TEST_CASE("stack: a view keeps nothing, a view of that one does") {
     CHECK(values<int32_t>(second) == Ints{5, 6});
     CHECK(second.is_alias_of(view));
   }
+}
+
+TEST_CASE("stack: a TensorImpl takes no more bytes than it did") {
+  CHECK(sizeof(Deleter) <= 6 * sizeof(void*));
+  // 4 dimensions inline are bare metal's.
+  CHECK(sizeof(TensorImpl) <= (sizeof(void*) == 8 ? 272 : TENON_INLINE_DIMS == 4 ? 160 : 200));
 }

@@ -140,10 +140,10 @@ TEST_CASE("tensor: what is read-only is not written, other devices' memory is no
   for (const auto& member : members) {
     const std::string name = member.name;
     RAISES(InvalidState, name + ": the tensor is read-only", member.write(t));
-    RAISES(NotSupported, name + ": memory on cuda:1", member.write(device));
+    RAISES(NotSupported, name + ": the tensor is on cuda:1", member.write(device));
   }
-  RAISES(NotSupported, "const_data_ptr: memory on cuda:1", device.const_data_ptr<float>());
-  RAISES(NotSupported, "item: memory on cuda:1", device.item<float>());
+  RAISES(NotSupported, "const_data_ptr: the tensor is on cuda:1", device.const_data_ptr<float>());
+  RAISES(NotSupported, "item: the tensor is on cuda:1", device.item<float>());
   CHECK(for_blob(device_data, {1}).device("cuda_host").make_tensor().item<float>() == 0);
 }
 

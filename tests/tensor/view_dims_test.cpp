@@ -34,7 +34,7 @@ TEST_CASE("view: one size of -1 is what is left") {
 
 TEST_CASE("view: sizes that hold another number of elements are refused, with both") {
   const Tensor t = counted({2, 3, 4});
-  const size_t n = 2;
+  const uint64_t n = 2;
   const struct {
     Dims sizes;
     const char* words;

@@ -157,8 +157,7 @@ TEST_CASE("view_as_type: a last dimension that is reversed is refused", "[plain]
 TEST_CASE("view_as_type: data that is not aligned for the type is refused") {
   alignas(16) uint8_t bytes[32] = {};
   const auto at_2 = from_blob(bytes + 2, {16});
-  RAISES(InvalidArgument,
-         "the data lies 2 bytes after a multiple of 4, at which elements of Float have to lie",
+  RAISES(InvalidArgument, "the data lies 2 bytes after a multiple of 4, which Float needs",
          view_as_type(at_2, ScalarType::Float));
   CHECK(sizes(view_as_type(at_2, ScalarType::Half)) == Vector{8});
   // The parts of a complex number are what has to be aligned.

@@ -23,7 +23,8 @@ TENON_BEGIN_NAMESPACE
 ///
 /// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
 /// arena: its first bytes hold what these need to know of the arena.
-/// Units: bytes. Blocks take multiples of detail::kDataAlignment.
+/// Units: bytes. Blocks take multiples of TENON_DATA_ALIGNMENT, 64 or on bare metal 16. A tensor
+/// takes a block for its handle, and one for its metadata with up to 1024 bytes of data.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
 /// is.
 /// Threads: not synchronised. Whatever has data or metadata here, exports included, is used and
@@ -45,8 +46,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   const char* name() const noexcept override { return "arena"; }
 
   // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
-  // last one without a header of its own. That costs 32 bytes a block on average; a header would
-  // push every block of data to the next cache line, which costs 64.
+  // last one without a header of its own. That costs half an alignment a block on average; a header
+  // would push every block of data to the next multiple, which costs a whole one.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // More could not be rounded up.
     if (TENON_UNLIKELY(nbytes > capacity())) return refuse(nbytes, alignment);
@@ -142,13 +143,10 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   }
 
   TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {
-    static_cast<void>(first_ == nullptr
-                          ? detail::fail(Error::OutOfMemory,
-                                         "the buffer is too small for the arena's own ",
-                                         sizeof(detail::BackendState), " bytes")
-                          : detail::fail(Error::OutOfMemory, capacity() - used(), " of ",
-                                         capacity(), " bytes are free, ", nbytes,
-                                         " are needed, at a multiple of ", alignment));
+    static_cast<void>(
+        detail::fail(Error::OutOfMemory, capacity() - used(), " of ", capacity(),
+                     " bytes are free, ", nbytes, " are needed, at a multiple of ", alignment,
+                     first_ == nullptr ? "; the buffer is too small for the arena" : ""));
     return nullptr;
   }
 
@@ -159,5 +157,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   Hole* holes_ = nullptr;
   size_t live_ = 0;
 };
+
+template <>
+inline constexpr bool detail::is_host_memory_only_v<ArenaBackend> = true;
 
 TENON_END_NAMESPACE

@@ -2,10 +2,8 @@
 // Backend: where memory comes from and how bytes move. docs/backends.md: how to write one.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -17,6 +15,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/generator.h"
+#include "tenon/core/memory.h"
 #include "tenon/core/optional.h"
 #include "tenon/core/scalar.h"
 #include "tenon/core/tensor_view.h"
@@ -78,8 +77,7 @@ class BackendOptions : public Span<const BackendOption> {
       bool known = false;
       for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
       if (TENON_UNLIKELY(!known)) {
-        return detail::fail(Error::InvalidArgument, "there is no option \"", option.name, '"',
-                            names.size() == 0 ? "; this backend has none" : "");
+        return detail::fail(Error::InvalidArgument, "there is no option \"", option.name, '"');
       }
     }
     return Error::Ok;
@@ -93,14 +91,14 @@ struct BackendHooks;  // what is done with a backend that is alive, see calls.h
 /// What tensors know of a backend: a small block that stays while they do, so that one that is
 /// destroyed later than its backend finds out.
 struct BackendState {
-  Backend* backend;                                 // null once it is gone
-  std::atomic<const BackendHooks*> hooks{nullptr};  // as the backend's
+  Backend* backend;                        // null once it is gone
+  AtomicValue<const BackendHooks*> hooks;  // as the backend's
   AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
   bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
   bool on_heap = false;
   int32_t count = 0;  // instead of `users`, on one thread
   // What never changes, asked when the first tensor is made: a constructor cannot ask.
-  std::atomic<bool> is_known{false};
+  AtomicValue<bool> is_known;
   bool opaque = false;
   SpinLock lock;  // held while what follows is filled in
   Device device;
@@ -113,7 +111,7 @@ struct BackendState {
   int32_t remove() noexcept { return one_thread ? --count : users.remove(); }
   int32_t get() const noexcept { return one_thread ? count : users.get(); }
 
-  const BackendHooks& live_hooks() const noexcept { return *hooks.load(std::memory_order_acquire); }
+  const BackendHooks& live_hooks() const noexcept { return *hooks.get(); }
   /// The backend; null once it, or one that it wraps, is gone.
   Backend* find() const noexcept {
     const BackendState* at = this;
@@ -250,7 +248,8 @@ class TENON_EXPORT Backend {
   }
 
  protected:
-  Backend() noexcept : Backend(std::malloc(sizeof(detail::BackendState)), false) {
+  /// With TENON_HEAP=0 it can make no tensors: use the constructor below.
+  Backend() noexcept : Backend(detail::heap_allocate(sizeof(detail::BackendState)), false) {
     if (state_ != nullptr) state_->on_heap = true;
   }
   /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
@@ -267,8 +266,8 @@ class TENON_EXPORT Backend {
   friend struct detail::BackendAccess;
 
   detail::BackendState* state_ = nullptr;
-  std::atomic<const detail::BackendHooks*> hooks_{nullptr};  // once tensors are to be in its memory
-  Backend* next_ = nullptr;                                  // in the registry
+  detail::AtomicValue<const detail::BackendHooks*> hooks_;  // once tensors are to be in its memory
+  Backend* next_ = nullptr;                                 // in the registry
   Device registered_device_;  // a backend that another thread destroys cannot be asked
   detail::BackendKind kind_ = {};
 };
@@ -286,26 +285,31 @@ TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
   return registry;
 }
 
+template <class T>
+inline constexpr bool is_backend_v = std::is_base_of_v<Backend, T>;
+
+/// Whether a class is memory that the host reads and writes, and no more, as an arena is. A program
+/// that names only such backends links nothing that copies to and from devices.
+template <class B>
+inline constexpr bool is_host_memory_only_v = false;
+
 /// The library's way into a Backend.
 struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
   /// Code that only a program with backends needs, see enlist().
   static const BackendHooks& hooks(const Backend& backend) noexcept {
-    return *backend.hooks_.load(std::memory_order_acquire);
+    return *backend.hooks_.get();
   }
-  static bool has_hooks(const Backend& backend) noexcept {
-    return backend.hooks_.load(std::memory_order_acquire) != nullptr;
-  }
+  static bool has_hooks(const Backend& backend) noexcept { return backend.hooks_.get() != nullptr; }
   static void set_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
-    if (backend.state_ != nullptr) backend.state_->hooks.store(hooks, std::memory_order_release);
-    backend.hooks_.store(hooks, std::memory_order_release);
+    if (backend.state_ != nullptr) backend.state_->hooks.set(hooks);
+    backend.hooks_.set(hooks);
   }
   /// Sets them unless there are some: another thread may have set more of them.
   static void set_first_hooks(Backend& backend, const BackendHooks* hooks) noexcept {
-    const BackendHooks* unset = nullptr;
-    if (backend.state_ != nullptr) backend.state_->hooks.compare_exchange_strong(unset, hooks);
-    unset = nullptr;
-    backend.hooks_.compare_exchange_strong(unset, hooks);
+    if (has_hooks(backend)) return;
+    if (backend.state_ != nullptr) backend.state_->hooks.set_first(hooks);
+    backend.hooks_.set_first(hooks);
   }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
@@ -328,7 +332,7 @@ inline bool remove_from_registry(Backend& backend) noexcept {
 }
 
 inline void drop_state(BackendState* state) noexcept {
-  if (state->remove() == 0 && state->on_heap) std::free(state);
+  if (state->remove() == 0 && state->on_heap) heap_release(state);
 }
 
 }  // namespace detail
@@ -347,13 +351,11 @@ inline Backend::~Backend() {
   state_->backend = nullptr;
   if (const int64_t left = live_blocks()) {
     detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
-                   " was destroyed while ", left,
-                   left == 1 ? " block of its memory is" : " blocks of its memory are",
-                   " in use; what is left stays allocated");
+                   " was destroyed with ", left, " of its blocks in use");
   }
   if (state_->wrappers.any()) {
     detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
-                   " was destroyed before one that wraps it; what that one has stays allocated");
+                   " was destroyed before one that wraps it");
   }
   if (detail::BackendState* const inner = std::exchange(state_->inner, nullptr)) {
     inner->wrappers.remove();

@@ -36,7 +36,11 @@ class FunctionRef<R(Args...)> {
   R (*call_)(const void*, Args...) = nullptr;
 };
 
-struct Place;
+/// Memory and who moves it: null for memory that the host reads and writes.
+struct Place {
+  TensorView view;
+  Backend* backend = nullptr;
+};
 
 /// New memory, as one row of elements.
 struct NewRow {
@@ -48,7 +52,8 @@ struct NewRow {
 };
 
 /// What is done with a backend. Reached through the backend, so that a program without one does not
-/// link it. known_state() sets what memory needs, enlist() all of it.
+/// link it. known_state() sets kMemoryHooks; enlist() sets all hooks, but those alone for a backend
+/// that is_host_memory_only_v.
 struct BackendHooks {
   BackendState* (*state)(Backend&) noexcept;
   BackendState* (*metadata)(Backend&) noexcept;  // where its tensors keep theirs; null for the heap
@@ -56,13 +61,14 @@ struct BackendHooks {
   void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
   void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
   void (*release_metadata)(BackendState* origin, char* p) noexcept;
-  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept = nullptr;
   Error (*produce)(Backend* asked, const Place& out, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                   FunctionRef<Error(const TensorView&)> make) noexcept = nullptr;
-  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept = nullptr;
+                   FunctionRef<Error(const TensorView&)> make) noexcept;
+  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
   Error (*write)(Backend&, const NewRow&, const void* element,
-                 FunctionRef<Error(void*)> make) noexcept = nullptr;
+                 FunctionRef<Error(void*)> make) noexcept;
+  // Null where the host copies.
+  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept = nullptr;
 };
 
 /// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
@@ -107,9 +113,13 @@ Error call_safely(const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function that may allocate. False when memory was out; the thread's last text stays.
+/// Calls a function that takes memory from operator new. False when memory was out, or there is no
+/// heap; the thread's last text stays.
 template <class Call>
-bool has_memory_for(const Call& call) noexcept {
+bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
+#if !TENON_HEAP
+  return false;
+#else
 #if TENON_HAS_EXCEPTIONS
   try {
     call();
@@ -120,6 +130,7 @@ bool has_memory_for(const Call& call) noexcept {
   call();
 #endif
   return true;
+#endif
 }
 
 /// Calls a function of the backend's. Errors name the backend and the operation, but for
@@ -164,8 +175,7 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
                            void*& data) noexcept {
   data = nullptr;
   if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
-    const char* const name = state->name;
-    return fail(Error::InvalidState, "backend ", *name == '\0' ? "that wraps another" : name,
+    return fail(Error::InvalidState, "backend ", static_cast<const char*>(state->name),
                 " has no memory, its own backend was destroyed");
   }
   const ErrorTextGuard guard;
@@ -193,11 +203,16 @@ struct ReleaseToBackend {
   void operator()(void* data) const noexcept { state->live_hooks().release(state, data, nbytes); }
 };
 
-/// Before each block lies its BackendState*, null for the heap, and before that a backend's block's
-/// size: operator delete gets only the address. The heap's 8 bytes are free: with them a handle
-/// just fills malloc's smallest block.
+/// Right before each block lies its BackendState*, null for the heap, and before that a backend's
+/// block's size: operator delete gets only the address. The heap's 8 bytes are free: with them a
+/// handle just fills malloc's smallest block.
 inline constexpr size_t kMetadataHeader = 8;
-static_assert(sizeof(void*) <= kMetadataHeader && sizeof(size_t) <= kMetadataHeader);
+struct BlockHeader {
+  size_t nbytes;
+  BackendState* origin;
+};
+static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
+              sizeof(BlockHeader) % kMetadataHeader == 0);
 
 /// Where a backend's tensors keep theirs; null for the heap, and where the backend is gone.
 inline BackendState* metadata_of(const BackendState* state) noexcept {
@@ -206,29 +221,24 @@ inline BackendState* metadata_of(const BackendState* state) noexcept {
 
 /// Memory for metadata in a backend's memory; null when there is none, with a text.
 inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcept {
-  const size_t total = 2 * kMetadataHeader + nbytes;
+  const size_t total = sizeof(BlockHeader) + nbytes;
   const ErrorTextGuard guard;
-  void* block = origin->backend->allocate(total, kMetadataHeader);
+  void* const block = origin->backend->allocate(total, kMetadataHeader);
   if (TENON_UNLIKELY(block == nullptr)) {
     static_cast<void>(fail_memory(*origin->backend, total));
     return nullptr;
   }
   guard.put_back();
   origin->add();
-  std::memcpy(block, &total, sizeof total);
-  block = static_cast<char*>(block) + kMetadataHeader;
-  std::memcpy(block, &origin, sizeof(void*));
-  return static_cast<char*>(block) + kMetadataHeader;
+  return ::new (block) BlockHeader{total, origin} + 1;
 }
 inline void release_metadata_to(BackendState* origin, char* p) noexcept {
-  size_t total = 0;
-  char* const block = p - 2 * kMetadataHeader;
-  std::memcpy(&total, block, sizeof total);
-  release_to(origin, block, total);
+  auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
+  release_to(origin, header, header->nbytes);
 }
 
 TENON_COLD inline void* fail_metadata() noexcept {
-  static_cast<void>(fail(Error::OutOfMemory, "out of memory for a tensor"));
+  static_cast<void>(fail_no_memory("a tensor or a module"));
   return nullptr;
 }
 
@@ -239,9 +249,9 @@ TENON_COLD inline void* call_allocate_metadata(BackendState* origin, size_t nbyt
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
   if (TENON_UNLIKELY(origin != nullptr)) return call_allocate_metadata(origin, nbytes);
-  auto* const block = static_cast<char*>(std::malloc(kMetadataHeader + nbytes));
+  auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
   if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
-  std::memcpy(block, &origin, sizeof(void*));
+  std::memcpy(block + kMetadataHeader - sizeof(void*), &origin, sizeof(void*));
   return block + kMetadataHeader;
 }
 /// Releases it.
@@ -249,9 +259,9 @@ inline void release_metadata(void* p) noexcept {
   if (p == nullptr) return;
   char* const data = static_cast<char*>(p);
   BackendState* origin = nullptr;
-  std::memcpy(&origin, data - kMetadataHeader, sizeof(void*));
+  std::memcpy(&origin, data - sizeof(void*), sizeof(void*));
   if (TENON_UNLIKELY(origin != nullptr)) return origin->live_hooks().release_metadata(origin, data);
-  std::free(data - kMetadataHeader);
+  heap_release(data - kMetadataHeader);
 }
 
 inline BackendState* known_state(Backend& backend) noexcept;
@@ -259,18 +269,32 @@ inline BackendState* known_metadata(Backend& backend) noexcept {
   return metadata_of(known_state(backend));
 }
 
-/// Those for memory alone.
+inline Error produce_on_host(Backend*, const Place& out, const char*,
+                             FunctionRef<Error(Backend&, const tenon::TensorView&)>,
+                             FunctionRef<Error(const TensorView&)> make) noexcept {
+  return make(out.view);
+}
+inline Error copy_within_host(Backend&, void* dst, const void* src, size_t nbytes) noexcept {
+  std::memcpy(dst, src, nbytes);
+  return Error::Ok;
+}
+inline Error write_on_host(Backend&, const NewRow& row, const void*,
+                           FunctionRef<Error(void*)> make) noexcept {
+  return row.count == 0 ? Error::Ok : make(row.data);
+}
+
+/// Those for host memory of a backend that does nothing else, see is_host_memory_only_v.
 TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{
-    &known_state, &known_metadata,         &allocate_from,
-    &release_to,  &allocate_metadata_from, &release_metadata_to};
+    &known_state,     &known_metadata,         &allocate_from,
+    &release_to,      &allocate_metadata_from, &release_metadata_to,
+    &produce_on_host, &copy_within_host,       &write_on_host};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-  if (!BackendAccess::has_hooks(backend)) BackendAccess::set_first_hooks(backend, &kMemoryHooks);
-  if (state == nullptr || state->is_known.load(std::memory_order_acquire) ||
-      state->find() == nullptr) {
+  BackendAccess::set_first_hooks(backend, &kMemoryHooks);
+  if (state == nullptr || state->is_known.get() || state->find() == nullptr) {
     return state;
   }
   // Asked without the lock: the backend may use itself, and come back here.
@@ -282,13 +306,13 @@ inline BackendState* known_state(Backend& backend) noexcept {
                                                       : known_state(*keeper);
   const char* const text = backend.name();
   const LockGuard<SpinLock> guard(state->lock);
-  if (state->is_known) return state;
+  if (state->is_known.get()) return state;
   state->device = device;
   state->opaque = opaque;
   state->metadata = metadata;
   Message name(state->name, sizeof state->name);
   name.put(text);
-  state->is_known.store(true, std::memory_order_release);
+  state->is_known.set(true);
   return state;
 }
 

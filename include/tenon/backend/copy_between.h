@@ -10,24 +10,18 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Memory and who moves it: null for memory that the host reads and writes.
-struct Place {
-  TensorView view;
-  Backend* backend = nullptr;
-};
-
 /// Host memory for the length of a copy.
 class HostBuffer {
  public:
   HostBuffer() noexcept = default;
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
-  ~HostBuffer() { std::free(memory_.base); }
+  ~HostBuffer() { heap_release(memory_.base); }
 
   Error allocate(size_t nbytes) noexcept {
     memory_ = detail::allocate(nbytes);
     if (TENON_UNLIKELY(memory_.base == nullptr)) {
-      return fail(Error::OutOfMemory, "out of memory for a temporary of ", nbytes, " bytes");
+      return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a temporary of ", nbytes, " bytes");
     }
     return Error::Ok;
   }
@@ -112,7 +106,7 @@ class HostSide {
     for (; inner < runs_.rank && runs_.dims[inner].src_stride == run; ++inner) {
       run *= runs_.dims[inner].size;
     }
-    int64_t index[kMaxDims] = {};
+    ptrdiff_t index[kMaxLongDims] = {};
     char* there = static_cast<char*>(const_cast<void*>(runs_.src));
     for (size_t done = 0; done < runs_.nbytes; done += static_cast<size_t>(run)) {
       char* const here = buffer_.data() + done;
@@ -251,21 +245,29 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
 /// T makes it dependent: else it is compiled with the include.
 template <class T = void>
 TENON_EXPORT inline constexpr BackendHooks kAllHooks{
-    &known_state,          &known_metadata,         &allocate_from,
-    &release_to,           &allocate_metadata_from, &release_metadata_to,
-    &transfer_elements<T>, &produce_elements<T>,    &copy_within_base<T>,
-    &write_row<T>};
+    &known_state,         &known_metadata,         &allocate_from,
+    &release_to,          &allocate_metadata_from, &release_metadata_to,
+    &produce_elements<T>, &copy_within_base<T>,    &write_row<T>,
+    &transfer_elements<T>};
 
-/// Gives a backend what tensors in its memory need. Called in templates, where a program names a
-/// backend, so that what has no backend does not compile it.
 template <class T = void>  // as above
-void enlist(Backend& backend) noexcept {
+void enlist_all(Backend& backend) noexcept {
   if (BackendAccess::has_hooks(backend) && BackendAccess::hooks(backend).copy != nullptr) return;
   const BackendState* const state = BackendAccess::state(backend);
   if (state == nullptr || state->find() != nullptr) {  // one that it wraps may be gone
     BackendAccess::set_hooks(backend.base(), &kAllHooks<T>);
   }
   BackendAccess::set_hooks(backend, &kAllHooks<T>);
+}
+/// Gives a backend what tensors in its memory need. Called in templates, where a program names a
+/// backend, so that what has no backend does not compile it.
+template <class B>
+void enlist(B& backend) noexcept {
+  if constexpr (is_host_memory_only_v<B>) {
+    BackendAccess::set_first_hooks(backend, &kMemoryHooks);
+  } else {
+    enlist_all<>(backend);
+  }
 }
 
 }  // namespace detail

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -28,7 +27,7 @@ class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     const size_t margin = alignment + sizeof(void*);
     if (nbytes > PTRDIFF_MAX - margin) return nullptr;
-    void* const base = std::malloc(nbytes + margin);
+    void* const base = detail::heap_allocate(nbytes + margin);
     detail::use_huge_pages(base, nbytes);
     if (base == nullptr) return nullptr;
     // What free() takes lies right before what is handed out.
@@ -40,7 +39,7 @@ class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
   void deallocate(void* p, size_t) noexcept override {
     void* base = nullptr;
     std::memcpy(&base, static_cast<char*>(p) - sizeof(void*), sizeof base);
-    std::free(base);
+    detail::heap_release(base);
   }
 };
 

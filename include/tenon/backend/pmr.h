@@ -16,6 +16,10 @@
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 
+#if !TENON_HEAP
+#error "tenon/backend/pmr.h: PmrBackend keeps its state on the heap, and TENON_HEAP is 0"
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 /// Memory from any std::pmr::memory_resource.

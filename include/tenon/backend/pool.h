@@ -5,14 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
+#include "tenon/core/atomic.h"
 #include "tenon/core/error.h"
 #include "tenon/core/memory.h"
+
+#if !TENON_HEAP
+#error "tenon/backend/pool.h: PoolBackend keeps its lists on the heap, and TENON_HEAP is 0"
+#endif
+#if TENON_HAS_THREADS
+#include <mutex>
+#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -146,7 +153,12 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
  private:
-  using Lock = std::lock_guard<std::mutex>;
+#if TENON_HAS_THREADS
+  using Mutex = std::mutex;
+#else
+  using Mutex = detail::SpinLock;
+#endif
+  using Lock = detail::LockGuard<Mutex>;
 
   // With the lock.
   void count_live(size_t size, int64_t blocks) noexcept {
@@ -179,7 +191,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     }
   }
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // With the lock.
   int64_t max_cached_bytes_ = INT64_MAX;
   std::map<size_t, std::vector<void*>> kept_;  // by their size

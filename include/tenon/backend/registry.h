@@ -95,8 +95,8 @@ inline Backend& default_backend() noexcept {
 /// Threads: what is made in an arena's scope belongs to the arena's thread, borrowed memory too.
 class BackendScope {
  public:
-  template <class = void>
-  explicit BackendScope(Backend& backend) noexcept : before_(detail::current_backend()) {
+  template <class B, std::enable_if_t<detail::is_backend_v<B>, int> = 0>
+  explicit BackendScope(B& backend) noexcept : before_(detail::current_backend()) {
     detail::enlist(backend);
     detail::current_backend() = &backend;
   }

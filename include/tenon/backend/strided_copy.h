@@ -14,11 +14,11 @@ struct StridedCopy {
   /// `src` are any: 0 where it repeats, negative where it lies the other way round.
   using Dim = CopyPlan::Dim;
 
-  Dim dims[kMaxDims];   ///< the first `rank` are set, the outermost first
-  size_t rank = 0;      ///< dimensions around a run
-  int64_t count = 0;    ///< of runs; 0 without elements
-  size_t nbytes = 0;    ///< of a run; where the types differ, of an element of dst
-  void* dst = nullptr;  ///< of the first run
+  Dim dims[kMaxLongDims];  ///< the first `rank` are set, the outermost first
+  size_t rank = 0;         ///< dimensions around a run
+  int64_t count = 0;       ///< of runs; 0 without elements
+  size_t nbytes = 0;       ///< of a run; where the types differ, of an element of dst
+  void* dst = nullptr;     ///< of the first run
   const void* src = nullptr;
 
   StridedCopy() noexcept {}  // NOLINT: dims stay unset

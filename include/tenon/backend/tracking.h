@@ -26,6 +26,10 @@
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 
+#if !TENON_HEAP || !TENON_HAS_THREADS
+#error "tenon/backend/tracking.h: TrackingBackend needs the heap, threads, a clock and files"
+#endif
+
 #if __has_include(<execinfo.h>) && (defined(__GLIBC__) || defined(__APPLE__))
 #define TENON_HAS_BACKTRACE 1
 #include <execinfo.h>

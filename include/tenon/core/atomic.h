@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What threads share: a count and a short lock.
+// What threads share: a count, a value and a short lock; plain ones where there are no threads.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "tenon/config.h"
 
+#if TENON_HAS_THREADS
+#include <atomic>
+#endif
 #if TENON_HAS_SINGLE_THREADED
 #include <sys/single_threaded.h>
 #endif
@@ -14,13 +16,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+#if TENON_HAS_THREADS
+
 /// Whether the calling thread is known to be the only one of the process. A plain step is as good
 /// as an atomic one then, and some 5 ns faster; std::shared_ptr counts in the same way.
 inline bool is_single_threaded() noexcept {
 #if TENON_HAS_SINGLE_THREADED
   return ::__libc_single_threaded != 0;
 #else
-  return !TENON_HAS_THREADS;
+  return false;
 #endif
 }
 
@@ -46,21 +50,69 @@ class AtomicCount {
   std::atomic<int32_t> count_{0};
 };
 
+/// A value that one thread sets and others read: they then see what was written before it.
+template <class T>
+class AtomicValue {
+ public:
+  T get() const noexcept { return value_.load(std::memory_order_acquire); }
+  void set(T value) noexcept { value_.store(value, std::memory_order_release); }
+  /// Sets it if it is T().
+  void set_first(T value) noexcept {
+    T unset = T();
+    value_.compare_exchange_strong(unset, value);
+  }
+
+ private:
+  std::atomic<T> value_{T()};
+};
+
 /// Locks out other threads for a few instructions. Not std::mutex: <mutex> takes a fifth of the
 /// include's compile time, and a registry must work before main() and after.
 class SpinLock {
  public:
   void lock() noexcept {
-    if constexpr (TENON_HAS_THREADS != 0) {
-      while (taken_.exchange(true, std::memory_order_acquire)) {
-      }
+    while (taken_.exchange(1, std::memory_order_acquire) != 0) {
     }
   }
-  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+  void unlock() noexcept { taken_.store(0, std::memory_order_release); }
 
  private:
-  std::atomic<bool> taken_{false};
+  std::atomic<int32_t> taken_{0};  // one of a byte needs libatomic on RISC-V
 };
+
+#else
+
+class AtomicCount {
+ public:
+  void add() noexcept { ++count_; }
+  int32_t remove() noexcept { return --count_; }
+  int32_t get() const noexcept { return count_; }
+  bool any() const noexcept { return count_ != 0; }
+
+ private:
+  int32_t count_ = 0;
+};
+
+template <class T>
+class AtomicValue {
+ public:
+  T get() const noexcept { return value_; }
+  void set(T value) noexcept { value_ = value; }
+  void set_first(T value) noexcept {
+    if (value_ == T()) value_ = value;
+  }
+
+ private:
+  T value_ = T();
+};
+
+class SpinLock {
+ public:
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
+
+#endif
 
 /// std::lock_guard, which <mutex> has.
 template <class Lock>

@@ -36,30 +36,21 @@ enum class DeviceType : int32_t {
 
 namespace detail {
 
-struct DeviceName {
-  DeviceType type : 8;  // a row takes 16 bytes
-  char name[13];        // not a pointer, which the loader would have to relocate
-};
-inline constexpr DeviceName kDeviceNames[] = {
-    {DeviceType::CPU, "cpu"},
-    {DeviceType::CUDA, "cuda"},
-    {DeviceType::CUDAHost, "cuda_host"},
-    {DeviceType::OpenCL, "opencl"},
-    {DeviceType::Vulkan, "vulkan"},
-    {DeviceType::Metal, "metal"},
-    {DeviceType::VPI, "vpi"},
-    {DeviceType::ROCM, "rocm"},
-    {DeviceType::ROCMHost, "rocm_host"},
-    {DeviceType::ExtDev, "ext_dev"},
-    {DeviceType::CUDAManaged, "cuda_managed"},
-    {DeviceType::OneAPI, "oneapi"},
-    {DeviceType::WebGPU, "webgpu"},
-    {DeviceType::Hexagon, "hexagon"},
-    {DeviceType::MAIA, "maia"},
-    {DeviceType::Trn, "trn"},
-    {DeviceType::Expr, "expr"},
-    {DeviceType::Template, "template"},
-};
+/// By DLPack's numbers, empty where it has none; then those of Expr and Template.
+inline constexpr char kDeviceNames[] =
+    "\0cpu\0cuda\0cuda_host\0opencl\0\0\0vulkan\0metal\0vpi\0rocm\0rocm_host\0ext_dev\0"
+    "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0template";
+inline constexpr int32_t kLastNumber = static_cast<int32_t>(DeviceType::Trn);
+/// The name of a kind of memory; empty for no kind.
+constexpr const char* name_of(DeviceType type) noexcept {
+  int32_t number = static_cast<int32_t>(type);
+  if (type == DeviceType::Expr || type == DeviceType::Template) {
+    number -= static_cast<int32_t>(DeviceType::Expr) - (kLastNumber + 1);
+  } else if (number < 0 || number > kLastNumber) {
+    number = 0;
+  }
+  return name_at(kDeviceNames, static_cast<size_t>(number));
+}
 
 /// Specialised for another library's device type, with convert() to a Device.
 template <class D>
@@ -69,10 +60,8 @@ struct ForeignDevice : std::false_type {};
 
 /// The name in lower case, such as "cuda"; "unknown" for any other number.
 constexpr const char* toString(DeviceType type) noexcept {
-  for (const detail::DeviceName& row : detail::kDeviceNames) {
-    if (row.type == type) return row.name;
-  }
-  return "unknown";
+  const char* const name = detail::name_of(type);
+  return *name == '\0' ? "unknown" : name;
 }
 
 /// A kind of memory and an index. The index −1, "the current one", becomes 0 at construction; the
@@ -94,8 +83,12 @@ class Device {
     if (text == nullptr) text = "";
     const char* const colon = std::strchr(text, ':');
     const size_t length = colon == nullptr ? std::strlen(text) : static_cast<size_t>(colon - text);
-    for (const detail::DeviceName& row : detail::kDeviceNames) {
-      if (std::strlen(row.name) != length || std::memcmp(text, row.name, length) != 0) continue;
+    for (int32_t number = 1; number <= static_cast<int32_t>(DeviceType::Template); ++number) {
+      const auto type = static_cast<DeviceType>(number);
+      const char* const name = detail::name_of(type);
+      if (length == 0 || std::strlen(name) != length || std::memcmp(text, name, length) != 0) {
+        continue;
+      }
       int32_t index = 0;
       if (colon != nullptr) {
         const char* digit = colon + 1;
@@ -105,7 +98,7 @@ class Device {
         }
         if (digit == colon + 1 || *digit != '\0') break;
       }
-      *this = Device(row.type, index);
+      *this = Device(type, index);
       return;
     }
     detail::raise(Error::InvalidArgument, "Device: \"", text,
@@ -153,8 +146,13 @@ class Device {
   friend constexpr bool operator!=(Device a, Device b) noexcept { return !(a == b); }
 
   friend void append(detail::Message& out, Device device) noexcept {
-    out.put(tenon::toString(device.type_));
-    if (device.is_cpu()) return;
+    if (device.is_cpu()) return out.put("cpu");
+    if constexpr (TENON_BARE_METAL) {  // without the names, which take 200 bytes
+      out.put("device ");
+      detail::append(out, static_cast<int32_t>(device.type_));
+    } else {
+      out.put(tenon::toString(device.type_));
+    }
     out.put(':');
     detail::append(out, device.index_);
   }

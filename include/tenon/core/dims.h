@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <type_traits>
@@ -12,6 +11,7 @@
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/error.h"
+#include "tenon/core/memory.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
@@ -22,6 +22,9 @@ using DimOrderType = uint8_t;  ///< a dimension's number
 
 /// The most dimensions that a tensor can have.
 inline constexpr size_t kMaxDims = 64;
+
+static_assert(TENON_INLINE_DIMS >= 1 && TENON_INLINE_DIMS <= kMaxDims,
+              "TENON_INLINE_DIMS is 1 to 64");
 
 namespace detail {
 
@@ -76,7 +79,7 @@ class InlineArray {
   InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
+      if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
       steal(other);
     }
     return *this;
@@ -86,7 +89,7 @@ class InlineArray {
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
 #endif
   ~InlineArray() {
-    if (TENON_UNLIKELY(on_heap_)) std::free(heap_);
+    if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
   }
 #if !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -147,7 +150,7 @@ class InlineArray {
   TENON_COLD bool make_room(size_t n) noexcept {
     if (error_ != Error::Ok) return false;
     if (n <= (on_heap_ ? kMaxDims : kInline)) return true;
-    T* block = n <= kMaxDims ? static_cast<T*>(std::malloc(kMaxDims * sizeof(T))) : nullptr;
+    T* block = n <= kMaxDims ? static_cast<T*>(heap_allocate(kMaxDims * sizeof(T))) : nullptr;
     if (block == nullptr) {
       refuse(n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
@@ -168,20 +171,43 @@ class InlineArray {
   Error error_ = Error::Ok;
 };
 
+#if TENON_BARE_METAL
+/// An entry for each dimension while a function runs. An array of kMaxDims on the stack; on bare
+/// metal, where that may be all of it, as in a Dims.
+template <class T>
+using DimArray =
+    InlineArray<T, (TENON_INLINE_DIMS * sizeof(T) < sizeof(void*)) ? sizeof(void*) / sizeof(T)
+                                                                   : TENON_INLINE_DIMS>;
+#else
+template <class T>
+class DimArray {
+ public:
+  static constexpr bool resize_for_overwrite(size_t) noexcept { return true; }
+  static constexpr Error error() noexcept { return Error::Ok; }
+  T* data() noexcept { return values_; }
+  T& operator[](size_t i) noexcept { return values_[i]; }
+  const T& operator[](size_t i) const noexcept { return values_[i]; }
+
+ private:
+  T values_[kMaxDims];
+};
+#endif
+
 }  // namespace detail
 
-/// Sizes or strides: up to 6 inline, one heap block beyond, at most kMaxDims.
+/// Sizes or strides: up to TENON_INLINE_DIMS inline (6, on bare metal 4), one heap block beyond, at
+/// most kMaxDims.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
 /// copies the values, so nothing refers to a dead initializer list. Never throws: see error().
 /// Functions refuse a list with an unsigned value above INT64_MAX.
-class Dims : public detail::InlineArray<int64_t, 6> {
+class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
   Dims() noexcept = default;
   Dims(std::initializer_list<detail::AnyInteger> values) noexcept { copy(values); }
-  template <class C, std::enable_if_t<detail::IsIntegerRange<C>::value &&
-                                          !std::is_base_of_v<detail::InlineArray<int64_t, 6>, C>,
-                                      int> = 0>
+  template <class C,
+            std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
+                             int> = 0>
   Dims(const C& values) noexcept {
     if constexpr (detail::HasSize<C>::value) {
       copy(values);
@@ -226,12 +252,13 @@ class Dims : public detail::InlineArray<int64_t, 6> {
 };
 
 /// A permutation of dimension numbers, outermost in memory first.
-using DimOrder = detail::InlineArray<DimOrderType, 8>;
+using DimOrder = detail::InlineArray<DimOrderType, (TENON_INLINE_DIMS + sizeof(void*) - 1) /
+                                                       sizeof(void*) * sizeof(void*)>;
 
 namespace detail {
 template <class T, size_t kInline>
 void append(Message& out, const InlineArray<T, kInline>& list) noexcept {
-  append(out, ArrayRef<T>(list.data(), list.size()));
+  append_list(out, list.data(), list.size());
 }
 }  // namespace detail
 

@@ -7,14 +7,16 @@
 // ends as an Exception, a Result or a returned Error, with exceptions and without.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/message.h"
 
+#if !TENON_BARE_METAL
+#include <cstdio>
+#include <cstdlib>
+#endif
 #if TENON_HAS_EXCEPTIONS
 #include <stdexcept>
 #endif
@@ -37,16 +39,13 @@ enum class [[nodiscard]] Error : uint8_t{
     Internal,         ///< a bug in tenon
 };
 
-namespace detail {
-/// By the enumerators' numbers. Not pointers, which the loader would have to relocate.
-inline constexpr char kErrorNames[][16] = {
-    "Ok",          "InvalidArgument", "InvalidType", "InvalidState", "NotSupported", "OutOfMemory",
-    "OutOfBounds", "InUse",           "NotFound",    "AccessFailed", "Internal"};
-}  // namespace detail
-
 /// The enumerator's name, "InvalidArgument".
 constexpr const char* toString(Error error) noexcept {
-  return error <= Error::Internal ? detail::kErrorNames[static_cast<int>(error)] : "unknown error";
+  const auto n = static_cast<size_t>(error);
+  return detail::name_at(
+      "Ok\0InvalidArgument\0InvalidType\0InvalidState\0NotSupported\0OutOfMemory\0OutOfBounds\0"
+      "InUse\0NotFound\0AccessFailed\0Internal\0unknown error",
+      error <= Error::Internal ? n : 11);
 }
 
 #if TENON_HAS_EXCEPTIONS
@@ -61,16 +60,21 @@ class TENON_EXPORT Exception : public std::runtime_error {
 };
 #endif
 
-/// Called with the error and its message before the program aborts, in builds without exceptions;
-/// and, in every build, to report misuse found where nothing can be thrown (a destructor).
+/// Called with the error and its message before the program ends, in builds without exceptions:
+/// with abort(), on bare metal with __builtin_trap(). And, in every build, to report misuse found
+/// where nothing can be thrown (a destructor).
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
 
-inline constexpr size_t kMessageCapacity = TENON_ERROR_TEXT ? 512 : 1;
+/// On bare metal less, where the two buffers are a good part of the memory.
+inline constexpr size_t kMessageCapacity = !TENON_ERROR_TEXT ? 1 : TENON_BARE_METAL ? 256 : 512;
 
 struct LastError {
   char text[kMessageCapacity];  // always "" without TENON_ERROR_TEXT
+  // Where a message is written, of which the last one may be a part: not on the stack, of which
+  // threads and microcontrollers have little.
+  char draft[kMessageCapacity];
   Error error;
 };
 
@@ -85,14 +89,13 @@ TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
   return handler;
 }
 
-/// Gives a message to the failure handler, or where there is none to stderr.
+/// Gives a message to the failure handler, or where there is none to stderr, if there is that.
 TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
-  if (FailureHandler handler = failure_handler()) {
-    handler(error, message);
-  } else {
-    std::fputs(message, stderr);
-    std::fputc('\n', stderr);
-  }
+  if (FailureHandler handler = failure_handler()) return handler(error, message);
+#if !TENON_BARE_METAL
+  std::fputs(message, stderr);
+  std::fputc('\n', stderr);
+#endif
 }
 
 TENON_COLD inline Error fail_without_text(Error error) noexcept {
@@ -102,16 +105,25 @@ TENON_COLD inline Error fail_without_text(Error error) noexcept {
 
 /// The parts are C variadic arguments, which travel in registers. With a list of parts on the
 /// stack, a program with from_blob() was 700 bytes larger at -Os and 1,400 at -O2.
-TENON_COLD inline Error fail_parts(Error error, uint64_t kinds, ...) noexcept {
-  char text[kMessageCapacity];  // aside: a part may be the last message
+TENON_COLD inline Error fail_parts(Error error, uint32_t kinds, ...) noexcept {
+  LastError& last = last_error();
+  Message message(last.draft, kMessageCapacity);
+  va_list parts;
+  va_start(parts, kinds);
+  append_parts(message, kinds, parts);
+  va_end(parts);
+  std::memcpy(last.text, last.draft, kMessageCapacity);
+  last.error = error;
+  return error;
+}
+TENON_COLD inline void report_parts(Error error, uint32_t kinds, ...) noexcept {
+  char text[kMessageCapacity];  // the handler may cause errors before it reads this one
   Message message(text, kMessageCapacity);
   va_list parts;
   va_start(parts, kinds);
   append_parts(message, kinds, parts);
   va_end(parts);
-  std::memcpy(last_error().text, text, kMessageCapacity);
-  last_error().error = error;
-  return error;
+  hand_over(error, text);
 }
 
 /// Writes the calling thread's message, the parts one after another, and returns `error`.
@@ -120,18 +132,19 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
   if constexpr (TENON_ERROR_TEXT == 0) {
     return fail_without_text(error);
   } else {
-    static_assert(sizeof...(Parts) <= 21);
+    static_assert(sizeof...(Parts) <= 10);
     return fail_parts(error, kPartKinds<Parts...>, part(parts)...);
   }
 }
 
 /// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
 template <class... Parts>
-TENON_COLD void report(Error error, const Parts&... parts) noexcept {
-  LastError reported = last_error();
-  static_cast<void>(fail(error, parts...));
-  std::swap(reported, last_error());
-  hand_over(error, TENON_ERROR_TEXT != 0 ? reported.text : toString(error));
+TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
+  if constexpr (TENON_ERROR_TEXT == 0) {
+    hand_over(error, toString(error));
+  } else {
+    report_parts(error, kPartKinds<Parts...>, part(parts)...);
+  }
 }
 
 /// Puts "function: " in front of the message that fail() left. Returns `error`.
@@ -144,13 +157,18 @@ inline Error blame_if(const char* function, Error error) noexcept {
   return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
 }
 
-/// Throws Exception, or calls the failure handler and aborts. The message may be the thread's own.
+/// Throws Exception, or calls the failure handler and ends the program. The message may be the
+/// thread's own.
 [[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
 #if TENON_HAS_EXCEPTIONS
   throw Exception(error, message);
 #else
   hand_over(error, message);
+#if TENON_BARE_METAL
+  __builtin_trap();
+#else
   std::abort();
+#endif
 #endif
 }
 
@@ -194,7 +212,8 @@ struct Returned {
 
 }  // namespace detail
 
-/// Raises an error that a function returned, unless it is Ok: Exception, or the failure handler.
+/// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
+/// without exceptions calls the failure handler and ends the program.
 ///
 /// Its message is last_error_message() if the thread's latest error is of this kind, else the
 /// error's name: check an error before the next can happen. A function `check` of your own is
@@ -205,7 +224,8 @@ inline void check(detail::Returned returned) {
 }
 
 /// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
-/// the message to stderr.
+/// the message to stderr, on bare metal nothing. Without exceptions the program ends when the
+/// handler returns, with abort(), on bare metal with a trap; it may end the program itself.
 /// Threads: set it once, at program start; the setting is not synchronised.
 inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
   return std::exchange(detail::failure_handler(), handler);

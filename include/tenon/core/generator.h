@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+
+#if !TENON_BARE_METAL
+#include <ctime>
+#endif
 
 #if TENON_HAS_GETENTROPY
 #include <sys/random.h>
@@ -20,8 +23,11 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// 64 unpredictable bits. Without a known source of entropy they differ between runs only if the
-/// clock or the load addresses do; on bare metal they may always be the same.
+/// clock or the load addresses do. On bare metal, which has no such source, always the same.
 inline uint64_t system_seed() noexcept {
+#if TENON_BARE_METAL
+  return 0;
+#else
   uint64_t seed = 0;
 #if TENON_HAS_GETENTROPY
   if (::getentropy(&seed, sizeof seed) == 0) return seed;
@@ -37,6 +43,7 @@ inline uint64_t system_seed() noexcept {
     seed ^= seed >> 31;
   }
   return seed;
+#endif
 }
 
 }  // namespace detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The rules for sizes, strides and dim order, as pure functions, and Layout, which make_layout()
-// checks and computes. All sizes and strides are in elements.
+// checks and computes. All sizes and strides are in elements. Products and offsets are computed in
+// ptrdiff_t, which holds the bytes of every valid shape: 64-bit arithmetic costs code on 32-bit
+// processors.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +19,26 @@ TENON_BEGIN_NAMESPACE
 /// The offsets, relative to element 0, of the lowest and highest elements that a shape reaches.
 /// Both are inclusive; a shape without elements has min 0 and max -1.
 struct Extent {
-  int64_t min = 0;
-  int64_t max = -1;
+  ptrdiff_t min = 0;
+  ptrdiff_t max = -1;
 };
 
 namespace detail {
 
 /// a * b into `product`; false when it does not fit.
-inline bool multiply(int64_t a, int64_t b, int64_t& product) noexcept {
+template <class T>
+bool multiply(T a, T b, T& product) noexcept {
   return !__builtin_mul_overflow(a, b, &product);
 }
-inline bool add(int64_t a, int64_t b, int64_t& sum) noexcept {
+template <class T>
+bool add(T a, T b, T& sum) noexcept {
   return !__builtin_add_overflow(a, b, &sum);
+}
+/// The same in ptrdiff_t, times a size or stride. `b` is const, like others that are cast so: where
+/// both types are one, GCC's -Wuseless-cast warns of the rest.
+inline bool multiply_offset(ptrdiff_t a, const int64_t b, ptrdiff_t& product) noexcept {
+  const auto factor = static_cast<ptrdiff_t>(b);
+  return factor == b && multiply(a, factor, product);
 }
 
 inline int64_t magnitude(int64_t stride) noexcept {
@@ -44,47 +54,56 @@ inline Error check_dims(const char* what, const Dims& dims) noexcept {
       return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
     case Error::OutOfBounds:
       return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
-    default: return fail(dims.error(), "out of memory for ", what);
+    default: return fail_no_memory(what);
   }
+}
+
+TENON_COLD inline Error fail_shape_memory() noexcept {
+  return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a shape");
 }
 
 /// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
 /// counted as 1, and what may be wrong with it.
 struct DensePass {
-  int64_t product = 1;
-  int64_t signs = 0;  // negative when a size is
+  ptrdiff_t product = 1;
+  ptrdiff_t signs = 0;  // negative when a size is
   bool empty = false;
   bool overflow = false;
 
-  void take(int64_t size) noexcept {
+  TENON_ALWAYS_INLINE void take(const int64_t given) noexcept {
+    const auto size = static_cast<ptrdiff_t>(given);
     signs |= size;
     empty |= size == 0;
+    overflow |= size != given;
     overflow |= !multiply(product, size == 0 ? 1 : size, product);
   }
   /// Whether the shape is one, of elements that fit the address space.
   bool valid(size_t element_size) noexcept {
-    int64_t nbytes = 0;
-    overflow |= !multiply(product, static_cast<int64_t>(element_size), nbytes);
-    return !overflow && signs >= 0 && nbytes <= PTRDIFF_MAX;
+    ptrdiff_t nbytes = 0;
+    overflow |= !multiply(product, static_cast<ptrdiff_t>(element_size), nbytes);
+    return !overflow && signs >= 0;
   }
-  int64_t numel() const noexcept { return empty ? 0 : product; }
+  ptrdiff_t numel() const noexcept { return empty ? 0 : product; }
 };
 
+inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {
+  return fail(Error::InvalidArgument, count, " elements of ", element_size,
+              " bytes overflow the address space");
+}
 /// Says what is wrong with a shape that is not valid.
 TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
-  int64_t product = 1;
+  ptrdiff_t product = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] < 0) {
       return fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
                   " is negative in sizes ", sizes);
     }
-    if (sizes[d] != 0 && !multiply(product, sizes[d], product)) {
+    if (sizes[d] != 0 && !multiply_offset(product, sizes[d], product)) {
       return fail(Error::InvalidArgument, "the element count of sizes ", sizes,
-                  " overflows 64 bits");
+                  " overflows the address space");
     }
   }
-  return fail(Error::InvalidArgument, product, " elements of ", element_size,
-              " bytes overflow the address space");
+  return fail_nbytes(product, element_size);
 }
 
 }  // namespace detail
@@ -104,11 +123,11 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t
 /// `count` elements in bytes.
 /// Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
 inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
-  int64_t product = 0;
-  if (TENON_UNLIKELY(!detail::multiply(count, static_cast<int64_t>(element_size), product) ||
-                     product > PTRDIFF_MAX || product < -PTRDIFF_MAX)) {
-    return detail::fail(Error::InvalidArgument, count, " elements of ", element_size,
-                        " bytes overflow the address space");
+  ptrdiff_t product = 0;
+  if (TENON_UNLIKELY(
+          !detail::multiply_offset(static_cast<ptrdiff_t>(element_size), count, product) ||
+          product < -PTRDIFF_MAX)) {
+    return detail::fail_nbytes(count, element_size);
   }
   nbytes = static_cast<size_t>(product);
   return Error::Ok;
@@ -125,14 +144,18 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
       extent = Extent{};
       return Error::Ok;
     }
-    int64_t span = 0;
-    int64_t& end = strides[d] < 0 ? reached.min : reached.max;
-    fits = fits && detail::multiply(sizes[d] - 1, strides[d], span) && detail::add(end, span, end);
+    const int64_t steps = sizes[d] - 1;
+    const auto last = static_cast<ptrdiff_t>(steps);
+    const auto stride = static_cast<ptrdiff_t>(strides[d]);
+    ptrdiff_t span = 0;
+    ptrdiff_t& end = strides[d] < 0 ? reached.min : reached.max;
+    fits = fits && last == steps && (stride == strides[d] || last == 0) &&
+           detail::multiply(last, stride, span) && detail::add(end, span, end);
   }
   // max + 1, the number of elements up to the highest one, has to fit as well.
-  if (TENON_UNLIKELY(!fits || reached.max == INT64_MAX)) {
+  if (TENON_UNLIKELY(!fits || reached.max == PTRDIFF_MAX)) {
     return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
-                        " overflow 64 bits");
+                        " overflow the address space");
   }
   extent = reached;
   return Error::Ok;
@@ -207,31 +230,31 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
 /// Whether two index tuples may address one element. Never false when they do. Exact if all
 /// dimensions except the two innermost nest; otherwise it may be true for strides that do not
 /// collide, since the exact question is NP-hard. Precondition: compute_extent() succeeded, so the
-/// extent's length fits uint64_t.
+/// extent's length fits size_t.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
-  uint64_t reach = 0;  // of the dimensions inside the current one, in both directions
-  size_t count = 0;    // of those
-  size_t inner = 0;    // the last of them
+  size_t reach = 0;  // of the dimensions inside the current one, in both directions
+  size_t count = 0;  // of those
+  size_t inner = 0;  // the last of them
   bool overlap = false;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
     if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
-    const auto stride = static_cast<uint64_t>(detail::magnitude(strides[d]));
+    const auto stride = static_cast<size_t>(detail::magnitude(strides[d]));
     if (stride <= reach && !overlap) {
       overlap = true;
       if (count == 1) {
         // Two indices meet where i steps of the one are j of the other: first at i = other / gcd.
-        const uint64_t other = reach / static_cast<uint64_t>(sizes[inner] - 1);
-        uint64_t gcd = other;
-        for (uint64_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
-        overlap = other / gcd < static_cast<uint64_t>(sizes[d]) &&
-                  stride / gcd < static_cast<uint64_t>(sizes[inner]);
+        const size_t other = reach / static_cast<size_t>(sizes[inner] - 1);
+        size_t gcd = other;
+        for (size_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
+        overlap = other / gcd < static_cast<size_t>(sizes[d]) &&
+                  stride / gcd < static_cast<size_t>(sizes[inner]);
       }
     }
-    reach += static_cast<uint64_t>(sizes[d] - 1) * stride;
+    reach += static_cast<size_t>(sizes[d] - 1) * stride;
     inner = d;
     ++count;
   }
@@ -250,12 +273,13 @@ inline Error check_nbytes(const Extent& extent, size_t element_size) noexcept {
 /// Checked sizes, strides and dim order, and what is computed from them.
 struct Layout {
   Dims sizes;
-  Dims strides;
-  DimOrder dim_order;
-  int64_t numel = 1;
-  Extent extent{0, 0};
+  // The next member starts in their tail padding: a TensorImpl takes 160 bytes on bare metal.
+  [[no_unique_address]] Dims strides;
+  [[no_unique_address]] DimOrder dim_order;
   /// Whether strides and dim order are those that the sizes alone imply.
   bool row_major = true;
+  ptrdiff_t numel = 1;
+  Extent extent{0, 0};
 
   bool is_contiguous() const noexcept { return row_major || tenon::is_contiguous(sizes, strides); }
   bool is_dense() const noexcept { return row_major || tenon::is_dense(sizes, strides, dim_order); }
@@ -266,13 +290,13 @@ struct Layout {
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::check_dims("strides", strides));
     if (TENON_UNLIKELY(dim_order.error() != Error::Ok)) {
-      return detail::fail(Error::OutOfMemory, "out of memory for a shape");
+      return detail::fail_no_memory("a shape");
     }
     return detail::check_nbytes(extent, element_size);
   }
   /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
   /// and what a shape laid from element 0 upward may use.
-  int64_t reach() const noexcept { return extent.max + 1; }
+  ptrdiff_t reach() const noexcept { return extent.max + 1; }
 };
 
 namespace detail {
@@ -285,7 +309,7 @@ inline Error lay_out_dense(ArrayRef<int64_t> sizes, const DimOrderType* order, s
                      !layout.strides.resize_for_overwrite(rank) ||
                      !layout.dim_order.resize_for_overwrite(rank))) {
     TENON_TRY(check_dims("sizes", layout.sizes));
-    return fail(Error::OutOfMemory, "out of memory for a shape");
+    return fail_no_memory("a shape");
   }
   int64_t* const size = layout.sizes.data();
   int64_t* const stride = layout.strides.data();
@@ -330,9 +354,11 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
     return fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
                 " differ in length");
   }
-  DimOrderType numbers[kMaxDims];
-  const Span<DimOrderType> order(numbers, rank);
+  DimArray<DimOrderType> numbers;
+  const bool has_room = numbers.resize_for_overwrite(rank);
+  const Span<DimOrderType> order(numbers.data(), rank);
   if (TENON_UNLIKELY(rank > kMaxDims)) return lay_out_dense(sizes, nullptr, element_size, layout);
+  if (!has_room) return fail_shape_memory();
   if (dim_order.empty()) {
     dim_order_from_strides(sizes, strides, order);
   } else {
@@ -415,7 +441,8 @@ inline Error make_layout(const Dims& sizes, const Dims* dim_order, const Dims* s
 /// the dim order. Sizes without elements may come with any strides.
 /// Errors: InvalidArgument (more than kMaxDims dimensions; a negative size; an overflowing element
 /// count, extent or byte count; a dim_order that is no permutation; lengths that differ; strides
-/// that do not nest in the dim order), OutOfMemory (a shape of more than 6 dimensions).
+/// that do not nest in the dim order), OutOfMemory (a shape of more
+/// dimensions than TENON_INLINE_DIMS).
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
   return detail::make_layout(sizes, &dim_order, &strides, element_size, layout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Owned host memory: aligned, from malloc.
+// The heap, and owned host memory: aligned, from the heap.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tenon/config.h"
+#include "tenon/core/error.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -16,18 +17,54 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The alignment of memory that tenon allocates: a cache line, and an AVX-512 register.
-inline constexpr size_t kDataAlignment = 64;
+/// What an OutOfMemory of the heap begins with.
+#if TENON_HEAP
+#define TENON_OUT_OF_MEMORY "out of memory"
+#else
+#define TENON_OUT_OF_MEMORY "no heap: TENON_HEAP is 0; out of memory"
+#endif
+
+inline Error fail_no_memory(const char* what) noexcept {
+  return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", what);
+}
+
+// The only calls of malloc, calloc and free in what tenon.h includes. With TENON_HEAP=0 they return
+// null.
+inline void* heap_allocate([[maybe_unused]] size_t nbytes) noexcept {
+#if TENON_HEAP
+  return std::malloc(nbytes);
+#else
+  return nullptr;
+#endif
+}
+inline void* heap_allocate_zeroed([[maybe_unused]] size_t nbytes) noexcept {
+#if TENON_HEAP
+  return std::calloc(nbytes, 1);
+#else
+  return nullptr;
+#endif
+}
+inline void heap_release([[maybe_unused]] void* p) noexcept {
+#if TENON_HEAP
+  std::free(p);
+#endif
+}
+
+/// The alignment of memory that tenon allocates.
+inline constexpr size_t kDataAlignment = TENON_DATA_ALIGNMENT;
+static_assert(kDataAlignment >= alignof(std::max_align_t) &&
+                  (kDataAlignment & (kDataAlignment - 1)) == 0,
+              "TENON_DATA_ALIGNMENT is a power of two, and no less than the largest type's");
 
 inline void* align_up(void* p) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(p);
   return static_cast<char*>(p) + (uintptr_t{0} - address) % kDataAlignment;
 }
 
-/// `data` is aligned; free() takes `base`. Both are null when out of memory.
+/// `data` is aligned; heap_release() takes `base`. Both are null when out of memory.
 ///
 /// Not std::aligned_alloc: some C libraries lack it, it has no zeroed form, and glibc's takes
-/// several times as long as malloc; 63 spare bytes cost less.
+/// several times as long as malloc; spare bytes cost less.
 struct Allocation {
   void* base;
   void* data;
@@ -60,7 +97,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 /// Uninitialised memory. `reserved`: some of it may stay unwritten, so no huge pages.
 inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
-  void* base = std::malloc(nbytes + kDataAlignment - 1);
+  void* base = heap_allocate(nbytes + kDataAlignment - 1);
   if (!reserved) use_huge_pages(base, nbytes);
   return {base, base == nullptr ? nullptr : align_up(base)};
 }
@@ -68,7 +105,7 @@ inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
 /// Zeroed memory. Large blocks come from the system as untouched zero pages.
 inline Allocation allocate_zeroed(size_t nbytes) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
-  void* base = std::calloc(nbytes + kDataAlignment - 1, 1);
+  void* base = heap_allocate_zeroed(nbytes + kDataAlignment - 1);
   return {base, base == nullptr ? nullptr : align_up(base)};
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
@@ -13,6 +14,13 @@
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// The n-th of names that follow one another, "one\0two\0". Not an array of pointers, each of which
+/// takes four bytes or eight, and has to be relocated by the loader.
+constexpr const char* name_at(const char* names, size_t n) noexcept {
+  for (; n > 0; ++names) n -= *names == '\0';
+  return names;
+}
 
 /// Appends text to a caller's buffer, which is always zero-terminated; what does not fit is cut.
 class Message {
@@ -33,13 +41,33 @@ class Message {
     char digits[20];
     int n = 0;
     do {
-      digits[n++] = static_cast<char>('0' + value % 10);
-      value /= 10;
+      digits[n++] = static_cast<char>('0' + take_digit(value));
     } while (value != 0);
     while (n > 0) put(digits[--n]);
   }
+  void put_signed(int64_t value) noexcept {
+    if (value < 0) put('-');
+    const auto bits = static_cast<uint64_t>(value);
+    put_unsigned(value < 0 ? uint64_t{0} - bits : bits);
+  }
 
  private:
+  /// Removes and returns the last decimal digit. With 32-bit registers in three 32-bit divisions: a
+  /// 64-bit one links 700 bytes of libgcc.
+  static uint32_t take_digit(uint64_t& value) noexcept {
+    if constexpr (sizeof(size_t) == 8) {
+      const auto digit = static_cast<uint32_t>(value % 10);
+      value /= 10;
+      return digit;
+    }
+    const auto high = static_cast<uint32_t>(value >> 32);
+    const auto low = static_cast<uint32_t>(value);
+    const uint32_t middle = high % 10 << 16 | low >> 16;
+    const uint32_t last = middle % 10 << 16 | (low & 0xffff);
+    value = uint64_t{high / 10} << 32 | (middle / 10 << 16) | last / 10;
+    return last % 10;
+  }
+
   char* pos_;
   char* last_;
 };
@@ -51,13 +79,10 @@ inline void append(Message& out, bool value) noexcept { out.put(value ? "true" :
 template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
 void append(Message& out, T value) noexcept {
   if constexpr (std::is_signed_v<T>) {
-    if (value < 0) {
-      out.put('-');
-      out.put_unsigned(uint64_t{0} - static_cast<uint64_t>(value));
-      return;
-    }
+    out.put_signed(value);
+  } else {
+    out.put_unsigned(value);
   }
-  out.put_unsigned(static_cast<uint64_t>(value));
 }
 
 /// Up to six digits after the point, very large and very small values with an exponent: enough to
@@ -105,13 +130,17 @@ inline void append(Message& out, double value) noexcept {
 }
 
 template <class T>
-void append(Message& out, Span<T> values) noexcept {
+void append_list(Message& out, const T* values, size_t count) noexcept {
   out.put('{');
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (i != 0) out.put(", ");
     append(out, values[i]);
   }
   out.put('}');
+}
+template <class T>
+void append(Message& out, Span<T> values) noexcept {
+  append_list(out, values.data(), values.size());
 }
 
 /// How a message reads an argument.
@@ -119,16 +148,33 @@ enum class PartKind : uint8_t { End, Text, Char, Signed, Unsigned, Other };
 
 /// A value of any other type that append() takes, by reference.
 struct OtherPart {
+  using Append = void (*)(Message& out, const void* value) noexcept;
   const void* value;
-  void (*append_to)(Message& out, const void* value) noexcept;
+  Append append_to;
+
+#if UINTPTR_MAX > UINT32_MAX
+  OtherPart pass() const noexcept { return *this; }
+#else
+  // As one number: GCC would build a struct in memory and copy that, 12 bytes of code for each.
+  OtherPart(const void* v, Append to) noexcept : value(v), append_to(to) {}
+  OtherPart(uint64_t both) noexcept
+      : value(reinterpret_cast<const void*>(static_cast<uintptr_t>(both))),
+        append_to(reinterpret_cast<Append>(static_cast<uintptr_t>(both >> 32))) {}
+  uint64_t pass() const noexcept {
+    return uint64_t{reinterpret_cast<uintptr_t>(append_to)} << 32 |
+           reinterpret_cast<uintptr_t>(value);
+  }
+#endif
 };
+using PassedPart = decltype(std::declval<OtherPart>().pass());
 
 template <class T>
 inline constexpr PartKind kPartKind =
     std::is_same_v<T, char>                             ? PartKind::Char
     : std::is_same_v<T, bool> || !std::is_integral_v<T> ? PartKind::Other
     : std::is_signed_v<T>                               ? PartKind::Signed
-                                                        : PartKind::Unsigned;
+    : sizeof(T) <= sizeof(size_t)                       ? PartKind::Unsigned
+                                                        : PartKind::Other;
 template <>
 inline constexpr PartKind kPartKind<const char*> = PartKind::Text;
 template <size_t N>
@@ -143,32 +189,32 @@ TENON_ALWAYS_INLINE auto part(const T& value) noexcept {
   } else if constexpr (kKind == PartKind::Signed) {
     return static_cast<int64_t>(value);
   } else if constexpr (kKind == PartKind::Unsigned) {
-    return static_cast<uint64_t>(value);
+    return static_cast<size_t>(value);
   } else {
-    return OtherPart{&value, [](Message& out, const void* v) noexcept {
-                       append(out, *static_cast<const T*>(v));
-                     }};
+    return OtherPart{&value, [](Message& out,
+                                const void* v) noexcept { append(out, *static_cast<const T*>(v)); }}
+        .pass();
   }
 }
 
-/// The kinds of up to 21 parts, three bits each, the first lowest. Variables, as a function for
+/// The kinds of up to 10 parts, three bits each, the first lowest. Variables, as a function for
 /// each list of parts took a twentieth of an include's time.
 template <class... T>
-inline constexpr uint64_t kPartKinds = 0;
+inline constexpr uint32_t kPartKinds = 0;
 template <class T, class... Rest>
-inline constexpr uint64_t kPartKinds<T, Rest...> =
-    static_cast<uint64_t>(kPartKind<T>) | kPartKinds<Rest...> << 3;
+inline constexpr uint32_t kPartKinds<T, Rest...> =
+    static_cast<uint32_t>(kPartKind<T>) | kPartKinds<Rest...> << 3;
 
-inline void append_parts(Message& out, uint64_t kinds, va_list parts) noexcept {
-  for (; kinds != 0; kinds >>= 3) {
+inline void append_parts(Message& out, uint32_t kinds, va_list parts) noexcept {
+  for (;; kinds >>= 3) {
     switch (static_cast<PartKind>(kinds & 7)) {
       case PartKind::End: return;
       case PartKind::Text: out.put(va_arg(parts, const char*)); break;
       case PartKind::Char: out.put(static_cast<char>(va_arg(parts, int))); break;
-      case PartKind::Signed: append(out, va_arg(parts, int64_t)); break;
-      case PartKind::Unsigned: out.put_unsigned(va_arg(parts, uint64_t)); break;
+      case PartKind::Signed: out.put_signed(va_arg(parts, int64_t)); break;
+      case PartKind::Unsigned: out.put_unsigned(va_arg(parts, size_t)); break;
       case PartKind::Other: {
-        const OtherPart other = va_arg(parts, OtherPart);
+        const OtherPart other = va_arg(parts, PassedPart);
         other.append_to(out, other.value);
       }
     }

@@ -2,7 +2,6 @@
 // Result<T>: a value, or the error and message of why there is none.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -10,6 +9,7 @@
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -30,9 +30,10 @@ class [[nodiscard]] Result {
   /// A failure with the calling thread's last message, or the error's name where the thread's
   /// latest error is another. An Ok without a value is a bug: Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
+    if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
     const size_t length = std::strlen(text);
-    message_ = static_cast<char*>(std::malloc(length + 1));
+    message_ = static_cast<char*>(detail::heap_allocate(length + 1));
     if (message_ != nullptr) std::memcpy(message_, text, length + 1);
   }
 
@@ -53,7 +54,7 @@ class [[nodiscard]] Result {
 #endif
   ~Result() {
     if (ok()) value_.~T();
-    std::free(message_);
+    detail::heap_release(message_);
   }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -62,9 +63,12 @@ class [[nodiscard]] Result {
   bool ok() const noexcept { return error_ == Error::Ok; }
   explicit operator bool() const noexcept { return ok(); }
   Error error() const noexcept { return error_; }
-  /// The error's full text; its name if there was no memory for the text; "" if there is a value.
+  /// The error's full text, or its name if there was no memory for the text; "" if there is a
+  /// value. With TENON_HEAP=0 the calling thread's last message, or the error's name once the
+  /// thread's latest error is another.
   const char* message() const noexcept {
     if (ok()) return "";
+    if (!TENON_HEAP) return detail::message_of(error_);
     return message_ != nullptr ? message_ : toString(error_);
   }
 

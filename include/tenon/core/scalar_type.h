@@ -198,6 +198,18 @@ struct CppTypeToScalarType<T, std::enable_if_t<detail::is_element_v<T>>>
     : std::integral_constant<ScalarType,
                              detail::public_type(detail::scalar_type_of<std::remove_cv_t<T>>())> {};
 
+namespace detail {
+#define TENON_DETAIL_TYPE(cpp_type, name) own::ScalarType::name,
+inline constexpr own::ScalarType kScalarTypes[] = {TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TYPE)};
+#undef TENON_DETAIL_TYPE
+/// Their number for any other.
+constexpr size_t row_of(own::ScalarType type) noexcept {
+  size_t row = 0;
+  while (row < sizeof kScalarTypes && kScalarTypes[row] != type) ++row;
+  return row;
+}
+}  // namespace detail
+
 TENON_BEGIN_OWN
 
 /// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
@@ -228,14 +240,10 @@ constexpr bool isValidType(ScalarType type) noexcept { return elementSize(type) 
 /// "Float"; "Undefined".
 /// Source: c10::toString.
 constexpr const char* toString(ScalarType type) noexcept {
-  switch (type) {
-#define TENON_DETAIL_CASE(cpp_type, name) \
-  case ScalarType::name: return #name;
-    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
-#undef TENON_DETAIL_CASE
-    case ScalarType::Undefined: break;
-  }
-  return "Undefined";
+#define TENON_DETAIL_NAME(cpp_type, name) #name "\0"
+  return detail::name_at(TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_NAME) "Undefined",
+                         detail::row_of(type));
+#undef TENON_DETAIL_NAME
 }
 
 /// The signed and unsigned integers, and Bool if `includeBool`.

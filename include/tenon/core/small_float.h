@@ -206,8 +206,8 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
   static constexpr int min_exponent = 2 - Format::bias;
   static constexpr int max_exponent =
       static_cast<int>(largest >> Format::mantissa_bits) - Format::bias + 1;
-  static constexpr T min() noexcept { return code(1u << Format::mantissa_bits); }
-  static constexpr T max() noexcept { return code(largest); }
+  static constexpr T(min)() noexcept { return code(1u << Format::mantissa_bits); }
+  static constexpr T(max)() noexcept { return code(largest); }
   static constexpr T lowest() noexcept { return code(Format::sign_bit | largest); }
   static constexpr T denorm_min() noexcept { return code(1); }
   static constexpr T epsilon() noexcept {

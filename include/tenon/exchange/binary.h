@@ -112,7 +112,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
 /// Ownership: copies.
 /// Errors: InvalidArgument for a negative limit; InvalidState for an undefined tensor or a
 /// placeholder; NotSupported for memory that the host cannot read; OutOfMemory (a strided tensor of
-/// more than 6 dimensions); std::bad_alloc.
+/// more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
 TENON_LAZY std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,

@@ -50,7 +50,7 @@ struct Blob {
   /// Ownership: none; valid as long as the memory is.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
-  /// OutOfMemory (more than 6 dimensions). Hence not noexcept.
+  /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
   TensorView as_view() const;
 
   /// Bytes from the lowest element to the end of the highest, gaps included; 0 without elements.
@@ -219,7 +219,7 @@ struct ToBlob {
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
   /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
-  /// Cost: one allocation; three with more than 6 dimensions.
+  /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {
     Blob blob;
     const Error error = detail::make_blob(source, blob);

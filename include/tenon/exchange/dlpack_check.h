@@ -96,13 +96,7 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
 
 /// Whether DLPack has the device type; Expr and Template are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
-  if (type == static_cast<int32_t>(DeviceType::CPU)) return true;
-  for (const DeviceName& known : kDeviceNames) {
-    if (static_cast<int32_t>(known.type) == type) {
-      return known.type != DeviceType::Expr && known.type != DeviceType::Template;
-    }
-  }
-  return false;
+  return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
 }
 /// Whether `data` is a handle there, not an address.
 constexpr bool has_dlpack_handles(DeviceType type) noexcept {

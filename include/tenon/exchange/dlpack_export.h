@@ -93,7 +93,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   const size_t shape_nbytes = 2 * from.layout.sizes.size() * sizeof(int64_t);
   void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_beside(from));
   if (TENON_UNLIKELY(block == nullptr)) {
-    return fail(Error::OutOfMemory, "out of memory for the export");
+    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }
   Export& made = *::new (block) Export;
   std::unique_ptr<Managed, DLPackDeleter> managed(&made.managed);

@@ -145,7 +145,7 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
   const size_t available = source.storage().nbytes();
   int64_t count = 0;
   size_t needed = 0;
-  if (TENON_UNLIKELY(!add(source.storage_offset(), extent.max + 1, count) ||
+  if (TENON_UNLIKELY(!add(source.storage_offset(), int64_t{extent.max} + 1, count) ||
                      compute_nbytes(count, source.itemsize(), needed) != Error::Ok ||
                      needed > available || data == nullptr)) {
     return fail(Error::InvalidState, "sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",

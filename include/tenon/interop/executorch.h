@@ -41,7 +41,8 @@ TENON_BEGIN_NAMESPACE
 /// linked; memory that is not the host's); OutOfMemory; what a kernel reports. "ExecuTorch says …"
 /// is the runtime's; what more it logs goes to stderr unless the program's platform layer differs.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
+/// made, for the first copy of one that shares memory, and for shapes of more dimensions than
+/// TENON_INLINE_DIMS.
 /// Threads: as Module's; several modules may run at once.
 /// Source: executorch::extension::Module, which gives outputs that the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {

@@ -151,7 +151,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
 /// InvalidType (another element type), InvalidArgument (another rank or static extent; an
 /// index_type too small; data that is not aligned), NotSupported (strides that M's layout cannot
 /// have: zero, negative, overlapping, not contiguous; memory that the host cannot read),
-/// OutOfMemory (more than 6 dimensions).
+/// OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
 M as_mdspan(const TensorArg& tensor) {
   using Mapping = typename M::mapping_type;

@@ -314,10 +314,11 @@ TENON_COMPILED_ONCE void convert_strided(ScalarType to, void* out, int64_t out_s
     return;
   }
   const CastLimits limits = cast_limits(to_part, from_part, mode);
-  constexpr int64_t kChunk = 256;
+  constexpr int64_t kChunk = TENON_BARE_METAL ? 2 * kStepElements : 256;
   constexpr char kZeros[16] = {};
-  alignas(64) char taken[kChunk * 8];
   alignas(64) char between[2][kChunk * 8];
+  char* const taken = between[1];  // the first step writes to the other
+  static_assert(kChunk * 8 >= kStepElements * 16);
   const int64_t most = steps.count == 1 && !gathers && !scatters ? count : kChunk / parts;
   for (int64_t i = 0; i < count;) {
     int64_t n = count - i < most ? count - i : most;

@@ -32,7 +32,7 @@ TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t
 /// A plan's last dimension.
 inline CopyPlan::Dim innermost_row(const CopyPlan& plan) noexcept {
   if (plan.rank != 0) return plan.dims[plan.rank - 1];
-  return {1, static_cast<int64_t>(plan.unit), source_unit(plan)};
+  return {1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
 }
 /// The plane that its last two are.
 inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) noexcept {
@@ -47,15 +47,18 @@ inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) n
 /// before; along_j says that the others follow along j.
 template <class Cast>
 void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept {
-  constexpr int64_t kBytes = 8192;
+  // Of a block: the shorter side, if the plane has as many, and what the longer is a multiple of.
+  // 16 bytes are the largest element.
+  constexpr int64_t kNarrow = TENON_BARE_METAL ? 2 : 16;
+  constexpr int64_t kWide = TENON_BARE_METAL ? 16 : 32;
+  constexpr int64_t kBytes = kNarrow * kWide * 16;
   alignas(64) char block[kBytes];
   const auto dst_size = static_cast<int64_t>(plan.unit);
   const int64_t src_size = source_unit(plan);
   const bool cast_first = p.in_rows < p.out_rows;
-  // As square as may be: 16 on the shorter side, if it has as many.
   const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
-  const int64_t narrow = shorter < 16 ? shorter : 16;
-  const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -32;
+  const int64_t narrow = shorter < kNarrow ? shorter : kNarrow;
+  const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -kWide;
   const int64_t rows = cast_first ? narrow : wide;     // of `in`
   const int64_t columns = cast_first ? wide : narrow;  // along them, rows of `out`
   for (int64_t j = 0; j < p.out_rows; j += columns) {
@@ -111,18 +114,20 @@ TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
   auto* src = static_cast<const char*>(plan.src);
   const CastFunction copy = plan.dst_type == plan.src_type ? &copy_innermost<> : cast;
   // An odometer over the outer dimensions.
-  int64_t index[kMaxDims];
+  ptrdiff_t index[kMaxLongDims];
   for (size_t d = 0; d < outer; ++d) index[d] = 0;
   for (;;) {
     copy(plan, dst, src);
     size_t d = outer;
     for (; d-- > 0;) {
       const CopyPlan::Dim& dim = plan.dims[d];
-      dst += dim.dst_stride;
-      src += dim.src_stride;
-      if (++index[d] < dim.size) break;
-      dst -= dim.dst_stride * dim.size;
-      src -= dim.src_stride * dim.size;
+      if (++index[d] < dim.size) {
+        dst += dim.dst_stride;
+        src += dim.src_stride;
+        break;
+      }
+      dst -= dim.dst_stride * (dim.size - 1);
+      src -= dim.src_stride * (dim.size - 1);
       index[d] = 0;
     }
     if (d == SIZE_MAX) return;
@@ -152,7 +157,8 @@ void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
     Plan piece = plan;
     piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
     piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
-    piece.dims[along].size = end - begin;
+    const int64_t size = end - begin;
+    piece.dims[along].size = static_cast<ptrdiff_t>(size);
     run(piece);
   });
 }
@@ -186,6 +192,33 @@ TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src, Cast
   CopyPlan plan;
   plan_elements(plan, dst, src, mode);
   run_plan(plan, cast);
+}
+
+/// Copies the dimensions from `d` on, in their order.
+TENON_LAZY void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d, char* to,
+                              const char* from) noexcept {
+  const auto unit = static_cast<ptrdiff_t>(elementSize(dst.type));
+  const size_t rank = dst.sizes.size();
+  const int64_t size = d < rank ? dst.sizes[d] : 1;
+  const auto count = static_cast<ptrdiff_t>(size);
+  if (d == rank || (d + 1 == rank && dst.strides[d] == 1 && src.strides[d] == 1)) {
+    std::memcpy(to, from, static_cast<size_t>(count * unit));
+    return;
+  }
+  const ptrdiff_t dst_step = static_cast<ptrdiff_t>(dst.strides[d]) * unit;
+  const ptrdiff_t src_step = static_cast<ptrdiff_t>(src.strides[d]) * unit;
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    copy_from_dim(dst, src, d + 1, to + i * dst_step, from + i * src_step);
+  }
+}
+/// copy_elements() of one type and the same rank. A plan takes 2 KB of code.
+TENON_LAZY void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
+  if constexpr (TENON_BARE_METAL) {
+    if (dst.data == nullptr) return;  // without elements
+    copy_from_dim(dst, src, 0, static_cast<char*>(dst.data), static_cast<const char*>(src.data));
+  } else {
+    copy_elements(dst, src, CastMode::Checked, nullptr);
+  }
 }
 
 }  // namespace detail

@@ -35,14 +35,17 @@ namespace detail {
 inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }
 }  // namespace detail
 
+/// The most dimensions longer than 1: the bytes of a tensor fit ptrdiff_t.
+inline constexpr size_t kMaxLongDims = 8 * sizeof(ptrdiff_t) - 2;
+
 /// What a copy does. The dimensions are those left when sizes of 1 are dropped, reversed ones
 /// turned, all sorted by the destination's strides and those that lie like one merged into one.
 struct CopyPlan {
   /// Strides in bytes.
   struct Dim {
-    int64_t size;
-    int64_t dst_stride;
-    int64_t src_stride;
+    ptrdiff_t size;
+    ptrdiff_t dst_stride;
+    ptrdiff_t src_stride;
   };
 
   CopyKind kind = CopyKind::Alias;
@@ -61,7 +64,7 @@ struct CopyPlan {
   void* dst = nullptr;
   const void* src = nullptr;
   size_t rank = 0;
-  Dim dims[kMaxDims];  // the first `rank` are set
+  Dim dims[kMaxLongDims];  // the first `rank` are set
 
   CopyPlan() noexcept {}  // NOLINT: dims stays unset, which {} would zero
 };
@@ -69,20 +72,20 @@ struct CopyPlan {
 namespace detail {
 
 /// The bytes that the source of a plan moves as one.
-inline int64_t source_unit(const CopyPlan& plan) noexcept {
-  return static_cast<int64_t>(
+inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
+  return static_cast<ptrdiff_t>(
       plan.dst_type == plan.src_type ? plan.unit : elementSize(own_type(plan.src_type)));
 }
 
 /// Whether both sides are consecutive along a dimension.
 inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
-  return dim.dst_stride == static_cast<int64_t>(plan.unit) && dim.src_stride == source_unit(plan);
+  return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
 /// destination is. False when one of them is not.
 inline bool make_plane(CopyPlan& plan) noexcept {
-  if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<int64_t>(plan.unit)) {
+  if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
   for (size_t i = plan.rank - 1; i-- > 0;) {
@@ -113,8 +116,8 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     CopyPlan::Dim& outer = plan.dims[kept];
     const CopyPlan::Dim& inner = plan.dims[i];
-    if (outer.dst_stride == inner.dst_stride * inner.size &&
-        outer.src_stride == inner.src_stride * inner.size) {
+    if (outer.dst_stride == int64_t{inner.dst_stride} * inner.size &&
+        outer.src_stride == int64_t{inner.src_stride} * inner.size) {
       outer = {outer.size * inner.size, inner.dst_stride, inner.src_stride};
     } else {
       plan.dims[++kept] = inner;
@@ -130,7 +133,7 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   const bool cast = plan.dst_type != plan.src_type;
   if (!cast && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
-    const bool is_short = inner.size <= 16 / static_cast<int64_t>(plan.unit);
+    const bool is_short = inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit);
     if (is_dense(plan, inner) && is_short && (inner.size & (inner.size - 1)) == 0) {
       plan.unit *= static_cast<size_t>(inner.size);
       --plan.rank;
@@ -165,19 +168,19 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
   for (int64_t n : dst.sizes) {
     if (n == 0) return false;
   }
-  const auto dst_size = static_cast<int64_t>(elementSize(dst.type));
-  const auto src_size = static_cast<int64_t>(elementSize(src.type));
-  int64_t dst_begin = 0;  // bytes to the first elements
-  int64_t src_begin = 0;
-  int64_t nbytes = dst_size;
+  const auto dst_size = static_cast<ptrdiff_t>(elementSize(dst.type));
+  const auto src_size = static_cast<ptrdiff_t>(elementSize(src.type));
+  ptrdiff_t dst_begin = 0;  // bytes to the first elements
+  ptrdiff_t src_begin = 0;
+  ptrdiff_t nbytes = dst_size;
   const size_t leading =
       dst.sizes.size() - src.sizes.size();  // dimensions of the destination alone
   for (size_t d = 0; d < dst.sizes.size(); ++d) {
-    const int64_t n = dst.sizes[d];
+    const auto n = static_cast<ptrdiff_t>(dst.sizes[d]);
     if (n == 1) continue;
     const bool repeats = d < leading || src.sizes[d - leading] == 1;
-    CopyPlan::Dim dim{n, dst.strides[d] * dst_size,
-                      repeats ? 0 : src.strides[d - leading] * src_size};
+    CopyPlan::Dim dim{n, static_cast<ptrdiff_t>(dst.strides[d]) * dst_size,
+                      repeats ? 0 : static_cast<ptrdiff_t>(src.strides[d - leading]) * src_size};
     if (dim.dst_stride < 0) {  // turned
       dst_begin += (n - 1) * dim.dst_stride;
       src_begin += (n - 1) * dim.src_stride;
@@ -207,7 +210,7 @@ TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, co
 /// dimension to the outermost and not finished: `dst` and `dst_stride` are here. Returns its bytes.
 TENON_LAZY size_t detach(CopyPlan& plan, bool is_source, char* here, CopyPlan& part) noexcept {
   const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
-  int64_t dense = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
+  ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
   part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;
   part.unit = static_cast<size_t>(dense);
   part.dst = here;

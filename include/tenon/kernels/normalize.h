@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
@@ -35,7 +34,7 @@ class FloatList {
     swap(other);
     return *this;
   }
-  ~FloatList() { std::free(heap_); }
+  ~FloatList() { detail::heap_release(heap_); }
 
   size_t size() const noexcept { return size_; }
   const float* data() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
@@ -56,7 +55,7 @@ class FloatList {
   void copy(const C& values) noexcept {
     const auto count = static_cast<size_t>(std::distance(std::begin(values), std::end(values)));
     if (count > std::size(inline_)) {
-      heap_ = static_cast<float*>(std::malloc(count * sizeof(float)));
+      heap_ = static_cast<float*>(detail::heap_allocate(count * sizeof(float)));
       if (heap_ == nullptr) {
         error_ = Error::OutOfMemory;
         return;
@@ -154,7 +153,7 @@ struct ChannelValues {
 };
 
 /// Elements that are normalised at once. Pixels have no more channels.
-inline constexpr int64_t kNormalizeChunk = 512;
+inline constexpr int64_t kNormalizeChunk = TENON_BARE_METAL ? 32 : 512;
 
 /// A plan of a copy that normalises. Its dst_type is Undefined, so that it is one that casts
 /// whatever the types are.

@@ -67,9 +67,11 @@ struct RandomPlan {
 
 /// Elements are made in chunks: long ones of what takes one word, which keep small what a chunk
 /// costs, short ones of what takes more memory.
-inline constexpr int64_t kRandomChunk = 768;
-inline constexpr int64_t kShortChunk = 192;
-static_assert(kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhiloxBlocks) == 0);
+/// On bare metal, where a stack may have 2 KB, as few as can be.
+inline constexpr int64_t kShortChunk = !TENON_BARE_METAL ? 192 : TENON_HAS_WIDE_PRODUCTS ? 96 : 8;
+inline constexpr int64_t kRandomChunk = 4 * kShortChunk;
+static_assert(!TENON_HAS_WIDE_PRODUCTS ||
+              (kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhiloxBlocks) == 0));
 
 /// Whether the compiler vectorises loops: not for small code.
 inline constexpr bool kVectorizes = TENON_HAS_VARIANTS != 0;
@@ -130,7 +132,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
                                        const uint32_t* TENON_RESTRICT lower, int64_t count,
                                        Real mean, Real stddev, void* TENON_RESTRICT out) noexcept {
     TENON_NO_CONTRACTION
-    constexpr int64_t kPairs = 96;
+    constexpr int64_t kPairs = kShortChunk / 2;
     Word radius[kPairs];
     Word angle[kPairs];
     Real r[kPairs];

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tuple>
 
 #include "tenon/backend/calls.h"
 #include "tenon/core/optional.h"
@@ -41,55 +41,57 @@ enum class ValueKind : uint8_t {
 #pragma GCC diagnostic pop
 #endif
 
+namespace detail {
+/// "an Int", "a Tensor"; "None" alone.
+constexpr const char* name_with_article(ValueKind kind) noexcept {
+  return kind > ValueKind::BoolList
+             ? "a value of unknown kind"
+             : name_at(
+                   "None\0a Tensor\0an Int\0a Double\0a Bool\0a String\0a TensorList\0"
+                   "an OptionalTensorList\0an IntList\0a DoubleList\0a BoolList",
+                   static_cast<size_t>(kind));
+}
+}  // namespace detail
+
 /// The enumerator's name, "IntList".
 constexpr const char* toString(ValueKind kind) noexcept {
-  constexpr const char* kNames[] = {"None",    "Tensor",     "Int",        "Double",
-                                    "Bool",    "String",     "TensorList", "OptionalTensorList",
-                                    "IntList", "DoubleList", "BoolList"};
-  return kind <= ValueKind::BoolList ? kNames[static_cast<size_t>(kind)] : "unknown kind";
+  const char* const name = detail::name_with_article(kind);
+  return kind == ValueKind::None ? name : name + (name[1] == 'n' ? 3 : 2);
 }
 
 class EValue;
 
 namespace detail {
 
-/// With its article: "an Int", "a Tensor"; "None" alone.
-inline void append(Message& out, ValueKind kind) noexcept {
-  const char* const name = tenon::toString(kind);
-  if (kind != ValueKind::None) out.put(*name == 'I' || *name == 'O' ? "an " : "a ");
-  out.put(name);
+inline void append(Message& out, std::string_view text) noexcept {
+  for (const char c : text) out.put(c);
 }
+inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
-/// The elements of a list or the characters of a text, and a zero behind them.
-template <class T>
-struct ValueList {
-  std::unique_ptr<T[]> elements;
+using CopyTensor = FunctionRef<Error(const Tensor& from, Tensor& to)>;
+
+/// A list, or a text.
+struct ListHead {
   size_t size = 0;
+  Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // of tensors
 };
+using SharedList = std::shared_ptr<const ListHead>;
+/// Its elements or characters, and a zero behind them.
 template <class T>
-using SharedList = std::shared_ptr<const ValueList<T>>;
+struct ValueList : ListHead {
+  std::unique_ptr<T[]> elements;
+};
 
-// As an EValue shows what it stores.
-template <class T>
-const T& shown(const T& value) noexcept {
-  return value;
-}
-template <class T>
-ArrayRef<T> shown(const SharedList<T>& list) noexcept {
-  return {list->elements.get(), list->size};
-}
-inline std::string_view shown(const SharedList<char>& text) noexcept {
-  return {text->elements.get(), text->size};
-}
-
-// In the order of ValueKind.
-using ValueStorage = std::variant<std::monostate, Tensor, int64_t, double, bool, SharedList<char>,
-                                  SharedList<Tensor>, SharedList<Tensor>, SharedList<int64_t>,
-                                  SharedList<double>, SharedList<bool>>;
+// As an EValue shows what it stores, in the order of ValueKind.
+using ShownTypes =
+    std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view, ArrayRef<Tensor>,
+               ArrayRef<Tensor>, ArrayRef<int64_t>, ArrayRef<double>, ArrayRef<bool>>;
 template <ValueKind K>
-using ValueOf = std::variant_alternative_t<static_cast<size_t>(K), ValueStorage>;
+using Shown = std::tuple_element_t<static_cast<size_t>(K), ShownTypes>;
+/// What a list of that kind has.
 template <ValueKind K>
-using Shown = decltype(shown(std::declval<const ValueOf<K>&>()));
+using ElementOf =
+    std::remove_const_t<std::remove_pointer_t<decltype(std::declval<const Shown<K>&>().data())>>;
 
 // ---- which types convert ----
 
@@ -199,28 +201,40 @@ inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> || std::is_sam
 /// Source: executorch::runtime::EValue, which borrows texts and lists; c10::IValue.
 class EValue {
  public:
-  EValue() noexcept = default;
+  EValue() noexcept {}  // NOLINT: None holds nothing
   EValue(None) noexcept {}
   template <class T, std::enable_if_t<detail::is_value_v<T>, int> = 0>
-  EValue(T&& value) noexcept(detail::is_safe_value_v<std::decay_t<T>>) {
+  EValue(T&& value) noexcept(detail::is_safe_value_v<std::decay_t<T>>) : EValue() {
     put(std::forward<T>(value));
   }
-  EValue(const EValue&) noexcept = default;
-  EValue(EValue&& other) noexcept { value_.swap(other.value_); }
+  EValue(const EValue& other) noexcept { fill(other); }
+  EValue(EValue&& other) noexcept { fill(std::move(other)); }
   /// The old value goes last: its deleter may look at this EValue.
   EValue& operator=(EValue other) noexcept {
-    value_.swap(other.value_);
+    const EValue old(std::move(*this));
+    fill(std::move(other));
     return *this;
   }
-  ~EValue() = default;
+  ~EValue() {
+    if (isTensor()) {
+      tensor_.~Tensor();
+    } else if (has_list()) {
+      list_.~shared_ptr();
+    }
+  }
   /// Tensors of which the undefined ones stand for none.
   static EValue optional_tensor_list(ArrayRef<Tensor> tensors) {
     EValue value;
     value.put_list<ValueKind::OptionalTensorList>(tensors);
     return value;
   }
+  /// Makes a list of tensors one of copies; other values stay. For modules that come with tenon:
+  /// reached through the list, so that a program without one does not link it.
+  Error copy_tensors(const detail::CopyTensor& copy) {
+    return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
+  }
 
-  ValueKind kind() const noexcept { return static_cast<ValueKind>(value_.index()); }
+  ValueKind kind() const noexcept { return kind_; }
   bool isNone() const noexcept { return kind() == ValueKind::None; }
   bool isTensor() const noexcept { return kind() == ValueKind::Tensor; }
   bool isInt() const noexcept { return kind() == ValueKind::Int; }
@@ -241,7 +255,7 @@ class EValue {
   /// Leaves None.
   Tensor toTensor() && {
     Tensor tensor(std::move(toTensor()));
-    value_.emplace<0>();
+    kind_ = ValueKind::None;  // what is moved from holds nothing
     return tensor;
   }
   int64_t toInt() const { return get<ValueKind::Int>(); }
@@ -280,32 +294,40 @@ class EValue {
   /// "a Tensor, Float {2, 3}", "an Int, 5", "a String, "abc"", "an IntList of 2", "None".
   friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {
     detail::append(out, from.kind());
-    const auto add = [&](const auto& value) {
-      using T = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<T, Tensor>) {
-        const TensorArg tensor(value);
-        if (!tensor.defined()) return out.put(", undefined");
+    if (from.isNone()) return;
+    // On bare metal a text's size is enough, and the digits of a Double would take 5 KB of software
+    // arithmetic.
+    if (from.kind() > ValueKind::String || (TENON_BARE_METAL && from.isString())) {
+      out.put(" of ");
+      return out.put_unsigned(from.list_->size);
+    }
+    if (TENON_BARE_METAL && from.isDouble()) return;
 #if TENON_ATEN_MODE
-        if (detail::ArgAccess::refusal(tensor).error != Error::Ok) return;
+    if (from.isTensor() && from.tensor_.defined() &&
+        detail::ArgAccess::refusal(TensorArg(from.tensor_)).error != Error::Ok) {
+      return;
+    }
 #endif
-        out.put(", ");
-        detail::append(out, detail::fields(tensor).type);
-        out.put(' ');
-        detail::append(out, detail::fields(tensor).layout.sizes);
-      } else if constexpr (std::is_arithmetic_v<T>) {
-        out.put(", ");
-        detail::append(out, value);
-      } else if constexpr (std::is_same_v<T, detail::SharedList<char>>) {
-        constexpr size_t kShown = 40;
-        out.put(", \"");
-        for (const char c : detail::shown(value).substr(0, kShown)) out.put(c);
-        out.put(value->size > kShown ? "\"..." : "\"");
-      } else if constexpr (!std::is_same_v<T, std::monostate>) {
-        out.put(" of ");
-        detail::append(out, value->size);
-      }
-    };
-    std::visit(add, from.value_);
+    out.put(", ");
+    if (!TENON_BARE_METAL && from.isString()) {
+      constexpr size_t kShown = 40;
+      const std::string_view text = from.stored<ValueKind::String>();
+      out.put('"');
+      detail::append(out, text.substr(0, kShown));
+      out.put(text.size() > kShown ? "\"..." : "\"");
+    } else if (!TENON_BARE_METAL && from.isBool()) {
+      detail::append(out, from.number_.integer != 0);
+    } else if (from.isInt() || from.isBool()) {
+      out.put_signed(from.number_.integer);
+    } else if (!TENON_BARE_METAL && from.isDouble()) {
+      detail::append(out, from.number_.real);
+    } else if (const TensorArg tensor(from.tensor_); tensor.defined()) {
+      detail::append(out, detail::fields(tensor).type);
+      out.put(' ');
+      detail::append(out, detail::fields(tensor).layout.sizes);
+    } else {
+      out.put("undefined");
+    }
   }
 
  private:
@@ -317,18 +339,27 @@ class EValue {
     detail::raise_message(error, last_error_message());
   }
   template <ValueKind K>
-  const detail::ValueOf<K>& stored() const noexcept {
-    return *std::get_if<static_cast<size_t>(K)>(&value_);
+  detail::Shown<K> stored() const noexcept {
+    if constexpr (K == ValueKind::Tensor) {
+      return tensor_;
+    } else if constexpr (K == ValueKind::Double) {
+      return number_.real;
+    } else if constexpr (K == ValueKind::Int || K == ValueKind::Bool) {
+      return static_cast<detail::Shown<K>>(number_.integer);
+    } else {
+      const auto& list = static_cast<const detail::ValueList<detail::ElementOf<K>>&>(*list_);
+      return {list.elements.get(), list.size};
+    }
   }
   template <ValueKind K>
   detail::Shown<K> get() const {
-    if (TENON_UNLIKELY(kind() != K)) raise_kind(tenon::toString(K));
-    return detail::shown(stored<K>());
+    if (TENON_UNLIKELY(kind_ != K)) raise_kind(tenon::toString(K));
+    return stored<K>();
   }
   template <ValueKind K>
   Result<std::decay_t<detail::Shown<K>>> attempt() const {
-    if (TENON_UNLIKELY(kind() != K)) return fail_kind("tryTo", tenon::toString(K));
-    return std::decay_t<detail::Shown<K>>(detail::shown(stored<K>()));
+    if (TENON_UNLIKELY(kind_ != K)) return fail_kind("tryTo", tenon::toString(K));
+    return std::decay_t<detail::Shown<K>>(stored<K>());
   }
   Scalar scalar() const noexcept {
     if (isInt()) return stored<ValueKind::Int>();
@@ -336,9 +367,31 @@ class EValue {
     return stored<ValueKind::Bool>();
   }
 
+  bool has_list() const noexcept { return kind_ >= ValueKind::String; }
+  /// Makes None what `other` is, which becomes None if it is an rvalue.
+  template <class From>
+  void fill(From&& other) noexcept {
+    kind_ = other.kind_;
+    if constexpr (!std::is_lvalue_reference_v<From>) other.kind_ = ValueKind::None;
+    if (isTensor()) {
+      ::new (static_cast<void*>(&tensor_)) Tensor(std::forward<From>(other).tensor_);
+    } else if (has_list()) {
+      ::new (static_cast<void*>(&list_)) detail::SharedList(std::forward<From>(other).list_);
+    } else if (!isNone()) {
+      number_ = other.number_;
+    }
+  }
+  /// Makes None a value.
   template <ValueKind K, class T>
   void set(T&& value) noexcept {
-    value_.template emplace<static_cast<size_t>(K)>(std::forward<T>(value));
+    if constexpr (K == ValueKind::Tensor) {
+      ::new (static_cast<void*>(&tensor_)) Tensor(std::forward<T>(value));
+    } else if constexpr (K == ValueKind::Double) {
+      number_.real = value;
+    } else {
+      number_.integer = value;
+    }
+    kind_ = K;
   }
   template <class T>
   void put(T&& value) {
@@ -351,7 +404,7 @@ class EValue {
     } else if constexpr (std::is_same_v<Type, TensorImplPtr>) {
       set<kKind>(value.get() == nullptr ? Tensor() : Tensor(std::forward<T>(value)));
     } else if constexpr (std::is_arithmetic_v<Type>) {
-      set<kKind>(element<detail::ValueOf<kKind>>(value));
+      set<kKind>(element<detail::Shown<kKind>>(value));
     } else if constexpr (std::is_same_v<Type, Scalar>) {
       TENON_CHECK(!value.isComplex(), Error::InvalidArgument,
                   "EValue: a complex Scalar is neither an Int nor a Double nor a Bool");
@@ -390,22 +443,43 @@ class EValue {
     if constexpr (std::is_same_v<C, Dims>) {
       detail::raise_if("EValue", detail::check_dims("the list", values));
     }
-    using List = std::remove_const_t<typename detail::ValueOf<K>::element_type>;
-    using T = typename decltype(List::elements)::element_type;
-    const auto count = static_cast<size_t>(std::size(values));
-    std::shared_ptr<List> list;
+    auto* const elements = new_list<K>(static_cast<size_t>(std::size(values)));
+    size_t i = 0;
+    for (const auto& value : values) elements[i++] = element<detail::ElementOf<K>>(value);
+  }
+  /// Makes None a list of `count` elements, which are T().
+  template <ValueKind K>
+  detail::ElementOf<K>* new_list(size_t count) {
+    using T = detail::ElementOf<K>;
+    std::shared_ptr<detail::ValueList<T>> list;
     const Error error = detail::call_safely([&] {
-      list = std::make_shared<List>();
-      list->elements.reset(new T[count + 1]());
-      return Error::Ok;
+      if constexpr (TENON_HEAP) {
+        list = std::make_shared<detail::ValueList<T>>();
+        list->elements.reset(new T[count + 1]());
+      }
+      return list != nullptr ? Error::Ok : Error::OutOfMemory;
     });
     if (TENON_UNLIKELY(error != Error::Ok)) {
-      detail::raise(error, "EValue: out of memory for ", K, " of ", count);
+      detail::raise(error, "EValue: " TENON_OUT_OF_MEMORY " for ", K, " of ", count);
     }
-    for (const auto& value : values) {
-      list->elements[list->size++] = element<T>(value);
+    list->size = count;
+    if constexpr (std::is_same_v<T, Tensor>) list->copy = &copy_list<K>;
+    T* const elements = list->elements.get();
+    ::new (static_cast<void*>(&list_)) detail::SharedList(std::move(list));
+    kind_ = K;
+    return elements;
+  }
+  template <ValueKind K>
+  static Error copy_list(EValue& list, const detail::CopyTensor& copy) {
+    const EValue from = list;
+    EValue to;
+    Tensor* const copies = to.new_list<K>(from.list_->size);
+    for (size_t i = 0; i < from.list_->size; ++i) {
+      const Tensor& tensor = from.stored<K>()[i];
+      if (tensor.defined()) TENON_TRY(copy(tensor, copies[i]));
     }
-    set<K>(std::move(list));
+    list = std::move(to);
+    return Error::Ok;
   }
   /// An element of a list, or a number.
   template <class T, class From>
@@ -427,7 +501,19 @@ class EValue {
     detail::raise(Error::InvalidState, "EValue: the ", what, " is null");
   }
 
-  detail::ValueStorage value_;
+  union Number {
+    int64_t integer;  // 0 and 1 for a flag
+    double real;
+  };
+
+  ValueKind kind_ = ValueKind::None;
+  // Not a std::variant, whose copies and moves are a function for each kind.
+  union {
+    void* zeros_[2] = {};  // GCC at -O3 takes what no branch reads for uninitialised
+    Number number_;
+    Tensor tensor_;
+    detail::SharedList list_;
+  };
 };
 
 static_assert(std::is_nothrow_move_constructible_v<EValue>);

@@ -29,6 +29,9 @@ struct Function {
   void* callable = nullptr;
   void (*destroy)(void* callable) noexcept = nullptr;
   Error (*call)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
+  // Where there are specs; else it is not linked.
+  Error (*make)(Outputs& outputs, size_t i, const ValueSpec& spec) noexcept = nullptr;
+  Error (*finish)(const Function&, Span<EValue> values, Error error) noexcept = nullptr;
   bool knows_inputs = false;
   bool knows_outputs = false;
   MethodSpecs specs;
@@ -39,7 +42,7 @@ template <class = void>
 Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
   if (!function.knows_outputs) TENON_TRY(outputs.resize(values.size()));
   if (TENON_UNLIKELY(values.size() != outputs.size())) {
-    return fail(Error::InvalidState, function.name, " gave ", values.size(),
+    return fail(Error::InvalidState, function.name.c_str(), " gave ", values.size(),
                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size());
   }
   for (size_t i = 0; i < values.size(); ++i) TENON_TRY(outputs.put(i, std::move(values[i])));
@@ -64,16 +67,15 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
 template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
   if (TENON_UNLIKELY(!function.knows_outputs && outputs.size() == 0)) {
-    return fail(Error::InvalidState, function.name,
-                " writes its outputs, and none is known: give their specs, {} if it has none, or "
-                "set_output()");
+    return fail(Error::InvalidState, function.name.c_str(),
+                " writes its outputs, and none is known: use set_output()");
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs.target(i) != nullptr) continue;
     if (outputs.is_set(i)) {
       TENON_TRY(outputs.save(i));
     } else if (function.knows_outputs) {
-      TENON_TRY(outputs.make(i, function.specs.outputs[i]));
+      TENON_TRY(function.make(outputs, i, function.specs.outputs[i]));
     }
   }
   return Error::Ok;
@@ -116,7 +118,8 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
         return callable(inputs, outputs.values());
       }
     });
-    return finish_call(self, outputs.values(), error);
+    if (self.finish != nullptr) return self.finish(self, outputs.values(), error);
+    return error == Error::Ok ? error : fail(error, message_of(error));
   }
 }
 
@@ -157,41 +160,59 @@ Error make_function(Stored<Function>& made, BackendState* where, std::string_vie
 /// Ownership: takes the callables and keeps them until it is destroyed. With `memory`, they and
 /// everything else the module keeps is there if that backend keeps metadata, and outputs are made
 /// there; the backend outlives the module. On the heap even then: names that a Text or a
-/// NameList does not hold inline, shapes of more than 6 dimensions, and the texts and lists of
-/// EValues. The next run reuses a made output unless it is still shared.
+/// NameList does not hold inline, shapes of more dimensions than TENON_INLINE_DIMS, and the texts
+/// and lists of EValues. The next run reuses a made output unless it is still shared.
 /// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
 /// callable throws becomes one too.
 /// Threads: as Module's; with an ArenaBackend, those that the arena allows, outputs included.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, for the first copy of one that shares memory, and for shapes of more than 6 dimensions.
+/// made, for the first copy of one that shares memory, and for shapes of more dimensions than
+/// TENON_INLINE_DIMS.
 class TENON_EXPORT FunctionModule final : public Module {
+  template <class F>
+  using IfCallable =
+      std::enable_if_t<detail::writes_outputs_v<F> || detail::returns_outputs_v<F>, int>;
+  template <class B>
+  using IfBackend = std::enable_if_t<detail::is_backend_v<B>, int>;
+
  public:
   /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
-  FunctionModule() noexcept : FunctionModule(nullptr) {}
-  explicit FunctionModule(Backend& memory) noexcept : FunctionModule(&memory) {}
-  template <class F,
-            std::enable_if_t<detail::writes_outputs_v<F> || detail::returns_outputs_v<F>, int> = 0>
-  explicit FunctionModule(F f, const ValueSpecs& inputs = none, const ValueSpecs& outputs = none)
-      : FunctionModule() {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), inputs, outputs));
+  FunctionModule() noexcept : functions_(detail::storage_of(nullptr)) {}
+  template <class B, IfBackend<B> = 0>
+  explicit FunctionModule(B& memory) noexcept
+      : Module(&memory), functions_(detail::storage_of(&memory)) {}
+  template <class F, IfCallable<F> = 0>
+  explicit FunctionModule(F f) : FunctionModule() {
+    add_forward(std::move(f));
   }
-  template <class F>
-  FunctionModule(F f, Backend& memory) : FunctionModule(std::move(f), none, none, memory) {}
-  template <class F>
-  FunctionModule(F f, const ValueSpecs& inputs, Backend& memory)
+  template <class F, IfCallable<F> = 0>
+  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs = none)
+      : FunctionModule() {
+    add_forward(std::move(f), inputs, outputs);
+  }
+  template <class F, class B, IfBackend<B> = 0>
+  FunctionModule(F f, B& memory) : FunctionModule(memory) {
+    add_forward(std::move(f));
+  }
+  template <class F, class B, IfBackend<B> = 0>
+  FunctionModule(F f, const ValueSpecs& inputs, B& memory)
       : FunctionModule(std::move(f), inputs, none, memory) {}
-  template <class F>
-  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs, Backend& memory)
+  template <class F, class B, IfBackend<B> = 0>
+  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs, B& memory)
       : FunctionModule(memory) {
-    detail::raise_if("FunctionModule", add("forward", std::move(f), inputs, outputs));
+    add_forward(std::move(f), inputs, outputs);
   }
 
   /// Adds a method, with specs as in the constructors.
   /// Errors: InvalidArgument (there is one of that name; a spec that cannot be met), OutOfMemory.
   /// Nothing is added then.
   template <class F>
-  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs = none,
+  [[nodiscard]] Error add_method(std::string_view name, F f) {
+    return detail::blame_if("add_method", add(name, std::move(f)));
+  }
+  template <class F>
+  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs,
                                  const ValueSpecs& outputs = none) {
     return detail::blame_if("add_method", add(name, std::move(f), inputs, outputs));
   }
@@ -213,40 +234,51 @@ class TENON_EXPORT FunctionModule final : public Module {
     TENON_TRY(function.call(function, inputs, outputs));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const EValue& value = outputs.values()[i];
+      Error error = Error::Ok;
+      const char* name = "";
       if (function.knows_outputs) {
         const ValueSpec& spec = function.specs.outputs[i];
-        TENON_TRY(
-            detail::blame_unless_ok("output", i, spec.name(), detail::check_value(spec, value)));
+        error = spec.checked(spec, value);
+        name = spec.name();
       } else if (TENON_UNLIKELY(value.isTensor() && !value.toTensor().defined())) {
-        return detail::fail(Error::InvalidState, "output ", i, ": the tensor is undefined");
+        error = detail::fail(Error::InvalidState, "the tensor is undefined");
       }
+      TENON_TRY(detail::blame_unless_ok("output", i, name, error));
     }
     return Error::Ok;
   }
 
  private:
-  explicit FunctionModule(Backend* memory) noexcept
-      : Module(memory), functions_(detail::storage_of(memory)) {}
-
-  template <class F>
-  Error add(std::string_view name, F&& f, const ValueSpecs& inputs, const ValueSpecs& outputs) {
+  template <class F, class... Specs>
+  void add_forward(F&& f, const Specs&... specs) {
+    detail::raise_if("FunctionModule", add("forward", std::forward<F>(f), specs...));
+  }
+  template <class F, class... Specs>
+  Error add(std::string_view name, F&& f, const Specs&... specs) {
     detail::Stored<detail::Function> made;
     TENON_TRY(detail::call_safely(
         [&] { return detail::make_function(made, functions_.where(), name, std::forward<F>(f)); }));
-    return adopt(std::move(made), inputs, outputs);
+    if constexpr (sizeof...(specs) != 0) TENON_TRY(describe(*made, specs...));
+    return adopt(std::move(made));
   }
-  Error adopt(detail::Stored<detail::Function> function, const ValueSpecs& inputs,
-              const ValueSpecs& outputs) noexcept {
+  static Error describe(detail::Function& function, const ValueSpecs& inputs,
+                        const ValueSpecs& outputs) noexcept {
+    function.knows_inputs = inputs.is_given();
+    function.knows_outputs = outputs.is_given();
+    function.make = [](Outputs& outputs_, size_t i, const ValueSpec& spec) noexcept {
+      return outputs_.make(i, spec);
+    };
+    function.finish = detail::finish_call<>;
+    TENON_TRY(detail::store_specs("input", inputs, function.specs.inputs));
+    return detail::store_specs("output", outputs, function.specs.outputs);
+  }
+  Error adopt(detail::Stored<detail::Function> function) noexcept {
     for (const auto& other : functions_) {
-      if (TENON_UNLIKELY(other->name == function->name)) {
-        return detail::fail(Error::InvalidArgument, "there is a method \"", function->name,
+      if (TENON_UNLIKELY(detail::is_name(other->name, function->name.c_str()))) {
+        return detail::fail(Error::InvalidArgument, "there is a method \"", function->name.c_str(),
                             "\" already");
       }
     }
-    function->knows_inputs = inputs.is_given();
-    function->knows_outputs = outputs.is_given();
-    TENON_TRY(detail::store_specs("input", inputs, function->specs.inputs));
-    TENON_TRY(detail::store_specs("output", outputs, function->specs.outputs));
     return functions_.push_back(std::move(function));
   }
 

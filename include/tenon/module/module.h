@@ -43,8 +43,8 @@ struct Method {
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
     const size_t limit = known ? count : kMaxValues;
     if (index < limit) return Error::Ok;
-    return fail(Error::OutOfBounds, role, ' ', index, " is out of range: ", meta.name, " has ",
-                known ? "" : "at most ", limit, ' ', role, limit == 1 ? "" : "s");
+    return fail(Error::OutOfBounds, role, ' ', index, " of ", meta.name,
+                " is out of range, expected below ", limit);
   }
   Error check_idle() const noexcept {
     return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
@@ -56,11 +56,13 @@ struct Method {
   Error check_input(const EValue& value, size_t index) const noexcept {
     if (!meta.knows_inputs) return blame_unless_ok("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
+    Error error = Error::Ok;
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
-      return fail(Error::InvalidState, "input ", Numbered{index, spec.name()}, " is not given");
+      error = fail(Error::InvalidState, "it is not given");
+    } else {
+      error = spec.checked(spec, value);
+      if (error == Error::Ok) error = check_tensors(value);
     }
-    Error error = check_value(spec, value);
-    if (error == Error::Ok) error = check_tensors(value);
     return blame_unless_ok("input", index, spec.name(), error);
   }
   /// Sets inputs: all of them or none.
@@ -88,7 +90,7 @@ struct Method {
     if (meta.knows_outputs) {
       const ValueSpec& spec = meta.outputs[index];
       TENON_TRY(blame_unless_ok("output", index, spec.name(),
-                                check_value(spec, EValue(tensor->tensor()))));
+                                spec.checked(spec, EValue(tensor->tensor()))));
     }
     return outputs.set(index, tensor->tensor());
   }
@@ -281,7 +283,11 @@ class TENON_EXPORT Module {
  protected:
   /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
-  explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
+  explicit Module(std::nullptr_t = nullptr) noexcept {}
+  template <class B>
+  explicit Module(B* memory) noexcept : memory_(memory) {
+    if (memory != nullptr) detail::enlist(*memory);
+  }
 
   // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
   // thrown becomes one.
@@ -333,7 +339,7 @@ class TENON_EXPORT Module {
   Error find(std::string_view name, Method*& found) noexcept;
   Error start(Method& method, const EValues& inputs) noexcept;
 
-  Backend* memory_;
+  Backend* memory_ = nullptr;
   bool loaded_ = false;
   detail::StoredArray<detail::Stored<Method>> methods_{detail::storage_of(memory_)};
 };
@@ -342,11 +348,10 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   TENON_TRY(open());
   const size_t count = count_methods();
   size_t index = 0;
-  while (index < count && name_of(index) != name) ++index;
+  while (index < count && !detail::is_name(name, name_of(index))) ++index;
   if (TENON_UNLIKELY(index == count)) {
-    return detail::fail(Error::NotFound, "there is no method \"", name, "\"; the module has ",
-                        count, count == 1 ? " method" : " methods",
-                        count == 0 ? "" : ", the first is ", count == 0 ? "" : name_of(0));
+    return detail::fail(Error::NotFound, "there is no method \"", name,
+                        "\"; the first method: ", count == 0 ? "none" : name_of(0));
   }
   if (methods_.size() < count) TENON_TRY(methods_.resize(count));
   if (methods_[index] == nullptr) {

@@ -67,20 +67,19 @@ inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
   return false;
 }
 
+TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcept {
+  return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
+}
 /// Whether an output can be copied to the tensor that was set for it.
 TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
-  if (TENON_UNLIKELY(!from.isTensor())) {
-    return fail(Error::InvalidType, "it is ", from, ", and a tensor was set for it");
-  }
-  const TensorArg args[] = {from.toTensor(), to};
-  TENON_TRY(check_defined(args[0], "the output"));
-  TENON_TRY(check_defined(args[1], "the tensor that was set for it"));
-  const TensorFields& source = fields(args[0]);
-  const TensorFields& target = fields(args[1]);
-  if (TENON_UNLIKELY(source.type != target.type)) {
-    return fail(Error::InvalidType, "it is ", source.type, ", the tensor that was set for it is ",
-                target.type);
-  }
+  const TensorArg set(to);
+  TENON_TRY(check_defined(set, "the target"));
+  const TensorFields& target = fields(set);
+  if (TENON_UNLIKELY(!from.isTensor())) return fail_delivery(from, target.type);
+  const TensorArg made(from.toTensor());
+  TENON_TRY(check_defined(made, "the output"));
+  const TensorFields& source = fields(made);
+  if (TENON_UNLIKELY(source.type != target.type)) return fail_delivery(from, target.type);
   const bool can_never_fit = target.dynamism == TensorShapeDynamism::STATIC ||
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
@@ -91,12 +90,29 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   return Error::Ok;
 }
 
+/// Copies elements between tensors of the same type and sizes, which do not overlap.
+TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
+  Place target;
+  Place source;
+  const TensorArg out(to);
+  TENON_TRY(find_destination(out, "the target", target));
+  TENON_TRY(find_place(fields(TensorArg(from)), "the output", source));
+  if (TENON_UNLIKELY(target.view.sizes != source.view.sizes)) {
+    return fail(Error::InvalidState, "the tensor was changed meanwhile");
+  }
+  if (target.backend != nullptr || source.backend != nullptr) {
+    return copy_between(target, source, CastMode::Checked, nullptr);
+  }
+  copy_same_type(target.view, source.view);
+  return Error::Ok;
+}
+
 /// Copies an output to the tensor that was set for it, which takes its shape.
 TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
   const TensorArg source(from);
   const Dims& sizes = fields(source).layout.sizes;
   if (sizes != fields(TensorArg(to)).layout.sizes) TENON_TRY(resize_tensor(to, sizes));
-  return copy_(to, from);
+  return copy_output(from, to);
 }
 
 /// Where tensors are made in `memory`, or if it is null in that of the thread's default backend.
@@ -111,34 +127,31 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
     return false;
   }
   // Reading the count orders nothing; dropping a copy does, after all that other threads read.
-  static_cast<void>(Tensor(tensor));
+  if constexpr (TENON_HAS_THREADS) static_cast<void>(Tensor(tensor));
   return true;
 }
 
-/// Makes `kept` an unshared tensor of that shape: the same one again where possible.
-TENON_LAZY Error renew(Tensor& kept, Backend* memory, tenon::ScalarType type, const Dims& sizes,
-                       ArrayRef<DimOrderType> dim_order, TensorShapeDynamism dynamism) noexcept {
+/// Makes `kept` an unshared tensor as `making` describes, the same one again where possible.
+TENON_LAZY Error renew(Tensor& kept, const Making& making) noexcept {
+  const Dims& sizes = *making.sizes;
+  const Device device = making.backend != nullptr ? making.backend->device() : Device();
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == own_type(type) && last.device == device_of(memory) &&
-        (last.dynamism == dynamism || sizes.empty()) &&
-        (last.layout.sizes == sizes ||
-         (dynamism != TensorShapeDynamism::STATIC && resize_tensor(kept, sizes) == Error::Ok))) {
+    if (last.type == making.type && last.device == device &&
+        (last.dynamism == making.dynamism || sizes.empty()) &&
+        (last.layout.sizes == sizes || (making.dynamism != TensorShapeDynamism::STATIC &&
+                                        resize_tensor(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
   kept = Tensor();
-  CreatorOptions options;
-  if (memory != nullptr) options = CreatorOptions(*memory);
-  options.type = type;
-  options.dynamism = dynamism;
-  Result<Tensor> made = create<Result<Tensor>>(
-      "empty", options, own::ScalarType::Float, [&](const auto& making, auto& draft) noexcept {
-        return make_owned(sizes, Dims(dim_order), making, Contents::Uninitialized, draft.draft());
-      });
-  if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
-  kept = std::move(*made);
+  Slot<Tensor> made;
+  Error error = make_new(making, made.draft());
+  if (error == Error::Ok) error = made.commit();
+  TENON_TRY(blame_if("empty", error));
+  if (making.backend != nullptr) tell_made(*making.backend, fields(made.draft()), "empty");
+  kept = made.take();
   return Error::Ok;
 }
 
@@ -202,6 +215,7 @@ class Outputs {
   /// Sets the tensor for output i; an undefined one takes it away.
   Error set(size_t i, const Tensor& tensor) noexcept {
     if (set_.size() <= i) TENON_TRY(set_.resize(i + 1));
+    deliver_ = [](Outputs& outputs) { return outputs.copy_to_set(); };
     set_[i] = tensor;
     return Error::Ok;
   }
@@ -233,16 +247,20 @@ class Outputs {
       return Error::Ok;
     }
     Dims sizes = spec.tensor.sizes;
-    auto dynamism = TensorShapeDynamism::STATIC;
+    const Dims order(dim_order);
+    detail::Making making(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
+    making.backend = detail::unless_host_heap(memory_ != nullptr ? memory_ : &default_backend());
+    making.sizes = &sizes;
+    making.dim_order = &order;
+    making.lay_out = &detail::lay_out_given<>;
+    making.check_type = &detail::check_type;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);
-      dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+      making.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-    TENON_TRY(
-        blamed(i, spec.name(),
-               detail::renew(own_[i], memory_, spec.tensor.type, sizes, dim_order, dynamism)));
+    TENON_TRY(blamed(i, spec.name(), detail::renew(own_[i], making)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -250,40 +268,52 @@ class Outputs {
   /// Errors: OutOfMemory; NotSupported (memory on a device for which no backend is registered).
   template <class = void>
   Error save(size_t i) {
-    if (values_[i].isTensor()) {
-      if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-      TENON_TRY(blamed(i, "", copy_aside(values_[i].toTensor(), own_[i])));
-      values_[i] = own_[i];
-      return Error::Ok;
-    }
-    detail::StoredArray<Tensor> copies(values_.where());
-    for (const Tensor& tensor : detail::tensors_of(values_[i])) {
-      TENON_TRY(copies.push_back(Tensor()));
-      if (!tensor.defined()) continue;
-      TENON_TRY(blamed(i, "", copy_aside(tensor, copies[copies.size() - 1])));
-    }
-    values_[i] = values_[i].isTensorList() ? EValue(copies) : EValue::optional_tensor_list(copies);
-    return Error::Ok;
+    return blamed(i, "", save_silently(i));
   }
   /// Copies outputs to the tensors that were set for them, which become the outputs.
+  Error deliver() { return deliver_ == nullptr ? Error::Ok : deliver_(*this); }
+
+ private:
   template <class = void>
-  Error deliver() {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      if (is_pending(i)) TENON_TRY(blamed(i, "", detail::check_delivery(values_[i], set_[i])));
+  Error copy_to_set() {
+    size_t i = 0;
+    const Error error = copy_each(i);
+    return blamed(i, "", error);
+  }
+  /// After an error `i` is the output that it is of. Inline, to keep `i` in a register.
+  template <class = void>
+  TENON_ALWAYS_INLINE Error copy_each(size_t& i) {
+    for (i = 0; i < values_.size(); ++i) {
+      if (is_pending(i)) TENON_TRY(detail::check_delivery(values_[i], set_[i]));
     }
-    for (size_t i = 0; i < values_.size(); ++i) {
-      if (is_overwritten(i)) TENON_TRY(save(i));
+    for (i = 0; i < values_.size(); ++i) {
+      if (is_overwritten(i)) TENON_TRY(save_silently(i));
     }
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
       Tensor to = set_[i];  // a deleter that runs when it grows may set another one
-      if (is_pending(i)) TENON_TRY(blamed(i, "", detail::deliver(values_[i].toTensor(), to)));
+      if (is_pending(i)) {
+        // One that ran when an earlier output grew may have.
+        TENON_TRY(detail::check_delivery(values_[i], to));
+        if (is_overwritten(i)) TENON_TRY(save_silently(i));
+        TENON_TRY(detail::deliver(values_[i].toTensor(), to));
+      }
       values_[i] = std::move(to);
     }
     return Error::Ok;
   }
-
- private:
+  /// save() without the output's number in the text of an error.
+  template <class = void>
+  Error save_silently(size_t i) {
+    if (values_[i].isTensor()) {
+      if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
+      TENON_TRY(copy_aside(values_[i].toTensor(), own_[i]));
+      values_[i] = own_[i];
+      return Error::Ok;
+    }
+    return values_[i].copy_tensors(
+        [&](const Tensor& from, Tensor& to) { return copy_aside(from, to); });
+  }
   static Error blamed(size_t i, const char* name, Error error) noexcept {
     return detail::blame_unless_ok("output", i, name, error);
   }
@@ -306,13 +336,15 @@ class Outputs {
     const detail::TensorFields& source = detail::fields(arg);
     Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
     TENON_TRY(detail::find_backend_like(source, where, where));
-    if (where == nullptr) where = &host_backend();  // whatever the thread's default is
-    TENON_TRY(detail::renew(copy, where, detail::public_type(source.type), source.layout.sizes, {},
-                            TensorShapeDynamism::DYNAMIC_UNBOUND));
-    return copy_(copy, from);
+    detail::Making making(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
+    making.sizes = &source.layout.sizes;
+    making.backend = detail::unless_host_heap(where);  // whatever the thread's default is
+    TENON_TRY(detail::renew(copy, making));
+    return detail::copy_output(from, copy);
   }
 
   Backend* memory_;
+  Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
   Span<const EValue> inputs_;
   detail::StoredArray<EValue> values_{detail::storage_of(memory_)};  // of the last run
   detail::StoredArray<Tensor> set_{detail::storage_of(memory_)};

@@ -32,11 +32,15 @@ template <class T, class... Args>
 Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
   static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
   void* const place = allocate_metadata(sizeof(T) + more, where);
-  if (TENON_UNLIKELY(place == nullptr)) {
-    return fail(Error::OutOfMemory, "out of memory for a method");
-  }
+  if (TENON_UNLIKELY(place == nullptr)) return Error::OutOfMemory;
   made.reset(::new (place) T(std::forward<Args>(args)...));
   return Error::Ok;
+}
+
+/// Memory for an array; null when there is none, with a text.
+inline void* allocate_array(size_t count, size_t element_size, BackendState* where) noexcept {
+  return count > PTRDIFF_MAX / (2 * element_size) ? fail_metadata()
+                                                  : allocate_metadata(count * element_size, where);
 }
 
 /// An array that grows, and reports that memory is out without exceptions.
@@ -69,14 +73,8 @@ class StoredArray {
   Error reserve(size_t count) noexcept {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
     if (count <= capacity_) return Error::Ok;
-    void* const place = count > PTRDIFF_MAX / (2 * sizeof(T))
-                            ? nullptr
-                            : allocate_metadata(count * sizeof(T), where_);
-    if (TENON_UNLIKELY(place == nullptr)) {
-      return fail(Error::OutOfMemory, "out of memory for ", count * sizeof(T),
-                  " bytes that a module keeps");
-    }
-    T* const to = static_cast<T*>(place);
+    T* const to = static_cast<T*>(allocate_array(count, sizeof(T), where_));
+    if (TENON_UNLIKELY(to == nullptr)) return Error::OutOfMemory;
     for (size_t i = 0; i < size_; ++i) {
       ::new (static_cast<void*>(to + i)) T(std::move(data_[i]));
       data_[i].~T();
@@ -103,7 +101,11 @@ class StoredArray {
 
  private:
   void shrink(size_t count) noexcept {
-    while (size_ > count) data_[--size_].~T();
+    T* end = data_ + size_;  // GCC warns of data_[--size_]
+    while (size_ > count) {
+      --size_;
+      (--end)->~T();
+    }
   }
 
   BackendState* where_ = nullptr;

@@ -8,8 +8,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline void append(Message& out, std::string_view text) noexcept {
-  for (const char c : text) out.put(c);
+/// Without the C library's functions, which are large where words are compared.
+inline bool is_name(std::string_view text, const char* name) noexcept {
+  size_t i = 0;
+  while (i < text.size() && name[i] != '\0' && text[i] == name[i]) ++i;
+  return i == text.size() && name[i] == '\0';
 }
 
 }  // namespace detail
@@ -29,7 +32,7 @@ class Text {
     this->~Text();
     return *::new (static_cast<void*>(this)) Text(other);
   }
-  ~Text() { std::free(heap_); }
+  ~Text() { detail::heap_release(heap_); }
 
   const char* c_str() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
   size_t size() const noexcept { return size_; }
@@ -54,7 +57,7 @@ class Text {
 
   /// Room for `n` characters in an empty Text, all zero; null when memory is out.
   char* make(size_t n) noexcept {
-    if (n > kInline) heap_ = static_cast<char*>(std::calloc(n + 1, 1));
+    if (n > kInline) heap_ = static_cast<char*>(detail::heap_allocate_zeroed(n + 1));
     if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
       error_ = Error::OutOfMemory;
       return nullptr;
@@ -190,6 +193,12 @@ struct TensorSpec {
   [[nodiscard]] Error check(const TensorArg& tensor) const noexcept;
 };
 
+struct ValueSpec;
+namespace detail {
+template <class = void>
+Error check_value(const ValueSpec& spec, const EValue& value) noexcept;
+}  // namespace detail
+
 /// What an input or an output has to be: a tensor by its spec, any tensor, or another kind of
 /// value.
 struct ValueSpec {
@@ -212,7 +221,12 @@ struct ValueSpec {
   const char* name() const noexcept { return tensor.name.c_str(); }
 
   /// Errors: InvalidType (another kind), and those of TensorSpec::check().
-  [[nodiscard]] Error check(const EValue& value) const noexcept;
+  [[nodiscard]] Error check(const EValue& value) const noexcept {
+    return detail::blame_if("check", checked(*this, value));
+  }
+
+  /// check() for a module: reached by the spec, so that a program without one does not link it.
+  Error (*checked)(const ValueSpec&, const EValue&) noexcept = &detail::check_value<>;
 };
 
 using ValueSpecs = ListArg<ValueSpec>;
@@ -320,7 +334,8 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
   return Error::Ok;
 }
 
-TENON_LAZY Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
+template <class>
+Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
   if (spec.is_optional && value.isNone()) return Error::Ok;
   if (TENON_UNLIKELY(value.kind() != spec.kind)) {
     return fail(Error::InvalidType, "it is ", value, ", expected ", spec.kind);
@@ -394,10 +409,6 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
 
 inline Error TensorSpec::check(const TensorArg& tensor) const noexcept {
   return detail::blame_if("check", detail::check_tensor(*this, tensor));
-}
-
-inline Error ValueSpec::check(const EValue& value) const noexcept {
-  return detail::blame_if("check", detail::check_value(*this, value));
 }
 
 TENON_END_NAMESPACE

@@ -90,7 +90,7 @@ inline Error check_aligned(const void* data, ScalarType type) noexcept {
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
   if (TENON_UNLIKELY(beyond != 0)) {
     return fail(Error::InvalidArgument, "the data lies ", beyond, " bytes after a multiple of ",
-                alignment, ", at which elements of ", type, " have to lie");
+                alignment, ", which ", type, " needs");
   }
   return Error::Ok;
 }
@@ -113,7 +113,8 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
                 view.type);
   }
   if (TENON_UNLIKELY(!view.device.is_host_accessible())) {
-    return fail(Error::NotSupported, "memory on ", view.device, " cannot be read by the host");
+    return fail(Error::NotSupported, "the ", what, " is on ", view.device,
+                ", which the host cannot reach");
   }
   bool empty = false;
   for (int64_t size : view.sizes) empty |= size == 0;

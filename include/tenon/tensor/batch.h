@@ -118,10 +118,10 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
   const ConstTensorArg other = batch.tensors[like];
   const auto say = [&](const auto&... more) noexcept {
     return fail(Error::InvalidArgument, "tensor ", i, " has sizes ", fields(tensor).layout.sizes,
-                ", tensor ", like, " has ", fields(other).layout.sizes, "; they have to be equal",
-                more...);
+                ", tensor ", like, " has ", fields(other).layout.sizes, more...);
   };
-  return batch.is_stack ? say() : say(" but for dimension ", batch.dim);
+  return batch.is_stack ? say("; they have to be equal")
+                        : say("; they have to be equal but for dimension ", batch.dim);
 }
 
 /// Checks the tensors, and finds the sizes of what they make.
@@ -171,7 +171,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     int64_t& sum = batch.sizes[batch.dim];
     if (TENON_UNLIKELY(!add(sum, sizes[batch.dim], sum))) {
       return fail(Error::InvalidArgument, "the sizes of dimension ", batch.dim,
-                  " add up to more than 64 bits");
+                  " overflow the address space");
     }
   }
   if (first == count) batch.sizes = {0};  // along any dimension, as in ATen
@@ -308,10 +308,11 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
   const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
   if (TENON_UNLIKELY(!is_possible ||
                      !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
-    return fail(Error::OutOfMemory, "out of memory for ", cut.count, " views");
+    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", cut.count, " views");
   }
   for (int64_t i = 0; i < cut.count; ++i) {
     ViewShape shape(fields(source));
+    TENON_TRY(shape.check());
     const int64_t left = sizes[d] - i * cut.length;
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
@@ -366,8 +367,8 @@ TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 
 /// cat() to a tensor that is there, of any strides, on any device.
 ///
 /// The result is as if all tensors were read before the output is written: where one may overlap
-/// it, or there are more than 6 dimensions, they go by way of a temporary of the result's size.
-/// Else nothing is allocated.
+/// it, or there are more dimensions than TENON_INLINE_DIMS, they go by way of a temporary of the
+/// result's size. Else nothing is allocated.
 /// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
 /// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
 /// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, or memory

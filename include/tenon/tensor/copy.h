@@ -148,7 +148,7 @@ TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& j
 TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t dim,
                                 int64_t channels) noexcept {
   if (TENON_UNLIKELY(list.error() != Error::Ok)) {
-    return fail(list.error(), "out of memory for the values of ", name);
+    return fail(list.error(), TENON_OUT_OF_MEMORY " for the values of ", name);
   }
   if (list.size() <= 1 || list.size() == static_cast<uint64_t>(channels)) return Error::Ok;
   return fail(Error::InvalidArgument, name, " has ", list.size(), " values, dimension ", dim,
@@ -302,8 +302,9 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a template;
 /// memory that the host cannot reach and for which no backend is registered; overlap with
-/// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more than 6 dimensions).
-/// Nothing is changed then. Where a backend fails, the destination may be written in part.
+/// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more dimensions than
+/// TENON_INLINE_DIMS). Nothing is changed then. Where a backend fails, the destination may be
+/// written in part.
 /// Threads: the caller locks out other users of `dst`, and writers of `src`.
 /// Source: at::Tensor::copy_; CastMode is tenon's.
 template <class = void>

@@ -2,7 +2,7 @@
 // empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
 // Each is a function object with a try_ twin that returns a Result. All own their memory, aligned
-// to 64 bytes: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
+// to TENON_DATA_ALIGNMENT: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
 // make_layout() refuses, overlapping or negative strides, a value that does not fit the type),
 // InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
 // OutOfMemory.
@@ -84,9 +84,10 @@ inline void set_zero(Making& making) noexcept {
   making.element = kZeroElement;
 }
 /// Makes all elements `value`, kept in the 16 bytes at `element`.
-TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char* element) noexcept {
+template <bool kIsFloat>
+Error set_element(Making& making, const Scalar& value, unsigned char* element) noexcept {
   std::memset(element, 0, sizeof kZeroElement);
-  TENON_TRY(store_scalar(making.type, value, element));
+  TENON_TRY(store_scalar<kIsFloat>(making.type, value, element));
   if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
     set_zero(making);
   } else {
@@ -96,30 +97,33 @@ TENON_LAZY Error set_element(Making& making, const Scalar& value, unsigned char*
   return Error::Ok;
 }
 
-/// What the elements of a new tensor are; `bytes` has room for one.
+/// What the elements of a new tensor are; `bytes` has room for one. kIsFloat: see store_scalar().
 struct Uninitialized {
-  static Error set(Making&, unsigned char*) noexcept { return Error::Ok; }
+  template <bool kIsFloat>
+  static Error set(Making&, unsigned char*) noexcept {
+    return Error::Ok;
+  }
 };
 template <int64_t kValue>
 struct Always {
-  template <class = void>
+  template <bool kIsFloat>
   static Error set(Making& making, unsigned char* bytes) noexcept {
-    if constexpr (kValue != 0) return set_element(making, kValue, bytes);
+    if constexpr (kValue != 0) return set_element<kIsFloat>(making, kValue, bytes);
     set_zero(making);
     return Error::Ok;
   }
 };
 struct Given {
-  template <class = void>
+  template <bool kIsFloat>
   static Error set(Making& making, unsigned char* bytes, const Scalar& value) noexcept {
-    return set_element(making, value, bytes);
+    return set_element<kIsFloat>(making, value, bytes);
   }
 };
 
-template <class Out, class Elements, class... Value>
+template <class Out, class Elements, bool kIsFloat, class... Value>
 Out create_of(const char* function, Making& making, const Value&... value) {
   unsigned char bytes[16];
-  const Error error = Elements::set(making, bytes, value...);
+  const Error error = Elements::template set<kIsFloat>(making, bytes, value...);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
   return create_new<Out>(function, making);
 }
@@ -139,7 +143,8 @@ struct Creator {
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
     detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
     making.sizes = &sizes;
-    return detail::create_of<Out, Elements>(function, making, value...);
+    return detail::create_of<Out, Elements, !detail::has_type_v<Options...>>(function, making,
+                                                                             value...);
   }
   template <class NumberNeedsBraces, class... More,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
@@ -158,7 +163,8 @@ struct StridedCreator {
     detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
     making.sizes = &sizes;
     detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
-    return detail::create_of<Out, Elements>(function, making, value...);
+    return detail::create_of<Out, Elements, !detail::has_type_v<Options...>>(function, making,
+                                                                             value...);
   }
 };
 
@@ -171,11 +177,12 @@ struct LikeCreator {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
     unsigned char bytes[16];
-    return detail::create_like<Out>(function, source, CreatorOptions(options...),
-                                    [&](detail::Making& making, auto& made) noexcept -> Error {
-                                      TENON_TRY(Elements::set(making, bytes, value...));
-                                      return detail::make_new(making, made.draft());
-                                    });
+    return detail::create_like<Out>(
+        function, source, CreatorOptions(options...),
+        [&](detail::Making& making, auto& made) noexcept -> Error {
+          TENON_TRY(Elements::template set<false>(making, bytes, value...));
+          return detail::make_new(making, made.draft());
+        });
   }
 };
 

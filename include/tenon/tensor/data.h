@@ -220,12 +220,14 @@ class Values {
     using T = typename detail::RangeElement<C>::type;
     count_ = 0;
     for (auto it = std::begin(range); it != std::end(range); ++it) ++count_;
-    auto* buffer = static_cast<T*>(std::malloc(count_ * sizeof(T) + 1));
+    // A range may compute its elements: more than memory can hold.
+    const bool fits = count_ < PTRDIFF_MAX / sizeof(T);
+    auto* buffer = static_cast<T*>(fits ? detail::heap_allocate(count_ * sizeof(T) + 1) : nullptr);
     if (buffer == nullptr) {
       error_ = Error::OutOfMemory;
       return;
     }
-    owner_ = Deleter(buffer, &std::free);
+    owner_ = Deleter(buffer, &detail::heap_release);
     data_ = buffer;
     // A range that can be walked once only, or that changes, ends up shorter.
     size_t copied = 0;
@@ -247,8 +249,6 @@ class Values {
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_backend_v = std::is_base_of_v<Backend, T>;
 template <class T>
 inline constexpr bool is_option_v =
     std::is_same_v<std::remove_cv_t<T>, tenon::ScalarType> ||

@@ -78,12 +78,12 @@ inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
 /// Owns the duty to release memory: calls `f(argument)` exactly once, when it is destroyed.
 ///
 /// The argument is fixed at creation and may be null; the callable is any move-constructible type,
-/// a lambda that owns a vector, say. Up to four pointers are stored inline, larger ones and those
-/// whose move may throw on the heap, where they stay. If that heap block cannot be had,
-/// `f(argument)` is called at once, and error() is OutOfMemory: the duty is done, and the function
-/// that was given the deleter reports the error. A copy or move that throws does so before anybody
-/// has taken over. An empty std::function, a null function pointer and nullptr make an empty
-/// Deleter.
+/// a lambda that owns a vector, say. Up to four pointers, aligned like one, are stored inline,
+/// larger ones and those whose move may throw on the heap, where they stay. If that heap block
+/// cannot be had, `f(argument)` is called at once, and error() is OutOfMemory: the duty is done,
+/// and the function that was given the deleter reports the error. A copy or move that throws does
+/// so before anybody has taken over. An empty std::function, a null function pointer and nullptr
+/// make an empty Deleter.
 /// f may call back into the library: assignment runs it last, when the new duty is in place.
 /// Threads: none of it is synchronised; destruction may happen on any thread. f must not throw.
 /// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
@@ -92,22 +92,23 @@ class Deleter {
  public:
   Deleter() noexcept = default;
   Deleter(void*, std::nullptr_t) noexcept {}
-  template <class F, std::enable_if_t<std::is_invocable_v<F&, void*>, int> = 0>
-  Deleter(void* argument, F f) noexcept(std::is_nothrow_move_constructible_v<F>)
-      : argument_(argument) {
+  // Not named F: Arduino.h defines a macro F(x).
+  template <class Function, std::enable_if_t<std::is_invocable_v<Function&, void*>, int> = 0>
+  Deleter(void* argument, Function f) noexcept(std::is_nothrow_move_constructible_v<Function>) {
     if (detail::is_empty_callable(f)) return;
-    if constexpr (kFitsInline<F>) {
-      store<F>(std::move(f));
+    argument_ = argument;
+    if constexpr (kFitsInline<Function>) {
+      store<Function>(std::move(f));
     } else {
-      const detail::Allocation memory = detail::allocate(sizeof(F));
+      const detail::Allocation memory = detail::allocate(sizeof(Function));
       if (memory.base == nullptr) {
         f(argument);
-        error_ = Error::OutOfMemory;
+        argument_ = this;
         return;
       }
-      OnHeap<F> block(memory.base);
-      block.f = ::new (memory.data) F(std::move(f));
-      store<F>(std::move(block));
+      OnHeap<Function> block(memory.base);
+      block.f = ::new (memory.data) Function(std::move(f));
+      store<Function>(std::move(block));
     }
   }
   Deleter(Deleter&& other) noexcept { fill(std::move(other)); }
@@ -125,8 +126,7 @@ class Deleter {
   /// Takes over from another, for one that is empty.
   void fill(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
-    argument_ = other.argument_;
-    error_ = other.error_;
+    argument_ = std::exchange(other.argument_, nullptr);
     if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
   }
   /// Runs what it holds, then holds `f`, which must fit inline.
@@ -140,7 +140,9 @@ class Deleter {
 
   /// Whether there is something to call.
   explicit operator bool() const noexcept { return ops_ != nullptr; }
-  Error error() const noexcept { return error_; }
+  Error error() const noexcept {
+    return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
+  }
 
   /// The callable, where it is an F, one of those with a number; else null.
   /// Source: std::get_deleter.
@@ -174,18 +176,18 @@ class Deleter {
       alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
 
   /// A callable that does not fit, in a block that is freed with this.
-  template <class F>
+  template <class Function>
   struct OnHeap {
-    static_assert(alignof(F) <= detail::kDataAlignment, "more than 64-byte alignment");
+    static_assert(alignof(Function) <= detail::kDataAlignment, "more alignment than tenon gives");
     void* base;
-    F* f = nullptr;
+    Function* f = nullptr;
 
     explicit OnHeap(void* block) noexcept : base(block) {}
     OnHeap(OnHeap&& other) noexcept
         : base(std::exchange(other.base, nullptr)), f(std::exchange(other.f, nullptr)) {}
     ~OnHeap() {
-      if (f != nullptr) f->~F();
-      std::free(base);
+      if (f != nullptr) f->~Function();
+      detail::heap_release(base);
     }
     void operator()(void* p) noexcept { (*f)(p); }
   };
@@ -212,9 +214,8 @@ class Deleter {
   }
 
   const Ops* ops_ = nullptr;
-  void* argument_ = nullptr;
+  void* argument_ = nullptr;  // while ops_ is null: non-null means out of memory
   alignas(void*) unsigned char storage_[4 * sizeof(void*)];
-  Error error_ = Error::Ok;
 };
 
 namespace detail {

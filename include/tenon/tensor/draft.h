@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -37,14 +36,14 @@ using Draft = TensorImplPtr;
 inline ImplFields& fields(const Draft& draft) noexcept { return ImplAccess::fields(*draft); }
 
 /// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many
-/// bytes for elements in the same block, at 64 bytes' alignment. `draft` is null before.
+/// bytes for elements in the same block, aligned as all data. `draft` is null before.
 TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
                           size_t room = 0) noexcept {
-  void* const block = allocate_metadata(ImplAccess::kNodeSize + room, metadata);
+  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata);
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
-  ::new (static_cast<void*>(&draft)) TensorImplPtr(
-      std::allocate_shared<TensorImpl>(NodeAllocator<TensorImpl>(block), ImplAccess::key()));
+  ::new (static_cast<void*>(&draft))
+      TensorImplPtr(make_shared_in<TensorImpl>(block, ImplAccess::key()));
   fields(draft).metadata = metadata;
   return Error::Ok;
 }
@@ -58,7 +57,7 @@ inline void* inline_data(const Draft& draft) noexcept {
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
-  made.deleter.emplace(memory.base, &std::free);
+  made.deleter.emplace(memory.base, &heap_release);
 }
 
 /// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
@@ -192,7 +191,7 @@ struct Replacement {
 };
 /// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the
 /// tensor, or destroy it.
-inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
+inline void replace_memory(Resizable& tensor, Replacement&& memory, ptrdiff_t capacity) noexcept {
   tensor.data = memory.data;
   tensor.capacity = capacity;
   tensor.ownership = Ownership::Owned;

@@ -13,6 +13,10 @@
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/transfer.h"
 
+#if !TENON_HEAP || !TENON_HAS_THREADS
+#error "tenon/tensor/expr.h: ExprBackend needs the heap and threads"
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 #pragma GCC diagnostic push
@@ -380,7 +384,8 @@ class TENON_EXPORT ExprBackend final : public Backend {
       return detail::fail(Error::OutOfMemory, "out of memory for ", block.nbytes,
                           " bytes of an expression");
     }
-    const std::shared_ptr<void> data(memory.data, [base = memory.base](void*) { std::free(base); });
+    const std::shared_ptr<void> data(memory.data,
+                                     [base = memory.base](void*) { detail::heap_release(base); });
     auto* const bytes = static_cast<unsigned char*>(memory.data);
     if (!range.is_whole()) TENON_TRY(read({&block, 0, block.nbytes}, bytes));
     Expression made{ExpressionKind::Data, block.node->type, block.node->sizes};

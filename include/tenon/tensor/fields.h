@@ -39,16 +39,19 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
 struct TensorFields {
   Layout layout;
   void* data = nullptr;
-  int64_t capacity = 0;  // elements of room from data upward
+  ptrdiff_t capacity = 0;  // elements of room from data upward
   Device device;
   ScalarType type = ScalarType::Float;
   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
   Ownership ownership = Ownership::Borrowed;
-  bool readonly = false;
-  bool opaque = false;               // only the backend reaches the memory, whatever the device
-  bool deallocated = false;          // by backend_deallocate(): the metadata is all that is left
+  // Bits, so that a TensorImpl takes 160 bytes on bare metal.
+  bool readonly : 1;
+  bool opaque : 1;                   // only the backend reaches the memory, whatever the device
+  bool deallocated : 1;              // by backend_deallocate(): the metadata is all that is left
   BackendState* backend = nullptr;   // whose memory it is, where it is not the host's heap
   BackendState* metadata = nullptr;  // where this lies, if a backend keeps it; counted there
+
+  TensorFields() noexcept : readonly(false), opaque(false), deallocated(false) {}
 
   /// For one that has none yet. Constructed: assigning would look for an old one.
   void set_layout(Layout&& made) noexcept {
@@ -93,10 +96,14 @@ TENON_COLD inline Error fail_template(const TensorFields& tensor, const char* ro
               ", which has no data");
 }
 
+TENON_COLD inline Error fail_reach(const char* role, const Device& device,
+                                   const char* more = "") noexcept {
+  return fail(Error::NotSupported, role, " is on ", device, ", which the host cannot reach", more);
+}
 /// Says why the host cannot read the memory.
 TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   if (tensor.is_template()) return fail_template(tensor, "the tensor");
-  return fail(Error::NotSupported, "memory on ", tensor.device, " cannot be read by the host");
+  return fail_reach("the tensor", tensor.device);
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {
@@ -116,7 +123,7 @@ inline Error check_type(ScalarType type) noexcept {
 }
 
 TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
-  return fail(Error::OutOfMemory, "out of memory for ", nbytes, " bytes of data");
+  return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }
 
 /// Whether the memory may be exchanged for other memory of the caller's.

@@ -100,8 +100,16 @@ TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
 /// Prints a finite number with so many digits after the point.
 TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
                              FloatText& out) noexcept {
+#if defined(_NANO_FORMATTED_IO)
+  __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
+#endif
   std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",
                 static_cast<int>(digits), value);
+#if defined(__NEWLIB__)
+  TENON_CHECK(std::strlen(out.text) > 1, Error::NotSupported,
+              "to_string: snprintf prints no floating numbers; give --specs=nano.specs to the "
+              "compiler as well as to the linker");
+#endif
   split_digits(out, column.plus);
 }
 

@@ -216,7 +216,7 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
                                     Draft& draft) noexcept {
   const DataPtr& data = memory.data;
   if (TENON_UNLIKELY(memory.deleter.error() != Error::Ok)) {
-    return fail(memory.deleter.error(), "out of memory for the deleter");
+    return fail_no_memory("the deleter");
   }
   TENON_TRY(new_impl(draft, memory.metadata));
   ImplFields& made = fields(draft);
@@ -277,7 +277,7 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   set_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
-    return fail(made.deleter.error(), "out of memory for the deleter");
+    return fail_no_memory("the deleter");
   }
   return Error::Ok;
 }
@@ -331,7 +331,7 @@ TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t
                       : "");
   }
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {
-    return fail(values.error(), "out of memory to keep ", values.count(), " values");
+    return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
   }
   return Error::Ok;
 }
@@ -405,7 +405,7 @@ TENON_COMPILED_ONCE Error make_new(const Making& making, Draft& draft) noexcept 
   }
   const Error error = new_impl(draft, nullptr, is_small && !adopts ? inline_room(nbytes) : 0);
   if (TENON_UNLIKELY(error != Error::Ok)) {
-    std::free(memory.base);
+    heap_release(memory.base);
     return error;
   }
   ImplFields& made = fields(draft);

@@ -18,9 +18,7 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
   backend = tensor.backend->find();
   if (TENON_UNLIKELY(backend == nullptr)) {
     return fail(Error::InvalidState, role, " is in memory of backend ",
-                static_cast<const char*>(tensor.backend->name),
-                tensor.backend->backend == nullptr ? ", which was destroyed"
-                                                   : ", whose base was destroyed");
+                static_cast<const char*>(tensor.backend->name), ", which was destroyed");
   }
   return Error::Ok;
 }
@@ -29,8 +27,7 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
 inline Error find_registered(Device device, const char* role, Backend*& backend) noexcept {
   backend = find_backend(device);
   if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail(Error::NotSupported, role, " is on ", device,
-                ", which the host cannot reach; no backend is registered for it");
+    return fail_reach(role, device, "; no backend is registered for it");
   }
   return Error::Ok;
 }

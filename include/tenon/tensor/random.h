@@ -6,7 +6,7 @@
 // alone; making n elements advances the generator by n, an error not at all. docs/random.md has the
 // definitions.
 //
-// As in creators.h: what is made owns its memory, aligned to 64 bytes; try_ twins return a Result.
+// As in creators.h: what is made owns its memory, aligned; try_ twins return a Result.
 #pragma once
 
 #include "tenon/kernels/random_plan.h"
@@ -52,43 +52,48 @@ class RandomOptions : public CreatorOptions {
 namespace detail {
 
 /// Random elements to strided memory, by way of chunks in row-major order.
-TENON_LAZY void random_strided(const RandomPlan& plan, uint64_t seed, uint64_t first, int64_t numel,
-                               const TensorView& dst) noexcept {
-  alignas(16) char chunk[kShortChunk * 16];
+TENON_LAZY Error random_strided(const RandomPlan& plan, uint64_t seed, uint64_t first,
+                                const int64_t numel, const TensorView& dst) noexcept {
+  alignas(16) char chunk[16 * kShortChunk];
   const size_t size = elementSize(plan.type);
-  const auto step = static_cast<int64_t>(size);
+  const auto step = static_cast<ptrdiff_t>(size);
+  const auto most = static_cast<ptrdiff_t>(sizeof chunk / size);
   const size_t last = dst.sizes.size() - 1;
-  int64_t index[kMaxDims] = {};
-  int64_t offset = 0;  // in elements
-  for (int64_t done = 0, n = 0; done < numel; done += n) {
+  DimArray<int64_t> index;
+  if (!index.resize_for_overwrite(dst.sizes.size())) return fail_shape_memory();
+  for (size_t d = 0; d <= last; ++d) index[d] = 0;
+  ptrdiff_t offset = 0;  // in elements
+  const auto all = static_cast<ptrdiff_t>(numel);
+  for (ptrdiff_t done = 0, n = 0; done < all; done += n) {
     const uint64_t element = first + static_cast<uint64_t>(done);
-    const int64_t room = kShortChunk - static_cast<int64_t>(element % 4);
-    n = numel - done < room ? numel - done : room;
+    const ptrdiff_t room = most - static_cast<ptrdiff_t>(element % 4);
+    n = all - done < room ? all - done : room;
     random_elements(plan, seed, element, n, chunk);
-    for (int64_t i = 0, count = 0; i < n; i += count) {
-      const int64_t left = dst.sizes[last] - index[last];
+    for (ptrdiff_t i = 0, count = 0; i < n; i += count) {
+      const int64_t rest = dst.sizes[last] - index[last];
+      const auto left = static_cast<ptrdiff_t>(rest);
       count = n - i < left ? n - i : left;
       copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
                    chunk + i * step, step, count, size);
       index[last] += count;
-      offset += count * dst.strides[last];
+      offset += count * static_cast<ptrdiff_t>(dst.strides[last]);
       for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
-        offset += dst.strides[d - 1] - index[d] * dst.strides[d];
+        const int64_t back = dst.strides[d - 1] - index[d] * dst.strides[d];
+        offset += static_cast<ptrdiff_t>(back);
         index[d] = 0;
         ++index[d - 1];
       }
     }
   }
+  return Error::Ok;
 }
 
 /// To host memory, where the elements may lie one after the other.
-TENON_LAZY void random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
-                          bool is_row, const TensorView& dst) noexcept {
-  if (is_row) {
-    random_elements(plan, start.seed, start.offset, numel, dst.data);
-  } else {
-    random_strided(plan, start.seed, start.offset, numel, dst);
-  }
+TENON_LAZY Error random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
+                           bool is_row, const TensorView& dst) noexcept {
+  if (!is_row) return random_strided(plan, start.seed, start.offset, numel, dst);
+  random_elements(plan, start.seed, start.offset, numel, dst.data);
+  return Error::Ok;
 }
 
 /// For memory that the host does not reach, or of which a backend is to be asked first.
@@ -109,8 +114,7 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
       },
       [&](const TensorView& view) noexcept {
         const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
-        random_to(plan, start, tensor.layout.numel, is_row, view);
-        return Error::Ok;
+        return random_to(plan, start, tensor.layout.numel, is_row, view);
       });
 }
 
@@ -125,7 +129,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   } else {
     const TensorView view = view_of(tensor);
     TENON_TRY(check_lists(view));
-    random_to(plan, start, layout.numel, layout.is_contiguous(), view);
+    TENON_TRY(random_to(plan, start, layout.numel, layout.is_contiguous(), view));
   }
   static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));
   return Error::Ok;

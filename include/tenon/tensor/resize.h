@@ -9,26 +9,24 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Whether the tensor may leave its memory for a larger one of `count` elements.
-TENON_COLD inline Error check_can_grow(const Resizable& tensor, int64_t count) noexcept {
-  if (TENON_UNLIKELY(tensor.ownership == Ownership::Borrowed ||
-                     tensor.ownership == Ownership::View)) {
-    return fail(Error::NotSupported, "room for ", count, " elements needs more memory, but ",
-                tensor.ownership == Ownership::View ? "a view" : "a tensor over borrowed memory",
-                " with room for ", tensor.capacity, " cannot grow");
+TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count) noexcept {
+  Error error = Error::NotSupported;
+  const char* why = nullptr;
+  if (tensor.ownership == Ownership::Borrowed) {
+    why = "it is borrowed";
+  } else if (tensor.ownership == Ownership::View) {
+    why = "the tensor is a view";
+  } else if (tensor.layout.extent.min < 0) {
+    why = "strides reach below element 0";
+  } else if (tensor.backend == nullptr && !tensor.device.is_cpu()) {
+    why = "it is neither the host's nor given by a backend";
+  } else if (is_borrowed(tensor)) {
+    error = Error::InUse;
+    why = "a view or blob of the tensor is alive";
+  } else {
+    return Error::Ok;
   }
-  if (TENON_UNLIKELY(tensor.layout.extent.min < 0)) {
-    return fail(Error::NotSupported, "strides ", tensor.layout.strides,
-                " reach below element 0, where new memory has no room");
-  }
-  if (TENON_UNLIKELY(tensor.backend == nullptr && !tensor.device.is_cpu())) {
-    return fail(Error::NotSupported,
-                "memory that is neither the host's nor given by a backend cannot grow");
-  }
-  if (TENON_UNLIKELY(is_borrowed(tensor))) {
-    return fail(Error::InUse, "room for ", count,
-                " elements needs other memory, but a view or blob of the tensor is alive");
-  }
-  return Error::Ok;
+  return fail(error, "room for ", tensor.capacity, " elements cannot grow to ", count, ": ", why);
 }
 
 TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t nbytes,
@@ -43,12 +41,12 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   const Allocation block = allocate(nbytes, true);
   if (TENON_UNLIKELY(block.base == nullptr)) return fail_memory(nbytes);
   memory.data = block.data;
-  memory.release = Deleter(block.base, &std::free);
+  memory.release = Deleter(block.base, &heap_release);
   return Error::Ok;
 }
 
 /// Copies the first elements to memory of the same kind.
-TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_t kept,
+TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, ptrdiff_t kept,
                                void* data) noexcept {
   const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
   if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a template
@@ -62,28 +60,28 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, int64_
 /// What a backend's code may not change while the tensor grows.
 struct Room {
   const void* data;
-  int64_t capacity;
-  int64_t reach;
+  ptrdiff_t capacity;
+  ptrdiff_t reach;
   Backend* backend;  // null for the heap
 };
 /// Whether the tensor may still leave that room, after a call of its backend.
 TENON_LAZY TENON_COLD Error check_unchanged(const Tensor& handle, const Room& room,
-                                            int64_t needed) noexcept {
+                                            ptrdiff_t needed) noexcept {
   if (room.backend == nullptr) return Error::Ok;
   const TensorArg arg(handle);
   auto&& now = resizable(arg);
   if (TENON_UNLIKELY(now.data != room.data || now.capacity != room.capacity || now.deallocated ||
                      now.layout.reach() != room.reach)) {
-    return fail(Error::InvalidState,
-                "the tensor was resized or deallocated while its backend made it grow");
+    return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   return check_can_grow(now, needed);
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
 /// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
-TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, int64_t wanted,
-                                          int64_t needed, int64_t kept, Layout* layout) noexcept {
+TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, ptrdiff_t wanted,
+                                          ptrdiff_t needed, ptrdiff_t kept,
+                                          Layout* layout) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
@@ -120,16 +118,16 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
   const bool keep_order = sizes.size() == old.size();
   TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr,
                               elementSize(tensor.type), layout));
-  const int64_t numel = layout.numel;
-  const int64_t capacity = tensor.capacity;
+  const ptrdiff_t numel = layout.numel;
+  const ptrdiff_t capacity = tensor.capacity;
   if (numel <= capacity) return replace_layout(tensor, std::move(layout));
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
     return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
   // At least double, unless that is more than there can be.
-  const int64_t reach = tensor.layout.reach();
-  const bool doubles = capacity > numel / 2 && capacity <= INT64_MAX / 2;
+  const ptrdiff_t reach = tensor.layout.reach();
+  const bool doubles = capacity > numel / 2 && capacity <= PTRDIFF_MAX / 2;
   return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
               &layout);
 }
@@ -154,9 +152,9 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
     return fail(Error::NotSupported, nbytes, " bytes are beyond the ", room, " of this ",
                 toString(tensor.dynamism), " tensor, which cannot grow");
   }
-  const auto asked = static_cast<int64_t>((nbytes + element_size - 1) / element_size);
-  const int64_t reach = tensor.layout.reach();
-  const int64_t capacity = asked < reach ? reach : asked;
+  const auto asked = static_cast<ptrdiff_t>((nbytes + element_size - 1) / element_size);
+  const ptrdiff_t reach = tensor.layout.reach();
+  const ptrdiff_t capacity = asked < reach ? reach : asked;
   return grow(handle.tensor(), tensor, capacity, capacity, reach, nullptr);
 }
 

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -131,13 +130,15 @@ class Tensor : public TensorMetadata<Tensor> {
   }
 
   // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted
-  // memory on every C library and without exceptions, or from a backend that keeps metadata.
+  // memory on every C library and without exceptions, or from a backend that keeps metadata. With
+  // TENON_HEAP=0 from that alone.
   static void* operator new(size_t size, const std::nothrow_t&) noexcept {
     return detail::allocate_metadata(size, nullptr);
   }
   static void* operator new(size_t size) {
     void* p = detail::allocate_metadata(size, nullptr);
-    if (p == nullptr) detail::raise(Error::OutOfMemory, "Tensor: out of memory for a handle");
+    if (p == nullptr)
+      detail::raise(Error::OutOfMemory, "Tensor: " TENON_OUT_OF_MEMORY " for a handle");
     return p;
   }
   static void* operator new(size_t size, detail::BackendState* metadata) noexcept {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/backend/calls.h"
@@ -42,7 +43,7 @@ struct ImplFields : TensorFields {
 
 struct ImplAccess;
 
-/// What only the internals can make, and std::allocate_shared can pass on.
+/// What only the internals can make, and make_shared_in() can pass on.
 class ImplKey {
   friend struct ImplAccess;
   explicit ImplKey() noexcept {}
@@ -98,9 +99,9 @@ class TensorMetadata {
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
 class TensorImpl : public TensorMetadata<TensorImpl> {
  public:
-  /// Describes memory that the caller keeps, without allocating for up to 6 dimensions: the form
-  /// for the stack and for static memory. The lists are copied; they may be null for defaults. A
-  /// null `data` makes a placeholder. Shapes of rank 0 are STATIC.
+  /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
+  /// dimensions: the form for the stack and for static memory. The lists are copied; they may be
+  /// null for defaults. A null `data` makes a placeholder. Shapes of rank 0 are STATIC.
   /// Errors: those of make_layout(), and InvalidType for an Undefined `type`.
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data = nullptr,
              const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
@@ -110,12 +111,23 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
-    const auto rank = static_cast<size_t>(dim);
+    // Too many stay too many where size_t has 32 bits.
+    const auto rank = dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim);
     detail::raise_if("TensorImpl", detail::lay_out(sizes, dim_order, strides, rank,
                                                    elementSize(type), fields_.layout));
     fields_.data = data;
     fields_.type = type;
     fields_.settle(dynamism);
+  }
+  /// The same over memory that is only read, such as constants in flash: a read-only tensor. A
+  /// template, so that nullptr is no mistake.
+  template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
+  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data,
+             const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
+             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC)
+      : TensorImpl(type, dim, sizes, const_cast<void*>(static_cast<const void*>(data)), dim_order,
+                   strides, dynamism) {
+    fields_.readonly = true;
   }
 
   /// For the internals: to be filled in. Not `= default`: that would zero the whole object, inline
@@ -168,9 +180,23 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
 namespace detail {
 
-/// An allocator that hands out one block that is already there, from allocate_metadata().
-/// std::allocate_shared with it cannot fail, and the block may be larger than the node: the rest
-/// holds the tensor's data.
+/// The room for std::shared_ptr's control block before an object: libstdc++'s counts are ints, and
+/// have a mutex where it knows of no atomic instructions, as with GCC 12 on RISC-V.
+#if defined(_LIBCPP_VERSION)
+inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(long);
+#elif defined(__GTHREADS) && !defined(_GLIBCXX_HAVE_ATOMIC_LOCK_POLICY)
+inline constexpr size_t kControlSize =
+    3 * sizeof(void*) + 2 * sizeof(int) + sizeof(__gthread_mutex_t);
+#else
+inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(int);
+#endif
+/// The bytes of a node: a T behind its control block.
+template <class T>
+inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
+
+/// An allocator that hands out one block that is already there, from allocate_metadata(): the
+/// control block lies at its beginning. The block may be larger than the node: the rest holds the
+/// tensor's data.
 template <class T>
 struct NodeAllocator {
   using value_type = T;
@@ -178,7 +204,7 @@ struct NodeAllocator {
   template <class U>
   NodeAllocator(const NodeAllocator<U>& other) noexcept : block(other.block) {}
   T* allocate(size_t) noexcept {
-    static_assert(sizeof(T) <= sizeof(TensorImpl) + 32, "control block larger than planned");
+    static_assert(sizeof(T) <= kControlSize, "control block larger than planned");
     return static_cast<T*>(block);
   }
   void deallocate(T* p, size_t) noexcept { release_metadata(p); }
@@ -193,11 +219,25 @@ struct NodeAllocator {
   void* block;
 };
 
+struct DestroyOnly {
+  template <class T>
+  void operator()(T* p) const noexcept {
+    p->~T();
+  }
+};
+
+/// Makes a T in a block of kNodeSize<T> bytes or more. Like std::allocate_shared, whose control
+/// block refers to type_info in libstdc++ without RTTI: 1.4 KB on a Cortex-M.
+template <class T, class... Args>
+std::shared_ptr<T> make_shared_in(void* block, const Args&... args) noexcept {
+  static_assert(alignof(T) <= kMetadataHeader &&
+                std::is_nothrow_constructible_v<T, const Args&...>);
+  T* const made = ::new (static_cast<char*>(block) + (kNodeSize<T> - sizeof(T))) T(args...);
+  return std::shared_ptr<T>(made, DestroyOnly(), NodeAllocator<T>(block));
+}
+
 /// The internals' way into a TensorImpl.
 struct ImplAccess {
-  /// The bytes of a node: an impl and std::shared_ptr's control block around it.
-  static constexpr size_t kNodeSize = sizeof(TensorImpl) + 32;
-
   static ImplKey key() noexcept { return ImplKey(); }
 
   static ImplFields& fields(TensorImpl& impl) noexcept { return impl.fields_; }

@@ -119,8 +119,8 @@ class TensorPtrMaker {
                                                 deleters_, " times; memory is released once"));
     }
     if (TENON_UNLIKELY(error_ != Error::Ok || release_.error() != Error::Ok)) {
-      return made.finish(
-          function, detail::fail(Error::OutOfMemory, "out of memory for the deleter or owner"));
+      return made.finish(function, detail::fail(Error::OutOfMemory,
+                                                TENON_OUT_OF_MEMORY " for the deleter or owner"));
     }
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
@@ -166,7 +166,7 @@ inline constexpr ForBlob for_blob{};
 /// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
 /// for one beside an owner, and for one with a backend given that keeps no metadata itself; two for
-/// more than 6 dimensions.
+/// more dimensions than TENON_INLINE_DIMS.
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>

@@ -5,11 +5,11 @@
 //
 // Nothing is copied; there is one allocation, for the metadata: where the source's metadata is; if
 // that is the heap, in the memory of the backend in scope, if it keeps metadata, as an arena does.
-// More than 6 dimensions take more of the heap. A view keeps the source's memory alive, not the
-// tensors in between, and is a borrower: while it lives the source cannot grow. Over a TensorImpl
-// that the caller keeps there is nothing to keep alive. Device, read-only flag and dynamism are the
-// source's, though a view never grows and rank 0 is STATIC; the view of a placeholder is a
-// placeholder.
+// More dimensions than TENON_INLINE_DIMS take more of the heap. A view keeps the source's memory
+// alive, not the tensors in between, and is a borrower: while it lives the source cannot grow. Over
+// a TensorImpl that the caller keeps there is nothing to keep alive. Device, read-only flag and
+// dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
+// placeholder is a placeholder.
 // A negative dimension counts from the end. The dim order is the source's, renumbered, where it
 // still nests the strides, else the one that the strides imply.
 // Each has a try_ form, which returns a Result.
@@ -31,11 +31,12 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
   TENON_TRY(
       make_layout(shape.list(&ViewShape::Dim::size), {}, strides, elementSize(shape.type), layout));
   if (shape.has_order) {
-    DimOrderType order[kMaxDims];
+    DimArray<DimOrderType> order;
+    if (!order.resize_for_overwrite(shape.rank)) return fail_shape_memory();
     for (size_t d = 0; d < shape.rank; ++d) {
       order[shape.dims[d].order] = static_cast<DimOrderType>(d);
     }
-    const ArrayRef<DimOrderType> kept(order, shape.rank);
+    const ArrayRef<DimOrderType> kept(order.data(), shape.rank);
     if (kept != layout.dim_order && strides_agree_with(layout.sizes, layout.strides, kept)) {
       for (size_t i = 0; i < shape.rank; ++i) layout.dim_order[i] = order[i];
       layout.row_major = false;
@@ -51,6 +52,7 @@ Out edited_view(const char* function, const TensorArg& source, const Edit& edit)
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the source tensor"));
     ViewShape shape(fields(source));
+    TENON_TRY(shape.check());
     TENON_TRY(edit(shape));
     return make_view(source, shape, made.draft());
   };

@@ -80,7 +80,7 @@ class ViewShape {
     int64_t stride;  // in elements of `type`
     size_t order;    // its place in the dim order
   };
-  Dim dims[kMaxDims];
+  DimArray<Dim> dims;
   size_t rank;
   bool has_strides = true;  // else they are row-major
   bool has_order = true;    // else the strides imply it, as they do where it does not nest them
@@ -93,11 +93,17 @@ class ViewShape {
         data_(source.data),
         numel_(source.layout.numel) {
     const Layout& layout = source.layout;
+    if (!dims.resize_for_overwrite(rank)) return;
     for (size_t d = 0; d < rank; ++d) {
       dims[d].size = layout.sizes[d];
       dims[d].stride = layout.strides[d];
       dims[layout.dim_order[d]].order = d;
     }
+  }
+
+  /// OutOfMemory when there was none for the dimensions.
+  Error check() const noexcept {
+    return dims.error() == Error::Ok ? Error::Ok : fail_shape_memory();
   }
 
   /// All sizes, or all strides.
@@ -171,7 +177,8 @@ class ViewShape {
       return fail(Error::InvalidArgument, "dims ", order, " are not the ", rank,
                   " dimensions of the tensor");
     }
-    Dim old[kMaxDims];
+    DimArray<Dim> old;
+    if (!old.resize_for_overwrite(rank)) return fail_shape_memory();
     for (size_t d = 0; d < rank; ++d) old[d] = dims[d];
     uint64_t seen = 0;
     for (size_t i = 0; i < rank; ++i) {
@@ -247,11 +254,11 @@ class ViewShape {
     bool is_same = sizes.size() == rank;
     for (size_t d = 0; is_same && d < rank; ++d) is_same = sizes[d] == dims[d].size;
     if (is_same) return Error::Ok;
-    int64_t strides[kMaxDims] = {};
-    if (numel_ != 0) TENON_TRY(restride(sizes, strides));
-    set(sizes, strides);
+    DimArray<int64_t> strides;
+    if (!strides.resize_for_overwrite(sizes.size())) return fail_shape_memory();
     has_strides = numel_ != 0;
-    return Error::Ok;
+    if (has_strides) TENON_TRY(restride(sizes, strides.data()));
+    return set(sizes, has_strides ? strides.data() : sizes.data());
   }
 
   Error flatten(int64_t start_dim, int64_t end_dim) noexcept {
@@ -264,7 +271,8 @@ class ViewShape {
                   " in a tensor of ", rank, " dimensions");
     }
     if (rank == 0) return insert(0);
-    int64_t flat[kMaxDims];
+    DimArray<int64_t> flat;
+    if (!flat.resize_for_overwrite(rank)) return fail_shape_memory();
     size_t n = 0;
     for (size_t d = 0; d < rank; ++d) {
       if (d > first && d <= last) {
@@ -273,7 +281,7 @@ class ViewShape {
         flat[n++] = dims[d].size;
       }
     }
-    return view(Dims(flat, flat + n));
+    return view(Dims(flat.data(), flat.data() + n));
   }
 
   Error as_strided(const Dims& sizes, const Dims& strides, int64_t storage_offset) noexcept {
@@ -283,9 +291,8 @@ class ViewShape {
       return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
                   " differ in length");
     }
-    set(sizes, strides.data());
     offset = storage_offset;
-    return Error::Ok;
+    return set(sizes, strides.data());
   }
 
   Error view_as_type(ScalarType new_type) noexcept {
@@ -300,10 +307,12 @@ class ViewShape {
 
  private:
   /// Other dimensions, without a dim order.
-  void set(const Dims& sizes, const int64_t* strides) noexcept {
+  Error set(const Dims& sizes, const int64_t* strides) noexcept {
     rank = sizes.size();
+    if (!dims.resize_for_overwrite(rank)) return fail_shape_memory();
     for (size_t d = 0; d < rank; ++d) dims[d] = {sizes[d], strides[d], d};
     has_order = false;
+    return Error::Ok;
   }
 
   /// Leaves `count` elements of dimension d, from `start` on.
@@ -316,7 +325,7 @@ class ViewShape {
     const size_t order = dims[removed].order;
     --rank;
     for (size_t d = removed; d < rank; ++d) dims[d] = dims[d + 1];
-    for (size_t d = 0; d < rank; ++d) dims[d].order -= dims[d].order > order ? 1 : 0;
+    for (size_t d = 0; d < rank; ++d) dims[d].order -= dims[d].order > order ? 1u : 0u;
   }
 
   /// Inserts a dimension of size 1. Its stride is ATen's, that of a dimension which steps over all
@@ -325,6 +334,7 @@ class ViewShape {
     if (TENON_UNLIKELY(rank == kMaxDims)) {
       return fail(Error::InvalidArgument, "sizes has more than ", kMaxDims, " entries");
     }
+    if (!dims.resize_for_overwrite(rank + 1)) return fail_shape_memory();
     Dim made{1, 1, rank};
     if (at < rank) {
       const Dim& next = dims[at];
@@ -333,7 +343,7 @@ class ViewShape {
     for (size_t d = at; d < rank; ++d) {
       if (dims[d].order < made.order) made.order = dims[d].order;
     }
-    for (size_t d = 0; d < rank; ++d) dims[d].order += dims[d].order >= made.order ? 1 : 0;
+    for (size_t d = 0; d < rank; ++d) dims[d].order += dims[d].order >= made.order ? 1u : 0u;
     for (size_t d = rank; d > at; --d) dims[d] = dims[d - 1];
     dims[at] = made;
     ++rank;

@@ -181,7 +181,6 @@ struct ExecutorchExport {
 
 /// One block for all of it, where the tensor's backend keeps metadata.
 TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& tensor) noexcept {
-  static_assert(sizeof(ExecutorchExport) <= sizeof(TensorImpl), "it is to fit such a node");
   ExecutorchLayout layout;
   TENON_TRY(make_executorch_layout(source, layout));
   if (TENON_UNLIKELY(fields(source).readonly)) {
@@ -189,12 +188,12 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
   }
-  void* const block = allocate_metadata(ImplAccess::kNodeSize, metadata_beside(fields(source)));
+  void* const block =
+      allocate_metadata(kNodeSize<ExecutorchExport>, metadata_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
-  auto made =
-      std::allocate_shared<ExecutorchExport>(NodeAllocator<ExecutorchExport>(block), layout);
+  auto made = make_shared_in<ExecutorchExport>(block, layout);
   TENON_TRY(made->memory.hold(source));
   auto* const inside = &made->tensor;
   tensor = ExecutorchTensorPtr(std::move(made), inside);
