@@ -19,6 +19,7 @@ names:
   pybind11    pybind11 3.1.0: headers, CMake package (1.4 MB)
   nanobind    nanobind 3.1.0: headers, sources, CMake package (1.4 MB)
   scikit_build  scikit-build-core 1.1.2, which builds modules for pip (2 MB)
+  platformio  PlatformIO 6.2.0, which reads library.json (5 MB)
 these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
@@ -175,6 +176,12 @@ partner_scikit_build() {
   simple scikit_build scikit-build-core==1.1.2 packaging==26.3 pathspec==1.1.1
 }
 
+# What its reading and packing of manifests needs.
+partner_platformio() {
+  simple platformio platformio==6.2.0 click==8.5.1 marshmallow==4.4.0 semantic-version==2.10.0 requests==2.34.2 \
+    urllib3==2.8.0 idna==3.20 certifi==2026.10.18
+}
+
 partner_nanobind() { simple nanobind nanobind==3.1.0; } # with its robin_map
 
 # A build of these serves one minor version of Python.
@@ -232,7 +239,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | numpy | torch | jax) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | torch | jax) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -6,7 +6,9 @@
 #   scripts/test.sh         the tests, built with the default compiler
 #   scripts/test.sh --all   what CI runs, on Debian 12: everything with g++, benchmark programs and ThreadSanitizer
 #                           included; clang++ with AddressSanitizer, UBSan and the other major version of Catch2;
-#                           core and kernels once more with clang++ -O3 -march=native; clang-tidy, formatting.
+#                           core and kernels once more with clang++ -O3 -march=native; tests on Cortex-M machines
+#                           in QEMU; for aarch64, armhf, s390x and riscv64, under qemu-user, what differs between
+#                           processors; clang-tidy, formatting.
 #                           Warnings are errors, and a missing partner is one too
 set -eu
 . "$(dirname -- "$0")/common.sh"
@@ -45,6 +47,12 @@ if [ -n "$all" ]; then
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
   need_header CL/cl.h opencl-headers
+  need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
+  need qemu-system-arm qemu-system-arm
+  for triple in aarch64-linux-gnu arm-linux-gnueabihf s390x-linux-gnu riscv64-linux-gnu; do
+    need "$triple-g++" "g++-$triple"
+  done
+  need qemu-s390x-static qemu-user-static
   need clinfo "ocl-icd-opencl-dev pocl-opencl-icd clinfo" # a device made of the CPU
   install_missing
   # Clang's sanitizers, in a package of each version.
@@ -116,7 +124,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build numpy torch jax >"$fetched" 2>&1 &
+    scikit_build platformio numpy torch jax >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
@@ -129,6 +137,10 @@ else
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
   run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
+  run cortex-m --preset cortex-m "${options[@]}" -DTENON_PARTNERS_DIR=
+  for processor in aarch64 armhf s390x riscv64; do
+    run "$processor" --preset "$processor" "${options[@]}"
+  done
   wait "$fetching" || {
     tail -n 20 "$fetched" >&2
     fail "the partners could not be fetched; all of it is in $fetched"

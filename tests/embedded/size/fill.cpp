@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// fill_ of a tensor.
+#include "tenon/tenon.h"
+
+alignas(16) unsigned char arena_memory[2048];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
+volatile float sink;
+
+int main() {
+  tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
+  const tenon::BackendScope scope(arena);
+  const auto tensor = tenon::from_blob(data, {2, 3});
+  if (tenon::fill_(tensor, 2) != tenon::Error::Ok) return 1;
+  sink = data[5];
+  return 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// to_string, whose text is on the heap.
+#include "tenon/tenon.h"
+
+alignas(16) unsigned char arena_memory[2048];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
+volatile float sink;
+
+int main() {
+  tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
+  const tenon::BackendScope scope(arena);
+  const auto tensor = tenon::from_blob(data, {2, 3});
+  sink = static_cast<float>(tenon::to_string(tensor).size());
+  return 0;
+}

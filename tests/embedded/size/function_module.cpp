@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// A FunctionModule in an arena whose function returns its output.
+#include "tenon/module/function_module.h"
+#include "tenon/tenon.h"
+
+alignas(16) unsigned char arena_memory[2048];
+float xs[6];
+float ys[6];
+volatile float sink;
+
+int main() {
+  tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
+  const tenon::BackendScope scope(arena);
+  const auto x = tenon::from_blob(xs, {2, 3});
+  const auto y = tenon::from_blob(ys, {2, 3});
+  tenon::FunctionModule module(
+      [&](tenon::Span<const tenon::EValue> inputs) {
+        y->mutable_data_ptr<float>()[0] = inputs[0].toTensor().const_data_ptr<float>()[0];
+        return tenon::EValue(y);
+      },
+      arena);
+  if (module.set_input(x, 0) != tenon::Error::Ok) return 1;
+  if (module.run() != tenon::Error::Ok) return 1;
+  sink = module.get_output()->toTensor().const_data_ptr<float>()[0];
+  return 0;
+}

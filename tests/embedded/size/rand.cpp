@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// rand in an arena.
+#include "tenon/tenon.h"
+
+alignas(16) unsigned char arena_memory[2048];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
+volatile float sink;
+
+int main() {
+  tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
+  const tenon::BackendScope scope(arena);
+  const auto tensor = tenon::from_blob(data, {2, 3});
+  const auto numbers = tenon::rand({2, 3});
+  sink = numbers->const_data_ptr<float>()[5] + tensor->const_data_ptr<float>()[0];
+  return 0;
+}

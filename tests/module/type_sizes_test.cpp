@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#include "embedded/type_sizes.h"
+
+#include "support/catch.h"
+
+TEST_CASE("type sizes: each type has the size that the documentation gives", "[plain]") {
+  for (const tests::TypeSize& type : tests::kTypeSizes) {
+    CAPTURE(type.name);
+    CHECK(type.bytes == type.expected);
+  }
+}
