@@ -27,7 +27,6 @@ using tenon::ScalarType;
 using tenon::TensorPtr;
 using tenon::TensorSpec;
 
-constexpr int64_t kPixels = kSide * kSide;
 constexpr int64_t kBatch = 32;
 constexpr int kPasses = 20;  // over all images, for a steady time per image
 constexpr double kLowestAccuracy = 0.95;

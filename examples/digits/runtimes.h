@@ -7,10 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "network.h"
 #include "tenon/module/module.h"
 
-constexpr int64_t kSide = 8;
-constexpr int64_t kDigits = 10;
 constexpr int64_t kMostImages = 64;  // at once; digits.pte was exported for no more
 
 /// Loops of this program's own over the weights in folder/*.npy.
