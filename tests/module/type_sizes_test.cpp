@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-TEST_CASE("type sizes: each type has the size that the documentation gives", "[plain]") {
+TEST_CASE("type sizes: each type has the size that the documentation gives") {
   for (const tests::TypeSize& type : tests::kTypeSizes) {
     CAPTURE(type.name);
     CHECK(type.bytes == type.expected);
