@@ -86,10 +86,10 @@
 
 // Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 and AVX-512
 // variants are compiled too and chosen at run time.
-#if __has_builtin(__builtin_shufflevector)
+#if __has_builtin(__builtin_shufflevector) && !defined(__NVCC__)
 #define TENON_HAS_SHUFFLEVECTOR 1
 #else
-#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead
+#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead; nvcc misprints the first
 #endif
 // 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
 // decides which half of a 64-bit lane is the first word.
@@ -149,6 +149,13 @@
 #define TENON_VECTORIZE_WHOLE
 #endif
 #define TENON_RESTRICT __restrict
+
+// A function of one element that CUDA's kernels share with the host's.
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define TENON_HOST_DEVICE __host__ __device__
+#else
+#define TENON_HOST_DEVICE
+#endif
 
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
 // Clang prints the advice; GCC the declaration, hence the names of template parameters.

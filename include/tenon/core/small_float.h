@@ -11,6 +11,7 @@
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
 #include "tenon/core/mode.h"
+#include "tenon/core/rounded.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -24,18 +25,18 @@ enum class Specials {
 
 /// A float that the small formats round to what they would round `value` to: of the bits that are
 /// cut off one stays, which is set if any was. So double and 64-bit integers are rounded once.
-TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
   const uint64_t bits = double_bits(value);
   // Float has 29 bits less. Below 2^-126 it has less still, and BFloat16 at most 8: then 44.
   const uint64_t cut =
       if_greater(0x3810000000000000u, bits & INT64_MAX, 0xfffffffffffu, uint64_t{0x1fffffff});
   const uint64_t rest = bits & cut;
-  return static_cast<float>(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
+  return narrow(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
 }
 
 /// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
 template <class I>
-TENON_ALWAYS_INLINE double round_to_odd_double(I value) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(I value) noexcept {
   if constexpr (sizeof(I) == sizeof(uint64_t)) {
     const auto bits = static_cast<uint64_t>(value);
     const uint64_t above = std::is_signed_v<I> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
@@ -74,7 +75,7 @@ struct SmallFloatFormat {
   /// Rounds to nearest, ties to even. Overflow gives infinity, or NaN where there is none, as in
   /// c10. A NaN keeps its sign and leading payload bits and becomes quiet, as the processors' own
   /// conversions do.
-  static TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
     const uint32_t bits = float_bits(value);
     const uint32_t magnitude = bits & 0x7fffffffu;
     const uint32_t odd = magnitude >> shift & 1u;
@@ -98,7 +99,7 @@ struct SmallFloatFormat {
   }
 
   /// Exact, but that a signalling NaN becomes quiet.
-  static TENON_ALWAYS_INLINE float decode(Storage stored) noexcept {
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float decode(Storage stored) noexcept {
     if constexpr (is_half_float) {
       const uint32_t bits = uint32_t{stored} << shift;
       return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));

@@ -55,7 +55,8 @@ TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) n
 /// Float to integers of up to 32 bits, truncated, or of up to 16, rounded to nearest even; clamped;
 /// NaN gives 0.
 template <bool kRound>
-TENON_ALWAYS_INLINE int32_t float_to_int(float value, const CastLimits& limits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
+                                                           const CastLimits& limits) noexcept {
   // Masks and not ?: on floats, which GCC leaves a branch.
   uint32_t bits = float_bits(value);
   bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
@@ -70,13 +71,15 @@ TENON_ALWAYS_INLINE int32_t float_to_int(float value, const CastLimits& limits) 
                               (static_cast<uint32_t>(limits.highest) & high));
 }
 
-TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value, const CastLimits& limits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
+                                                         const CastLimits& limits) noexcept {
   const auto most = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
   return value < limits.lowest ? limits.below : value > most ? most : value;
 }
 
 /// Double to integers of up to 64 bits in the same way, in two's complement.
-TENON_ALWAYS_INLINE uint64_t double_to_long(double value, const CastLimits& limits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
+                                                              const CastLimits& limits) noexcept {
   const uint64_t magnitude = double_bits(value) & INT64_MAX;
   if (TENON_UNLIKELY(magnitude >= 0x43e0000000000000u)) {  // 2^63, or NaN
     if (magnitude > kDoubleInfinity) return 0;
@@ -93,14 +96,16 @@ TENON_ALWAYS_INLINE uint64_t double_to_long(double value, const CastLimits& limi
   return static_cast<uint64_t>(clamp_long(whole, limits));
 }
 
-TENON_ALWAYS_INLINE float clamp_float(float value, const CastLimits& limits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE float clamp_float(float value,
+                                                        const CastLimits& limits) noexcept {
   const uint32_t largest = float_bits(static_cast<float>(limits.largest));
   const uint32_t bits = float_bits(value);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
   return float_from_bits(if_greater(magnitude, 0x7f800000u, bits, clamped));
 }
-TENON_ALWAYS_INLINE double clamp_double(double value, const CastLimits& limits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE double clamp_double(double value,
+                                                          const CastLimits& limits) noexcept {
   const uint64_t largest = double_bits(limits.largest);
   const uint64_t bits = double_bits(value);
   const uint64_t magnitude = bits & INT64_MAX;
@@ -110,7 +115,7 @@ TENON_ALWAYS_INLINE double clamp_double(double value, const CastLimits& limits) 
 
 /// To Bool, by the bits: NaN is true, and zeros have signs.
 template <class F>
-TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
   if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
   if constexpr (std::is_same_v<F, double>) return double_bits(value) << 1 != 0;
   return value != 0;
@@ -142,18 +147,21 @@ struct ConvertKernel {
   TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in,
                                                           int64_t count,
                                                           const CastLimits* limits) noexcept {
-    if constexpr (!to_half && !from_half) return body(out, in, count, *limits);
-    for (int64_t i = 0; i < count; i += 8) {
-      Vector<short, 16> codes;
-      Vector<float, 32> floats;
-      if constexpr (from_half) {
-        load(codes, static_cast<const char*>(in) + 2 * i);
-        floats = __builtin_ia32_vcvtph2ps256(codes);
-        store(static_cast<char*>(out) + 4 * i, floats);
-      } else {
-        load(floats, static_cast<const char*>(in) + 4 * i);
-        codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
-        store(static_cast<char*>(out) + 2 * i, codes);
+    if constexpr (!to_half && !from_half) {
+      body(out, in, count, *limits);
+    } else {
+      for (int64_t i = 0; i < count; i += 8) {
+        Vector<short, 16> codes;
+        Vector<float, 32> floats;
+        if constexpr (from_half) {
+          load(codes, static_cast<const char*>(in) + 2 * i);
+          floats = __builtin_ia32_vcvtph2ps256(codes);
+          store(static_cast<char*>(out) + 4 * i, floats);
+        } else {
+          load(floats, static_cast<const char*>(in) + 4 * i);
+          codes = __builtin_ia32_vcvtps2ph256(floats, 0);  // to nearest even
+          store(static_cast<char*>(out) + 2 * i, codes);
+        }
       }
     }
   }

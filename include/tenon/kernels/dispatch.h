@@ -55,8 +55,7 @@ TENON_COLD inline Isa detect_isa() noexcept {
   constexpr uint32_t kXgetbvAvxF16c = 1u << 27 | 1u << 28 | 1u << 29;
   if (cpuid(0).a < 7 || (cpuid(1).c & kXgetbvAvxF16c) != kXgetbvAvxF16c) return Isa::Baseline;
   uint32_t saved;  // the registers that the system keeps when it switches threads
-  uint32_t high;
-  asm volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  asm volatile("xgetbv" : "=a"(saved) : "c"(0) : "edx");
   const uint32_t sets = cpuid(7).b;
   if ((saved & 0xe6u) == 0xe6u && (sets & 1u << 16) != 0) return Isa::Avx512;
   if ((saved & 6u) == 6u && (sets & 1u << 5) != 0) return Isa::Avx2;

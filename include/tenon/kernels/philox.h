@@ -43,10 +43,11 @@ inline constexpr uint32_t kPhiloxWeyl[2] = {0x9e3779b9u, 0xbb67ae85u};  // added
 inline constexpr int kPhiloxRounds = 10;
 
 /// Enciphers four words.
-inline void philox(const uint32_t (&counter)[4], const uint32_t (&key)[2],
-                   uint32_t* words) noexcept {
+TENON_HOST_DEVICE inline void philox(const uint32_t (&counter)[4], const uint32_t (&key)[2],
+                                     uint32_t* words) noexcept {
   uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
   uint32_t k[2] = {key[0], key[1]};
+  constexpr uint32_t kSteps[] = {kPhiloxWeyl[0], kPhiloxWeyl[1]};  // a device has no such array
   for (int round = 0; round < kPhiloxRounds; ++round) {
     const uint64_t p0 = uint64_t{kPhiloxMultipliers[0]} * c[0];
     const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * c[2];
@@ -54,15 +55,15 @@ inline void philox(const uint32_t (&counter)[4], const uint32_t (&key)[2],
     c[1] = static_cast<uint32_t>(p1);
     c[2] = static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1];
     c[3] = static_cast<uint32_t>(p0);
-    k[0] += kPhiloxWeyl[0];
-    k[1] += kPhiloxWeyl[1];
+    k[0] += kSteps[0];
+    k[1] += kSteps[1];
   }
   for (int i = 0; i < 4; ++i) words[i] = c[i];
 }
 
 /// The upper half of a block's number. There are 2^62 blocks: element numbers have 64 bits, and
 /// after the last comes the first again.
-TENON_ALWAYS_INLINE uint32_t upper_half(uint64_t block) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t upper_half(uint64_t block) noexcept {
   return static_cast<uint32_t>(block >> 32) & 0x3fffffffu;
 }
 
@@ -72,8 +73,8 @@ struct WordStream {
   uint32_t draw;
 
   /// Of the draw after this one.
-  WordStream next() const noexcept { return {seed, draw + 1}; }
-  void block(uint64_t index, uint32_t* words) const noexcept {
+  TENON_HOST_DEVICE WordStream next() const noexcept { return {seed, draw + 1}; }
+  TENON_HOST_DEVICE void block(uint64_t index, uint32_t* words) const noexcept {
     philox({static_cast<uint32_t>(index), upper_half(index), draw, 0},
            {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, words);
   }
@@ -82,6 +83,10 @@ struct WordStream {
 #if defined(__clang__)
 #define TENON_DETAIL_KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
+#if defined(__NVCC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // nvcc hands the pragma on to GCC, but does not know it
+#endif
 #define TENON_DETAIL_KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
 
@@ -197,6 +202,9 @@ TENON_LAZY void make_blocks(const WordStream& stream, uint64_t first, uint64_t b
 }
 
 #undef TENON_DETAIL_KEEP_LOOP
+#if defined(__NVCC__) && !defined(__clang__)
+#pragma nv_diagnostic pop
+#endif
 
 }  // namespace detail
 TENON_END_NAMESPACE

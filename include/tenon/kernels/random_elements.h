@@ -14,6 +14,8 @@
 #include <cstring>
 
 #include "tenon/config.h"
+#include "tenon/core/float_bits.h"
+#include "tenon/core/rounded.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/box_muller.h"
 #include "tenon/kernels/convert.h"
@@ -65,6 +67,11 @@ struct RandomPlan {
   int64_t last = 0;
 };
 
+/// The last integer that was asked for; plan.last may be the one next to it that the type holds.
+inline int64_t last_integer(const RandomPlan& plan) noexcept {
+  return static_cast<int64_t>(static_cast<uint64_t>(plan.low) + plan.range - 1);
+}
+
 /// Elements are made in chunks: long ones of what takes one word, which keep small what a chunk
 /// costs, short ones of what takes more memory.
 /// On bare metal, where a stack may have 2 KB, as few as can be.
@@ -86,36 +93,46 @@ TENON_LAZY uint32_t* make_words(const WordStream& stream, uint64_t first, int64_
 
 /// offset + u * scale, at most limit, where u is the upper 24 bits of the word over 2^24; `unit` is
 /// the scale over 2^24.
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE float uniform_value(uint32_t word, float offset, float unit,
+                                                          float limit) noexcept {
+  TENON_NO_CONTRACTION
+  const float value = multiply(static_cast<float>(static_cast<int32_t>(word >> 8)), unit) + offset;
+  return value < limit ? value : limit;
+}
+/// The same with the upper 53 bits of two words, over 2^53, for u.
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, uint32_t lower_word,
+                                                           double offset, double scale,
+                                                           double limit) noexcept {
+  TENON_NO_CONTRACTION
+  // Integers below 2^52 become doubles by way of their bits, which any processor can.
+  constexpr uint64_t kInteger = 0x4330000000000000u;
+  constexpr double kTwo52 = 4503599627370496;
+  const double upper = double_from_bits(kInteger | upper_word) - kTwo52;
+  const double lower = double_from_bits(kInteger | lower_word >> 11) - kTwo52;
+  const double u = multiply(upper, 1 / 4294967296.0) + multiply(lower, 0.5 / kTwo52);
+  const double value = multiply(u, scale) + offset;
+  return value < limit ? value : limit;
+}
+
 struct UniformKernel : ForEachSet<UniformKernel> {
   template <class>
   static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT words, int64_t count,
                                        float offset, float unit, float limit,
                                        void* TENON_RESTRICT out) noexcept {
-    TENON_NO_CONTRACTION
     for (int64_t i = 0; i < count; ++i) {
-      const float value = static_cast<float>(static_cast<int32_t>(words[i] >> 8)) * unit + offset;
-      store_element(out, i, value < limit ? value : limit);
+      store_element(out, i, uniform_value(words[i], offset, unit, limit));
     }
   }
 };
 
-/// The same with the upper 53 bits of two words, over 2^53, for u.
 struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
   template <class>
   static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper_words,
                                        const uint32_t* TENON_RESTRICT lower_words, int64_t count,
                                        double offset, double scale, double limit,
                                        void* TENON_RESTRICT out) noexcept {
-    TENON_NO_CONTRACTION
     for (int64_t i = 0; i < count; ++i) {
-      // Integers below 2^52 become doubles by way of their bits, which any processor can.
-      constexpr uint64_t kInteger = 0x4330000000000000u;
-      constexpr double kTwo52 = 4503599627370496;
-      const double upper = double_from_bits(kInteger | upper_words[i]);
-      const double lower = double_from_bits(kInteger | lower_words[i] >> 11);
-      const double u = (upper - kTwo52) * (1 / 4294967296.0) + (lower - kTwo52) * (0.5 / kTwo52);
-      const double value = u * scale + offset;
-      store_element(out, i, value < limit ? value : limit);
+      store_element(out, i, uniform_value(upper_words[i], lower_words[i], offset, scale, limit));
     }
   }
 };
@@ -152,8 +169,8 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
       square_roots(r, pairs);
       for (int64_t i = 0; i < pairs; ++i) cos_sin(cosine[i], sine[i], angle[i]);
       for (int64_t i = 0; i < pairs; ++i) {
-        store_element(out, begin + 2 * i, r[i] * stddev * cosine[i] + mean);
-        store_element(out, begin + 2 * i + 1, r[i] * stddev * sine[i] + mean);
+        store_element(out, begin + 2 * i, multiply(multiply(r[i], stddev), cosine[i]) + mean);
+        store_element(out, begin + 2 * i + 1, multiply(multiply(r[i], stddev), sine[i]) + mean);
       }
     }
   }
@@ -173,8 +190,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
       store(values + i, v);
     }
 #endif
-    // Not std::sqrt: <cmath> takes a sixth of the time that including tenon.h takes.
-    for (; i < count; ++i) values[i] = static_cast<Real>(__builtin_sqrt(values[i]));
+    for (; i < count; ++i) values[i] = square_root(values[i]);
   }
 };
 
@@ -192,7 +208,7 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
     constexpr auto kLanes = static_cast<int64_t>(kBytes / sizeof(uint32_t));
     using Longs = Vector<uint64_t, kBytes>;
     using Words = Vector<uint32_t, kBytes>;
-    Words leasts = ~Words{};
+    Words leasts = Words{} + smallest;  // not a constant, which nvcc 13 takes amiss
     for (; i + kLanes <= count; i += kLanes) {
       Longs pairs;
       load(pairs, words + i);
@@ -281,7 +297,7 @@ void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t firs
   uint32_t words[kMost];
   uint32_t more[kIsFloat ? 1 : kMost];
   const uint32_t* const upper = make_words(stream, even, made, words);
-  const uint32_t* const lower = kIsFloat ? more : make_words(stream.next(), even, made, more);
+  const uint32_t* const lower = kIsFloat ? upper : make_words(stream.next(), even, made, more);
   Real values[kMost];
   const bool is_whole = made == count;
   dispatch<NormalKernel<Real>, kVectorizes>(upper, lower, made, static_cast<Real>(plan.offset),
@@ -291,7 +307,7 @@ void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t firs
 }
 
 /// The 128-bit product's upper half; its lower half to `lower`.
-inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t& lower) noexcept {
+TENON_HOST_DEVICE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t& lower) noexcept {
   const uint64_t a0 = static_cast<uint32_t>(a);
   const uint64_t a1 = a >> 32;
   const uint64_t b0 = static_cast<uint32_t>(b);
@@ -307,8 +323,8 @@ inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t& lower) noexcept 
 inline constexpr uint64_t kOneWordRange = uint64_t{1} << 20;
 
 /// The integer of element `e` less `low`, from try number `attempt` on.
-TENON_LAZY uint64_t random_integer(uint64_t seed, uint64_t e, uint64_t range,
-                                   uint32_t attempt) noexcept {
+TENON_LAZY TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, uint64_t e, uint64_t range,
+                                                     uint32_t attempt) noexcept {
   for (;; ++attempt) {
     uint32_t words[4];
     if (range <= kOneWordRange) {

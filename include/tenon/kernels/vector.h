@@ -95,15 +95,15 @@ TENON_ALWAYS_INLINE void multiply_low(V& out, const V& a, const V& b) noexcept {
   const auto x = reinterpret_cast<Ints>(a);
   const auto y = reinterpret_cast<Ints>(b);
   if constexpr (sizeof(V) == 16) {
-    out = reinterpret_cast<V>(__builtin_ia32_pmuludq128(x, y));
+    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq128(x, y));
   }
 #if TENON_HAS_AVX2
   if constexpr (sizeof(V) == 32) {
-    out = reinterpret_cast<V>(__builtin_ia32_pmuludq256(x, y));
+    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq256(x, y));
   } else if constexpr (sizeof(V) == 64) {
     using Longs = Vector<long long, sizeof(V)>;
-    out = reinterpret_cast<V>(__builtin_ia32_pmuludq512_mask(x, y, reinterpret_cast<Longs>(a),
-                                                             static_cast<unsigned char>(-1)));
+    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq512_mask(x, y, reinterpret_cast<Longs>(a),
+                                                               static_cast<unsigned char>(-1)));
   }
 #endif
 #endif
@@ -121,7 +121,7 @@ TENON_ALWAYS_INLINE void stream(void* aligned, const Vector<E, 16>& v) noexcept 
 #if defined(__clang__)
   __builtin_nontemporal_store(v, static_cast<Vector<E, 16>*>(aligned));
 #elif defined(__SSE2__)
-  __builtin_ia32_movntps(static_cast<float*>(aligned), reinterpret_cast<Vector<float, 16>>(v));
+  __builtin_ia32_movntps(static_cast<float*>(aligned), __builtin_bit_cast(Vector<float, 16>, v));
 #else
   store(aligned, v);
 #endif
