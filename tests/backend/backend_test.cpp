@@ -56,7 +56,8 @@ TEST_CASE("Backend: what is optional is NotSupported unless it is overridden") {
        {backend.copy(view, view, CastMode::Checked), backend.constant(view, &byte),
         backend.eye(view), backend.iota(view, none), backend.from_binary(view, &byte, 1),
         backend.to_binary(view, 1, &byte), backend.random_uniform(view, 0, 1, start),
-        backend.random_normal(view, 0, 1, start), backend.inspect(view, 10, text)}) {
+        backend.random_normal(view, 0, 1, start), backend.random_integers(view, 0, 1, start),
+        backend.inspect(view, 10, text)}) {
     CHECK(error == Error::NotSupported);
   }
   CHECK(text == "x");

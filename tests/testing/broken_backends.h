@@ -88,6 +88,11 @@ class HonestBackend : public tenon::HostMemoryBackend {
     tenon::Generator generator(start.seed, start.offset);
     return tenon::normal_(on_host(out), mu, sigma, generator);
   }
+  Error random_integers(const View& out, int64_t low, int64_t last,
+                        const tenon::Generator::State& start) override {
+    tenon::Generator generator(start.seed, start.offset);
+    return tenon::random_(on_host(out), low, last + 1, generator);
+  }
 
  protected:
   static tenon::TensorPtr on_host(const View& view) {

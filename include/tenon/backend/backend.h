@@ -24,6 +24,7 @@
 TENON_BEGIN_NAMESPACE
 
 class Backend;
+class DeviceBackend;
 
 /// A name with a number, or with a text.
 /// Ownership: refers to both texts, which outlive the call they are passed to.
@@ -123,7 +124,7 @@ struct BackendState {
 struct BackendAccess;
 
 /// The classes that the library has to tell from others, without RTTI.
-enum class BackendKind : uint8_t { Other, HostHeap, Expr };
+enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 
 }  // namespace detail
 
@@ -227,6 +228,11 @@ class TENON_EXPORT Backend {
                               const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
+  /// The same, each integer from `low` to `last` with the same probability.
+  virtual Error random_integers(const TensorView& /*out*/, int64_t /*low*/, int64_t /*last*/,
+                                const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
   /// Appends the elements as text, at most about `limit` of them, as to_string() is to show them.
   virtual Error inspect(const TensorView& /*in*/, int64_t /*limit*/, std::string& /*text*/) {
     return Error::NotSupported;
@@ -235,6 +241,8 @@ class TENON_EXPORT Backend {
   /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
   /// that is asked to copy and to make values. The same for the backend's whole life.
   virtual Backend& base() noexcept { return *this; }
+  /// Itself, or the one that it wraps, where that is a DeviceBackend; else null.
+  virtual DeviceBackend* as_device() noexcept { return nullptr; }
   /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
   /// metadata too, so that they need no heap; so do borrowed tensors that it is given or in scope
   /// for, and views. Null for the heap. Not in ATen mode.

@@ -69,6 +69,8 @@ struct BackendHooks {
                  FunctionRef<Error(void*)> make) noexcept;
   // Null where the host copies.
   Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept = nullptr;
+  // Of memory that came as a pointer. Null where nobody checks it.
+  Error (*check_memory)(Backend&, const void* lowest, size_t nbytes) noexcept = nullptr;
 };
 
 /// Takes the thread's last text away for the length of a call, to see whether the call leaves one;

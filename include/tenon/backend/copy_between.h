@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/backend/calls.h"
+#include "tenon/backend/device_backend.h"
 #include "tenon/core/layout.h"
 #include "tenon/kernels/copy_elements.h"
 
@@ -99,12 +100,35 @@ class HostSide {
   TENON_LAZY Error store() noexcept { return move(false); }
 
  private:
-  /// Copies run by run to the buffer, or from it.
+  /// Copies to the buffer, or from it: at once where the backend does that, else run by run.
   TENON_LAZY Error move(bool fetch) noexcept {
     int64_t run = static_cast<int64_t>(runs_.unit);
     size_t inner = 0;
     for (; inner < runs_.rank && runs_.dims[inner].src_stride == run; ++inner) {
       run *= runs_.dims[inner].size;
+    }
+    // A backend on the CPU could not tell the host's memory from its own.
+    if (inner < runs_.rank && !backend_->device().is_cpu()) {
+      TensorView near{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
+      TensorView far{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
+      for (size_t d = runs_.rank; d-- > inner;) {
+        near.sizes.push_back(runs_.dims[d].size);
+        near.strides.push_back(runs_.dims[d].dst_stride);
+        far.strides.push_back(runs_.dims[d].src_stride);
+      }
+      near.sizes.push_back(run);
+      near.strides.push_back(1);
+      far.strides.push_back(1);
+      far.sizes = near.sizes;
+      TENON_TRY(check_lists(near));
+      TENON_TRY(check_lists(far));
+      Error error = Error::Ok;
+      if (ask_optional(*backend_, "copy", error, [&] {
+            return fetch ? backend_->copy(public_view(near), public_view(far), CastMode::Checked)
+                         : backend_->copy(public_view(far), public_view(near), CastMode::Checked);
+          })) {
+        return error;
+      }
     }
     ptrdiff_t index[kMaxLongDims] = {};
     char* there = static_cast<char*>(const_cast<void*>(runs_.src));
@@ -160,6 +184,8 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
 ///     overlapping in one backend's memory         by way of the host
 ///     a block, from the host or to it             copy_from_host(), copy_to_host()
 ///     a block, in one backend's memory            copy_within()
+///     of two backends                             copy_between() of the destination's, or of
+///                                                 the source's, if one of them does it
 ///     in one's memory, or of different devices    copy() of the destination's backend, or of the
 ///                                                 source's, if one of them does it
 ///     a block, from one backend to another        by way of the host, in pieces
@@ -174,16 +200,31 @@ TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, 
     return run_through_host(plan, dst.backend, src.backend, cast);
   }
   const bool is_block = plan.kind == CopyKind::Memcpy;
-  const bool is_direct = is_one || dst.backend == nullptr || src.backend == nullptr;
-  if (!(is_block && is_direct) && (is_one || dst.view.device != src.view.device)) {
+  const bool are_two = !is_one && dst.backend != nullptr && src.backend != nullptr;
+  const bool may_copy = is_one || dst.view.device != src.view.device;
+  if (are_two || (!is_block && may_copy)) {
     TensorView from = src.view;
     TENON_TRY(broadcast_to(dst.view.sizes, from));
+    const tenon::TensorView& out = public_view(dst.view);
+    const tenon::TensorView& in = public_view(from);
+    Backend* const backends[] = {dst.backend, is_one ? nullptr : src.backend};
     Error error = Error::Ok;
-    for (Backend* backend : {dst.backend, is_one ? nullptr : src.backend}) {
-      if (backend != nullptr && ask_optional(*backend, "copy", error, [&] {
-            return backend->copy(public_view(dst.view), public_view(from), mode);
-          })) {
-        return error;
+    if (are_two) {
+      for (int i = 0; i < 2; ++i) {
+        DeviceBackend* const backend = backends[i]->as_device();
+        if (backend != nullptr && ask_optional(*backend, "copy_between", error, [&] {
+              return backend->copy_between(out, in, mode, *backends[1 - i]);
+            })) {
+          return error;
+        }
+      }
+    }
+    if (may_copy) {
+      for (Backend* backend : backends) {
+        if (backend != nullptr &&
+            ask_optional(*backend, "copy", error, [&] { return backend->copy(out, in, mode); })) {
+          return error;
+        }
       }
     }
   }
@@ -242,13 +283,20 @@ TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const v
   return produce_elements(element == nullptr ? nullptr : &base, out, "constant", ask, write);
 }
 
+/// Has a DeviceBackend check memory that came as a pointer.
+TENON_LAZY Error ask_check_memory(Backend& backend, const void* lowest, size_t nbytes) noexcept {
+  DeviceBackend* const device = backend.as_device();
+  if (device == nullptr) return Error::Ok;
+  return ask(*device, "check_memory", [&] { return device->check_memory(lowest, nbytes); });
+}
+
 /// T makes it dependent: else it is compiled with the include.
 template <class T = void>
 TENON_EXPORT inline constexpr BackendHooks kAllHooks{
-    &known_state,         &known_metadata,         &allocate_from,
-    &release_to,          &allocate_metadata_from, &release_metadata_to,
-    &produce_elements<T>, &copy_within_base<T>,    &write_row<T>,
-    &transfer_elements<T>};
+    &known_state,          &known_metadata,         &allocate_from,
+    &release_to,           &allocate_metadata_from, &release_metadata_to,
+    &produce_elements<T>,  &copy_within_base<T>,    &write_row<T>,
+    &transfer_elements<T>, &ask_check_memory<T>};
 
 template <class T = void>  // as above
 void enlist_all(Backend& backend) noexcept {

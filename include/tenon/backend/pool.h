@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/backend/backend.h"
+#include "tenon/backend/device_backend.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
 #include "tenon/core/atomic.h"
@@ -103,10 +104,13 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   void deallocate(void* p, size_t nbytes) noexcept override {
     const size_t size = detail::pool_size(nbytes);
     const auto bytes = static_cast<int64_t>(size);
+    // What was enqueued with the block may still run when it is handed out for another stream.
+    DeviceBackend* const device = has_inner() ? as_device() : nullptr;
+    const bool is_reusable = device == nullptr || device->join_streams() == Error::Ok;
     {
       const Lock lock(mutex_);
       count_live(size, -1);
-      if (bytes <= max_cached_bytes_ - counts_.cached_bytes &&
+      if (is_reusable && bytes <= max_cached_bytes_ - counts_.cached_bytes &&
           detail::has_memory_for([&] { kept_[size].push_back(p); })) {
         ++counts_.cached_blocks;
         counts_.cached_bytes += bytes;

@@ -34,6 +34,10 @@ class TENON_EXPORT WrapperBackend : public Backend {
   }
   Error synchronize() override { return inner_.synchronize(); }
   Backend& base() noexcept override { return inner_.base(); }
+  DeviceBackend* as_device() noexcept override {
+    Backend& asked = base();
+    return &asked == this ? nullptr : asked.as_device();
+  }
   Backend* metadata_backend() noexcept override { return inner_.metadata_backend(); }
   void on_made(const MadeTensor& tensor) noexcept override { inner_.on_made(tensor); }
 

@@ -103,14 +103,16 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
   Place out;
   TENON_TRY(find_place(tensor, "the tensor", out));
   const double* const given = plan.arguments;
-  const bool is_normal = plan.distribution == Distribution::Normal;
+  constexpr const char* kNames[] = {"random_uniform", "random_normal", "random_integers"};
   return produce(
-      tensor, out, is_normal ? "random_normal" : "random_uniform",
+      tensor, out, kNames[static_cast<size_t>(plan.distribution)],
       [&](Backend& backend, const auto& view) {
-        return is_normal ? backend.random_normal(view, given[0], given[1], start)
-               : plan.distribution == Distribution::Uniform
-                   ? backend.random_uniform(view, given[0], given[1], start)
-                   : Error::NotSupported;
+        switch (plan.distribution) {
+          case Distribution::Uniform:
+            return backend.random_uniform(view, given[0], given[1], start);
+          case Distribution::Normal: return backend.random_normal(view, given[0], given[1], start);
+          default: return backend.random_integers(view, plan.low, last_integer(plan), start);
+        }
       },
       [&](const TensorView& view) noexcept {
         const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();

@@ -227,6 +227,11 @@ inline void random_numbers_are_written(Trial& trial) {
                      [&](Backend& backend, const TensorView& out) {
                        return backend.random_normal(out, 30, 4, start);
                      });
+      check_optional(trial, text_of("random_integers from offset ", offset), view,
+                     randint(3, 91, sizes, type, Generator(42, offset), host_backend()),
+                     [&](Backend& backend, const TensorView& out) {
+                       return backend.random_integers(out, 3, 90, start);
+                     });
     }
   });
 }
