@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/compat/executorch_tensor.h"
 
+#include "backend/device_helpers.h"
 #include "support/catch.h"
 
 // As ExecuTorch programs do; none of the names below may be ambiguous.
@@ -165,8 +166,45 @@ TEST_CASE("executorch: clones copy, and cast where that is allowed") {
   auto there = clone_tensor_ptr_to(source, executorch::aten::DeviceType::CPU);
   CHECK(there->const_data_ptr() != source->const_data_ptr());
   CHECK(there->const_data_ptr<float>()[3] == 4.0f);
-  CHECK_ERROR(Error::NotFound, "no backend is registered for cuda:1",
+  CHECK_ERROR(Error::NotFound, "clone_tensor_ptr_to: no backend is registered for cuda:1",
               clone_tensor_ptr_to(source, executorch::aten::Device("cuda:1")));
+}
+
+TEST_CASE("executorch: a registered device checks pointers to it, and clones go there and back") {
+  using executorch::aten::DeviceType;
+  using tests::Texts;
+  tests::RecordingDevice cuda;
+  tenon::register_backend(cuda);
+  float memory[6] = {1, 2, 3, 4, 5, 6};
+  float elsewhere[6] = {};
+  void* const p = memory;
+  cuda.lend(memory, sizeof memory);
+  int released = 0;
+  const std::function<void(void*)> deleter = [&](void*) { ++released; };
+  constexpr auto kFloat = ScalarType::Float;
+  for (const TensorPtr& t :
+       {from_blob(p, {2, 3}, kFloat, DeviceType::CUDA),
+        from_blob(p, {2, 3}, {3, 1}, kFloat, DeviceType::CUDA, TensorShapeDynamism::STATIC),
+        from_blob(p, {2, 3}, kFloat, DeviceType::CUDA, deleter),
+        from_blob(p, {2, 3}, {3, 1}, kFloat, DeviceType::CUDA, deleter,
+                  TensorShapeDynamism::STATIC),
+        make_tensor_ptr({2, 3}, p, {}, {}, kFloat, DeviceType::CUDA,
+                        TensorShapeDynamism::DYNAMIC_BOUND, deleter),
+        for_blob(p, {2, 3}, kFloat).device(DeviceType::CUDA).make_tensor_ptr()}) {
+    CHECK(t->device() == cuda.device());
+  }
+  CHECK(released == 3);
+  CHECK(cuda.calls == Texts(6, "check_memory 24"));
+  CHECK_ERROR(Error::InvalidArgument,
+              "from_blob: backend recording failed in check_memory: the driver knows it as host",
+              from_blob(elsewhere, {2, 3}, kFloat, DeviceType::CUDA, deleter));
+  CHECK(released == 4);
+  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: backend recording failed in check_memory",
+              make_tensor_ptr({2, 3}, elsewhere, kFloat, DeviceType::CUDA));
+  const TensorPtr there =
+      clone_tensor_ptr_to(make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), DeviceType::CUDA);
+  CHECK(there->device() == cuda.device());
+  CHECK(clone_tensor_ptr_to(there, DeviceType::CPU)->const_data_ptr<float>()[3] == 4);
 }
 
 TEST_CASE("executorch: element types may be spelled out") {

@@ -106,6 +106,20 @@ int main() {
                       .make_tensor_ptr());
   print("placeholder", *make_tensor_ptr({2, 2}, nullptr));
 
+  // Where the memory is. Memory goes to a device and back only where there is one.
+  const executorch::aten::Device cpu(executorch::aten::DeviceType::CPU);
+  print("blob there",
+        *from_blob(data, {3, 2}, ScalarType::Float, cpu, TensorShapeDynamism::STATIC));
+  print("strided blob there",
+        *from_blob(data, {2, 2}, {2, 1}, ScalarType::Float, cpu, TensorShapeDynamism::STATIC));
+  print("pointer there",
+        *make_tensor_ptr({3, 2}, data, ScalarType::Float, cpu, TensorShapeDynamism::STATIC));
+  print("maker there", *for_blob(data, {3, 2}, ScalarType::Float).device(cpu).make_tensor_ptr());
+  const auto to_device = [](const TensorPtr& tensor, executorch::aten::Device device) {
+    return TensorPtr(clone_tensor_ptr_to(tensor, device));
+  };
+  static_cast<void>(to_device);
+
   // Deleters.
   int deleted = 0;
   const std::function<void(void*)> deleter = [&deleted](void* p) {

@@ -2,6 +2,7 @@
 // What assign and copy_to move, between memories that overlap too, and what they refuse.
 #include "tenon/exchange/assign.h"
 
+#include "backend/device_helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/copy_model.h"
@@ -352,4 +353,36 @@ TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
   const Tensor t = for_blob(read_only(data), {2, 3}).make_tensor();
   check_bytes(Error::InvalidState, "the tensor is read-only", t, foreign, 24, kAssign);
   check_blob(Error::InvalidState, "the tensor is read-only", t, ints({2, 3}), kAssign);
+}
+
+TEST_CASE("assign, copy_to: a DeviceBackend checks a blob's memory before anything is copied") {
+  RecordingDevice cuda;
+  register_backend(cuda);
+  float memory[8] = {1, 2, 3, -1, 4, 5, 6, -1};
+  float elsewhere[8] = {};
+  cuda.lend(memory, sizeof memory);
+  const TensorPtr t = zeros({2, 3});
+  Blob blob{memory, {2, 3}, {4, 1}, ScalarType::Float, "cuda"};
+  CHECK(assign(t, blob) == Error::Ok);
+  CHECK(cuda.calls.front() == "check_memory 28");
+  CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
+  CHECK(fill_(t, 9) == Error::Ok);
+  CHECK(copy_to(t, blob) == Error::Ok);
+  CHECK(Floats(memory, memory + 8) == Floats{9, 9, 9, -1, 9, 9, 9, -1});
+  blob.data = elsewhere;
+  cuda.calls.clear();
+  RETURNS(InvalidArgument, "assign: backend recording failed in check_memory", assign(t, blob));
+  RETURNS(InvalidArgument, "assign: backend recording failed in check_memory",
+          assign(t, blob, Normalize{}));
+  RETURNS(InvalidArgument, "copy_to: backend recording failed in check_memory", copy_to(t, blob));
+  CHECK_FALSE(can_assign(t, blob));
+  CHECK(cuda.calls ==
+        Texts{"check_memory 28", "check_memory 28", "check_memory 28", "check_memory 28"});
+  CHECK(elsewhere[0] == 0);
+  // To the device, too.
+  const TensorPtr there = zeros({2, 3}, cuda);
+  blob.data = memory;
+  CHECK(assign(there, blob) == Error::Ok);
+  CHECK(values<float>(clone_tensor_ptr_to(there, "cpu")) == Floats{9, 9, 9, 9, 9, 9});
+  CHECK(assign(zeros({0}), Blob{elsewhere, {0}, {}, ScalarType::Float, "cuda"}) == Error::Ok);
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "backend/device_helpers.h"
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
@@ -368,6 +369,32 @@ void check_backend(B& backend, const Blob& blob) {
 }
 
 }  // namespace
+
+TEST_CASE("from_blob: a DeviceBackend checks a blob's memory before it is taken") {
+  RecordingDevice cuda;
+  register_backend(cuda);
+  alignas(16) float memory[8] = {};
+  float elsewhere[2] = {};
+  cuda.lend(memory, sizeof memory);
+  auto owner = std::make_shared<int>(1);
+  Blob blob{memory, {2, 3}, {5, 1}, ScalarType::Float, "cuda", 0, false, owner};
+  CHECK(from_blob(blob)->device() == Device("cuda:0"));
+  CHECK(from_blob(blob, cuda)->device() == Device("cuda:0"));
+  CHECK(cuda.calls == Texts{"check_memory 32", "check_memory 32"});
+  blob.data = elsewhere;
+  const char* const text =
+      "from_blob: backend recording failed in check_memory: the driver knows it as host memory";
+  RAISES(InvalidArgument, text, from_blob(std::move(blob)));
+  CHECK(owner.use_count() == 1);
+  blob = Blob{elsewhere, {2}, {}, ScalarType::Float, "cuda"};
+  RAISES(InvalidArgument, text, from_blob(blob, std::shared_ptr<int>(owner), cuda));
+  CHECK(owner.use_count() == 1);
+  CHECK(cuda.live_blocks() == 0);
+  // Of a backend that is not registered, and without one.
+  unregister_backend(cuda);
+  RAISES(InvalidArgument, text, from_blob(blob, cuda));
+  CHECK(from_blob(blob)->device() == Device("cuda:0"));
+}
 
 TEST_CASE("from_blob: with a backend it says whose memory that is") {
   MinimalBackend b;

@@ -3,6 +3,7 @@
 // from_dlpack() refuses it in dlpack_hostile_test.cpp.
 #include "tenon/exchange/dlpack_import.h"
 
+#include "backend/device_helpers.h"
 #include "backend/helpers.h"
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
@@ -350,6 +351,37 @@ TEST_CASE("from_dlpack: memory of a device is described, never touched") {
     CHECK(t->scalar_type() == ScalarType::BFloat16);
     CHECK(const_data_ptr(t) == kDevicePointer);
   }
+}
+
+TEST_CASE("from_dlpack: a DeviceBackend checks a device's memory, and the struct is released") {
+  RecordingDevice cuda;
+  register_backend(cuda);
+  int32_t memory[8] = {};
+  int32_t elsewhere[2] = {};
+  cuda.lend(memory, sizeof memory);
+  {
+    Lent<> lent(memory, kInt32, {2, 3}, {4, 1});
+    lent.set_device(2, 0);
+    lent.tensor().byte_offset = 4;
+    CHECK(device(from_dlpack(lent.get())) == Device("cuda:0"));
+    CHECK(cuda.calls == Texts{"check_memory 28"});
+    CHECK(lent.released == 1);
+  }
+  for (const Optional<Device> to : {Optional<Device>(none), Optional<Device>(Device())}) {
+    Lent<> lent(elsewhere, kInt32, {2}, {1});
+    lent.set_device(2, 0);
+    check_refused(lent, Error::InvalidArgument,
+                  "try_from_dlpack: backend recording failed in check_memory: the driver knows it "
+                  "as host memory",
+                  none, to);
+  }
+  // Nobody knows another device's, and there is nothing to check without elements.
+  Lent<> unknown(elsewhere, kInt32, {2}, {1});
+  unknown.set_device(2, 1);
+  CHECK(device(from_dlpack(unknown.get())) == Device("cuda:1"));
+  Lent<> nothing(nullptr, kInt32, {0}, {1});
+  nothing.set_device(2, 0);
+  CHECK(from_dlpack(nothing.get())->numel() == 0);
 }
 
 TEST_CASE("from_dlpack: another device needs a copy, and a backend for it") {

@@ -243,6 +243,28 @@ TEST_CASE("random: integers are the host's to make, without the operation all ar
   CHECK(raw<float>(b, drawn, 6) == values<float>(twin));
 }
 
+TEST_CASE("random: a backend that makes integers is given the first and the last") {
+  struct Backend : MinimalBackend {
+    std::vector<int64_t> given;
+    uint64_t offset = 0;
+    tenon::Error random_integers(const tenon::TensorView&, int64_t low, int64_t last,
+                                 const Generator::State& start) override {
+      given = {low, last};
+      offset = start.offset;
+      return Error::Ok;
+    }
+  } b;
+  Generator g(5, 100);
+  const TensorPtr t = randint(-3, 100, {8}, ScalarType::Half, g, b);
+  CHECK(b.given == Longs{-3, 99});
+  CHECK(b.offset == 100);
+  CHECK(g.offset() == 108);
+  CHECK(random_(t, 1, 4097, g) == Error::Ok);  // 4095 is not a Half
+  CHECK(b.given == Longs{1, 4096});
+  CHECK(random_(t, g) == Error::Ok);
+  CHECK(b.given == Longs{0, 2048});
+}
+
 TEST_CASE("random: a generator does not advance when the backend fails") {
   CountingBackend b;
   Generator g(5, 100);

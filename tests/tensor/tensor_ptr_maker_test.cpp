@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "backend/device_helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -203,6 +204,96 @@ TEST_CASE("for_blob: device memory is described, never touched") {
   }
   CHECK(calls.count == 1);
   CHECK(calls.argument == device_pointer);
+}
+
+TEST_CASE("from_blob: a device says where the memory is, in each order of arguments") {
+  void* const p = reinterpret_cast<void*>(uintptr_t{4096});
+  const ScalarType type = ScalarType::Half;
+  const Device cuda1("cuda:1");
+  Calls calls;
+  const struct {
+    TensorPtr t;
+    bool strided, is_static, adopted;
+  } rows[] = {
+      {from_blob(p, {2, 3}, type, cuda1), false, false, false},
+      {from_blob(p, {2, 3}, type, cuda1, kStatic), false, true, false},
+      {from_blob(p, {2, 3}, kStatic, type, cuda1), false, true, false},
+      {from_blob(p, {2, 3}, {4, 1}, type, cuda1), true, false, false},
+      {from_blob(p, {2, 3}, {4, 1}, type, cuda1, kStatic), true, true, false},
+      {from_blob(p, {2, 3}, type, cuda1, calls.deleter()), false, false, true},
+      {from_blob(p, {2, 3}, type, cuda1, calls.deleter(), kStatic), false, true, true},
+      {from_blob(p, {2, 3}, {4, 1}, type, cuda1, calls.deleter()), true, false, true},
+      {from_blob(p, {2, 3}, {4, 1}, type, cuda1, calls.deleter(), kStatic), true, true, true},
+      {from_blob(p, {2, 3}, type, calls.deleter(), cuda1), false, false, true},
+      {*try_from_blob(p, {2, 3}, type, cuda1), false, false, false},
+  };
+  for (const auto& row : rows) {
+    CHECK(row.t->device() == cuda1);
+    CHECK(row.t->scalar_type() == type);
+    CHECK(const_data_ptr(row.t) == p);
+    CHECK(strides(row.t) == (row.strided ? Vector{4, 1} : Vector{3, 1}));
+    CHECK(shape_dynamism(row.t) == (row.is_static ? kStatic : TensorShapeDynamism::DYNAMIC_BOUND));
+    CHECK(ownership(row.t) == (row.adopted ? Ownership::Adopted : Ownership::Borrowed));
+  }
+  CHECK(from_blob(p, {2}, DeviceType::CUDA)->device() == Device("cuda:0"));
+  CHECK(tensor_from_blob(p, {2}, type, cuda1).device() == cuda1);
+  CHECK(calls.count == 0);
+  using Create = decltype(from_blob);
+  static_assert(!std::is_invocable_v<decltype(empty), Dims, Device>);
+  static_assert(!std::is_invocable_v<Create, void*, Dims, ScalarType, Device, void (*)(int)>);
+}
+
+TEST_CASE("from_blob: memory on a device is checked by its DeviceBackend, and released once") {
+  RecordingDevice cuda;
+  register_backend(cuda);
+  alignas(16) float memory[8] = {};
+  alignas(16) float elsewhere[8] = {};
+  float* const p = memory + 2;
+  cuda.lend(memory, sizeof memory);
+  Calls calls;
+  CHECK(from_blob(p, {2, 3}, ScalarType::Float, cuda.device())->device() == cuda.device());
+  CHECK(from_blob(p, {2, 3}, cuda)->device() == cuda.device());
+  CHECK(for_blob(p, {2, 3}).device(cuda.device()).make_tensor_ptr()->numel() == 6);
+  CHECK(for_blob(p, {2, 3}).backend(cuda).make_tensor_ptr()->numel() == 6);
+  CHECK(make_tensor_ptr({2, 3}, p, cuda)->numel() == 6);
+  CHECK(cuda.calls == Texts(5, "check_memory 24"));
+  const char* const text =
+      "from_blob: backend recording failed in check_memory: the driver knows it as host memory";
+  RAISES(InvalidArgument, text,
+         from_blob(elsewhere, {2, 3}, ScalarType::Float, cuda.device(), calls.deleter()));
+  CHECK(calls.count == 1);
+  RAISES(InvalidArgument, text,
+         from_blob(elsewhere, {2, 3}, ScalarType::Float, calls.deleter(), cuda));
+  CHECK(calls.count == 2);
+  CHECK(cuda.live_blocks() == 0);
+  RAISES(InvalidArgument, "for_blob: backend recording failed in check_memory",
+         for_blob(elsewhere, {2, 3}).device("cuda").deleter(calls.deleter()).make_tensor_ptr());
+  CHECK(calls.count == 3);
+  RAISES(InvalidArgument, "for_blob: backend recording failed in check_memory",
+         for_blob(elsewhere, {2, 3}).deleter(calls.deleter()).backend(cuda).make_tensor_ptr());
+  CHECK(calls.count == 4);
+  RAISES(InvalidArgument, "check_memory", from_blob(p, {7}, cuda));  // an element more
+}
+
+TEST_CASE("from_blob: with negative strides the check begins below the data", "[plain]") {
+  RecordingDevice cuda;
+  float memory[8] = {};
+  cuda.lend(memory, sizeof memory);
+  CHECK(from_blob(memory + 5, {2, 2}, {-4, -1}, cuda)->numel() == 4);
+  CHECK(cuda.calls == Texts{"check_memory 24"});
+  RAISES(InvalidArgument, "check_memory", from_blob(memory + 5, {7}, {-1}, cuda));
+}
+
+TEST_CASE("from_blob: what has no elements, no data or no DeviceBackend is not checked") {
+  RecordingDevice cuda;
+  register_backend(cuda);
+  float data[2] = {};
+  CHECK(from_blob(data, {0, 4}, cuda)->numel() == 0);
+  CHECK(from_blob(nullptr, {2}, ScalarType::Float, cuda.device())->numel() == 2);
+  CHECK(from_blob(data, {2}, DeviceType::CPU)->device() == Device());
+  CHECK(from_blob(data, {2}, Device("cuda:1"))->device() == Device("cuda:1"));
+  CHECK(from_blob(data, {2}, host_backend())->device() == Device());
+  CHECK(cuda.calls.empty());
 }
 
 TEST_CASE("for_blob: Template memory needs no data") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/transfer.h"
 
+#include "backend/device_helpers.h"
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
@@ -216,4 +217,49 @@ TEST_CASE("Deallocation: its names") {
   CHECK(std::string(toString(Deallocation::Ok)) == "Ok");
   CHECK(std::string(toString(Deallocation::AlreadyDeallocated)) == "AlreadyDeallocated");
   CHECK(std::string(toString(Deallocation::InUse)) == "InUse");
+}
+
+TEST_CASE("clone_tensor_ptr_to: to the backend of the device, back, across and on one device") {
+  RecordingDevice cuda0;
+  RecordingDevice cuda1(Device(DeviceType::CUDA, 1));
+  register_backend(cuda0);
+  register_backend(cuda1);
+  const TensorPtr a = make_tensor_ptr({2, 2}, {1.f, 2.f, 3.f, 4.f});
+  const TensorPtr there = clone_tensor_ptr_to(a, DeviceType::CUDA);
+  CHECK(&backend_of(there) == &cuda0);
+  CHECK(device(there) == Device("cuda:0"));
+  CHECK(ownership(there) == Ownership::Owned);
+  const TensorPtr across = clone_tensor_ptr_to(there, "cuda:1");
+  CHECK(&backend_of(across) == &cuda1);
+  CHECK(cuda1.calls.front() == "copy_between cuda:0");
+  cuda1.calls.clear();
+  const TensorPtr second = clone_tensor_ptr_to(*across, "cuda:1");
+  CHECK(&backend_of(second) == &cuda1);
+  CHECK(const_data_ptr(second) != const_data_ptr(across));
+  CHECK(cuda1.calls == Texts{"copy_within"});
+  const TensorPtr back = clone_tensor_ptr_to(second, DeviceType::CPU);
+  CHECK(&backend_of(back) == &host_backend());
+  CHECK(values<float>(back) == Floats{1, 2, 3, 4});
+  CHECK(values<float>(a) == Floats{1, 2, 3, 4});
+}
+
+TEST_CASE("clone_tensor_ptr_to: the cpu is the host's heap, whatever holds or asks for memory") {
+  alignas(64) unsigned char room[2048];
+  ArenaBackend arena(room, sizeof room);
+  const BackendScope scope(arena);
+  const TensorPtr a = full({3}, 7.f);
+  const TensorPtr there = clone_tensor_ptr_to(a, "cpu");
+  CHECK(&backend_of(there) == &host_backend());
+  CHECK(values<float>(there) == Floats{7, 7, 7});
+}
+
+TEST_CASE("clone_tensor_ptr_to: a device without a backend is NotFound, and names it") {
+  const TensorPtr a = zeros({2});
+  RAISES(NotFound, "clone_tensor_ptr_to: no backend is registered for cuda:1",
+         clone_tensor_ptr_to(a, "cuda:1"));
+  const auto failed = try_clone_tensor_ptr_to(a, "cuda_host");
+  CHECK(failed.error() == Error::NotFound);
+  CHECK(contains(failed.message(), "try_clone_tensor_ptr_to: no backend is registered for"));
+  RAISES(InvalidState, "clone_tensor_ptr_to: the source tensor is undefined",
+         clone_tensor_ptr_to(Tensor(), "cpu"));
 }

@@ -95,7 +95,10 @@ struct Options {
   explicit Options(AnyPtr d) noexcept : data(d), type(d.type()) {}
 
   void set(ScalarType value) noexcept { type = value; }
-  void set(aten::Device value) noexcept { device = value; }
+  void set(aten::Device value) noexcept {
+    device = value;
+    check_memory = &tenon::detail::check_and_name_backend<>;
+  }
   void set(TensorShapeDynamism value) noexcept { dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
   void set(F f) {
@@ -105,6 +108,8 @@ struct Options {
   AnyPtr data;
   ScalarType type;
   aten::Device device;
+  // check_and_name_backend() where a device was given.
+  runtime::Error (*check_memory)(tenon::Backend*, tenon::detail::Draft&) noexcept = nullptr;
   TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
   tenon::Deleter deleter;
   int deleters = 0;
@@ -123,12 +128,15 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
     strides = Dims();
   }
   tenon::detail::Made<aten::Tensor> made;
-  const auto error = options.deleters > 1
-                         ? tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
-                                               " deleters; memory is released once")
-                         : tenon::detail::make_from_pointer(
-                               options.data.data(), sizes, dim_order, strides, options.type,
-                               options.dynamism, options.device, options.deleter, made.draft());
+  auto error = options.deleters > 1
+                   ? tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
+                                         " deleters; memory is released once")
+                   : tenon::detail::make_from_pointer(
+                         options.data.data(), sizes, dim_order, strides, options.type,
+                         options.dynamism, options.device, options.deleter, made.draft());
+  if (error == runtime::Error::Ok && options.check_memory != nullptr) {
+    error = options.check_memory(nullptr, made.draft());
+  }
   return share(made.finish(function, error));
 }
 template <class... Args>
@@ -245,9 +253,9 @@ template <class... Type>
 TensorPtr clone_tensor_ptr(const internal::Source& source, Type... type) {
   return tenon::clone_tensor_ptr(source.tensor, type...);
 }
-/// A copy in the memory of the backend that is registered for the device, or on the host's heap.
+/// Between any two devices, and on one.
 inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Device target) {
-  return tenon::backend_copy(source.tensor, tenon::backend_for(target));
+  return tenon::clone_tensor_ptr_to(source.tensor, target);
 }
 
 /// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for

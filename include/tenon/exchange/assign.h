@@ -29,10 +29,14 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
   if (!blob.device.is_host_accessible()) {
     TENON_TRY(find_mover(blob.device, "the blob", place.backend));
   }
-  if (TENON_UNLIKELY(blob.data == nullptr && tensor.layout.numel != 0)) {
+  if (tensor.layout.numel == 0) return Error::Ok;
+  if (TENON_UNLIKELY(blob.data == nullptr)) {
     return fail(Error::InvalidArgument, "the blob's data is null");
   }
-  return Error::Ok;
+  if (blob.device.is_cpu()) return Error::Ok;
+  const ByteRange bytes = byte_range(view);
+  return check_memory(blob.device, reinterpret_cast<const void*>(bytes.begin),
+                      bytes.end - bytes.begin);
 }
 
 /// Describes plain memory: contiguous elements of the tensor's dtype.
@@ -93,7 +97,8 @@ TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, Cas
 /// touched. A blob over the tensor's own memory is copied by way of a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
-/// refuses; a tensor whose elements may share memory), InvalidType (a cast that canCast() refuses,
+/// refuses; a tensor whose elements may share memory; memory that is not on the blob's device, as
+/// DeviceBackend::check_memory() finds out), InvalidType (a cast that canCast() refuses,
 /// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
 /// registered for its device), OutOfMemory. Nothing is changed then.
 template <class = void>

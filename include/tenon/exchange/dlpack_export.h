@@ -156,8 +156,10 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates,
 /// expressions, memory that only a backend of the program's own reaches); OutOfMemory; with `copy`
 /// those of clone_tensor_ptr().
-/// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Nothing
-/// is synchronised. Cost: one allocation.
+/// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Cost:
+/// one allocation.
+/// Streams: nothing is synchronised. Before a consumer uses a device's memory on a stream, call
+/// DeviceBackend::order_before(stream); before tenon uses it again, order_after(stream).
 /// Source: at::toDLPackVersioned.
 template <class Managed = DLManagedTensorVersioned>
 Managed* to_dlpack(TensorArg t, bool copy = false) {

@@ -65,6 +65,7 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   const bool moves = there != device;
   const bool is_aligned = reinterpret_cast<uintptr_t>(first_element(t)) % number_size(type) == 0 ||
                           layout.numel == 0 || has_dlpack_handles(device.type());
+  if (!device.is_cpu()) TENON_TRY(check_memory(device, first_element(t), type, layout));
   plan.must_copy = copy.value_or(false) || moves || !is_aligned;
   if (TENON_UNLIKELY(plan.must_copy && !copy.value_or(true))) {
     return moves ? fail(Error::NotSupported, "the data is on ", device, ", was asked for on ",
@@ -148,19 +149,23 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
 }
 
 template <class Out>
-Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
-                  const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
-  DLPackPlan plan;
-  Error error = plan_import(from, copy, device, plan);
-  if (TENON_UNLIKELY(error == Error::Ok && plan.must_copy)) {
-    return import_copy<Out>(function, from, plan, dynamism);
-  }
-  if (TENON_UNLIKELY(error == Error::Ok && has_offset_from_handle(from.tensor))) {
+Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
+                   TensorShapeDynamism dynamism, Deleter& release) {
+  if (TENON_UNLIKELY(plan.must_copy)) return import_copy<Out>(function, from, plan, dynamism);
+  if (TENON_UNLIKELY(has_offset_from_handle(from.tensor))) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
   Made<Out> made;
-  if (error == Error::Ok) error = make_import(from, plan, dynamism, release, made.draft());
+  const Error error = make_import(from, plan, dynamism, release, made.draft());
   return made.finish(function, error);
+}
+template <class Out>
+Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
+                  const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
+  DLPackPlan plan;
+  const Error error = plan_import(from, copy, device, plan);
+  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  return import_planned<Out>(function, from, plan, dynamism, release);
 }
 
 }  // namespace detail
@@ -176,12 +181,14 @@ struct FromDLPack {
   /// not aligned for its elements, or asked for on another `device`.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
   /// the memory is gone, or before this returns if it was copied or refused.
-  /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; NotSupported where a copy is
-  /// needed and `copy` is false, for a device without a registered backend to copy to or from, for
-  /// data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan, Metal,
-  /// WebGPU) that is no whole number of elements; OutOfMemory. Of a struct of another major
+  /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
+  /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
+  /// copy is needed and `copy` is false, for a device without a registered backend to copy to or
+  /// from, for data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan,
+  /// Metal, WebGPU) that is no whole number of elements; OutOfMemory. Of a struct of another major
   /// version, only the deleter is called.
-  /// Threads: nothing is synchronised with a device's streams.
+  /// Streams: nothing is synchronised. A producer that asks for a stream is given the backend's
+  /// DeviceBackend::stream_number(); of one that does not, call order_after(its stream) before.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, detail::IfManaged<Managed> = 0>
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,

@@ -20,8 +20,10 @@
 // this does not compile.
 #pragma once
 
+#include "tenon/interop/python/array_interface.h"
 #include "tenon/interop/python/buffer.h"
 #include "tenon/interop/python/capsule.h"
 #include "tenon/interop/python/import.h"
 #include "tenon/interop/python/interpreter.h"
+#include "tenon/interop/python/streams.h"
 #include "tenon/interop/python/tensor_type.h"

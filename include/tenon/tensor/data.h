@@ -306,14 +306,47 @@ inline constexpr bool has_type_v =
 template <class... Options>
 inline constexpr bool has_backend_v = (... || is_backend_v<std::remove_reference_t<Options>>);
 
-/// For a creator's parameter pack, which then takes nothing else; a backend has to be an lvalue.
+/// What a creator takes by `T&&`: an option; a backend has to be an lvalue.
+template <class T>
+inline constexpr bool is_option_argument_v =
+    is_option_v<std::remove_reference_t<T>> &&
+    !(is_backend_v<std::remove_reference_t<T>> &&
+      (std::is_rvalue_reference_v<T&&> || std::is_const_v<std::remove_reference_t<T>>));
+
+/// For a creator's parameter pack, which then takes nothing else.
 template <class... Options>
-using IfOptions =
-    std::enable_if_t<(... && (is_option_v<std::remove_reference_t<Options>> &&
-                              !(is_backend_v<std::remove_reference_t<Options>> &&
-                                (std::is_rvalue_reference_v<Options&&> ||
-                                 std::is_const_v<std::remove_reference_t<Options>>)))),
-                     int>;
+using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options>), int>;
+
+template <class T>
+inline constexpr bool is_device_v =
+    std::is_same_v<std::decay_t<T>, Device> || std::is_same_v<std::decay_t<T>, DeviceType>;
+template <class... Options>
+inline constexpr bool has_device_v = (... || is_device_v<Options>);
+
+/// The same for existing memory, of which the device may be said.
+template <class... Options>
+using IfOptionsOrDevice =
+    std::enable_if_t<(... && (is_option_argument_v<Options> || is_device_v<Options>)), int>;
+
+/// Whether existing memory may be on a device.
+template <class... Options>
+inline constexpr bool may_be_on_device_v =
+    has_device_v<Options...> || (... || (is_backend_v<std::remove_reference_t<Options>> &&
+                                         !is_host_memory_only_v<std::remove_reference_t<Options>>));
+
+/// CreatorOptions, and the device of existing memory.
+class OptionsWithDevice : public CreatorOptions {
+ public:
+  template <class... Options>
+  explicit OptionsWithDevice(Options&... options) noexcept {
+    (take(options), ...);
+  }
+  Device device;
+
+ private:
+  using CreatorOptions::take;
+  void take(Device given) noexcept { device = given; }
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -282,13 +282,24 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   return Error::Ok;
 }
 
+/// Checks borrowed memory with its device's backend, and registers it with `given`, unless null.
+/// Called only where a device may be named, so that who names no device links no check.
+TENON_LAZY Error check_and_name_backend(Backend* given, Draft& draft) noexcept {
+  const TensorFields& made = fields(draft);
+  TENON_TRY(check_memory(made.device, made.data, made.type, made.layout, given));
+  return given == nullptr ? Error::Ok : name_backend(*given, draft);
+}
+
 /// A tensor over memory of the caller's, which `deleter` releases. A backend among the options is
-/// whose memory it is; the thread's default backend may keep the metadata, no more.
+/// whose memory it is, a device where it is; the thread's default backend may keep the metadata, no
+/// more.
 template <class Out, class Given, class F, class... Options>
 Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Given strides,
                 F deleter, Options&... options) {
+  static_assert(!(has_device_v<Options...> && has_backend_v<Options...>),
+                "a backend says its device");
   Deleter release(data.get(), std::move(deleter));
-  const CreatorOptions asked(options...);
+  const OptionsWithDevice asked(options...);
   Making making;
   making.type = asked.type.value_or(data.type());
   making.dynamism = asked.dynamism;
@@ -300,15 +311,16 @@ Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Gi
     const Error error = check_pointer_type(data, making.type);
     if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(function, error);
   }
-  if constexpr (has_backend_v<Options...>) {
-    Backend& backend = *asked.given_backend();
-    Error error = make_over(making, {data, backend.device(), release, metadata}, made.draft());
-    if (error == Error::Ok) error = name_backend(backend, made.draft());
-    return made.finish(function, error);
-  } else {
-    return made.finish(function,
-                       make_over(making, {data, Device(), release, metadata}, made.draft()));
+  Backend* const backend = asked.given_backend();
+  Device device = asked.device;
+  if constexpr (has_backend_v<Options...>) device = backend->device();
+  Error error = make_over(making, {data, device, release, metadata}, made.draft());
+  if constexpr (may_be_on_device_v<Options...>) {
+    if (error == Error::Ok) error = check_and_name_backend(backend, made.draft());
+  } else if constexpr (has_backend_v<Options...>) {
+    if (error == Error::Ok) error = name_backend(*backend, made.draft());
   }
+  return made.finish(function, error);
 }
 
 // --- With memory of its own ---------------------------------------------------------------------

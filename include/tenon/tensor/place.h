@@ -59,6 +59,31 @@ inline Error find_place(const TensorFields& tensor, const char* role, Place& pla
   return check_lists(place.view);
 }
 
+/// Has memory that came as a pointer checked by its backend: the one that is `given`, or else
+/// registered for its device. What neither checks is taken as it is.
+TENON_LAZY TENON_NOINLINE Error check_memory(Device device, const void* lowest, size_t nbytes,
+                                             Backend* given = nullptr) noexcept {
+  Backend* const backend = given != nullptr ? given : find_backend(device);
+  if (backend == nullptr || nbytes == 0) return Error::Ok;
+  const auto check = BackendAccess::hooks(*backend).check_memory;
+  return check == nullptr ? Error::Ok : check(*backend, lowest, nbytes);
+}
+/// The same for a layout of elements over it, the first at `data`.
+TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
+                              const Layout& layout, Backend* given = nullptr) noexcept {
+  const size_t size = elementSize(type);
+  const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.extent.min)) * size;
+  const size_t nbytes = below + static_cast<uintptr_t>(layout.extent.max + 1) * size;
+  // As integers: it is not known yet that there is memory.
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (data == nullptr || layout.numel == 0) return Error::Ok;
+  if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
+    return fail(Error::InvalidArgument, "sizes ", layout.sizes, " and strides ", layout.strides,
+                " lead out of the address space");
+  }
+  return check_memory(device, reinterpret_cast<const void*>(address - below), nbytes, given);
+}
+
 /// The memory of a tensor that was just made.
 inline Place place_of_new(const TensorFields& made, const TensorView& part) noexcept {
   return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};

@@ -49,16 +49,16 @@ class TensorPtrMaker {
   TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
-  TensorPtrMaker&& device(Device device) {
+  TENON_LAZY TensorPtrMaker&& device(Device device) {
     device_ = device;
+    check_ = &detail::check_and_name_backend<>;
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
-  template <class = void>
-  TensorPtrMaker&& backend(Backend& backend) {
+  TENON_LAZY TensorPtrMaker&& backend(Backend& backend) {
     detail::enlist(backend);
-    backend_ = detail::unless_host_heap(&backend);
-    name_backend_ = &detail::name_backend<>;
+    backend_ = &backend;
+    check_ = &detail::check_and_name_backend<>;
     return std::move(*this);
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
@@ -112,7 +112,7 @@ class TensorPtrMaker {
   template <class Out>
   Out make(const char* function) {
     detail::BackendState* const metadata =
-        detail::metadata_in(name_backend_ != nullptr ? backend_ : detail::current_backend());
+        detail::metadata_in(backend_ != nullptr ? backend_ : detail::current_backend());
     detail::Made<Out> made(metadata);
     if (TENON_UNLIKELY(deleters_ > 1)) {
       return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
@@ -125,8 +125,8 @@ class TensorPtrMaker {
     if (backend_ != nullptr) device_ = backend_->device();
     Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
                                               device_, release_, made.draft(), metadata);
-    if (outcome == Error::Ok && backend_ != nullptr) {
-      outcome = name_backend_(*backend_, made.draft());
+    if (outcome == Error::Ok && check_ != nullptr) {
+      outcome = check_(backend_, made.draft());
     }
     return made.finish(function, outcome);
   }
@@ -139,7 +139,7 @@ class TensorPtrMaker {
   TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
   Device device_;
   Backend* backend_ = nullptr;
-  Error (*name_backend_)(Backend&, detail::Draft&) noexcept = nullptr;
+  Error (*check_)(Backend* given, detail::Draft&) noexcept = nullptr;  // check_and_name_backend
   int deleters_ = 0;
   Error error_ = Error::Ok;
   Deleter release_;
@@ -158,11 +158,13 @@ inline constexpr ForBlob for_blob{};
 
 /// The overloads of from_blob.
 ///
-/// Options: a type, by default that of the pointer, a dynamism, and the backend whose memory it is.
+/// Options: a type, by default that of the pointer, a dynamism, and the device that the memory is
+/// on, or the backend whose memory it is. Nothing is moved there.
 /// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
-/// Errors: those of make_tensor_ptr.
+/// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
+/// the one that is registered for the device, is a DeviceBackend.
 /// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
 /// for one beside an owner, and for one with a backend given that keeps no metadata itself; two for
@@ -173,28 +175,43 @@ template <class Out>
 struct FromBlob {
   const char* function;
 
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
                                     nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+            detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
                                     options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+            detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
                                     std::move(deleter), type, options...);
+  }
+  /// ExecuTorch's order, with the device before the deleter.
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, TypeArg type, Device device, F deleter,
+                 Options&&... options) const {
+    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
+                                    device, options...);
+  }
+  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, Device device,
+                 F deleter, Options&&... options) const {
+    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
+                                    std::move(deleter), type, device, options...);
   }
 
   template <class... DeleterTakesVoidPointer,
@@ -228,8 +245,8 @@ struct FromBlob {
   /// returns when it fails. Without an owner the memory is borrowed.
   /// Options: a dynamism, and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
-  /// nor the dtype's, and for a device that is not the backend's. A null pointer is no placeholder
-  /// here: it needs zero elements, or a Template device.
+  /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
+  /// as above. A null pointer is no placeholder here: it needs zero elements, or a Template device.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
   /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before

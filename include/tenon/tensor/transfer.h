@@ -77,6 +77,24 @@ struct BackendCopy {
 };
 
 template <class Out>
+struct CloneTensorTo {
+  const char* function;
+
+  /// backend_copy() to the backend that is registered for a device, for the CPU to the host's heap.
+  /// On the source's own device it is a plain copy.
+  /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
+  /// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
+  Out operator()(detail::ConstTensorArg source, Device target) const {
+    Backend* const backend = target.is_cpu() ? &host_backend() : detail::find_backend(target);
+    if (backend == nullptr) {
+      return detail::Made<Out>().finish(
+          function, detail::fail(Error::NotFound, "no backend is registered for ", target));
+    }
+    return detail::clone<Out>(function, source, CreatorOptions(*backend));
+  }
+};
+
+template <class Out>
 struct BackendTransfer {
   const char* function;
 
@@ -111,8 +129,11 @@ struct BackendTransfer {
 };
 
 inline constexpr BackendCopy<TensorPtr> backend_copy{"backend_copy"};
+inline constexpr CloneTensorTo<TensorPtr> clone_tensor_ptr_to{"clone_tensor_ptr_to"};
 inline constexpr BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"};
 inline constexpr BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
+inline constexpr CloneTensorTo<Result<TensorPtr>> try_clone_tensor_ptr_to{
+    "try_clone_tensor_ptr_to"};
 inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_backend_transfer"};
 
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to

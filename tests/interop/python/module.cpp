@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "backend/device_helpers.h"
 #include "tenon/tenon.h"
 
 namespace {
@@ -453,6 +454,108 @@ PyObject* api_allocate(PyObject*, PyObject* args) {
   return api_import(*api, managed);
 }
 
+// The registered backends of devices, by name.
+std::map<std::string, std::unique_ptr<tests::RecordingDevice>>& devices() {
+  static std::map<std::string, std::unique_ptr<tests::RecordingDevice>> all;
+  return all;
+}
+
+// device_begin(name, stream=1): registers a DeviceBackend for a device, whose work goes to a stream.
+PyObject* device_begin(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  long long stream = 1;
+  if (PyArg_ParseTuple(args, "s|L", &name, &stream) == 0) return nullptr;
+  return guarded([&] {
+    auto& device = devices()[name];
+    device = std::make_unique<tests::RecordingDevice>(Device(name));
+    device->stream = stream;
+    register_backend(*device);
+    return Py_NewRef(Py_None);
+  });
+}
+PyObject* device_end(PyObject*, PyObject*) {
+  devices().clear();
+  Py_RETURN_NONE;
+}
+tests::RecordingDevice* find_device(const char* name) {
+  const auto found = devices().find(name);
+  if (found != devices().end()) return found->second.get();
+  PyErr_Format(PyExc_KeyError, "no device %s", name);
+  return nullptr;
+}
+// device_calls(name): what it was told since, a list of texts.
+PyObject* device_calls(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  if (PyArg_ParseTuple(args, "s", &name) == 0) return nullptr;
+  tests::RecordingDevice* const device = find_device(name);
+  if (device == nullptr) return nullptr;
+  detail::PyRef list(PyList_New(0));
+  for (const std::string& call : std::exchange(device->calls, {})) {
+    const detail::PyRef text(PyUnicode_FromString(call.c_str()));
+    if (PyList_Append(list.get(), text.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+// device_fail(name): its streams are lost.
+PyObject* device_fail(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  if (PyArg_ParseTuple(args, "s", &name) == 0) return nullptr;
+  tests::RecordingDevice* const device = find_device(name);
+  if (device == nullptr) return nullptr;
+  device->answer = Error::AccessFailed;
+  Py_RETURN_NONE;
+}
+// device_lend(name, address, nbytes): the device takes such memory for its own.
+PyObject* device_lend(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  unsigned long long address = 0;
+  unsigned long long nbytes = 0;
+  if (PyArg_ParseTuple(args, "sKK", &name, &address, &nbytes) == 0) return nullptr;
+  tests::RecordingDevice* const device = find_device(name);
+  if (device == nullptr) return nullptr;
+  device->lend(reinterpret_cast<void*>(static_cast<uintptr_t>(address)),
+               static_cast<size_t>(nbytes));
+  Py_RETURN_NONE;
+}
+// device_make(name, shape, dtype="float32"): a tensor in its memory, of zeros.
+PyObject* device_make(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  PyObject* shape = nullptr;
+  const char* type_name = "float32";
+  if (PyArg_ParseTuple(args, "sO|s", &name, &shape, &type_name) == 0) return nullptr;
+  Dims sizes;
+  ScalarType type = ScalarType::Undefined;
+  tests::RecordingDevice* const device = find_device(name);
+  if (device == nullptr || !read_dims(shape, sizes) || !read_type(type_name, type)) return nullptr;
+  return guarded([&] { return to_python(zeros(sizes, type, *device)); });
+}
+// over(address, shape, device, readonly=False): a tensor over memory of nobody's.
+PyObject* over(PyObject*, PyObject* args) {
+  unsigned long long address = 0;
+  PyObject* shape = nullptr;
+  const char* device = nullptr;
+  int readonly = 0;
+  if (PyArg_ParseTuple(args, "KOs|p", &address, &shape, &device, &readonly) == 0) return nullptr;
+  Dims sizes;
+  if (!read_dims(shape, sizes)) return nullptr;
+  auto* const p = reinterpret_cast<float*>(static_cast<uintptr_t>(address));
+  return guarded([&] {
+    return to_python(readonly != 0 ? from_blob(const_cast<const float*>(p), sizes, Device(device))
+                                   : from_blob(p, sizes, Device(device)));
+  });
+}
+// api_stream(object, type, index): the current stream that the exchange API of its type says.
+PyObject* api_stream(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  int type = 0;
+  int index = 0;
+  if (PyArg_ParseTuple(args, "Oii", &object, &type, &index) == 0) return nullptr;
+  const DLPackExchangeAPI* const api = api_of(object);
+  void* stream = &type;
+  if (api == nullptr || api->current_work_stream(type, index, &stream) != 0) return nullptr;
+  return PyLong_FromVoidPtr(stream);
+}
+
 template <class F>
 constexpr PyCFunction with_keywords(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -492,6 +595,14 @@ PyMethodDef methods[] = {
     {"api_from_hostile", &api_from_hostile, METH_VARARGS, nullptr},
     {"api_describe", &api_describe, METH_O, nullptr},
     {"api_allocate", &api_allocate, METH_VARARGS, nullptr},
+    {"api_stream", &api_stream, METH_VARARGS, nullptr},
+    {"device_begin", &device_begin, METH_VARARGS, nullptr},
+    {"device_end", &device_end, METH_NOARGS, nullptr},
+    {"device_calls", &device_calls, METH_VARARGS, nullptr},
+    {"device_fail", &device_fail, METH_VARARGS, nullptr},
+    {"device_lend", &device_lend, METH_VARARGS, nullptr},
+    {"device_make", &device_make, METH_VARARGS, nullptr},
+    {"over", &over, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {

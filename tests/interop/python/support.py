@@ -122,6 +122,29 @@ class Failing:
         raise self.error
 
 
+class Devices(Case):
+    """With DeviceBackends of the module's, over the host's memory."""
+
+    def tearDown(self):
+        gc.collect()
+        m.device_end()
+        super().tearDown()
+
+
+class CudaInterface:
+    """Nothing but a __cuda_array_interface__, over the host's memory."""
+
+    def __init__(self, **entries):
+        self.memory = (ctypes.c_float * 6)(1, 2, 3, 4, 5, 6)
+        self.address = ctypes.addressof(self.memory)
+        self.entries = {"shape": (2, 3), "typestr": "<f4", "version": 3,
+                        "data": (self.address, False), **entries}
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.entries
+
+
 class Interface:
     """Nothing but an __array_interface__."""
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors over memory from the buffer protocol and from __array_interface__, and how Python and
-// NumPy name element types.
+// Memory that Python objects lend, by the buffer protocol; and how Python and NumPy name element
+// types.
 #pragma once
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
@@ -114,16 +114,17 @@ struct PythonHold {
   }
 };
 
-/// Host memory that a Python object lends.
+/// Memory that a Python object lends.
 struct LentBuffer {
   void* data = nullptr;
+  Device device;
   ScalarType type = ScalarType::Undefined;
   bool readonly = false;
   Dims sizes;
-  Dims strides;  // in bytes; empty for row-major
+  Dims strides;  // empty for row-major
 };
 
-/// Makes strides in bytes strides in elements.
+/// Makes the strides, read in bytes, strides in elements.
 inline Error divide_strides(LentBuffer& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
@@ -144,15 +145,14 @@ inline Error divide_strides(LentBuffer& from) noexcept {
 inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   Made<Result<TensorPtr>> made;
-  Error error = divide_strides(from);
-  if (TENON_UNLIKELY(error != Error::Ok)) return made.finish(args.function, error);
+  const bool readonly = from.readonly || (args.flags & kDLPackReadOnly) != 0;
   const size_t alignment = elementSize(from.type) / (isComplexType(from.type) ? 2 : 1);
   if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() ||
                      reinterpret_cast<uintptr_t>(from.data) % alignment != 0)) {
     DLPackContents contents;
-    contents.flags = from.readonly ? kDLPackReadOnly : 0;
+    contents.flags = readonly ? kDLPackReadOnly : 0;
     contents.tensor.data = from.data;
-    contents.tensor.device.device_type = static_cast<int32_t>(DeviceType::CPU);
+    contents.tensor.device = {static_cast<int32_t>(from.device.type()), from.device.index()};
     contents.tensor.ndim = static_cast<int32_t>(from.sizes.size());
     contents.tensor.shape = from.sizes.data();
     contents.tensor.strides = from.strides.empty() ? nullptr : from.strides.data();
@@ -160,8 +160,9 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
     return import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
   }
-  error = make_from_pointer(DataPtr(from.data, from.readonly), from.sizes, {}, from.strides,
-                            public_type(from.type), args.dynamism, Device(), release, made.draft());
+  const Error error =
+      make_from_pointer(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
+                        public_type(from.type), args.dynamism, from.device, release, made.draft());
   return made.finish(args.function, error);
 }
 
@@ -201,100 +202,7 @@ inline Error read_buffer(const PythonState& state, PyObject* object, LentBuffer&
     lent.sizes.push_back(buffer->shape[d]);
     if (buffer->strides != nullptr) lent.strides.push_back(buffer->strides[d]);
   }
-  return Error::Ok;
-}
-
-/// Reads a tuple of integers.
-/// Errors: Python's stays set where it comes from an integer.
-inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
-  if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
-    return fail(Error::InvalidType, "__array_interface__'s ", what, " is no tuple");
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
-    const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
-    if (TENON_UNLIKELY(value == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
-    values.push_back(value);
-  }
-  return check_dims(what, values);
-}
-
-/// Reads the __array_interface__ of an object. Its data is an address, or an object with a
-/// row-major buffer, as PIL's images have it.
-/// Errors: Python's stays set where it comes from there.
-inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
-                                  LentBuffer& lent, Deleter& release) noexcept {
-  if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
-    return fail(Error::InvalidType, "__array_interface__ is '", Py_TYPE(dict)->tp_name,
-                "', expected a dict");
-  }
-  // Values are kept: reading an integer may call anything, which may change the dict.
-  const auto find = [dict](const char* key) noexcept {
-    PyObject* const value = PyDict_GetItemString(dict, key);  // borrowed
-    return PyRef(value == Py_None ? nullptr : Py_XNewRef(value));
-  };
-  const PyRef typestr = find("typestr");
-  const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
-  if (TENON_UNLIKELY(text == nullptr)) {
-    PyErr_Clear();
-    return fail(Error::InvalidType, "__array_interface__ has no typestr");
-  }
-  lent.type = type_of_typestr(text);
-  if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
-    return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
-  }
-  const PyRef data = find("data");
-  const PyRef shape = find("shape");
-  const PyRef strides = find("strides");
-  const bool has_address =
-      data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
-  const bool has_buffer =
-      data && PyObject_CheckBuffer(data.get()) != 0 && !strides && !find("offset");
-  if (TENON_UNLIKELY(find("mask") || (!has_address && !has_buffer))) {
-    return fail(Error::NotSupported,
-                "__array_interface__ has a mask, or its data is neither a pair of an address and "
-                "whether it is read-only nor an object with a buffer, without strides and offset");
-  }
-  TENON_TRY(read_integers(shape.get(), "shape", lent.sizes));
-  if (strides) TENON_TRY(read_integers(strides.get(), "strides", lent.strides));
-  if (TENON_UNLIKELY(strides && lent.strides.size() != lent.sizes.size())) {
-    return fail(Error::InvalidArgument, "__array_interface__'s shape ", lent.sizes, " and strides ",
-                lent.strides, " differ in length");
-  }
-  if (has_address) {
-    PyObject* address = nullptr;
-    int readonly = 0;
-    if (PyArg_ParseTuple(data.get(), "Op", &address, &readonly) == 0) return fail_as_python();
-    lent.readonly = readonly != 0;
-    lent.data = PyLong_AsVoidPtr(address);
-    if (lent.data == nullptr && PyErr_Occurred() != nullptr) return fail_as_python();
-    release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
-    return Error::Ok;
-  }
-  Py_buffer* buffer = nullptr;
-  TENON_TRY(get_buffer(state, data.get(), PyBUF_SIMPLE, buffer, release));
-  lent.data = buffer->buf;
-  lent.readonly = buffer->readonly != 0;
-  int64_t numel = 0;
-  TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
-  if (TENON_UNLIKELY(static_cast<size_t>(numel) * elementSize(lent.type) >
-                     static_cast<size_t>(buffer->len))) {
-    return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer->len,
-                " bytes of __array_interface__'s data");
-  }
-  return Error::Ok;
-}
-
-/// A tensor over the memory of an object's buffer, or, with `interface`, of its
-/// __array_interface__.
-inline Result<TensorPtr> import_lent(const PythonState& state, PyObject* object,
-                                     PyObject* interface, const ImportArgs& args) noexcept {
-  LentBuffer lent;
-  Deleter release;
-  const Error error = interface == nullptr
-                          ? read_buffer(state, object, lent, release)
-                          : read_array_interface(state, object, interface, lent, release);
-  if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  return make_from_lent(lent, release, args);
+  return divide_strides(lent);
 }
 
 }  // namespace detail

@@ -6,9 +6,8 @@
 
 #include <cstddef>
 
-#include "tenon/backend/calls.h"
 #include "tenon/exchange/dlpack.h"
-#include "tenon/tensor/place.h"
+#include "tenon/interop/python/streams.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -76,8 +75,7 @@ Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) n
   }
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
   Deleter release(nullptr, ReleaseDLPack<Managed>{managed});
-  return import_dlpack<Result<TensorPtr>>(args.function, contents, copy, args.device, args.dynamism,
-                                          release);
+  return import_planned<Result<TensorPtr>>(args.function, contents, plan, args.dynamism, release);
 }
 
 inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& args) noexcept {
@@ -129,25 +127,6 @@ struct FromObject {
 };
 
 // The functions of __dlpack__ that return an Error leave Python's set where it comes from Python.
-
-/// Makes a device's memory ready for the stream that the consumer names.
-inline Error make_ready(const TensorFields& tensor, PyObject* asked) noexcept {
-  const DeviceType type = tensor.device.type();
-  if (tensor.device.is_host_accessible() && type != DeviceType::CUDAManaged) return Error::Ok;
-  if (asked != Py_None) {
-    const long long stream = PyLong_AsLongLong(asked);
-    if (stream == -1) return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
-    if (stream < -1 || (stream == 0 && type != DeviceType::ROCM)) {
-      return fail(Error::InvalidArgument, "stream is ", stream, ", expected -1, 1, 2 or a handle");
-    }
-  }
-  Backend* backend = nullptr;
-  TENON_TRY(find_owner(tensor, "the tensor", backend));
-  // Memory that came as a pointer, of a device without a backend here, stays as it was given.
-  if (backend == nullptr) backend = find_backend(tensor.device);
-  if (backend == nullptr) return Error::Ok;
-  return ask(*backend, "synchronize", [&] { return backend->synchronize(); });
-}
 
 /// Reads a pair of integers, unless it is None.
 inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {

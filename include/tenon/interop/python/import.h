@@ -2,7 +2,8 @@
 // from_python: a tensor over the memory of a Python object.
 #pragma once
 
-#include "tenon/interop/python/tensor_type.h"  // Python.h first
+#include "tenon/interop/python/array_interface.h"  // Python.h first
+#include "tenon/interop/python/tensor_type.h"
 
 #include <cstdint>
 #include <cstring>
@@ -84,21 +85,6 @@ inline Error check_torch(PythonState& state, PyObject* object) noexcept {
   return Error::Ok;
 }
 
-/// The stream on which the data is to be ready: the device's default one, which tenon's backends
-/// use; -1 for the host's memory. Some producers before 1.0 have no __dlpack_device__.
-inline int stream_for(PyObject* object) noexcept {
-  const PyRef device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
-  long type = 0;
-  long index = 0;
-  if (!device || PyTuple_Check(device.get()) == 0 ||
-      PyArg_ParseTuple(device.get(), "ll", &type, &index) == 0) {
-    return -1;
-  }
-  return type == static_cast<long>(DeviceType::CUDA)   ? 1
-         : type == static_cast<long>(DeviceType::ROCM) ? 0
-                                                       : -1;
-}
-
 /// Whether Python's error is one after which nothing else is to be tried.
 inline bool must_stop() noexcept {
   return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
@@ -108,7 +94,7 @@ inline bool must_stop() noexcept {
 /// Calls __dlpack__ for the newest version, and as it was before 1.0 where that is not understood.
 /// Null with an error set.
 inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) noexcept {
-  const int stream = stream_for(object);
+  const ConsumerStream stream = stream_for(object);
   if (must_stop()) return nullptr;
   PyErr_Clear();
   const PyRef positional(PyTuple_New(0));
@@ -125,12 +111,17 @@ inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArg
       (!args.device.has_value() ||
        add("dl_device", Py_BuildValue("(ii)", static_cast<int>(device.type()), device.index()))) &&
       (!args.copy.has_value() || add("copy", PyBool_FromLong(copies ? 1 : 0))) &&
-      (stream < 0 || add("stream", PyLong_FromLong(stream)));
+      (stream.number < 0 || add("stream", PyLong_FromLongLong(stream.number)));
   if (!is_complete) return nullptr;
   PyObject* const made = PyObject_Call(method, positional.get(), keywords.get());
   if (made != nullptr || copies || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return made;
   PyErr_Clear();
-  return PyObject_CallNoArgs(method);
+  PyRef old(PyObject_CallNoArgs(method));
+  if (old && stream.backend != nullptr) {
+    const Error error = order_after(*stream.backend, stream.otherwise);
+    if (error != Error::Ok) return set_python_error(error, last_error_message()), nullptr;
+  }
+  return old.release();
 }
 
 /// The ways to ask an object for its memory. Each gives the tensor, an error, or null: where the
@@ -170,7 +161,11 @@ struct PythonImport {
 
   Result<TensorPtr> by_buffer() const noexcept {
     if (PyObject_CheckBuffer(object) == 0) return TensorPtr();
-    return import_lent(state, object, nullptr, args);
+    LentBuffer lent;
+    Deleter release;
+    const Error error = read_buffer(state, object, lent, release);
+    if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+    return make_from_lent(lent, release, args);
   }
 
   Result<TensorPtr> by_dlpack() const noexcept {
@@ -183,10 +178,23 @@ struct PythonImport {
     return import_capsule(capsule.get(), asked);
   }
 
-  Result<TensorPtr> by_array_interface() const noexcept {
-    const PyRef dict = find("__array_interface__");
+  Result<TensorPtr> by_interface(const char* attribute,
+                                 decltype(&read_array_interface) read) const noexcept {
+    const PyRef dict = find(attribute);
     if (!dict) return TensorPtr();
-    return import_lent(state, object, dict.get(), args);
+    LentBuffer lent;
+    Deleter release;
+    const Error error = read(state, object, dict.get(), lent, release);
+    if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+    ImportArgs asked = args;
+    if (known.is_jax) asked.flags = kDLPackReadOnly;
+    return make_from_lent(lent, release, asked);
+  }
+  Result<TensorPtr> by_cuda_array_interface() const noexcept {
+    return by_interface("__cuda_array_interface__", &read_cuda_array_interface);
+  }
+  Result<TensorPtr> by_array_interface() const noexcept {
+    return by_interface("__array_interface__", &read_array_interface);
   }
 
   /// Asks in one way after another until one gives a tensor. The last reason why one does not is
@@ -203,7 +211,8 @@ struct PythonImport {
     }
     using Way = Result<TensorPtr> (PythonImport::*)() const noexcept;
     constexpr Way kWays[] = {&PythonImport::by_exchange_api, &PythonImport::by_buffer,
-                             &PythonImport::by_dlpack, &PythonImport::by_array_interface};
+                             &PythonImport::by_dlpack, &PythonImport::by_cuda_array_interface,
+                             &PythonImport::by_array_interface};
     Result<TensorPtr> reason(nullptr);
     TakenPythonError reason_of_python;
     for (const Way way : kWays) {
@@ -222,7 +231,7 @@ struct PythonImport {
       reason = blame(
           args.function,
           fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
-               "' object has neither __dlpack__ nor the buffer protocol nor __array_interface__"));
+               "' object has neither __dlpack__ nor the buffer protocol nor an array interface"));
     }
     reason_of_python.restore();
     return reason;
@@ -263,9 +272,9 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 /// Asked in turn, until one gives a tensor: tenon's own objects; capsules, as by from_capsule();
 /// the C exchange API of the object's type (PyTorch's); the buffer protocol (NumPy's arrays,
 /// bytes, array.array, memoryview); __dlpack__(), for version 1.3, and as it was before 1.0 where
-/// that raises TypeError, unless a copy is asked for; __array_interface__, with an address, or
-/// with a row-major buffer as PIL's images have it. `copy` and `device` are those of
-/// from_dlpack(), and of __dlpack__().
+/// that raises TypeError, unless a copy is asked for; __cuda_array_interface__ (Numba's arrays);
+/// __array_interface__, with an address, or with a row-major buffer as PIL's images have it. `copy`
+/// and `device` are those of from_dlpack(), and of __dlpack__().
 ///
 /// Ownership: keeps what holds the memory, mostly the object, until the tensor releases it; of a
 /// tensor of tenon's, that tensor's memory. After the interpreter's end, it is leaked.
@@ -274,7 +283,9 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 /// AccessFailed in a sub-interpreter; those of from_dlpack(). A capsule that is refused is not
 /// consumed. Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without.
-/// Device memory is ready on the device's default stream.
+/// Streams: device memory is ready for what the DeviceBackend that is registered for the device
+/// does next; without one, on the device's default stream, and of a __cuda_array_interface__ on
+/// the stream that this names.
 /// Source: torch.from_dlpack, numpy.asarray.
 inline constexpr detail::FromObject<TensorPtr> from_python{"from_python", &detail::import_python};
 inline constexpr detail::FromObject<Result<TensorPtr>> try_from_python{"try_from_python",
@@ -298,6 +309,7 @@ TENON_COLD inline bool is_array(PyObject* object) noexcept {
   return PyType_Check(object) == 0 &&
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
           PyObject_HasAttrString(object, "__dlpack__") != 0 ||
+          PyObject_HasAttrString(object, "__cuda_array_interface__") != 0 ||
           PyObject_HasAttrString(object, "__array_interface__") != 0);
 }
 

@@ -101,21 +101,52 @@ inline Error check_shareable(const TensorFields& tensor) noexcept {
   return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;
 }
 
-inline PyObject* array_interface(PythonTensor& object, const TensorFields& tensor) noexcept {
-  const PythonTypeRow& type = python_type(tensor.type);
-  if (type.kind == '\0' || check_shareable(tensor) != Error::Ok) {
-    return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no __array_interface__",
-                        type.name, toString(tensor.device.type()));
-  }
+/// Refuses an attribute of a tensor, which hasattr() then says it has not. Null.
+inline PyObject* refuse_attribute(const TensorFields& tensor, const char* name) noexcept {
+  return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no %s",
+                      python_type(tensor.type).name, toString(tensor.device.type()), name);
+}
+
+/// The dict of either array interface; null with an error set.
+inline PyObject* make_interface(PythonTensor& object, const TensorFields& tensor,
+                                void* address) noexcept {
   const size_t size = elementSize(tensor.type);
   const char order = size == 1 ? '|' : host_is_big_endian() ? '>' : '<';
   return Py_BuildValue(
       "{sN sN s(NO) sN si}", "shape", make_tuple(object.shape(), object.rank()), "typestr",
-      PyUnicode_FromFormat("%c%c%zu", order, type.kind, size), "data",
-      PyLong_FromVoidPtr(object.address()), tensor.readonly ? Py_True : Py_False, "strides",
+      PyUnicode_FromFormat("%c%c%zu", order, python_type(tensor.type).kind, size), "data",
+      PyLong_FromVoidPtr(address), tensor.readonly ? Py_True : Py_False, "strides",
       tensor.layout.is_contiguous() ? Py_NewRef(Py_None)
                                     : make_tuple(object.byte_strides(), object.rank()),
       "version", 3);
+}
+
+inline PyObject* array_interface(PythonTensor& object, const TensorFields& tensor) noexcept {
+  if (python_type(tensor.type).kind == '\0' || check_shareable(tensor) != Error::Ok) {
+    return refuse_attribute(tensor, "__array_interface__");
+  }
+  return make_interface(object, tensor, object.address());
+}
+
+/// Version 3, with the stream of the memory's DeviceBackend, for which a consumer is to wait; None
+/// where there is nothing to wait for, and where nothing is known.
+inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& tensor) noexcept {
+  const DeviceType type = tensor.device.type();
+  const bool is_cuda =
+      type == DeviceType::CUDA || (type == DeviceType::CUDAManaged && !tensor.opaque);
+  if (!is_cuda || python_type(tensor.type).kind == '\0' || check_has_data(tensor) != Error::Ok) {
+    return refuse_attribute(tensor, "__cuda_array_interface__");
+  }
+  DeviceBackend* device = nullptr;
+  const Error error = find_streams(tensor, device);
+  if (error != Error::Ok) return set_python_error(error, last_error_message()), nullptr;
+  const PyRef stream(device != nullptr ? PyLong_FromLongLong(device->stream_number())
+                                       : Py_NewRef(Py_None));
+  PyRef dict(make_interface(object, tensor, tensor.layout.numel == 0 ? nullptr : tensor.data));
+  if (!stream || !dict || PyDict_SetItemString(dict.get(), "stream", stream.get()) != 0) {
+    return nullptr;
+  }
+  return dict.release();
 }
 
 using AttributeGetter = PyObject* (*)(PythonTensor&, const TensorFields&) noexcept;
@@ -287,8 +318,14 @@ struct ExchangeFunctions {
     return finish_status(make());
   }
 
-  /// The default stream.
-  static int current_stream(int32_t, int32_t, void** out) noexcept { return *out = nullptr, 0; }
+  /// That of the registered DeviceBackend, else the default one. The numbers 1 and 2 are CUDA's
+  /// handles for its two default streams, too.
+  static int current_stream(int32_t type, int32_t index, void** out) noexcept {
+    DeviceBackend* const device = find_device_backend(DLDevice{type, index});
+    const int64_t stream = device == nullptr ? 0 : device->stream_number();
+    *out = reinterpret_cast<void*>(static_cast<uintptr_t>(stream));
+    return 0;
+  }
 };
 
 /// Makes the type; null with an error set.
@@ -336,6 +373,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
           "readonly", "Whether the elements may not be written.",
           [](Self&, const Fields& t) noexcept { return PyBool_FromLong(t.readonly ? 1 : 0); }),
       attribute("__array_interface__", "NumPy's description.", &array_interface),
+      attribute("__cuda_array_interface__", "Numba's description.", &cuda_array_interface),
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMemberDef members[] = {
       {"__weaklistoffset__", T_PYSSIZET,
@@ -408,9 +446,10 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
 
 /// A Python object of the type tenon.Tensor that shares a tensor's memory.
 ///
-/// It has __dlpack__ and __dlpack_device__, the buffer protocol, __array_interface__ and the C
-/// exchange API, so that NumPy, PyTorch, JAX and others take it without a copy; shape, strides (in
-/// elements), dtype, device, ndim, size, nbytes, itemsize and readonly; len() and repr().
+/// It has __dlpack__ and __dlpack_device__, the buffer protocol, __array_interface__,
+/// __cuda_array_interface__ and the C exchange API, so that NumPy, PyTorch, JAX and others take it
+/// without a copy; shape, strides (in elements), dtype, device, ndim, size, nbytes, itemsize and
+/// readonly; len() and repr().
 /// Ownership: a new reference. The object is a view: it keeps the memory alive, and while it or
 /// anything made of it lives, the tensor cannot grow (InUse). Its own shape is fixed. A tensor over
 /// a raw TensorImpl* has nothing to share: the memory is the caller's to keep.

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Memory that Python objects lend by __array_interface__ and __cuda_array_interface__.
+#pragma once
+
+#include "tenon/interop/python/buffer.h"  // Python.h first
+
+#include <cstdint>
+
+#include "tenon/interop/python/streams.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Reads a tuple of integers.
+/// Errors: Python's stays set where it comes from an integer.
+inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
+  if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
+    return fail(Error::InvalidType, what, " is no tuple");
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
+    if (TENON_UNLIKELY(value == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
+    values.push_back(value);
+  }
+  return check_dims(what, values);
+}
+
+/// The dict of an interface. Values are kept from the beginning on: reading an integer may call
+/// anything, which may change the dict.
+struct ArrayInterface {
+  explicit ArrayInterface(const char* called) noexcept : name(called) {}
+
+  const char* name;
+  PyRef typestr, shape, strides, data, mask, offset, stream;  // null for None, too
+
+  Error open(PyObject* dict) noexcept {
+    if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
+      return fail(Error::InvalidType, name, " is '", Py_TYPE(dict)->tp_name, "', expected a dict");
+    }
+    const std::pair<const char*, PyRef&> entries[] = {
+        {"typestr", typestr}, {"shape", shape},   {"strides", strides}, {"data", data},
+        {"mask", mask},       {"offset", offset}, {"stream", stream}};
+    for (const auto& [key, out] : entries) {
+      const PyRef text(PyUnicode_FromString(key));
+      PyObject* const value =
+          text ? PyDict_GetItemWithError(dict, text.get()) : nullptr;  // borrowed
+      if (value == nullptr && PyErr_Occurred() != nullptr) return fail_as_python();
+      if (value != Py_None) out = PyRef(Py_XNewRef(value));
+    }
+    return Error::Ok;
+  }
+
+  /// Reads what both interfaces have: type, shape and strides.
+  Error read_layout(LentBuffer& lent) const noexcept {
+    const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
+    if (TENON_UNLIKELY(text == nullptr)) {
+      PyErr_Clear();
+      return fail(Error::InvalidType, name, " has no typestr");
+    }
+    lent.type = type_of_typestr(text);
+    if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
+      return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
+    }
+    if (TENON_UNLIKELY(mask)) {
+      return fail(Error::NotSupported, name, " has a mask, which a tensor has not");
+    }
+    TENON_TRY(read_integers(shape.get(), "the array interface's shape", lent.sizes));
+    if (!strides) return Error::Ok;
+    TENON_TRY(read_integers(strides.get(), "the array interface's strides", lent.strides));
+    if (TENON_UNLIKELY(lent.strides.size() != lent.sizes.size())) {
+      return fail(Error::InvalidArgument, name, "'s shape ", lent.sizes, " and strides ",
+                  lent.strides, " differ in length");
+    }
+    return Error::Ok;
+  }
+
+  /// Whether the data is a pair, of an address and whether it is read-only.
+  bool has_address() const noexcept {
+    return data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
+  }
+  Error read_address(LentBuffer& lent) const noexcept {
+    PyObject* address = nullptr;
+    int readonly = 0;
+    if (PyArg_ParseTuple(data.get(), "Op", &address, &readonly) == 0) return fail_as_python();
+    lent.readonly = readonly != 0;
+    lent.data = PyLong_AsVoidPtr(address);
+    return lent.data == nullptr && PyErr_Occurred() != nullptr ? fail_as_python() : Error::Ok;
+  }
+};
+
+/// Reads an __array_interface__. Its data is an address, or an object with a row-major buffer, as
+/// PIL's images have it.
+/// Errors: Python's stays set where it comes from there.
+inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
+                                  LentBuffer& lent, Deleter& release) noexcept {
+  ArrayInterface from("__array_interface__");
+  TENON_TRY(from.open(dict));
+  TENON_TRY(from.read_layout(lent));
+  if (from.has_address()) {
+    TENON_TRY(from.read_address(lent));
+    release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
+    return divide_strides(lent);
+  }
+  if (TENON_UNLIKELY(!from.data || PyObject_CheckBuffer(from.data.get()) == 0 || from.strides ||
+                     from.offset)) {
+    return fail(Error::NotSupported,
+                "__array_interface__'s data is neither a pair of an address and whether it is "
+                "read-only nor an object with a buffer, without strides and offset");
+  }
+  Py_buffer* buffer = nullptr;
+  TENON_TRY(get_buffer(state, from.data.get(), PyBUF_SIMPLE, buffer, release));
+  lent.data = buffer->buf;
+  lent.readonly = buffer->readonly != 0;
+  int64_t numel = 0;
+  TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
+  if (TENON_UNLIKELY(static_cast<size_t>(numel) * elementSize(lent.type) >
+                     static_cast<size_t>(buffer->len))) {
+    return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer->len,
+                " bytes of __array_interface__'s data");
+  }
+  return divide_strides(lent);
+}
+
+/// Finds the device of CUDA memory, which the interface does not say: the one whose registered
+/// DeviceBackend knows the memory, `worker` then. Without any such backend, cuda:0.
+/// Errors: the last backend's, where none knows it.
+inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept {
+  Layout layout;
+  TENON_TRY(make_layout(lent.sizes, {}, lent.strides, elementSize(lent.type), layout));
+  if (TENON_UNLIKELY(lent.data == nullptr && layout.numel != 0)) {
+    return fail(Error::InvalidArgument, "__cuda_array_interface__'s data is null, sizes ",
+                lent.sizes, " hold ", layout.numel, " elements");
+  }
+  constexpr int32_t kMostDevices = 64;  // far more GPUs than one machine has
+  Error error = Error::Ok;
+  lent.device = Device(DeviceType::CUDA, 0);
+  for (int32_t i = 0; i <= kMostDevices; ++i) {
+    const Device device =
+        i < kMostDevices ? Device(DeviceType::CUDA, i) : Device(DeviceType::CUDAManaged, 0);
+    DeviceBackend* const backend = find_device_backend(device);
+    if (backend == nullptr) continue;
+    error = check_memory(device, lent.data, lent.type, layout, backend);
+    if (error != Error::Ok) continue;
+    lent.device = device;
+    worker = backend;
+    return Error::Ok;
+  }
+  return error;
+}
+
+/// Reads a __cuda_array_interface__ of any version: what 2 and 3 say of strides and streams is how
+/// others read older ones, too. What the producer's stream was given comes before what the
+/// backend's does next.
+/// Errors: Python's stays set where it comes from there.
+/// Source: Numba's specification; CuPy's reader.
+inline Error read_cuda_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
+                                       LentBuffer& lent, Deleter& release) noexcept {
+  ArrayInterface from("__cuda_array_interface__");
+  TENON_TRY(from.open(dict));
+  TENON_TRY(from.read_layout(lent));
+  if (TENON_UNLIKELY(!from.has_address())) {
+    return fail(Error::NotSupported,
+                "__cuda_array_interface__'s data is no pair of an address and whether it is "
+                "read-only");
+  }
+  TENON_TRY(from.read_address(lent));
+  const long long stream = from.stream ? PyLong_AsLongLong(from.stream.get()) : 0;
+  if (stream == -1 && PyErr_Occurred() != nullptr) return fail_as_python();
+  if (TENON_UNLIKELY(from.stream && stream <= 0)) {
+    return fail(Error::InvalidArgument, "__cuda_array_interface__'s stream is ", stream,
+                ", expected None, 1, 2 or a handle");
+  }
+  TENON_TRY(divide_strides(lent));
+  DeviceBackend* worker = nullptr;
+  TENON_TRY(find_cuda_device(lent, worker));
+  if (from.stream && worker != nullptr) TENON_TRY(order_after(*worker, stream));
+  release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
