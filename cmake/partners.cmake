@@ -181,3 +181,13 @@ function(tenon_find_libtorch_debian)
     tenon_add_libtorch(tenon_partner_libtorch_debian NO_DEFAULT_PATH HINTS /usr)
   endif()
 endfunction()
+
+# Makes the target tenon_partner_cuda when there is a CUDA toolkit, and sets TENON_NVCC to
+# its compiler.
+function(tenon_find_cuda)
+  if(NOT TARGET tenon_partner_cuda AND NOT CMAKE_CROSSCOMPILING)
+    tenon_add_cuda(tenon_partner_cuda)
+  endif()
+  find_program(TENON_NVCC nvcc HINTS /usr/local/cuda/bin)
+  mark_as_advanced(TENON_NVCC)
+endfunction()

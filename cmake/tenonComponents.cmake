@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Finds libtorch and ExecuTorch's C++ runtime, and makes tenon::aten, tenon::libtorch and tenon::executorch of
-# them. Used by the tree and by the installed package, so nothing here names a folder of either.
+# Finds libtorch, ExecuTorch's C++ runtime and CUDA's runtime, and makes tenon::aten, tenon::libtorch,
+# tenon::executorch and tenon::cuda of them. Used by the tree and by the installed package, so nothing here names a
+# folder of any.
 #
 # <where> are find_path's and find_package's words: NO_DEFAULT_PATH, HINTS <folder>... The targets are global,
 # for projects that contain tenon.
@@ -106,9 +107,34 @@ function(tenon_add_executorch target)
   set_target_properties(${target} PROPERTIES TENON_VERSION "${EXECUTORCH_BUILD_VERSION}")
 endfunction()
 
+# tenon_add_cuda(<target> [<where>...])
+# Makes the imported target if there are CUDA's headers and its runtime, the shared one. A folder may be a toolkit, or
+# the one that the wheels nvidia-cuda-runtime and nvidia-cuda-crt were unpacked in. No project needs the language CUDA
+# for it: nothing is compiled by nvcc.
+function(tenon_add_cuda target)
+  set(where ${ARGN})
+  if(NOT "NO_DEFAULT_PATH" IN_LIST where)
+    find_package(CUDAToolkit QUIET)  # which knows where toolkits lie, but only those with nvcc
+    list(APPEND where HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_DIR})
+  endif()
+  foreach(variable include cudart)
+    unset(tenon_cuda_${variable})  # one that is set is not searched for
+  endforeach()
+  find_path(tenon_cuda_include cuda_runtime_api.h ${where} PATH_SUFFIXES include nvidia/cu13/include NO_CACHE)
+  find_library(tenon_cuda_cudart NAMES cudart libcudart.so.13 ${where}
+               PATH_SUFFIXES lib64 lib nvidia/cu13/lib NO_CACHE)
+  if(NOT tenon_cuda_include OR NOT tenon_cuda_cudart)
+    return()
+  endif()
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE "${tenon_cuda_include}")
+  target_link_libraries(${target} INTERFACE "${tenon_cuda_cudart}")
+endfunction()
+
 # tenon_add_component(<component> <reason> [<where>...])
-# Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, or sets `reason` to why not.
-# Looks in TENON_LIBTORCH_DIR or TENON_EXECUTORCH_DIR, and only there when it is set.
+# Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, tenon::cuda for cuda, or sets
+# `reason` to why not. Looks in TENON_LIBTORCH_DIR, TENON_EXECUTORCH_DIR or TENON_CUDA_DIR, and only there when it is
+# set.
 function(tenon_add_component component reason)
   set(${reason} "" PARENT_SCOPE)
   if(component STREQUAL "aten")
@@ -120,8 +146,12 @@ function(tenon_add_component component reason)
     set(partner ExecuTorch)
     set(named TENON_EXECUTORCH_DIR)
     set(may_be "the folder in which a wheel of executorch was unpacked, or the folder executorch in that")
+  elseif(component STREQUAL "cuda")
+    set(partner CUDA)
+    set(named TENON_CUDA_DIR)
+    set(may_be "the folder of a CUDA toolkit, or the one in which wheels of CUDA's runtime were unpacked")
   else()
-    set(${reason} "tenon has no such component, only aten and executorch." PARENT_SCOPE)
+    set(${reason} "tenon has no such component, only aten, executorch and cuda." PARENT_SCOPE)
     return()
   endif()
   if(TARGET tenon::${component})
@@ -137,6 +167,9 @@ function(tenon_add_component component reason)
   if(component STREQUAL "aten")
     set(runtime tenon::libtorch)
     tenon_add_libtorch(${runtime} ${where})
+  elseif(component STREQUAL "cuda")
+    set(runtime tenon::cuda_runtime)
+    tenon_add_cuda(${runtime} ${where})
   else()
     set(runtime tenon::executorch_runtime)
     tenon_add_executorch(${runtime} ${where})

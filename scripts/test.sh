@@ -132,7 +132,7 @@ else
     CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
   options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   # Meanwhile, what needs no partner.
-  files=$(git ls-files '*.h' '*.cpp')
+  files=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
   # shellcheck disable=SC2086 # a list of files
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude

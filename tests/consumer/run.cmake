@@ -185,24 +185,27 @@ endfunction()
 
 function(mode_components)
   set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
-              -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON)
-  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch)
-  set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten and executorch."
+              -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+              "-DCMAKE_FIND_ROOT_PATH=${SCRATCH}" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch,cuda)
+  set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}")
+  set(absent "nonsense: tenon has no such component, only aten, executorch and cuda."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
-             "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set.")
+             "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
+             "cuda: CUDA was not found, and TENON_CUDA_DIR is not set.")
   set(misnamed "aten: TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"."
-               "executorch: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\".")
+               "executorch: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"."
+               "cuda: TENON_CUDA_DIR has no CUDA: \"${SCRATCH}\".")
   expect_refusal("${absent}" "${here}/version" ${options} ${all})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${all} ${wrong})
-  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch)
+  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch,cuda)
   configure_only("${here}/version" ${options} ${optional})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${optional} ${wrong})
 endfunction()
 
 function(mode_options)
   set(tenon "${TENON_SOURCE_DIR}" -DTENON_BUILD_EXAMPLES=OFF)
-  foreach(option TENON_ATEN TENON_EXECUTORCH TENON_BUILD_TESTS)
+  foreach(option TENON_ATEN TENON_EXECUTORCH TENON_CUDA TENON_BUILD_TESTS)
     expect_refusal("${option} is \"MAYBE\": it may be AUTO, ON or OFF." ${tenon} -D${option}=MAYBE)
   endforeach()
   expect_refusal("tenon: Catch2 was not found" ${tenon} ${no_catch} -DTENON_BUILD_TESTS=ON)
@@ -211,6 +214,7 @@ function(mode_options)
   foreach(project tenon inside)
     expect_refusal("TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"" ${${project}} "-DTENON_LIBTORCH_DIR=${SCRATCH}")
     expect_refusal("TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"" ${${project}} "-DTENON_EXECUTORCH_DIR=${SCRATCH}")
+    expect_refusal("TENON_CUDA_DIR has no CUDA: \"${SCRATCH}\"" ${${project}} "-DTENON_CUDA_DIR=${SCRATCH}")
   endforeach()
 endfunction()
 
@@ -232,6 +236,18 @@ function(mode_executorch)
   build_consumer(${installed} -DCONSUMER_SOURCE=executorch.cpp -DCONSUMER_TARGET=tenon::executorch
                  "-DCONSUMER_COMPONENTS=COMPONENTS,executorch" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
                  "-DCONSUMER_ARGUMENT=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
+endfunction()
+
+function(mode_cuda)
+  set(cuda -DCONSUMER_SOURCE=cuda.cpp -DCONSUMER_TARGET=tenon::cuda "-DCONSUMER_COMPONENTS=COMPONENTS,cuda")
+  build_consumer(${installed} ${cuda})
+  configure_only(${inside} ${cuda} -DTENON_CUDA=ON)
+  # As the wheels unpack it: named, and without the compiler. A link's path is what the target then has.
+  set(wheels "${SCRATCH}/cuda/wheels")
+  file(MAKE_DIRECTORY "${wheels}/nvidia/cu13/lib")
+  file(CREATE_LINK "${CUDA_INCLUDE}" "${wheels}/nvidia/cu13/include" SYMBOLIC)
+  file(CREATE_LINK "${CUDART}" "${wheels}/nvidia/cu13/lib/libcudart.so.13" SYMBOLIC)
+  configure_only(${installed} ${cuda} "-DTENON_CUDA_DIR=${wheels}" "-DCONSUMER_EXPECTS_LIBRARY_OF=${wheels}")
 endfunction()
 
 function(mode_pkg_config)
@@ -316,7 +332,7 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^interop/(aten|executorch|nanobind|onnxruntime|pybind11|python|torchscript)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/(aten|executorch|nanobind|onnxruntime|pybind11|python|torchscript)|^LICENSE$")
   list(TRANSFORM headers REPLACE "\\.h$" "")
   list(JOIN headers "," headers)
   run(${script} --with "${headers}" "${folder}/tenon.hpp")

@@ -6,7 +6,8 @@ usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
           exchange, module, compiled.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
-  tests   every header but tenon.h has a test file at the same path, in C++ or in Python
+  tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
+          backend/cuda are tested in tests/cuda, by what they do together
   form    every header begins with the licence line and has #pragma once before any code; no line is
           longer than 100 characters; no two headers have one name, but for aten/'s, whose files
           replace those of the same name, and executorch.h
@@ -139,6 +140,8 @@ def test_path(header):
 def check_tests(headers, repository):
     """Yields headers without a test file. tenon.h is only a list of the others."""
     for header in headers:
+        if header.startswith("tenon/backend/cuda"):
+            continue
         path = test_path(header)
         files = (pathlib.Path(repository, f"{path}{suffix}") for suffix in (".cpp", ".py"))
         if header != "tenon/tenon.h" and not any(file.exists() for file in files):
@@ -155,8 +158,8 @@ def check_form(headers):
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > 100:
                 yield f"{header}:{number}: is longer than 100 characters"
-        if not header.endswith(".h"):
-            yield f"{header}: is not named *.h"
+        if not header.endswith((".h", ".cuh")):
+            yield f"{header}: is not named *.h or *.cuh"
         if text.split("\n", 1)[0] != LICENCE:
             yield f"{header}:1: the first line is not {LICENCE}"
         code = [line.strip() for line in without_comments(text).splitlines() if line.strip()]

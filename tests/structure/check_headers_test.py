@@ -74,6 +74,7 @@ class Tests(unittest.TestCase):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
             headers = ["tenon/config.h", "tenon/tenon.h", "tenon/core/dims.h", "tenon/core/half.h",
+                       "tenon/backend/cuda.h", "tenon/backend/cuda/stream.h",
                        "tenon/interop/python.h", "tenon/interop/python/buffer.h"]
             self.assertEqual(list(check_headers.check_tests(headers, folder)),
                              ["tenon/core/half.h: there is no tests/core/half_test.cpp or .py",
@@ -84,7 +85,10 @@ class Tests(unittest.TestCase):
 class Form(unittest.TestCase):
     def test_a_proper_header_passes(self):
         text = check_headers.LICENCE + "\n// What it is.\n#pragma once\n\nint x;\n"
-        self.assertEqual(list(check_headers.check_form({"tenon/core/a.h": text})), [])
+        for name in ("a.h", "a.cuh"):
+            self.assertEqual(list(check_headers.check_form({"tenon/core/" + name: text})), [])
+        self.assertEqual(list(check_headers.check_form({"tenon/core/a.hpp": text})),
+                         ["tenon/core/a.hpp: is not named *.h or *.cuh"])
 
     def test_missing_lines_are_faults(self):
         for text in ("#pragma once\n",

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// CudaBackend: tensors in the memory of a CUDA device. docs/cuda.md: what orders and what waits.
+#pragma once
+
+#include <cstring>
+
+#include "tenon/backend/calls.h"
+#include "tenon/backend/cuda/copies.h"
+#include "tenon/backend/cuda/cuda_calls.h"
+#include "tenon/backend/cuda/cuda_streams.h"
+#include "tenon/backend/cuda/host_memory.h"
+#include "tenon/backend/cuda/kernels.h"
+#include "tenon/backend/device_backend.h"
+#include "tenon/kernels/random_plan.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Where a CudaBackend's memory comes from.
+enum class CudaAllocator : uint8_t {
+  Pool,    ///< a pool of its own, in the order of the streams: one call for each block, no waiting
+  Malloc,  ///< cudaMalloc and cudaFree, which wait
+};
+
+struct CudaOptions {
+  CudaAllocator allocator = CudaAllocator::Pool;
+  /// How many bytes the pool keeps for later when the device is waited for: the attribute
+  /// cudaMemPoolAttrReleaseThreshold.
+  uint64_t release_threshold = UINT64_MAX;
+  /// cuda_kernels() of cuda_kernels.cuh; without it what CUDA has no copy for is done on the host.
+  const CudaKernels* kernels = nullptr;
+};
+
+/// The memory of a CUDA device. Work goes by one stream, or by those of StreamScopes.
+///
+/// A copy to the host waits until it is done. A copy from pageable memory waits until CUDA has read
+/// it, from pinned or managed memory until the stream has done it. synchronize() waits, and so do
+/// allocations and releases with CudaAllocator::Malloc. All else is enqueued and does not wait:
+/// copies within the device and between devices, values, allocations and releases from the pool,
+/// and what orders streams.
+///
+/// In a graph's capture what waits, and a copy from the host, is an error; all else may be
+/// captured. Memory that is allocated there is the graph's, and is released in the same capture;
+/// other memory is not released in it.
+///
+/// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
+/// Errors: those of CUDA, by its call, name and text. OutOfMemory for memory, InvalidArgument for
+/// what CUDA calls invalid, InvalidState when runtime or device are gone, else AccessFailed. A
+/// block that cannot be given back is reported to the failure handler, unless the program ends.
+/// Threads: any.
+/// Source: rmm::mr::cuda_async_memory_resource; c10::cuda::CUDACachingAllocator's record_stream.
+class TENON_EXPORT CudaBackend : public DeviceBackend {
+ public:
+  /// With a stream of its own, which is ordered with the legacy default stream.
+  /// Errors: as the class's.
+  explicit CudaBackend(int device = 0, const CudaOptions& options = {})
+      : CudaBackend(options, device) {
+    detail::raise_if("CudaBackend", open(nullptr, options));
+  }
+  /// With the caller's stream; null is the legacy default stream.
+  /// Errors: InvalidArgument for cudaStreamPerThread, which is another stream in each thread, and
+  /// for a stream of another device; those of the class.
+  CudaBackend(int device, cudaStream_t stream, const CudaOptions& options = {})
+      : CudaBackend(options, device) {
+    detail::raise_if("CudaBackend", open(stream == nullptr ? cudaStreamLegacy : stream, options));
+  }
+  /// What was enqueued still runs.
+  ~CudaBackend() override {
+    detail::release_cuda(pool_, &cudaMemPoolDestroy, "cudaMemPoolDestroy");
+  }
+
+  const char* name() const noexcept override { return "cuda"; }
+  Device device() const noexcept override { return device_; }
+  bool is_opaque() const noexcept override { return true; }
+
+  /// The stream that has the calling thread's next work.
+  cudaStream_t stream() const noexcept { return streams_.current(); }
+
+  /// Alignments up to 256.
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    if (!detail::check_cuda_alignment(alignment)) return nullptr;
+    void* p = nullptr;
+    const cudaStream_t to = stream();
+    const Error error =
+        TENON_UNLIKELY(pool_ == nullptr)
+            ? detail::call_on_device(index(), "cudaMalloc", [&] { return cudaMalloc(&p, nbytes); })
+            : streams_.call(to, "cudaMallocFromPoolAsync",
+                            [&] { return cudaMallocFromPoolAsync(&p, nbytes, pool_, to); });
+    return error == Error::Ok ? p : nullptr;
+  }
+  /// What any stream of the backend was given comes before the memory is used again.
+  void deallocate(void* p, size_t) noexcept override {
+    const cudaStream_t own = streams_.own();
+    if (TENON_UNLIKELY(pool_ == nullptr || streams_.has_scopes() ||
+                       detail::is_of_current_device(own))) {
+      return release(p);
+    }
+    if (TENON_UNLIKELY(cudaFreeAsync(p, own) != cudaSuccess)) {
+      static_cast<void>(cudaGetLastError());
+      release(p);
+    }
+  }
+
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_block(dst, src, nbytes, cudaMemcpyHostToDevice);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    return copy_block(dst, src, nbytes, cudaMemcpyDeviceToHost);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    return copy_block(dst, src, nbytes, cudaMemcpyDeviceToDevice);
+  }
+  Error synchronize() override { return streams_.synchronize(); }
+
+  /// One call for blocks, rows and slices of rows; with kernels one for all else in the device.
+  Error copy(const TensorView& dst, const TensorView& src, CastMode mode) override {
+    const bool to_host = dst.device.is_host_accessible();
+    const bool from_host = src.device.is_host_accessible();
+    if ((!to_host && dst.device != device_) || (!from_host && src.device != device_)) {
+      return Error::NotSupported;
+    }
+    const StridedCopy plan = strided_copy(dst, src);
+    if (plan.count == 0) return Error::Ok;
+    detail::CudaBox box;
+    const bool is_box = dst.type == src.type && box.describe(plan);
+    const bool is_short = plan.rank != 0 && plan.nbytes < kShortRow;
+    if (!to_host && !from_host && (!is_box || is_short)) {
+      const Error error = copy_by_kernel(plan, dst, src, mode);
+      if (error != Error::NotSupported) return error;
+    }
+    return !is_box ? Error::NotSupported
+                   : copy_box(plan, box,
+                              from_host ? cudaMemcpyHostToDevice
+                              : to_host ? cudaMemcpyDeviceToHost
+                                        : cudaMemcpyDeviceToDevice);
+  }
+  Error constant(const TensorView& out, const void* element) override {
+    TensorView same = out;  // every element of which is the one given
+    TENON_TRY(detail::check_dims("strides", same.strides));
+    for (int64_t& stride : same.strides) stride = 0;
+    const StridedCopy fill = strided_copy(out, same);
+    if (fill.count == 0) return Error::Ok;
+    if (std::memcmp(element, static_cast<const char*>(element) + 1, fill.nbytes - 1) == 0) {
+      const Error error = fill_bytes(fill, *static_cast<const unsigned char*>(element));
+      if (error != Error::NotSupported) return error;
+    }
+    return launch([&](cudaStream_t s) { return kernels_->fill(fill, element, s); });
+  }
+  // These need kernels.
+  Error eye(const TensorView& out) override {
+    return launch([&](cudaStream_t s) { return kernels_->eye(detail::own_view(out), s); });
+  }
+  Error iota(const TensorView& out, OptionalIndex axis) override {
+    return launch([&](cudaStream_t s) { return kernels_->iota(detail::own_view(out), axis, s); });
+  }
+  Error random_uniform(const TensorView& out, double min, double max,
+                       const Generator::State& start) override {
+    detail::RandomPlan plan;
+    TENON_TRY(detail::plan_uniform(plan, detail::own_type(out.type), min, max));
+    return random(out, plan, start);
+  }
+  Error random_normal(const TensorView& out, double mu, double sigma,
+                      const Generator::State& start) override {
+    detail::RandomPlan plan;
+    TENON_TRY(detail::plan_normal(plan, detail::own_type(out.type), mu, sigma));
+    return random(out, plan, start);
+  }
+  Error random_integers(const TensorView& out, int64_t low, int64_t last,
+                        const Generator::State& start) override {
+    detail::RandomPlan plan;
+    TENON_TRY(detail::start_plan(plan, detail::Distribution::Integers, detail::own_type(out.type)));
+    TENON_TRY(detail::finish_integers(plan, low, last));
+    return random(out, plan, start);
+  }
+
+  int64_t stream_number() const noexcept override { return reinterpret_cast<int64_t>(stream()); }
+  /// In a capture only the calling thread's stream is waited for.
+  Error order_before(int64_t number) override {
+    TENON_TRY(check_number(number));
+    return streams_.order_before(reinterpret_cast<cudaStream_t>(number), streams_);
+  }
+  /// In a capture only the calling thread's stream waits.
+  /// Source: torch.cuda.Stream.wait_stream.
+  Error order_after(int64_t number) override {
+    TENON_TRY(check_number(number));
+    return streams_.order_after(reinterpret_cast<cudaStream_t>(number), streams_);
+  }
+  /// Does nothing without a StreamScope.
+  Error join_streams() noexcept override { return streams_.join(); }
+
+  /// Asks CUDA about the first and the last byte. Managed memory is accepted.
+  Error check_memory(const void* lowest, size_t nbytes) override {
+    TENON_TRY(check_byte(lowest, "begins"));
+    return check_byte(static_cast<const char*>(lowest) + nbytes - 1, "ends");
+  }
+
+  /// Between this device and itself or another: peer copies where the devices differ.
+  Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
+                     Backend& other) override {
+    if (detail::BackendAccess::kind(other) != detail::BackendKind::Cuda) {
+      return Error::NotSupported;
+    }
+    auto& peer = static_cast<CudaBackend&>(other);
+    const StridedCopy plan = strided_copy(dst, src);
+    if (plan.count == 0) return Error::Ok;
+    detail::CudaBox box;
+    const bool is_box = dst.type == src.type && box.describe(plan);
+    const bool is_one_device = peer.device_ == device_;
+    if (!is_box && (!is_one_device || kernels_ == nullptr)) return Error::NotSupported;
+    const cudaStream_t mine = stream();
+    TENON_TRY(peer.streams_.order_before(mine, streams_));
+    if (!is_box) {
+      TENON_TRY(copy_by_kernel(plan, dst, src, mode));
+    } else if (is_one_device) {
+      TENON_TRY(copy_box(plan, box, cudaMemcpyDeviceToDevice));
+    } else {
+      TENON_TRY(detail::copy_peer_async(plan, box, dst.device.index(), src.device.index(), streams_,
+                                        mine));
+    }
+    const Error error = peer.streams_.order_after(mine, streams_);
+    if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(streams_.wait(mine));
+    return error;
+  }
+
+ private:
+  friend class StreamScope;
+
+  /// Shorter rows are for a kernel: CUDA copies row by row.
+  static constexpr size_t kShortRow = 64;
+
+  CudaBackend(const CudaOptions& options, int device)
+      : device_(DeviceType::CUDA, device), kernels_(options.kernels), streams_(index()) {
+    detail::BackendAccess::kind(*this) = detail::BackendKind::Cuda;
+  }
+  Error open(cudaStream_t stream, const CudaOptions& options) noexcept {
+    TENON_TRY(streams_.open(stream));
+    return options.allocator == CudaAllocator::Pool ? make_pool(options.release_threshold)
+                                                    : Error::Ok;
+  }
+  Error make_pool(uint64_t release_threshold) noexcept {
+    cudaMemPoolProps props{};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = index();
+    TENON_TRY(detail::check_cuda(cudaMemPoolCreate(&pool_, &props), "cudaMemPoolCreate"));
+    return detail::check_cuda(
+        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &release_threshold),
+        "cudaMemPoolSetAttribute");
+  }
+
+  int index() const noexcept { return device_.index(); }
+
+  // Copies and values.
+
+  Error copy_block(void* dst, const void* src, size_t nbytes, cudaMemcpyKind kind) noexcept {
+    if (nbytes == 0) return Error::Ok;
+    StridedCopy plan;
+    plan.nbytes = nbytes;
+    plan.dst = dst;
+    plan.src = src;
+    return copy_box(plan, detail::CudaBox(), kind);
+  }
+  /// Enqueues a copy, and waits where the host's memory is to be written, or may be read late.
+  Error copy_box(const StridedCopy& plan, const detail::CudaBox& box,
+                 cudaMemcpyKind kind) noexcept {
+    bool waits = kind == cudaMemcpyDeviceToHost;
+    const cudaStream_t to = stream();
+    if (kind == cudaMemcpyHostToDevice) TENON_TRY(check_source(plan.src, to, waits));
+    TENON_TRY(detail::copy_async(plan, box, kind, streams_, to));
+    return waits ? streams_.wait(to) : Error::Ok;
+  }
+  static Error find(const void* address, cudaPointerAttributes& found) noexcept {
+    return detail::check_cuda(cudaPointerGetAttributes(&found, address),
+                              "cudaPointerGetAttributes");
+  }
+  /// Pageable memory has been read when cudaMemcpyAsync returns, unless the device reads it itself.
+  /// In a capture it would be read when the graph runs.
+  Error check_source(const void* src, cudaStream_t to, bool& waits) const noexcept {
+    bool is_captured = false;
+    TENON_TRY(streams_.find_capture(to, is_captured));
+    if (TENON_UNLIKELY(is_captured)) {
+      return set_error(Error::InvalidState, "a copy from the host's memory cannot be captured");
+    }
+    cudaPointerAttributes found{};
+    TENON_TRY(find(src, found));
+    waits = found.type != cudaMemoryTypeUnregistered || found.devicePointer != nullptr;
+    return TENON_UNLIKELY(found.type == cudaMemoryTypeDevice)
+               ? detail::fail(Error::InvalidArgument, "the source is said to be the host's memory,",
+                              " but is that of cuda:", found.device)
+               : Error::Ok;
+  }
+  Error check_byte(const void* byte, const char* verb) const noexcept {
+    cudaPointerAttributes found{};
+    TENON_TRY(find(byte, found));
+    const bool is_device = found.type == cudaMemoryTypeDevice;
+    if (found.type == cudaMemoryTypeManaged || (is_device && found.device == index())) {
+      return Error::Ok;
+    }
+    const char* const said = "the memory is said to be on ";
+    if (is_device) {
+      return detail::fail(Error::InvalidArgument, said, device_, ", but ", verb,
+                          " on cuda:", found.device);
+    }
+    return detail::fail(Error::InvalidArgument, said, device_, ", but ", verb,
+                        found.type == cudaMemoryTypeHost ? " in pinned memory of the host"
+                                                         : " where CUDA knows no memory");
+  }
+  /// Of a fill that repeats one byte; NotSupported for more than rows.
+  Error fill_bytes(const StridedCopy& fill, int byte) noexcept {
+    size_t rank = fill.rank;
+    size_t width = fill.nbytes;
+    if (rank != 0 && fill.dims[rank - 1].dst_stride == static_cast<int64_t>(width)) {
+      width *= static_cast<size_t>(fill.dims[--rank].size);
+    }
+    const cudaStream_t to = stream();
+    if (rank == 0) {
+      return detail::call_on_device(index(), "cudaMemsetAsync",
+                                    [&] { return cudaMemsetAsync(fill.dst, byte, width, to); });
+    }
+    const StridedCopy::Dim& rows = fill.dims[0];
+    if (rank > 1 || rows.dst_stride > detail::kMaxCudaPitch) return Error::NotSupported;
+    return detail::call_on_device(index(), "cudaMemset2DAsync", [&] {
+      return cudaMemset2DAsync(fill.dst, static_cast<size_t>(rows.dst_stride), byte, width,
+                               static_cast<size_t>(rows.size), to);
+    });
+  }
+  Error copy_by_kernel(const StridedCopy& plan, const TensorView& dst, const TensorView& src,
+                       CastMode mode) noexcept {
+    return launch([&](cudaStream_t s) {
+      return kernels_->copy(plan, detail::own_type(dst.type), detail::own_type(src.type), mode, s);
+    });
+  }
+  Error random(const TensorView& out, const detail::RandomPlan& plan,
+               const Generator::State& start) noexcept {
+    return launch(
+        [&](cudaStream_t s) { return kernels_->random(detail::own_view(out), plan, start, s); });
+  }
+  /// NotSupported without kernels, and where the kernel does not do it.
+  template <class Start>
+  Error launch(const Start& start) noexcept {
+    if (kernels_ == nullptr) return Error::NotSupported;
+    bool is_refused = false;
+    TENON_TRY(detail::call_on_device(index(), "cudaLaunchKernel", [&] {
+      const cudaError_t code = start(stream());
+      is_refused = code == cudaErrorNotSupported;
+      return is_refused ? cudaSuccess : code;
+    }));
+    return is_refused ? Error::NotSupported : Error::Ok;
+  }
+
+  static Error check_number(int64_t number) noexcept {
+    return number > 0 ? Error::Ok
+                      : detail::fail(Error::InvalidArgument, "stream ", number,
+                                     " is none; expected 1, 2 or a handle");
+  }
+  /// Gives memory back in all ways that are not one call.
+  TENON_COLD void release(void* p) noexcept {
+    detail::release_cuda([&] {
+      if (pool_ != nullptr && streams_.free(p) == Error::Ok) return Error::Ok;
+      TENON_TRY(detail::wait_for_device(index()));  // cudaFree need not wait
+      return detail::call_on_device(index(), "cudaFree", [&] { return cudaFree(p); });
+    });
+  }
+
+  Device device_;
+  const CudaKernels* kernels_;
+  detail::CudaStreams streams_;
+  cudaMemPool_t pool_ = nullptr;
+};
+
+inline StreamScope::StreamScope(CudaBackend& backend, cudaStream_t stream)
+    : streams_(backend.streams_), stream_(stream == nullptr ? cudaStreamLegacy : stream) {
+  detail::raise_if("StreamScope", streams_.begin(*this));
+  detail::current_stream_scope() = this;
+}
+inline StreamScope::~StreamScope() {
+  detail::current_stream_scope() = outer_;
+  streams_.end(*this);
+}
+
+TENON_END_NAMESPACE

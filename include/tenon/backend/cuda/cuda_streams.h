@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// StreamScope, and CudaStreams: a backend's stream, those of its scopes, and what orders them.
+#pragma once
+
+#include <mutex>
+
+#include "tenon/backend/cuda/cuda_calls.h"
+#include "tenon/config.h"
+#include "tenon/core/atomic.h"
+#include "tenon/core/error.h"
+
+TENON_BEGIN_NAMESPACE
+
+class CudaBackend;
+class StreamScope;
+
+namespace detail {
+class CudaStreams;
+
+/// The calling thread's innermost one.
+TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
+  static thread_local StreamScope* scope = nullptr;
+  return scope;
+}
+
+}  // namespace detail
+
+/// While it lives, the calling thread's work on the backend goes to `stream`. At its beginning
+/// `stream` waits for the backend's own stream and the enclosing scope's; at its end both wait for
+/// `stream`.
+///
+/// A stream is captured for a graph inside of the scope: cudaStreamBeginCapture after its
+/// beginning, cudaStreamEndCapture before its end. A scope inside of a capture of the backend's own
+/// stream becomes a branch of that graph.
+/// Ownership: borrows both, which outlive it. Scopes end in the reverse order of their beginnings,
+/// on the same thread.
+/// Errors: the constructor's are InvalidArgument for cudaStreamPerThread, which is another stream
+/// in each thread, and for a stream of another device; and CUDA's. Where the end cannot order the
+/// streams it waits for its own.
+/// Threads: each has its own scopes.
+/// Source: c10::cuda::CUDAStreamGuard.
+class TENON_EXPORT StreamScope {
+ public:
+  /// Null is the legacy default stream.
+  inline StreamScope(CudaBackend& backend, cudaStream_t stream);  // in cuda.h
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+  inline ~StreamScope();
+
+ private:
+  friend class detail::CudaStreams;
+
+  detail::CudaStreams& streams_;
+  cudaStream_t stream_;
+  StreamScope* outer_ = detail::current_stream_scope();  // of the thread
+  StreamScope* next_ = nullptr;                          // of the backend, with its lock
+};
+
+namespace detail {
+
+/// All its streams are the backend's own and those of scopes. Handles that it is given are of the
+/// same device, or of the CudaStreams given beside.
+class CudaStreams {
+ public:
+  explicit CudaStreams(int device) noexcept : device_(device) {}
+  CudaStreams(const CudaStreams&) = delete;
+  CudaStreams& operator=(const CudaStreams&) = delete;
+  /// CUDA keeps streams until what they were given is done.
+  ~CudaStreams() {
+    release_cuda(event_, &cudaEventDestroy, "cudaEventDestroy");
+    release_cuda(release_, &cudaStreamDestroy, "cudaStreamDestroy");
+    if (is_made_) release_cuda(own_, &cudaStreamDestroy, "cudaStreamDestroy");
+  }
+
+  /// Borrows a stream, or makes one where that is null.
+  Error open(cudaStream_t stream) noexcept {
+    is_made_ = stream == nullptr;
+    own_ = stream;
+    TENON_TRY(check_stream(stream));
+    if (is_made_) {
+      TENON_TRY(
+          call_on_device(device_, "cudaStreamCreate", [&] { return cudaStreamCreate(&own_); }));
+    }
+    TENON_TRY(call_on_device(device_, "cudaEventCreateWithFlags", [&] {
+      return cudaEventCreateWithFlags(&event_, cudaEventDisableTiming);
+    }));
+    return check_device(own_);
+  }
+
+  cudaStream_t own() const noexcept { return own_; }
+  bool has_scopes() const noexcept { return scopes_.get() != nullptr; }
+  /// The calling thread's.
+  cudaStream_t current() const noexcept {
+    const StreamScope* scope = current_stream_scope();
+    while (TENON_UNLIKELY(scope != nullptr) && &scope->streams_ != this) scope = scope->outer_;
+    return TENON_UNLIKELY(scope != nullptr) ? scope->stream_ : own_;
+  }
+
+  /// Makes a call for a stream, for some of which the device need be the current one.
+  template <class Call>
+  Error call(cudaStream_t stream, const char* name, const Call& call) const noexcept {
+    return TENON_UNLIKELY(is_of_current_device(stream)) ? call_on_device(device_, name, call)
+                                                        : check_cuda(call(), name);
+  }
+  /// Waits also where that fails, with an error of older work say: the caller lets go of memory.
+  Error wait(cudaStream_t stream) const noexcept {
+    const Error error =
+        call(stream, "cudaStreamSynchronize", [&] { return cudaStreamSynchronize(stream); });
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      const LastError text = last_error();
+      static_cast<void>(wait_for_device(device_));
+      last_error() = text;
+    }
+    return error;
+  }
+
+  /// Whether a graph is captured from a stream.
+  Error find_capture(cudaStream_t stream, bool& is_captured) const noexcept {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    TENON_TRY(call(stream, "cudaStreamIsCapturing",
+                   [&] { return cudaStreamIsCapturing(stream, &status); }));
+    is_captured = status != cudaStreamCaptureStatusNone;
+    return Error::Ok;
+  }
+
+  /// Waits for all of them.
+  Error synchronize() const noexcept {
+    const Lock lock(mutex_);
+    return each([&](cudaStream_t s) { return wait(s); });
+  }
+  /// Makes each of them wait for all.
+  Error join() noexcept {
+    if (!has_scopes()) return Error::Ok;
+    const Lock lock(mutex_);
+    if (is_alone()) return Error::Ok;
+    TENON_TRY(gather());
+    return each([&](cudaStream_t s) { return order(release_, s, *this); });
+  }
+  /// Makes a stream of `other` wait for all of these, in a capture for the current one.
+  Error order_before(cudaStream_t to, const CudaStreams& other) noexcept {
+    const Lock lock(mutex_);
+    if (is_alone()) return order(current(), to, other);
+    return each([&](cudaStream_t s) { return order(s, to, other); });
+  }
+  /// Makes all of these, in a capture the current one, wait for a stream of `other`.
+  Error order_after(cudaStream_t from, CudaStreams& other) noexcept {
+    const Lock lock(mutex_);
+    if (is_alone()) return other.order(from, current(), *this);
+    return each([&](cudaStream_t s) { return other.order(from, s, *this); });
+  }
+  /// Frees memory of a pool when all of them have come to here.
+  Error free(void* p) noexcept {
+    const Lock lock(mutex_);
+    cudaStream_t on = current();
+    if (!is_alone()) {
+      on = release_;
+      TENON_TRY(gather());
+    }
+    return call(on, "cudaFreeAsync", [&] { return cudaFreeAsync(p, on); });
+  }
+
+  Error begin(StreamScope& scope) noexcept {
+    TENON_TRY(check_stream(scope.stream_));
+    const Lock lock(mutex_);
+    if (release_ == nullptr) {
+      TENON_TRY(call_on_device(device_, "cudaStreamCreateWithFlags", [&] {
+        return cudaStreamCreateWithFlags(&release_, cudaStreamNonBlocking);
+      }));
+    }
+    TENON_TRY(check_device(scope.stream_));
+    const cudaStream_t before = current();
+    TENON_TRY(order(own_, scope.stream_, *this));
+    if (before != own_) TENON_TRY(order(before, scope.stream_, *this));
+    scope.next_ = scopes_.get();
+    scopes_.set(&scope);
+    return Error::Ok;
+  }
+  /// The thread's current scope is the one around it already.
+  void end(StreamScope& scope) noexcept {
+    const LastError text = last_error();
+    const Lock lock(mutex_);
+    const cudaStream_t after = current();
+    if (order(scope.stream_, own_, *this) != Error::Ok ||
+        (after != own_ && order(scope.stream_, after, *this) != Error::Ok)) {
+      static_cast<void>(wait(scope.stream_));
+    }
+    last_error() = text;
+    if (scopes_.get() == &scope) return scopes_.set(scope.next_);
+    StreamScope* at = scopes_.get();
+    while (at->next_ != &scope) at = at->next_;
+    at->next_ = scope.next_;
+  }
+
+ private:
+  using Lock = LockGuard<std::mutex>;
+
+  // With the lock.
+
+  /// But for those that another thread captures: what it was given does not run now, and an event
+  /// would make whoever waits for it a part of that graph.
+  template <class F>
+  Error each(const F& f) const noexcept {
+    if (!has_scopes()) return f(own_);
+    const auto unless_captured = [&](cudaStream_t s) noexcept -> Error {
+      bool is_captured = false;
+      TENON_TRY(find_capture(s, is_captured));
+      return is_captured ? Error::Ok : f(s);
+    };
+    TENON_TRY(unless_captured(own_));
+    for (const StreamScope* scope = scopes_.get(); scope != nullptr; scope = scope->next_) {
+      TENON_TRY(unless_captured(scope->stream_));
+    }
+    return Error::Ok;
+  }
+  Error gather() noexcept {
+    return each([&](cudaStream_t s) { return order(s, release_, *this); });
+  }
+  /// Whether only the current stream counts: there is no other, or a graph is captured from it, in
+  /// which the others have no part.
+  bool is_alone() const noexcept {
+    bool is_captured = false;
+    return !has_scopes() || (find_capture(current(), is_captured) == Error::Ok && is_captured);
+  }
+
+  // With it or without.
+
+  static Error check_stream(cudaStream_t stream) noexcept {
+    return stream != cudaStreamPerThread
+               ? Error::Ok
+               : fail(Error::InvalidArgument,
+                      "cudaStreamPerThread is another stream in each thread");
+  }
+  /// Fails for a stream of another device, which takes no events of this one.
+  Error check_device(cudaStream_t stream) noexcept {
+    const Lock lock(event_mutex_);
+    return call(stream, "the stream is not one of this device: cudaEventRecord",
+                [&] { return cudaEventRecord(event_, stream); });
+  }
+  /// Makes a stream of `other` wait for one of this device.
+  Error order(cudaStream_t from, cudaStream_t to, const CudaStreams& other) noexcept {
+    if (from == to && device_ == other.device_) return Error::Ok;
+    const Lock lock(event_mutex_);  // the wait is for what was recorded last
+    TENON_TRY(call(from, "cudaEventRecord", [&] { return cudaEventRecord(event_, from); }));
+    return other.call(to, "cudaStreamWaitEvent",
+                      [&] { return cudaStreamWaitEvent(to, event_, 0); });
+  }
+
+  int device_;
+  bool is_made_ = false;
+  cudaStream_t own_ = nullptr;
+  cudaStream_t release_ = nullptr;  // on which memory is freed while there are scopes
+  mutable std::mutex mutex_;
+  AtomicValue<StreamScope*> scopes_;
+  std::mutex event_mutex_;  // taken after the other one, if with it
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// PinnedBackend and ManagedBackend: memory of the host that CUDA's devices reach.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "tenon/backend/backend.h"
+#include "tenon/backend/cuda/cuda_calls.h"
+#include "tenon/config.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Pinned memory, which all devices read and write at their full rate: cudaHostAlloc.
+///
+/// What a program has a device do with it is the program's to order: a tensor is dropped, read and
+/// written when the device is done with it. CudaBackend's copies are done when they return.
+/// Errors: CUDA's, by name and text.
+/// Threads: any.
+class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
+ public:
+  const char* name() const noexcept override { return "cuda_host"; }
+  Device device() const noexcept override { return Device(DeviceType::CUDAHost, 0); }
+
+  /// Alignments up to 256.
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    void* p = nullptr;
+    if (!detail::check_cuda_alignment(alignment)) return nullptr;
+    const Error error =
+        detail::check_cuda(cudaHostAlloc(&p, nbytes, cudaHostAllocPortable), "cudaHostAlloc");
+    return error == Error::Ok ? p : nullptr;
+  }
+  void deallocate(void* p, size_t) noexcept override {
+    detail::release_cuda(p, &cudaFreeHost, "cudaFreeHost");
+  }
+};
+
+/// Memory that moves between the host and the devices: cudaMallocManaged.
+///
+/// The host reads and writes it as its own, after synchronize() where a device was given work with
+/// it; on devices without concurrentManagedAccess also before it touches any such memory.
+/// Ownership, errors, threads: as PinnedBackend's.
+class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
+ public:
+  /// `device` is the one that synchronize() waits for, and that is current for allocations.
+  explicit ManagedBackend(int device = 0) noexcept : index_(device) {}
+
+  const char* name() const noexcept override { return "cuda_managed"; }
+  Device device() const noexcept override { return Device(DeviceType::CUDAManaged, 0); }
+
+  /// Alignments up to 256.
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    void* p = nullptr;
+    if (!detail::check_cuda_alignment(alignment)) return nullptr;
+    const Error error = detail::call_on_device(index_, "cudaMallocManaged", [&] {
+      return cudaMallocManaged(&p, nbytes, cudaMemAttachGlobal);
+    });
+    return error == Error::Ok ? p : nullptr;
+  }
+  void deallocate(void* p, size_t) noexcept override {
+    detail::release_cuda(p, &cudaFree, "cudaFree");
+  }
+  Error synchronize() override { return detail::wait_for_device(index_); }
+
+ private:
+  int index_;
+};
+
+TENON_END_NAMESPACE

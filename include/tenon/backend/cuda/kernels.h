@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// CudaKernels: what CudaBackend starts on the device besides CUDA's own copies.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "tenon/backend/strided_copy.h"
+#include "tenon/config.h"
+#include "tenon/core/generator.h"
+#include "tenon/core/optional.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/kernels/cast.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+struct RandomPlan;
+}
+
+/// A table of functions, each of which starts one kernel on a stream of the current device.
+/// cuda_kernels.cuh, which nvcc or Clang compiles, has one: cuda_kernels(). No entry is null.
+///
+/// All arguments are host memory and have been read when the function returns; the memory that
+/// they point to is the device's. Nothing is started where there are no elements.
+/// Errors: cudaErrorNotSupported, with nothing started, for elements that are not aligned as their
+/// type is (only `copy` between equal types takes those); what cudaLaunchKernel returns.
+/// Threads: any.
+struct CudaKernels {
+  /// Copies between memories that do not overlap; where the types differ, copy.nbytes is of an
+  /// element of `to`, and elements are converted as the host converts them.
+  cudaError_t (*copy)(const StridedCopy& copy, detail::ScalarType to, detail::ScalarType from,
+                      CastMode mode, cudaStream_t stream);
+  /// Writes `element` (out.nbytes bytes, at most 16) to each element of out's destination; out's
+  /// source strides are 0, its src is not read.
+  cudaError_t (*fill)(const StridedCopy& out, const void* element, cudaStream_t stream);
+  /// As Backend::iota and Backend::eye.
+  cudaError_t (*iota)(const detail::TensorView& out, OptionalIndex axis, cudaStream_t stream);
+  cudaError_t (*eye)(const detail::TensorView& out, cudaStream_t stream);
+  /// Writes what a plan for out.type says: uniform, normal or integers, as the host's kernels for
+  /// element start.offset + i of start.seed.
+  cudaError_t (*random)(const detail::TensorView& out, const detail::RandomPlan& plan,
+                        const Generator::State& start, cudaStream_t stream);
+};
+
+TENON_END_NAMESPACE

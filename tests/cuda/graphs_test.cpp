@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// What a CudaBackend does while a graph is captured from its stream.
+#include <thread>
+
+#include "cuda_helpers.h"
+#include "tenon/backend/pool.h"
+
+using namespace tests;
+using namespace tenon;
+
+namespace {
+
+/// Captures what f does by a stream.
+template <class F>
+cudaGraphExec_t captured(cudaStream_t stream, const F& f) {
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  f();
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
+  return exec;
+}
+
+/// Copies, conversions, fills and numbers, of which nothing waits.
+void work(const TensorPtr& a, const TensorPtr& b, const TensorPtr& doubles) {
+  REQUIRE(copy_(b, a) == Error::Ok);
+  REQUIRE(copy_(narrow(b, 1, 0, 2), narrow(a, 1, 2, 2)) == Error::Ok);
+  REQUIRE(fill_(select(b, 0, 1), 7) == Error::Ok);
+  REQUIRE(fill_(select(b, 0, 2), 0) == Error::Ok);
+  REQUIRE(copy_(transpose(doubles, 0, 1), b) == Error::Ok);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "cuda graphs: copies within, fills and kernels are captured, and run when it is launched") {
+  const Simulation simulation;
+  const UserStream stream;
+  const UserStream library;
+  const bool is_scoped = GENERATE(false, true);
+  CudaBackend backend(0, with_kernels());
+  const TensorPtr a = iota({4, 4}, ScalarType::Int, backend);
+  const TensorPtr b = zeros({4, 4}, ScalarType::Int, backend);
+  const TensorPtr doubles = zeros({4, 4}, ScalarType::Double, backend);
+  const TensorPtr ha = iota({4, 4}, ScalarType::Int);
+  const TensorPtr hb = zeros({4, 4}, ScalarType::Int);
+  const TensorPtr hd = zeros({4, 4}, ScalarType::Double);
+  cudaGraphExec_t graph = nullptr;
+  if (is_scoped) {
+    const StreamScope scope(backend, stream);
+    graph = captured(stream, [&] {
+      work(a, b, doubles);
+      // The backend's own stream is not captured, and left out.
+      const auto number = reinterpret_cast<int64_t>(cudaStream_t{library});
+      const Texts one{"cudaStreamIsCapturing", "cudaEventRecord", "cudaStreamWaitEvent"};
+      CHECK(calls_of([&] { REQUIRE(backend.order_before(number) == Error::Ok); }) == one);
+      CHECK(calls_of([&] { REQUIRE(backend.order_after(number) == Error::Ok); }) == one);
+    });
+  } else {
+    graph = captured(backend.stream(), [&] { work(a, b, doubles); });
+  }
+  CHECK(to_binary(doubles) == to_binary(hd));
+  for (const int start : {0, 100}) {
+    REQUIRE(fill_(select(a, 0, 0), start) == Error::Ok);
+    REQUIRE(fill_(select(ha, 0, 0), start) == Error::Ok);
+    REQUIRE(cudaGraphLaunch(graph, backend.stream()) == cudaSuccess);
+    work(ha, hb, hd);
+    CHECK(to_binary(doubles) == to_binary(hd));
+  }
+  CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+}
+
+TEST_CASE("cuda graphs: a scope in a capture is a branch of the graph, and others are ordered") {
+  const Simulation simulation;
+  const UserStream branch;
+  const UserStream library;
+  CudaBackend backend(0, with_kernels());
+  const TensorPtr a = full({100}, 3, ScalarType::Int, backend);
+  const TensorPtr b = zeros({100}, ScalarType::Int, backend);
+  const auto number = reinterpret_cast<int64_t>(cudaStream_t{library});
+  cudaGraphExec_t graph = captured(backend.stream(), [&] {
+    {
+      const StreamScope scope(backend, branch);
+      REQUIRE(copy_(b, a) == Error::Ok);
+      REQUIRE(backend.order_before(number) == Error::Ok);
+      REQUIRE(cudaMemsetAsync(as_view(b).data, 1, 4, library) == cudaSuccess);
+      REQUIRE(backend.order_after(number) == Error::Ok);
+    }
+    REQUIRE(fill_(a, 5) == Error::Ok);
+  });
+  REQUIRE(cudaGraphLaunch(graph, backend.stream()) == cudaSuccess);
+  const TensorPtr expected = full({100}, 3, ScalarType::Int);
+  REQUIRE(fill_(select(expected, 0, 0), 0x01010101) == Error::Ok);
+  CHECK(to_binary(b) == to_binary(expected));
+  CHECK(to_binary(a) == to_binary(full({100}, 5, ScalarType::Int)));
+  CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+}
+
+TEST_CASE("cuda graphs: copies from the host, and what waits, are errors in a capture") {
+  const Simulation simulation;
+  CudaBackend backend;
+  const TensorPtr t = zeros({4}, backend);
+  const TensorPtr host = ones({4});
+  cudaGraphExec_t graph = captured(backend.stream(), [&] {
+    RETURNS(InvalidState, "a copy from the host's memory cannot be captured", copy_(t, host));
+  });
+  CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+
+  REQUIRE(cudaStreamBeginCapture(backend.stream(), cudaStreamCaptureModeGlobal) == cudaSuccess);
+  RETURNS(AccessFailed, "cudaStreamSynchronize: cudaErrorStreamCaptureUnsupported",
+          backend.synchronize());
+  cudaGraph_t refused = nullptr;
+  CHECK(cudaStreamEndCapture(backend.stream(), &refused) == cudaErrorStreamCaptureInvalidated);
+  static_cast<void>(cudaGetLastError());
+  CHECK(to_binary(t) == to_binary(zeros({4})));
+}
+
+TEST_CASE(
+    "cuda graphs: another thread's capture, and a pool in it, leave all other streams alone") {
+  const Simulation simulation;
+  const UserStream captured_stream;
+  const UserStream library;
+  CudaBackend backend(0, with_kernels());
+  PoolBackend pool(backend);
+  const TensorPtr a = zeros({8}, ScalarType::Int, backend);
+  TensorPtr dropped = zeros({8}, ScalarType::Int, backend);
+  TensorPtr pooled = zeros({8}, ScalarType::Int, pool);
+  TensorPtr pooled_elsewhere = zeros({8}, ScalarType::Int, pool);
+  const TensorPtr other = zeros({8}, ScalarType::Int, backend);
+  const cudaStream_t own = backend.stream();
+  const auto is_captured = [](cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CHECK(cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    return status != cudaStreamCaptureStatusNone;
+  };
+  cudaGraph_t graph = nullptr;
+  {
+    const StreamScope scope(backend, captured_stream);
+    REQUIRE(cudaStreamBeginCapture(captured_stream, cudaStreamCaptureModeRelaxed) == cudaSuccess);
+    REQUIRE(fill_(a, 5) == Error::Ok);
+    pooled = nullptr;
+    CHECK_FALSE(is_captured(own));
+    std::thread([&] {
+      pooled_elsewhere = nullptr;
+      dropped = nullptr;
+      CHECK(backend.order_before(reinterpret_cast<int64_t>(cudaStream_t{library})) == Error::Ok);
+      CHECK(backend.order_after(reinterpret_cast<int64_t>(cudaStream_t{library})) == Error::Ok);
+      CHECK(fill_(other, 7) == Error::Ok);
+      CHECK(backend.synchronize() == Error::Ok);
+      CHECK(to_binary(other) == to_binary(full({8}, 7, ScalarType::Int)));
+    }).join();
+    CHECK_FALSE(is_captured(own));
+    CHECK_FALSE(is_captured(library));
+    REQUIRE(cudaStreamEndCapture(captured_stream, &graph) == cudaSuccess);
+  }
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+}
