@@ -76,7 +76,8 @@ TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
   const size_t nbytes = below + static_cast<uintptr_t>(layout.extent.max + 1) * size;
   // As integers: it is not known yet that there is memory.
   const auto address = reinterpret_cast<uintptr_t>(data);
-  if (data == nullptr || layout.numel == 0) return Error::Ok;
+  if (given == nullptr) given = find_backend(device);
+  if (given == nullptr || data == nullptr || layout.numel == 0) return Error::Ok;
   if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
     return fail(Error::InvalidArgument, "sizes ", layout.sizes, " and strides ", layout.strides,
                 " lead out of the address space");
