@@ -35,7 +35,8 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
   }
   if (blob.device.is_cpu()) return Error::Ok;
   const ByteRange bytes = byte_range(view);
-  return check_memory(blob.device, reinterpret_cast<const void*>(bytes.begin),
+  const size_t below = reinterpret_cast<uintptr_t>(view.data) - bytes.begin;
+  return check_memory(blob.device, static_cast<const char*>(view.data) - below,
                       bytes.end - bytes.begin);
 }
 

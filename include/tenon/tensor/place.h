@@ -82,7 +82,7 @@ TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
     return fail(Error::InvalidArgument, "sizes ", layout.sizes, " and strides ", layout.strides,
                 " lead out of the address space");
   }
-  return check_memory(device, reinterpret_cast<const void*>(address - below), nbytes, given);
+  return check_memory(device, static_cast<const char*>(data) - below, nbytes, given);
 }
 
 /// The memory of a tensor that was just made.
