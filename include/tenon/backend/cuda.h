@@ -39,8 +39,7 @@ struct CudaOptions {
 /// and what orders streams.
 ///
 /// In a graph's capture what waits, and a copy from the host, is an error; all else may be
-/// captured. Memory that is allocated there is the graph's, and is released in the same capture;
-/// other memory is not released in it.
+/// captured. Allocate and release outside of it: neither has been tried in a capture.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
 /// Errors: those of CUDA, by its call, name and text. OutOfMemory for memory, InvalidArgument for

@@ -157,12 +157,8 @@ Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Opti
         make_from_pointer(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides,
                           blob.dtype, asked.dynamism, blob.device, owners, made.draft(), metadata);
   }
-  if (error == Error::Ok && !blob.device.is_cpu()) {
-    const TensorFields& from = fields(made.draft());
-    error = check_memory(from.device, from.data, from.type, from.layout, asked.given_backend());
-  }
-  if constexpr (has_backend_v<Options...>) {
-    if (error == Error::Ok) error = name_backend(*asked.given_backend(), made.draft());
+  if (error == Error::Ok && (has_backend_v<Options...> || !blob.device.is_cpu())) {
+    error = check_and_name_backend(asked.given_backend(), made.draft());
   }
   return made.finish(function, error);
 }
