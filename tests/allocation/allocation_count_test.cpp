@@ -33,6 +33,7 @@ float blob[6] = {1, 2, 3, 4, 5, 6};
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: from_blob takes 2, with a deleter and with strides too") {
   ALLOCATES(2, from_blob(blob, {2, 3}));
   int calls = 0;
@@ -44,6 +45,7 @@ TEST_CASE("allocations: from_blob takes 2, with a deleter and with strides too")
   ALLOCATES(2, make_tensor_ptr({2, 3}, blob));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: a Tensor by value takes 1, and so does an impl") {
   ALLOCATES(1, make_tensor({2, 3}, blob));
   ALLOCATES(1, for_blob(blob, {2, 3}).make_tensor());
@@ -52,6 +54,7 @@ TEST_CASE("allocations: a Tensor by value takes 1, and so does an impl") {
   ALLOCATES(1, make_tensor_impl_ptr({2, 3}, blob));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: small data lies beside the metadata, large data takes one more") {
   ALLOCATES(2, make_tensor_ptr({1.0f, 2.0f, 3.0f, 4.0f}));
   ALLOCATES(2, make_tensor_ptr({2, 2}, {1, 2, 3, 4}));
@@ -102,6 +105,7 @@ TEST_CASE("allocations: random numbers for an existing tensor take 0, whatever t
   ALLOCATES(0, uniform_(dense, 1, 1) != Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: resizes within the bound take 0") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   check_count("resize", 0, [&] {
@@ -112,6 +116,7 @@ TEST_CASE("allocations: resizes within the bound take 0") {
   });
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: copies, casts, transposes and fills take 0, whatever the strides") {
   const auto square = ones({40, 40});
   const auto dst = zeros({40, 40});
@@ -223,6 +228,7 @@ TEST_CASE("allocations: a tensor over an impl on the stack takes 0, its use and 
   });
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: reading a tensor takes 0") {
   const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   ALLOCATES(0, t->sizes().size() + t->strides().size() + t->dim_order().size() +
@@ -230,6 +236,7 @@ TEST_CASE("allocations: reading a tensor takes 0") {
                    (t->is_contiguous() ? t->nbytes() : 0) + t->data<int>().size());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done with them") {
   alignas(64) static unsigned char buffer[1 << 16];
   const auto dynamic = TensorShapeDynamism::DYNAMIC;
@@ -265,6 +272,7 @@ TEST_CASE("allocations: tensors of an ArenaBackend take none, whatever is done w
   CHECK(arena.reset() == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "allocations: a loop over a camera's frames takes 0 in an arena, which ends as it began") {
   alignas(64) static unsigned char buffer[1 << 14];
@@ -347,6 +355,7 @@ TEST_CASE(
   ALLOCATES(0, list.kind() == ValueKind::Int);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: a forward takes the vector of its outputs, a run takes 0") {
   FunctionModule module([](Span<const EValue> in, Span<EValue> out) { out[0] = in[0]; },
                         {ValueKind::Tensor}, {ValueKind::Tensor});
@@ -390,6 +399,7 @@ TEST_CASE(
   if (tests::heap_is_counted()) CHECK(done);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: runs of a FunctionModule in an arena take 0 with long names, too") {
   alignas(64) static unsigned char buffer[1 << 14];
   ArenaBackend arena(buffer, sizeof buffer);

@@ -192,6 +192,7 @@ TEST_CASE("out of memory: a container larger than four pointers is released once
   FAIL_EACH_WITH(Deleters(calls, 1, 1), make_tensor_ptr(kDeep, Large(calls, 1)));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory: pointers with a deleter, which runs once") {
   Calls calls;
   const auto large = large_deleter(calls);
@@ -332,6 +333,7 @@ TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothi
   fail_each_random("uniform_", 4, fill);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory: copies leave the destination as it was") {
   const auto t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   const auto check = [&](const char* what, auto&& f) {
@@ -492,6 +494,7 @@ TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory: from_dlpack runs the deleter once") {
   Calls calls;
   alignas(8) static unsigned char memory[64] = {};
@@ -532,6 +535,7 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(turned));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
   const auto unchanged = [](const TensorPtr& t, const State& before) {
     return State(*t) == before && values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};

@@ -85,6 +85,7 @@ void check_same_numbers(Make make, Expect expect) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("equivalence: empty, zeros, ones and full are at::'s, of every dtype and rank") {
   for (const ScalarType type : kTypes) {
     INFO(c10::toString(type));
@@ -162,6 +163,7 @@ TEST_CASE("equivalence: arange is Long for integers, Float for floating values; 
   check_same(tenon::eye(0), at::eye(0));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("equivalence: rand and randn give libtorch's own numbers after the same seed") {
   for (const ScalarType type :
        {ScalarType::Float, ScalarType::Double, ScalarType::Half, ScalarType::BFloat16}) {

@@ -167,6 +167,7 @@ TEST_CASE(
   CHECK(tenon::shape_dynamism(t) == STATIC);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ATen mode: growth is refused while a view, of tenon or of ATen, or a Blob is alive") {
   const TensorPtr t = tenon::arange(0, 3, 1, ScalarType::Float, DYNAMIC);
   const auto refused = [&] {
@@ -191,6 +192,7 @@ TEST_CASE("ATen mode: growth is refused while a view, of tenon or of ATen, or a 
   CHECK(tests::sizes(handle) == Vector{4});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ATen mode: views and Blobs of either side keep the memory, which goes with the last") {
   Calls calls;
   at::Tensor view;

@@ -244,6 +244,7 @@ TEST_CASE("arena: a tensor for which there is no room is OutOfMemory, with the n
   CHECK(arena->live_blocks() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, at any address") {
   constexpr size_t kRoom = 2048;
   alignas(64) unsigned char bytes[64 + kRoom + 64];
@@ -300,6 +301,7 @@ TEST_CASE("arena: named as itself it brings no code for devices; they are reache
   CHECK(arena->used() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("arena: reset is refused while a tensor or a view of it is alive") {
   Arena<4096> arena;
   TensorPtr t = zeros({4, 4}, *arena);
@@ -410,6 +412,7 @@ TEST_CASE("metadata: what is exported is where the tensor's is, never in the sco
   CHECK_FALSE(arena.holds(from_dlpack(to_dlpack(on_heap)).get()));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("metadata: all of it is given back, in whatever order tensors are dropped") {
   Arena<8192> arena;
   float data[6] = {};

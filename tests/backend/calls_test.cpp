@@ -24,6 +24,7 @@ struct Row {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "ask: what a backend returns or throws is an error with its name, the operation, a text") {
   const Row rows[] = {

@@ -44,6 +44,7 @@ TEST_CASE("tracking: it is the backend that it wraps, under a name of its own; o
   CHECK(tracking.leaks()[0].function == std::string("zeros"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tracking: it counts what is in use, the most there was, and all there ever was") {
   TrackedBackend tracked;
   const TrackingBackend& backend = tracked.backend;
@@ -187,6 +188,7 @@ TEST_CASE("tracking: a scope is for its own backend and thread") {
   CHECK(tracked.backend.leaks()[1].tag == std::string());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tracking: in a NoAllocationScope allocations are refused with the place of the scope") {
   CpuBackend cpu;
   TrackingBackend tracking(cpu);

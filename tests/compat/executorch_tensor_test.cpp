@@ -35,6 +35,7 @@ TEST_CASE("executorch: a STATIC tensor keeps its sizes, any its number of dimens
   CHECK(tensor->dim() == 2);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: deleters run once, in both orders of arguments that releases had") {
   using executorch::aten::Device;
   using executorch::aten::DeviceType;

@@ -10,6 +10,7 @@ using namespace ::executorch::runtime;
 using executorch::aten::ScalarType;
 using executorch::aten::TensorShapeDynamism;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: the tutorial's creators do what their comments say") {
   auto list = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   CHECK(list->scalar_type() == ScalarType::Float);

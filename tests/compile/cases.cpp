@@ -99,6 +99,7 @@ BAD(void f(bool a) {
 
 // An Error that nobody reads is a bug; reported as a warning, an error here.
 // dropped_error: nodiscard
+// A promise of docs/guarantees.md.
 #if defined(dropped_error)
 GOOD(void f(tenon::TensorPtr& t) {
   if (tenon::resize_tensor_ptr(t, {2}) != tenon::Error::Ok) return;
@@ -108,6 +109,7 @@ BAD(void f(tenon::TensorPtr& t) { tenon::resize_tensor_ptr(t, {2}); })
 
 // A Result that nobody reads is a bug; reported as a warning, an error here.
 // dropped_result: nodiscard
+// A promise of docs/guarantees.md.
 #if defined(dropped_result)
 GOOD(bool f() { return tenon::try_zeros({2}).ok(); })
 BAD(void f() { tenon::try_zeros({2}); })
@@ -215,6 +217,7 @@ BAD(auto tensor = tenon::make_tensor_ptr({1}, data, tenon::ScalarType::Float,
 
 // In from_blob a deleter comes after the type,
 // deleter_before_type: TypeComesBeforeDeleter = |the type comes before the deleter
+// A promise of docs/guarantees.md.
 #if defined(deleter_before_type)
 float data[1];
 GOOD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, [](void*) {});)
@@ -264,6 +267,7 @@ BAD(auto tensor = tenon::from_blob(data, {1});)
 
 // The values of a list have one type.
 // mixed_list: ValuesNeedOneType|all values of a list need one type
+// A promise of docs/guarantees.md.
 #if defined(mixed_list)
 GOOD(auto tensor = tenon::make_tensor_ptr({1.0, 2.0});)
 BAD(auto tensor = tenon::make_tensor_ptr({1, 2.0});)
@@ -285,6 +289,7 @@ BAD(auto tensor = tenon::make_tensor_ptr({{1, 2}, {3, 4}});)
 
 // Sizes are a list,
 // size_without_braces: NumberNeedsBraces = int|need braces, as in ones
+// A promise of docs/guarantees.md.
 #if defined(size_without_braces)
 GOOD(auto tensor = tenon::ones({3});)
 BAD(auto tensor = tenon::ones(3);)

@@ -124,6 +124,7 @@ TEST_CASE("dims: 0 to 64 values are made, copied, moved and assigned, inline and
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("dims: 65 values are InvalidArgument, none is kept, and copies have the error too") {
   const Vector many = counting(65);
   Dims pushed = counting(64);

@@ -58,6 +58,7 @@ TEST_CASE("generator: a state holds all there is, and gives it back") {
   CHECK(other.advance(1) == 100);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("generator: a state of another version is refused by its number, and nothing changes") {
   Generator g(8, 100);
   CHECK(Generator::kVersion == 1);

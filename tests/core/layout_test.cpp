@@ -112,6 +112,7 @@ TEST_CASE("layout: numel is the product of the sizes, 1 for none and 0 with a 0 
   CHECK(compute_numel(Dims{kQuarter - 1}, 4, numel) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("layout: a negative size or an overflowing count is an error that says which") {
   const struct {
     Vector sizes;
@@ -317,6 +318,7 @@ TEST_CASE("layout: make_layout of sizes, dim order and strides") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("layout: strides as far as the address space go up and down without an overflow") {
   const int64_t big = kHalf + 1;
   const struct {
@@ -334,6 +336,7 @@ TEST_CASE("layout: strides as far as the address space go up and down without an
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("layout: up to 64 dimensions work, beyond the inline ones too, in any order") {
   for (size_t rank : {size_t{6}, size_t{7}, size_t{8}, size_t{9}, size_t{64}}) {
     INFO("rank " << rank);

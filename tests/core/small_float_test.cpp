@@ -129,6 +129,7 @@ TEST_CASE("small_float: every bit pattern decodes to its format's value, and com
   });
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "small_float: the middle of two neighbours rounds to the even one, beside it up or down") {
   for_each_format([](auto tag, const Spec& spec) {

@@ -123,6 +123,7 @@ const Operation kOperations[] = {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda errors: each call of each operation fails in turn, and nothing leaks") {
   for (const Operation& operation : kOperations) {
     int64_t n = 0;
@@ -176,6 +177,7 @@ TEST_CASE("cuda errors: an error names the call, and CUDA's own is cleared") {
   RAISES(InvalidArgument, "index -2 of cuda", CudaBackend(-2));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda errors: memory that is said to be the device's is checked") {
   const Simulation simulation;
   CudaBackend backend;
@@ -235,6 +237,7 @@ TEST_CASE("cuda errors: host memory that is said to be the device's is refused b
           backend.constant(wrong, &zero));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda errors: with a lost device all fails, and deleters run once") {
   const Reports reports;
   sim::reset(2);

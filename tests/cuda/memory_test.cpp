@@ -164,6 +164,7 @@ TEST_CASE("cuda: memory that the device has not is OutOfMemory, by CUDA's name a
   CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda: tensors are dropped quietly when the runtime is unloaded") {
   const Reports reports;
   CudaOptions options[] = {CudaOptions(), with_malloc()};

@@ -27,6 +27,7 @@ int32_t first_of(const TensorPtr& t) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda streams: a chain of ten operations waits for nothing") {
   const Simulation simulation(any_order());
   CudaBackend backend;
@@ -110,6 +111,7 @@ TEST_CASE("cuda streams: the backend's own stream is ordered with the legacy one
   CHECK(first_of(t) == 0x01010101);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda streams: memory dropped in a scope comes back after all streams' work") {
   const Simulation simulation(any_order());
   const UserStream stream;
@@ -145,6 +147,7 @@ TEST_CASE(
   CHECK(first_of(copy) == 7);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda streams: a pool's blocks go from stream to stream in order") {
   const Simulation simulation(any_order());
   const UserStream stream;

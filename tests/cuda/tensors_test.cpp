@@ -66,6 +66,7 @@ TEST_CASE("cuda tensors: copies, clones, casts, text and bytes are those of the 
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda tensors: creators and random numbers are those of the host") {
   const Simulation simulation;
   const bool has_kernels = GENERATE(false, true);

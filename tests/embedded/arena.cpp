@@ -8,6 +8,7 @@
 using namespace tenon;
 using namespace tests;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("arena: tensors, views and a resize, without the heap") {
   static Guarded<4096> room;
   const NoHeap no_heap;
@@ -56,6 +57,7 @@ TEST_CASE("arena: random numbers, casts, fills and clones, without the heap") {
   CHECK(room.is_intact());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("arena: one that is full says so, again and again, and goes on") {
   static Guarded<2048> room;
   const NoHeap no_heap(TENON_HEAP == 0);  // else the text of a failed Result is there

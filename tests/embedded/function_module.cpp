@@ -56,6 +56,7 @@ TEST_CASE("EValue: texts and lists own their elements") {
 }
 #endif
 
+// A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: in an arena, runs and errors included, without the heap") {
   static Guarded<16384> room;
   const NoHeap no_heap;

@@ -70,6 +70,7 @@ TEST_CASE("assign: plain memory goes to reversed tensors; read-only ones are rea
   CHECK(copy_(t, zeros({3, 3})) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("assign: a camera's padded rows, whose padding is neither read nor written") {
   Bytes camera(4 * 16);
   for (size_t i = 0; i < camera.size(); ++i) camera[i] = static_cast<uint8_t>(i);
@@ -279,6 +280,7 @@ void check_bytes(Error error, const std::string& words, const TensorArg& t, void
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("assign, copy_to: what does not fit is refused, and neither side changes") {
   const Tensor t = make_tensor({2, 3}, {10, 20, 30, 40, 50, 60});
   const Error invalid = Error::InvalidArgument;
@@ -348,6 +350,7 @@ TEST_CASE("assign, copy_to: tensors without data and memory on a device are refu
              zeros({2, 3}), Blob{kDevicePointer, {2, 3}, {}, ScalarType::Int, "cuda"});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
   const int32_t data[6] = {10, 20, 30, 40, 50, 60};
   const Tensor t = for_blob(read_only(data), {2, 3}).make_tensor();

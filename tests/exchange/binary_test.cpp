@@ -45,6 +45,7 @@ void check_limits(const TensorPtr& t) {
 
 // to_binary
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
   CHECK(to_binary(make_tensor_ptr({2, 1}, {1, -2})) == Bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff});
   CHECK(to_binary(make_tensor_ptr({1.0f, -2.0f})) == Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0});
@@ -186,6 +187,7 @@ TEST_CASE("from_binary: no elements, one element, and eight dimensions") {
   CHECK(from_binary(Bytes(256, 1), Vector(8, 2), ScalarType::Byte)->dim() == 8);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_binary: other byte counts, null pointers, bad sizes and dtypes are errors") {
   const struct {
     size_t count;

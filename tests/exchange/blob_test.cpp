@@ -573,6 +573,7 @@ Blob blob_with(std::shared_ptr<const void> owner) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_blob: the owner keeps the memory alive, a view's owner the memory, not the view") {
   Calls calls;
   TensorPtr t = from_blob(memory, {4}, ScalarType::Float, calls.deleter());
@@ -617,6 +618,7 @@ TEST_CASE(
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use, the blob is not needed") {
   std::string log;
   Blob blob = blob_with(named("a", log));
@@ -675,6 +677,7 @@ TEST_CASE("from_blob: an owner keeps its alignment") {
   CHECK(log == "a");
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_blob: after an error each owner has been dropped once") {
   std::string log;
   const auto check = [&](const char* expected, auto&&... owner) {

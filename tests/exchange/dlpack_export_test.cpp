@@ -171,6 +171,7 @@ TEST_CASE("to_dlpack: a copy of a broadcast tensor is dense, in the same dim ord
   CHECK(Ints(data, data + 6) == Ints{3, 3, 4, 4, 5, 5});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_dlpack: a read-only tensor has flag 1, its views too; a copy may be written",
           "[plain]") {
   static const float data[2] = {1, 2};

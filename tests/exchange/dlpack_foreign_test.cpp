@@ -102,6 +102,7 @@ void check_header() {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("dlpack foreign: structs of somebody's own are taken and made") {
   check_header<theirs::New, theirs::Old>();
 }

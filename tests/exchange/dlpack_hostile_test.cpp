@@ -134,6 +134,7 @@ Counts mutations(uint64_t seed) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("dlpack: mutated structs are taken or refused as check_dlpack says, and released once") {
   for (const Counts& counts : {mutations<Versioned>(1), mutations<Legacy>(2)}) {
     CHECK(counts.taken > 500);
@@ -143,6 +144,7 @@ TEST_CASE("dlpack: mutated structs are taken or refused as check_dlpack says, an
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("dlpack: structs of random bytes are refused or taken, and released once") {
   Rng random{3};
   Counts counts;

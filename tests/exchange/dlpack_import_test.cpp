@@ -94,6 +94,7 @@ TEST_CASE("from_dlpack: takes a dynamism; memory of a struct grows by a copy") {
   CHECK(const_data_ptr<int32_t>(t)[1] == 2);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: of another major version it calls the deleter, and touches nothing else") {
   for (const uint32_t major : {0u, 2u, UINT32_MAX}) {
     Lent<> lent(nullptr, kFloat32, {2});
@@ -263,6 +264,7 @@ TEST_CASE("from_dlpack: a null pointer is refused, null data only where there ar
 
 // Read-only structs and bools
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: a read-only struct is a read-only tensor, and so are its views",
           "[plain]") {
   int32_t data[2] = {1, 2};

@@ -38,6 +38,7 @@ int32_t element(const Managed& p, int64_t i) {
 
 // to_dlpack
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "to_dlpack: structs and the source go in any order; the memory goes with the last, once") {
   Vector order{0, 1, 2, 3};  // 0 to 2 are structs, 3 is the source
@@ -83,6 +84,7 @@ TEST_CASE("to_dlpack: sizes and strides live until the deleter runs, whatever th
   CHECK(strides_of(of_deep->dl_tensor) == Vector(20, 1));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "to_dlpack: under a struct, a view's too, the tensor cannot grow, but shrink; not a copy") {
   TensorPtr t = growing();
@@ -195,6 +197,7 @@ TEST_CASE("to_dlpack: an arena without room for the struct is OutOfMemory, nothi
 
 // from_dlpack
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: the deleter runs once, after the last view, Blob and struct is gone") {
   Lent<> lent(memory, kInt32, {4}, {1});
   TensorPtr t = from_dlpack(lent.get());

@@ -29,6 +29,7 @@ double nan() { return number(nan_bits); }
 
 static_assert(__FAST_MATH__, "this program must be built with -ffast-math");
 
+// A promise of docs/guarantees.md.
 TEST_CASE("-ffast-math: what does not fit is refused, also where it would become infinite") {
   const auto large = tenon::try_full({2}, 1e6, ScalarType::Half);
   CHECK(large.error() == Error::InvalidArgument);
@@ -56,6 +57,7 @@ TEST_CASE("-ffast-math: a range without an end is refused, and says so") {
   CHECK_ERROR(Error::InvalidArgument, "step nan does", tenon::arange(0, 2, nan()));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("-ffast-math: infinities and NaN are printed as what they are") {
   const auto t = tenon::make_tensor_ptr({1.5, infinity(), minus_infinity(), nan()});
   CHECK(tests::contains(tenon::to_string(t), "1.5"));

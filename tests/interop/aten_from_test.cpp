@@ -137,6 +137,7 @@ TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {
   RETURNS(NotSupported, "STATIC", resize_tensor(fixed, {6}));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_aten: the memory lives until the tensor is gone, whatever becomes of its source") {
   Calls calls;
   at::Tensor a = counted(calls, {8});

@@ -122,6 +122,7 @@ TEST_CASE("to_aten: the storage has exactly what the strides reach, and ATen can
   b.resize_({2, 1});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_aten: the memory, viewed or not, lives until the last of the storage is gone") {
   Calls calls;
   TensorPtr t = from_blob(memory, {6, 4}, ScalarType::Float, calls.deleter());

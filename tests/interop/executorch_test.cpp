@@ -168,6 +168,7 @@ TEST_CASE("ExecuTorchModule: a program in memory is kept by its tensor, as long 
   CHECK(released == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorchModule: bytes that are no program's, or where it cannot be, are refused") {
   std::vector<uint8_t> bytes = tests::file_bytes(model_path("add.pte"));
   const auto size = static_cast<int64_t>(bytes.size());

@@ -86,6 +86,7 @@ TEST_CASE("file: a symbolic link stays, and is followed, also to a file that is 
   RETURNS(AccessFailed, "Too many levels of symbolic links", write_text(folder / "loop", "new"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("file: a write that fails halfway leaves the old file whole and no other behind") {
   const TempFolder folder;
   const std::string path = folder / "out";

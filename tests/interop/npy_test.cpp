@@ -331,6 +331,7 @@ TEST_CASE("from_npy: copies, so the bytes may go away") {
   CHECK(is_aligned(tensor, 64));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an error") {
   std::vector<uint8_t> bytes = file_bytes(data_path("c_i4.npy"));
   bytes.push_back(0);
@@ -391,6 +392,7 @@ TEST_CASE_METHOD(
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("npy: files leave errno as it was") {
   const std::string path = "npy_errno.npy";
   errno = 77;

@@ -400,6 +400,7 @@ TEST_CASE("OnnxModule: a file that is missing or no model is an error, until it 
   RETURNS(AccessFailed, "not a regular file", is_folder.load_method());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("OnnxModule: bytes that are no model are an error") {
   const std::vector<uint8_t> whole = tests::file_bytes(model("digits"));
   OnnxModule garbage(make_tensor_ptr({1, 2, 3, 4, 5, 6, 7, 8}, ScalarType::Byte));

@@ -160,6 +160,7 @@ TEST_CASE("convert: values by hand") {
   check(T::Bool, {0, 1, 2, 255}, T::Bool, kModes, {0, 1, 2, 255});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("convert: all pairs of types, in runs of every length, at any strides, and no further") {
   constexpr size_t kMost = 70;
   constexpr unsigned char kGuard = 0xa5;

@@ -204,10 +204,12 @@ TEST_CASE("convert: integers at the limits and ties of all types, in every type 
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("convert: floats at the limits and ties of all types, in every type and mode") {
   check_casts_from(ScalarType::Float, elements(ScalarType::Float));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("convert: doubles at the limits and ties of all types, in every type and mode") {
   check_casts_from(ScalarType::Double, elements(ScalarType::Double));
 }

@@ -66,6 +66,7 @@ TEST_CASE("philox: a stream's block is the cipher of its number and draw under i
 }
 
 // g++ 12 gave vectors of the keys one another's values when they were made in another way.
+// A promise of docs/guarantees.md.
 TEST_CASE("philox: blocks by the thousand, at all instruction sets, are the scalar function's") {
   tests::for_each_isa([] {
     int wrong = 0;

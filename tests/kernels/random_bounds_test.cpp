@@ -71,6 +71,7 @@ TEST_CASE("random: these elements have these words") {
   CHECK(tests::random_word(0, kOddOnesWord, 0) == UINT32_MAX);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random: numbers from 0 to 1 never reach 1, but the largest value below it") {
   const Request request = uniform_request(0, 1);
   for (ScalarType type : kFloatingTypes) {
@@ -91,6 +92,7 @@ TEST_CASE("random: numbers from 0 to 1 never reach 1, but the largest value belo
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random: uniform numbers lie within their bounds in every floating type") {
   for (ScalarType type : kFloatingTypes) {
     for (double scale : {1.0, -1.0, 0.125, 64.0}) {

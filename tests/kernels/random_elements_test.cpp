@@ -240,6 +240,7 @@ TEST_CASE("random: floats become codes of shorter types, rounded down") {
 
 // Without enumerating all words: the first and the last word that give an integer, and how many
 // there are between them.
+// A promise of docs/guarantees.md.
 TEST_CASE("random: as many words are accepted for each integer as for any other") {
   constexpr uint64_t kAll = uint64_t{1} << 32;
   for (uint32_t range : {2u, 3u, 6u, 100u, 65537u, 3u << 18, (1u << 20) - 1, 1u << 20}) {
@@ -309,6 +310,7 @@ TEST_CASE("random: multiply_wide gives both halves of a product") {
 }
 
 // Version 1 of the numbers. Another digest is another version: see Generator::kVersion.
+// A promise of docs/guarantees.md.
 TEST_CASE("random: the numbers of version 1 stay what they are") {
   struct Golden {
     Request request;

@@ -34,6 +34,7 @@ TEST_CASE("EValue: a default one, none and an empty optional are None") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("EValue: it shares a tensor, its shape too, which outlives the TensorPtr") {
   TensorPtr x = pair();
   const void* const data = const_data_ptr(*x);

@@ -295,6 +295,7 @@ TEST_CASE("FunctionModule: what a set output holds, a writing callable may add t
   CHECK(item(sum, 0) == 24.0f);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: a method that runs or describes itself is refused, its inputs stay") {
   FunctionModule module;
   const auto forward = [&](Span<const EValue> in) {

@@ -112,6 +112,7 @@ TEST_CASE("Module: the model is loaded and a method prepared once, when it is fi
   CHECK(module.prepared == 2);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Module: an input that is not what the method takes never gets to the runtime") {
   Doubler module;
   const auto check = [&](Error error, const char* words, const EValues& inputs) {
@@ -230,6 +231,7 @@ TEST_CASE("Module: an input without data is refused before the runtime sees it, 
   CHECK(unknown.run("forward", zeros({0, 2})) == Error::Ok);  // no elements, so no data is missing
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Module: an output that is set is what the runtime writes to") {
   Doubler module;
   float memory[8] = {};
@@ -279,6 +281,7 @@ TEST_CASE("Module: outputs of the last run can be got again, until one fails") {
   CHECK(module.get_output("trouble").error() == Error::InvalidState);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Module: what a runtime reports or throws is the error") {
   Doubler module;
   const auto trouble = [&](int which) { return module.execute("trouble", which); };

@@ -140,6 +140,7 @@ TEST_CASE("Outputs: two that are each other's tensors are exchanged") {
   CHECK(b->dim() == 2);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Outputs: any order and any overlap of sources and targets gives what copies would") {
   // Three windows on six floats, as sources and as targets that do not touch one another; each
   // output is set or not.
@@ -236,6 +237,7 @@ TEST_CASE("Outputs: their number changes, but not below one that was set") {
   CHECK(outputs.values().size() == 3);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Outputs: the same tensor is made again once nobody else has it, nor a view of it") {
   Outputs outputs;
   begin(outputs, {Tensor()});

@@ -23,6 +23,7 @@ TEST_CASE("no error text: what is thrown has the error's name as its message") {
   CHECK_ERROR(Error::InvalidType, "InvalidType", zeros({2})->const_data_ptr<int32_t>());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("no error text: results and returned errors keep their values") {
   const Result<TensorPtr> refused = try_make_tensor_ptr({2, 2}, {1.0f});
   CHECK(refused.error() == Error::InvalidArgument);

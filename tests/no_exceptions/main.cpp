@@ -19,6 +19,7 @@ static void handler(Error error, const char* message) noexcept {
   std::fprintf(stderr, "%s|%s", toString(error), message);
 }
 
+// A promise of docs/guarantees.md.
 static void check_try_forms() {
   auto made = tenon::try_make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
   CHECK(made.ok());
@@ -99,6 +100,7 @@ static std::string text_of_zeros() {
   return text.substr(4);
 }
 
+// A promise of docs/guarantees.md.
 static void check_handler() {
   CHECK(tenon::set_failure_handler(&handler) == nullptr);
   const Death of_creator = death_of([] { static_cast<void>(tenon::zeros({-1})); });

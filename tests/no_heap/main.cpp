@@ -48,6 +48,7 @@ static void check_counts() {
   CHECK(value.get() == 5);
 }
 
+// A promise of docs/guarantees.md.
 static void check_refusals() {
   CHECK_NO_HEAP(try_zeros({2, 3}).error(), "try_zeros", " for a tensor or a module");
   CHECK_NO_HEAP(try_zeros({1000}).error(), "try_zeros", " for 4000 bytes of data");
@@ -100,6 +101,7 @@ struct LargeCallable {
   void operator()(void*) const noexcept { ++*runs; }
 };
 
+// A promise of docs/guarantees.md.
 static void check_deleters() {
   int runs = 0;
   float data[6] = {};

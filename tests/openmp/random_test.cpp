@@ -112,6 +112,7 @@ TEST_CASE("random: transposed matrices, padded rows and reversed elements") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random: tensors are made by several threads, of one generator") {
   const auto check = [](const Filler& filler, auto&& make, ScalarType type) {
     INFO(filler.name << " " << toString(type));

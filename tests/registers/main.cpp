@@ -125,6 +125,7 @@ void check_casts(int64_t n, ScalarType from) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 int main() {
   if (!processor_can_say()) {
     std::puts("skipped: this processor has no XGETBV that tells which registers are in use");

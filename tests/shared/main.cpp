@@ -18,6 +18,7 @@ static const void* generator() {
   return here;
 }
 
+// A promise of docs/guarantees.md.
 static void check_sequence() {
   tenon::manual_seed(3);
   // Elements of one sequence, taken here and there.
@@ -32,6 +33,7 @@ static void check_sequence() {
   ODR_CHECK(second::take() == 0);
 }
 
+// A promise of docs/guarantees.md.
 static void check_registry() {
   using tenon::Device;
   using tenon::DeviceType;
@@ -60,6 +62,7 @@ static void check_registry() {
   second::keep_tensor();
 }
 
+// A promise of docs/guarantees.md.
 static void check_types() {
   tenon::TensorPtr t;
   first::make_template(&t);

@@ -65,7 +65,7 @@ def draw(rows):
                     'stroke="#555555"/>',
                     f'<text x="{x(second):.1f}" y="{bottom + 19}" text-anchor="middle">{second:g}</text>']
             second += second_step
-        out.append(f'<text x="{LEFT + inner + 14}" y="{bottom + 19}">seconds</text>')
+        out.append(f'<text x="{LEFT + inner + 22}" y="{bottom + 19}">seconds</text>')
         labels = []
         for column, divisor, text, colour in lines:
             points = " ".join(f"{x(row['second']):.1f},{y(row[column] / divisor):.1f}" for row in rows)

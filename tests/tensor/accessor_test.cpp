@@ -51,6 +51,7 @@ TEST_CASE("accessor: follows any strides") {
   CHECK(reversed[5] == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("accessor: every index is checked, the error names it, its dimension and the size") {
   const auto a = accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0 is out of range for size 2", a[2]);

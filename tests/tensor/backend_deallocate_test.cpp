@@ -8,6 +8,7 @@
 using namespace tenon;
 using namespace tests;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_deallocate: the memory goes at once, for all handles, the second time none") {
   MinimalBackend backend;
   const TensorPtr t = zeros({2, 3}, backend);
@@ -34,6 +35,7 @@ TEST_CASE("backend_deallocate: the host's heap, inline or not, placeholders and 
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_deallocate: while a view or a blob is alive all stay as they are") {
   MinimalBackend backend;
   const TensorPtr t = full({3}, 2, backend);
@@ -81,6 +83,7 @@ TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") 
   CHECK(backend.used() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_deallocate: a deleter runs once; memory lent by raw pointer is let go of") {
   Calls calls;
   float data[2] = {1, 2};
@@ -132,6 +135,7 @@ TEST_CASE("deallocated: the members of Tensor say so", "[plain]") {
 }
 #endif
 
+// A promise of docs/guarantees.md.
 TEST_CASE("deallocated: the metadata stays, and every function names the tensor") {
   MinimalBackend backend;
   TensorPtr on_host = full({2, 3}, 5, TensorShapeDynamism::DYNAMIC);
@@ -219,6 +223,7 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
   CHECK(tenon::to_string(there) == "Float {2, 3} on ext_dev:0, deallocated");
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or drop it") {
   TensorPtr t;
   int released = 0;

@@ -265,6 +265,7 @@ TEST_CASE("random: a backend that makes integers is given the first and the last
   CHECK(b.given == Longs{0, 2048});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random: a generator does not advance when the backend fails") {
   CountingBackend b;
   Generator g(5, 100);

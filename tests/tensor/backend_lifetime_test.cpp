@@ -18,6 +18,7 @@ Ints fetched(const TensorPtr& t) { return values<int32_t>(backend_copy(t, host_b
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("lifetime: a backend that goes first says so once; its tensors' elements are errors") {
   const Reports told;
   TensorPtr t;
@@ -78,6 +79,7 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   CHECK(told.count() == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("lifetime: another backend at the same address is another one") {
   const Reports told;
   alignas(MinimalBackend) unsigned char place[sizeof(MinimalBackend)];
@@ -126,6 +128,7 @@ TEST_CASE("no memory: every creator says whose, how much and why; nothing stays 
   CHECK(backend.live_blocks() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("failures: a creator that fails half-way gives everything back") {
   CountingBackend backend;
   const auto check = [&](const char* operation, const auto& make) {

@@ -144,6 +144,7 @@ const BadInput kBadInputs[] = {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("bad input: each creator reports each by its own name and releases what it was given") {
   int checked = 0;
   for (const BadInput& bad : kBadInputs) {
@@ -213,6 +214,7 @@ TEST_CASE("bad input: the wrong number of values is refused, and the container i
   CHECK(source == Floats{1, 2, 3});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("bad input: a typed pointer with another type is refused, raw bytes are not") {
   Calls calls;
   int32_t ints[3] = {};

@@ -8,6 +8,7 @@
 using namespace tenon;
 using namespace tests;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("clone: is owned, equal and independent of its source") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const auto& t : {clone_tensor_ptr(source), clone_tensor_ptr(*source)}) {

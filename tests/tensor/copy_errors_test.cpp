@@ -39,6 +39,7 @@ void check_neither(Error error, const std::string& words, const Tensor& tensor) 
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: undefined tensors and null pointers are refused on either side") {
   check_neither(Error::InvalidState, "is undefined", Tensor());
   const Tensor good = make_tensor({1, 2, 3});
@@ -49,6 +50,7 @@ TEST_CASE("copy_: undefined tensors and null pointers are refused on either side
   RAISES(InvalidState, "plan_copy: the source is undefined", plan_copy(good, TensorPtr()));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: a read-only destination is refused, views of it too", "[plain]") {
   const int32_t data[4] = {1, 2, 3, 4};
   const TensorPtr t = from_blob(read_only(data), {2, 2});
@@ -70,6 +72,7 @@ TEST_CASE("copy_: a placeholder, and memory that the host cannot reach, are refu
   check_no_destination(Error::NotSupported, "is on cuda:1", on("cuda:1", 0));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: a destination whose elements share memory is refused, with its strides") {
   int32_t data[4] = {1, 2, 3, 4};
   check_no_destination(Error::InvalidArgument,
@@ -84,6 +87,7 @@ TEST_CASE("copy_: a destination whose elements share memory is refused, with its
   CHECK(data[0] == 9);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: sizes that do not broadcast are named, and nothing changes") {
   const struct {
     Vector src, dst;
@@ -105,6 +109,7 @@ TEST_CASE("copy_: sizes that do not broadcast are named, and nothing changes") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: casts that canCast forbids are refused by default and named") {
   const Tensor ints = make_tensor({1, 2, 3});
   const Tensor floats = make_tensor({4.0f, 5.0f, 6.0f});
@@ -131,6 +136,7 @@ TEST_CASE("copy_: casts that canCast forbids are refused by default and named") 
                 CastMode::Truncate);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("fill_: a value that the type cannot hold is refused and changes nothing") {
   const Tensor bytes = *make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Byte);
   RETURNS(InvalidArgument, "fill_: the value 300 does not fit Byte", fill_(bytes, 300));

@@ -80,6 +80,7 @@ void check_windows(Reversed reversed) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: windows of one memory get what copying through a temporary gives") {
   check_windows(Reversed::None);
 }
@@ -135,6 +136,7 @@ TEST_CASE("copy_: a tensor is converted into its own memory") {
   CHECK(values<uint8_t>(bytes) == Bytes{2, 2, 0, 255});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: without a temporary an overlap that needs one is refused and changes nothing") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor square = slice(t, 1, 0, 2);

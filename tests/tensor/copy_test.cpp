@@ -54,6 +54,7 @@ std::string plan_text(const Tensor& dst, const Tensor& src) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: any strides on both sides, broadcasting, and only elements change") {
   const Window matrix{{2, 3}, {3, 1}};
   const Window cube{{2, 2, 2}, {4, 2, 1}};

@@ -66,6 +66,7 @@ TEST_CASE("full: every element type holds 1 in every element, small and large te
   CHECK(const_data_ptr<bool>(full({2}, true, ScalarType::Bool))[1]);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("full: a value that does not fit the type is refused, not wrapped") {
   RAISES(InvalidArgument, "full: the value 300 does not fit Byte",
          full({2}, 300, ScalarType::Byte));
@@ -170,6 +171,7 @@ TEST_CASE("scalar_tensor: Float, rank 0, STATIC") {
   CHECK(item<int64_t>(scalar_tensor(3, ScalarType::Long)) == 3);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("creators: the try_ forms give the value, or the error by their own names") {
   const auto source = make_tensor_ptr({2}, {1, 2});
   const Tensor undefined;

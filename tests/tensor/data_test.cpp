@@ -159,6 +159,7 @@ TEST_CASE("data: Values hold a moved container, and release it when nobody takes
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("data: a container whose move may throw is neither moved nor copied, but read") {
   CopyOnly<true> container(3);
   const float* const memory = container.data();
@@ -170,6 +171,7 @@ TEST_CASE("data: a container whose move may throw is neither moved nor copied, b
   CHECK(values<float>(t) == Floats{0, 1, 2});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("data: a container whose elements do not move with it is copied") {
   const auto t = make_tensor_ptr({400}, CopyOnly<false>(400));
   CHECK(ownership(t) == Ownership::Owned);

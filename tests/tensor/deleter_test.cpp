@@ -57,6 +57,7 @@ void check_callable() {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("deleter: callables up to four pointers and beyond run once and are destroyed once") {
   check_callable<3>();
   check_callable<4>();
@@ -134,6 +135,7 @@ TEST_CASE("deleter: functions, lambdas and std::functions run, null and empty on
   CHECK(ownership(from_blob(data, {1}, ScalarType::Float, nullptr)) == Ownership::Borrowed);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("deleter: the pointer is the one at creation, even after the memory was replaced") {
   float data[2] = {1, 2};
   Calls calls;
@@ -147,6 +149,7 @@ TEST_CASE("deleter: the pointer is the one at creation, even after the memory wa
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("deleter: gets the pointer that was given, null or not, elements or none") {
   float data[4] = {1, 2, 3, 4};
   void* const null = nullptr;

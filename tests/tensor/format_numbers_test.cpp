@@ -180,6 +180,7 @@ TEST_CASE("to_string: whatever the C locale has for a point is read over") {
   CHECK(pieces("-3e+10", true) == tests::Texts{"-3", "", "10"});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_string: a C locale with another point makes no difference") {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
   // Commas, and U+066B; none of them need be there.

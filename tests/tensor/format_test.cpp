@@ -199,6 +199,7 @@ TEST_CASE("to_string: of a huge tensor only the elements shown are gone through"
 }
 
 #if defined(__unix__) && __has_include(<sys/mman.h>)
+// A promise of docs/guarantees.md.
 TEST_CASE("to_string: elements that are not shown are not read") {
   const long page = sysconf(_SC_PAGESIZE);
   const auto size = static_cast<size_t>(page);

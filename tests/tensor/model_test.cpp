@@ -336,6 +336,7 @@ class Program {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("model: random programs behave as if every tensor's memory were a std::vector") {
   int grown = 0;
   int refused = 0;

@@ -184,6 +184,7 @@ TEST_CASE("normal: a negative or infinite deviation is refused, and a mean that 
   CHECK(numbers(normal(-2.5, 0, {2}, ScalarType::Int)) == Doubles{-2, -2});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random creators: the thread's own generator does not advance on an error either") {
   const uint64_t offset = default_generator().offset();
   CHECK(try_rand({-1}).error() == Error::InvalidArgument);

@@ -153,6 +153,7 @@ Tensor on(const char* device, int64_t size) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random creators: the same numbers at any strides, and zeros in the gaps") {
   for (const RandomCreator& creator : kCreators) {
     if (creator.kind == RandomCreator::kPlain) continue;
@@ -276,6 +277,7 @@ TEST_CASE("uniform_, normal_, random_: what cannot be written to is refused") {
   CHECK(Ints(data, data + 4) == Ints{1, 2, 3, 4});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("uniform_, normal_, random_: read-only tensors and their views are refused", "[plain]") {
   const int32_t data[4] = {1, 2, 3, 4};
   const TensorPtr t = from_blob(read_only(data), {2, 2});
@@ -284,6 +286,7 @@ TEST_CASE("uniform_, normal_, random_: read-only tensors and their views are ref
   CHECK(Ints(data, data + 4) == Ints{1, 2, 3, 4});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("uniform_, normal_, random_: arguments that the type cannot hold change nothing") {
   const Tensor floats = make_tensor({1.0f, 2.0f, 3.0f});
   const Tensor bytes = *full({3}, 7, ScalarType::Byte);

@@ -134,6 +134,7 @@ TEST_CASE("random creators: sizes as in empty, from braces, containers and none"
   CHECK(uniform(0, 1, Vector(8, 2))->dim() == 8);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random creators: an element's number depends on seed and offset, which they advance") {
   for (const RandomCreator& creator : kCreators) {
     for (ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Int}) {
@@ -205,6 +206,7 @@ TEST_CASE("random creators: the thread's own generator is one like others, which
   CHECK(default_generator().offset() == seeded().offset() + 4 * 6);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("random creators: a state stored and set again makes the same numbers") {
   Generator g(11, 5);
   const Generator::State state = g.state();

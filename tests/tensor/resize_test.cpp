@@ -104,6 +104,7 @@ TEST_CASE("resize: sizes that would be small if they were cut to 32 bits are ref
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
   auto t = counting(6, kStatic);
   check_refused(t, {6}, Error::NotSupported, "sizes {6} of this tensor are STATIC");
@@ -122,6 +123,7 @@ TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the same memory") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const void* const data = const_data_ptr(t);
@@ -143,6 +145,7 @@ TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the
   CHECK(sizes(t) == Vector{3, 2});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: bad sizes are refused, whatever the dynamism, and nothing changes") {
   const struct {
     Dims sizes;
@@ -171,6 +174,7 @@ TEST_CASE("resize: a null or undefined tensor is InvalidState") {
   RETURNS(InvalidState, "reserve_tensor: ", reserve_tensor(undefined, 1));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: growth keeps the elements in memory order") {
   for (int32_t count : {3, 300}) {  // beside the metadata, and in a block of its own
     auto t = counting(count, kDynamic);
@@ -189,6 +193,7 @@ TEST_CASE("resize: growth keeps the elements in memory order") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: growth is refused while a view is alive, and nothing changes") {
   auto t = counting(4, kDynamic);
   auto view = make_tensor_ptr(*t);
@@ -216,6 +221,7 @@ TEST_CASE("resize: handles that share the impl do not hinder growth, and all see
   CHECK(memory(b, 4) == Ints{0, 1, 2, 3});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: borrowed memory and views do not grow") {
   int32_t data[4] = {0, 1, 2, 3};
   auto borrowed = from_blob(data, {4}, ScalarType::Int, kDynamic);
@@ -227,6 +233,7 @@ TEST_CASE("resize: borrowed memory and views do not grow") {
   check_refused(view, {3}, Error::NotSupported, "view");
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: adopted memory that grows is released through its deleter, once") {
   Calls calls;
   int32_t data[4] = {0, 1, 2, 3};
@@ -258,6 +265,7 @@ TEST_CASE("resize: an adopted placeholder that grows gets memory, and its delete
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: growth that no memory can hold is OutOfMemory, and nothing changes") {
   auto t = counting(4, kDynamic);
   constexpr int64_t kMost = PTRDIFF_MAX / 4;
@@ -348,6 +356,7 @@ TEST_CASE("resize: shapes without elements have the strides of sizes with 1 for 
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("reserve: later growth within it moves no memory, and values are kept") {
   auto t = counting(4, kDynamic);
   REQUIRE(reserve_tensor_ptr(t, 4000) == Error::Ok);
@@ -483,6 +492,7 @@ TEST_CASE("resize: a deleter that runs at growth sees the tensor as it will be")
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: a deleter that runs at growth may resize or deallocate the tensor") {
   TensorPtr t;
   int released = 0;
@@ -498,6 +508,7 @@ TEST_CASE("resize: a deleter that runs at growth may resize or deallocate the te
   RAISES(InvalidState, "was deallocated", const_data_ptr<int32_t>(t));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: a deleter that runs at growth may drop the tensor") {
   for (const bool reserve : {false, true}) {
     TensorPtr t;
@@ -535,6 +546,7 @@ TEST_CASE("resize: a view that a backend makes while it allocates stops the grow
   CHECK(values<int32_t>(view) == Ints(400, 7));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: a backend may drop the tensor while it allocates") {
   CallingBackend backend;
   for (const bool reserve : {false, true}) {
@@ -545,6 +557,7 @@ TEST_CASE("resize: a backend may drop the tensor while it allocates") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("resize: a backend that changes the tensor while it allocates stops the growth") {
   CallingBackend backend;
   for (const bool reserve : {false, true}) {

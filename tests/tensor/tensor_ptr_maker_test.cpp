@@ -127,6 +127,7 @@ struct LargeLogged : Logged {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("for_blob: owners are dropped after the deleter, in their order, in every case") {
   std::string log;
   float data[1] = {};
@@ -189,6 +190,7 @@ TEST_CASE("for_blob: an owner whose move throws is dropped once, wherever it thr
   CHECK(completed < 6);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("for_blob: device memory is described, never touched") {
   // An address that faults when it is read.
   void* const device_pointer = reinterpret_cast<void*>(uintptr_t{64});
@@ -370,6 +372,7 @@ TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
   CHECK(is_readonly(from_blob(read_only(untyped), {2}, ScalarType::Int)));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("try_from_blob, tensor_from_blob: give the value, or the error by their own name") {
   float data[2] = {};
   Calls calls;
@@ -388,6 +391,7 @@ TEST_CASE("try_from_blob, tensor_from_blob: give the value, or the error by thei
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("for_blob: a second deleter is an error, the first runs once, the second never") {
   float data[1] = {};
   Calls first;

@@ -44,6 +44,7 @@ TEST_CASE("make_tensor_ptr: a double makes a Double tensor of rank 0") {
   CHECK(shape_dynamism(t) == kStatic);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("make_tensor_impl_ptr: tensors made of one impl or TensorPtr share data and shape") {
   auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   auto a = make_tensor_ptr(impl);
@@ -218,6 +219,7 @@ TEST_CASE("make_tensor_ptr: a dim order nests the dimensions, and strides alone 
   CHECK(dim_order(make_tensor_ptr({2, 3}, data, {}, {3, 1})) == Vector{0, 1});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("make_tensor_ptr: owned memory is aligned to 64 bytes, whatever its size") {
   for (int64_t n : {1, 3, 64, 100, 1000, 100000}) {
     CAPTURE(n);

@@ -64,6 +64,7 @@ struct OddAllocator {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("values: a moved vector is adopted, an lvalue is copied and stays as it is") {
   Floats source = {1, 2, 3, 4, 5, 6};
   const float* const memory = source.data();
@@ -199,6 +200,7 @@ TEST_CASE("bytes: with a shape and a type any container of them is memory of tha
   check(make_tensor_ptr({2}, std::move(odd), ScalarType::Int), ScalarType::Int, owned);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("bytes: of another length than the shape needs, the error names both lengths") {
   for (size_t length : {size_t{7}, size_t{9}, size_t{0}}) {
     RAISES(InvalidArgument,
@@ -228,6 +230,7 @@ TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {
   CHECK(try_from_bytes({1}, Bytes(4), ScalarType::Int).ok());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("values: what is written in source must fit the type asked for") {
   RAISES(InvalidArgument, "make_tensor_ptr: the value 300 does not fit Byte",
          make_tensor_ptr({300}, ScalarType::Byte));
@@ -247,6 +250,7 @@ TEST_CASE("values: what is written in source must fit the type asked for") {
   CHECK(item<double>(make_tensor_ptr({infinity}, ScalarType::Float)) == infinity);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("values: more or fewer than the sizes hold is an error that names both numbers") {
   RAISES(InvalidArgument, "make_tensor_ptr: 5 values were given, sizes {2, 3} need 6",
          make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5}));

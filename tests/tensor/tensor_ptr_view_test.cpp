@@ -19,6 +19,7 @@ TEST_CASE("view: of a Tensor it has its own shape over the same memory") {
   check_tensor(*source, {2, 3}, {3, 1}, {1, 2, 3, 4, 5, 9});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: of a view keeps the first owner, not the view in between") {
   Calls calls;
   float data[4] = {1, 2, 3, 4};
@@ -34,6 +35,7 @@ TEST_CASE("view: of a view keeps the first owner, not the view in between") {
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: may not reach beyond the source's elements on either side") {
   const struct {
     Dims sizes, strides;
@@ -89,6 +91,7 @@ TEST_CASE("view: with the source's sizes it has its strides and dim order too") 
   CHECK(strides(make_tensor_ptr(*source, {}, {0, 1})) == Vector{3, 1});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
   const float data[2] = {1, 2};
   auto view = make_tensor_ptr(*from_blob(read_only(data), {2}));

@@ -54,6 +54,7 @@ TEST_CASE("tensor: size and stride count negative dimensions from the end") {
   RAISES(OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tensor: an undefined one says so in every member") {
   CHECK_FALSE(Tensor(TensorImplPtr()).defined());
   CHECK_FALSE(Tensor(static_cast<TensorImpl*>(nullptr)).defined());
@@ -228,6 +229,7 @@ TEST_CASE("tensor: use_count counts the handles of one impl") {
   CHECK_FALSE(a.defined());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};
   CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);
@@ -244,6 +246,7 @@ TEST_CASE("tensor: a handle on the heap works with new and delete") {
   delete t;
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it now holds") {
   const Tensor other = make_tensor({3}, {1, 2, 3});
   float data[2] = {};

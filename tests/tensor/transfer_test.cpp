@@ -44,6 +44,7 @@ TEST_CASE("backend_of: who gave the memory, for views too, else who is registere
   RAISES(InvalidState, "backend_of: the tensor, of sizes {2, 3}, was deallocated", backend_of(t));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_copy: there, within it and back, the source stays") {
   MinimalBackend backend;
   const TensorPtr a = make_tensor_ptr({2, 2}, {1.f, 2.f, 3.f, 4.f});
@@ -106,6 +107,7 @@ TEST_CASE("backend_copy: what cannot be copied is refused, and nothing stays all
   CHECK(backend.used() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_transfer: the source is deallocated, in all its handles") {
   MinimalBackend backend;
   const TensorPtr a = make_tensor_ptr({2}, {1.f, 2.f});
@@ -138,6 +140,7 @@ TEST_CASE("backend_transfer: to where it lives already it is the same tensor, vi
   CHECK(backend.calls.empty());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("backend_transfer: views and blobs keep the source where it is") {
   MinimalBackend backend;
   const TensorPtr a = make_tensor_ptr({2}, {1.f, 2.f});

@@ -56,6 +56,7 @@ TEST_CASE("view: sizes that hold another number of elements are refused, with bo
          permute(t, {0, n - 3}));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: sizes that would need a copy are refused, with the strides and the way out") {
   const Tensor t = transpose(counted({2, 3}), 0, 1);
   const std::string words =

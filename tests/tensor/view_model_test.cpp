@@ -297,6 +297,7 @@ class Chain {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: random chains of views have the elements of a model, and none beyond them") {
   Counts counts;
   for (uint64_t seed = 1; seed <= 1500; ++seed) {

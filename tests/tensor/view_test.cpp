@@ -155,6 +155,7 @@ TEST_CASE("view: the same of read-only tensors, and of views with negative strid
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: a refused one leaves no borrow behind") {
   auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
   RAISES(OutOfBounds, "select: ", tenon::select(source, 0, 2));
@@ -179,6 +180,7 @@ TEST_CASE("view: of a view keeps the first owner, not the views in between") {
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: writes show in the source, and in its other views") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor column = tenon::select(source, 1, 1);
@@ -188,6 +190,7 @@ TEST_CASE("view: writes show in the source, and in its other views") {
   CHECK(values<int32_t>(source) == Ints{1, 20, 3, 4, 50, 6});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("view: a chain of temporaries holds together") {
   const Tensor view = slice(transpose(tenon::select(counted({2, 3, 4}), 0, 1), 0, 1), 1, 0, 3, 2);
   check_tensor(view, {4, 2}, {1, 8}, {12, 20, 13, 21, 14, 22, 15, 23});

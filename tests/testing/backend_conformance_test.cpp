@@ -91,6 +91,7 @@ TEST_CASE("conformance: backends without data") {
   run_all(recorder, traits);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("conformance: memory that faults when the host touches it, and wrappers over it") {
   FaultBackend device;
   run_all(device);
@@ -120,6 +121,7 @@ TEST_CASE("conformance: backends that do everything, opaque on the CPU, and in p
   run_all(pinned);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("conformance: a backend of the nine functions that copies later") {
   // Begins copies and does them when it must.
   struct Later final : WrapperBackend {

@@ -16,6 +16,7 @@ TEST_CASE("copy_cases: a backend that is right passes") {
   CHECK_PASSES(HonestBackend, large_tensors_are_copied);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_cases: a backend that is wrong in one place is found") {
   struct MovesNothing final : HonestBackend {
     Error copy_within(void*, const void*, size_t) override { return Error::Ok; }

@@ -22,6 +22,7 @@ TEST_CASE("memory_cases: a backend that is right passes") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("memory_cases: a backend whose blocks are wrong is found") {
   struct ForgetsAlignment final : HonestBackend {
     void* allocate(size_t nbytes, size_t) noexcept override {

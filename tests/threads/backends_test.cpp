@@ -16,6 +16,7 @@ using Counts = std::vector<int>;
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend's first ones too") {
   for (int round = 0; round < 50; ++round) {
     MinimalBackend backend;
@@ -34,6 +35,7 @@ TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend'
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tracking: threads lose no count") {
   CpuBackend cpu;
   TrackingBackend tracking(cpu);
@@ -62,6 +64,7 @@ TEST_CASE("tracking: threads lose no count") {
   CHECK(tracking.peak_bytes() <= kThreads * 64);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("registry: threads may register and look up at once") {
   const auto number = [](int i) { return Device(DeviceType::ExtDev, 10 + i); };
   MinimalBackend stays("stays", number(kThreads));
@@ -82,6 +85,7 @@ TEST_CASE("registry: threads may register and look up at once") {
   RAISES(NotFound, "ext_dev:10", backend_for(number(0)));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("each thread has its own default backend, generator and message") {
   Counts wrong(kThreads, 0);
   on_threads(kThreads, [&](int i) {

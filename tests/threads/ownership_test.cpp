@@ -135,6 +135,7 @@ TEST_CASE("SpinLock: one thread at a time") {
   CHECK(steps == 2000 * kThreads);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("threads drop what they have of a tensor: it is released once, after all of them") {
   check_dropped(
       10 * kThreads, [](Memory& lent) { return std::vector<Tensor>(kThreads, *lent.tensor()); },
@@ -165,6 +166,7 @@ TEST_CASE("threads drop what they have of a tensor: it is released once, after a
       3 * kThreads, [](Memory& lent) { return exports(lent.tensor()); }, third);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that had a tensor") {
   for (int round = 0; round < kRounds; ++round) {
     Memory memory;
@@ -188,6 +190,7 @@ TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("views, exports: threads make and drop some at once, and each is counted") {
   Memory lent;
   TensorPtr t = lent.tensor();
@@ -207,6 +210,7 @@ TEST_CASE("views, exports: threads make and drop some at once, and each is count
   CHECK(lent.total == 12 * kThreads);  // of the last five of each, the first is of element 1
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("views, exports: a tensor grows once other threads have dropped theirs, not before") {
   check_grows_after(
       [](const TensorPtr& t) { return std::vector<Tensor>(kThreads, slice(t, 0, 100, 101)); }, sum);

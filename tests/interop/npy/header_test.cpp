@@ -66,6 +66,7 @@ TEST_CASE("npy header: the text's place is found in versions 1.0, 2.0 and 3.0") 
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("npy header: other files, later versions and damaged files are told apart") {
   NpyRange text;
   const struct {
@@ -176,6 +177,7 @@ TEST_CASE("npy header: a size must be an integer from 0 to 2^63 - 1, in a tuple"
   check_refusals(Error::InvalidArgument, rows);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("npy header: what is no dict of these keys, once each, is an error that says why") {
   const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
   const std::string once = "; expected 'descr', 'fortran_order' and 'shape' once each";

@@ -11,6 +11,7 @@ VERSIONED = "dltensor_versioned"
 
 
 class Capsules(Case):
+    # A promise of docs/guarantees.md.
     def test_a_capsule_can_be_consumed_once(self):
         for versioned, name in ((True, VERSIONED), (False, "dltensor")):
             for take in (m.take_capsule, m.take):

@@ -29,6 +29,7 @@ class Errors(Case):
         self.assertEqual(m.messages(Failing(BufferError("no memory to lend"))),
                          ("NotSupported", "from_python: " + text, "try_from_python: " + text))
 
+    # A promise of docs/guarantees.md.
     def test_exceptions_and_results_leave_no_error_of_python(self):
         consumed = m.capsule(m.make((2,)))
         m.take_capsule(consumed)
@@ -53,6 +54,7 @@ class InterpretersEnd(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
+    # A promise of docs/guarantees.md.
     def test_what_outlives_the_interpreter_ends_quietly(self):
         self.run_script("m.hold(bytearray(3))\n"
                         "m.hold(m.make((2,)))\n"
@@ -62,6 +64,7 @@ class InterpretersEnd(Case):
                         "c.capsule = m.capsule(bytearray(5))\n"
                         "sys.kept = m.take(bytearray(4))\n")
 
+    # A promise of docs/guarantees.md.
     def test_threads_that_drop_tensors_at_the_end_do_not_abort_it(self):
         for _ in range(10):
             self.run_script("import array\n"

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// A call leaves nothing of the C library's and the processor's state changed: errno, the locale, the
+// rounding mode, floating-point flags, signal handlers, threads. Registers: tests/registers.
+#include <tenon/module/function_module.h>
+#include <tenon/tenon.h>
+
+#include <cerrno>
+#include <cfenv>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace tenon;
+
+namespace {
+
+int failures = 0;
+
+/// What a result that was rounded, became infinite or subnormal sets is as in C++: FE_INEXACT,
+/// FE_OVERFLOW, FE_UNDERFLOW. FE_INVALID and FE_DIVBYZERO no call sets, whatever it is given, unless
+/// Clang compiles it, which takes it that nobody asks for flags.
+#if defined(__clang__)
+constexpr int kFlags = 0;
+#else
+constexpr int kFlags = FE_INVALID | FE_DIVBYZERO;
+#endif
+
+/// Runs a call in a state that is nobody's default, and compares it afterwards.
+template <class Call>
+void check(const std::string& name, const Call& call, int other_errno = 77) {
+  errno = 77;
+  std::feclearexcept(FE_ALL_EXCEPT);
+  call();
+  if (errno != 77 && errno != other_errno) {
+    std::printf("%s: errno became %d\n", name.c_str(), errno);
+    ++failures;
+  }
+  if (const int flags = std::fetestexcept(kFlags); flags != 0) {
+    std::printf("%s: floating-point flags %#x\n", name.c_str(), static_cast<unsigned>(flags));
+    ++failures;
+  }
+}
+
+int count_threads() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    count += !entry.path().empty();
+  return count;
+}
+
+constexpr ScalarType kTypes[] = {ScalarType::Byte,
+                                 ScalarType::Char,
+                                 ScalarType::Short,
+                                 ScalarType::Int,
+                                 ScalarType::Long,
+                                 ScalarType::Half,
+                                 ScalarType::Float,
+                                 ScalarType::Double,
+                                 ScalarType::ComplexHalf,
+                                 ScalarType::ComplexFloat,
+                                 ScalarType::ComplexDouble,
+                                 ScalarType::Bool,
+                                 ScalarType::BFloat16,
+                                 ScalarType::Float8_e5m2,
+                                 ScalarType::Float8_e4m3fn,
+                                 ScalarType::UInt16,
+                                 ScalarType::UInt32,
+                                 ScalarType::UInt64,
+                                 ScalarType::Float8_e5m2fnuz,
+                                 ScalarType::Float8_e4m3fnuz};
+
+/// Numbers at all ends of what types hold, as many as a vector has places and some more.
+TensorPtr numbers() {
+  using Limits = std::numeric_limits<double>;
+  std::vector<double> values = {0.0,
+                                -0.0,
+                                0.5,
+                                -1.5,
+                                255.7,
+                                256,
+                                65504,
+                                70000,
+                                -70000,
+                                3e9,
+                                -3e9,
+                                1e19,
+                                -1e19,
+                                1e38,
+                                -1e38,
+                                1e39,
+                                -1e39,
+                                1e300,
+                                1e-8,
+                                -1e-40,
+                                1e-310,
+                                Limits::infinity(),
+                                -Limits::infinity(),
+                                Limits::quiet_NaN(),
+                                Limits::max(),
+                                Limits::denorm_min()};
+  for (int i = 0; i < 3; ++i) values.insert(values.end(), values.begin(), values.begin() + 26);
+  return make_tensor_ptr(values);
+}
+
+void check_conversions() {
+  const TensorPtr doubles = numbers();
+  const TensorPtr floats = make_tensor_ptr(to(doubles, ScalarType::Float, CastMode::Saturate));
+  for (const ScalarType from : kTypes) {
+    for (const Tensor& source : {*doubles, *floats}) {
+      const Tensor in = to(source, from, CastMode::Saturate);
+      for (const ScalarType type : kTypes) {
+        for (const CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
+          const TensorPtr out = empty(in.sizes(), type);
+          check(std::string(toString(from)) + " to " + toString(type) + ", mode " +
+                    std::to_string(static_cast<int>(mode)),
+                [&] { static_cast<void>(copy_(out, in, mode)); });
+        }
+      }
+    }
+  }
+}
+
+void check_calls() {
+  for (const ScalarType type : kTypes) {
+    const std::string of = std::string(" of ") + toString(type);
+    check("full" + of, [&] { static_cast<void>(full({100}, 1, type)); });
+    check("full, what does not fit" + of,
+          [&] { static_cast<void>(try_full({100}, 1e300, type).ok()); });
+    check("rand" + of, [&] { static_cast<void>(rand({1000}, type)); });
+    check("randn" + of, [&] { static_cast<void>(randn({1000}, type)); });
+    check("to_string" + of,
+          [&] { static_cast<void>(to_string(to(numbers(), type, CastMode::Saturate))); });
+  }
+  check("randint", [] { static_cast<void>(randint(-5, 1 << 30, {1000})); });
+  check("uniform, normal", [] {
+    static_cast<void>(uniform(-1e30, 1e30, {1000}));
+    static_cast<void>(normal(0, 1e30, {1000}, ScalarType::Int));
+  });
+  check("arange", [] { static_cast<void>(arange(0.0, 10.0, 0.1)); });
+  check("resize", [] {
+    const TensorPtr t = zeros({100}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
+    TensorPtr grown = make_tensor_ptr(*t, {10});
+    static_cast<void>(resize_tensor_ptr(grown, {20}));
+    static_cast<void>(resize_tensor_ptr(grown, {1, 5}));
+  });
+  check(
+      "memory that there is not",
+      [] {
+        static_cast<void>(try_empty({int64_t{1} << 50}).ok());
+        static_cast<void>(try_zeros({int64_t{1} << 58}).ok());
+        TensorPtr t = zeros({100}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC);
+        static_cast<void>(resize_tensor_ptr(t, {int64_t{1} << 50}));
+      },
+      ENOMEM);  // which malloc sets
+  check("a normalised image", [] {
+    Normalize normalize;
+    normalize.stddev = {1e-30f};
+    const TensorPtr out = empty({3, 100});
+    static_cast<void>(copy_(out, ones({3, 100}, ScalarType::Byte), normalize));
+  });
+  check("exchange", [] {
+    const TensorPtr t = iota({4, 4}, ScalarType::Float);
+    static_cast<void>(from_dlpack(to_dlpack(t)));
+    static_cast<void>(from_blob(to_blob(t)));
+    static_cast<void>(from_binary(to_binary(t), {4, 4}, ScalarType::Float));
+  });
+  check("a module", [] {
+    FunctionModule module([](Span<const EValue> in) { return std::vector<EValue>{in[0]}; });
+    static_cast<void>(module.forward(zeros({3})).ok());
+    static_cast<void>(module.run("nothing"));
+  });
+}
+
+/// Of the signals that programs handle. A sanitizer has handlers of its own.
+std::vector<void (*)(int)> handlers() {
+  std::vector<void (*)(int)> found;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT, SIGPIPE}) {
+    struct sigaction action = {};
+    sigaction(signal, nullptr, &action);
+    found.push_back(action.sa_handler);
+  }
+  return found;
+}
+
+}  // namespace
+
+int main() {
+  const std::string locale = std::setlocale(LC_ALL, nullptr);
+  const auto handlers_before = handlers();
+  const int threads = count_threads();
+  for (const int rounding : {FE_TONEAREST, FE_UPWARD}) {
+    std::fesetround(rounding);
+    check_calls();
+    check_conversions();
+    if (std::fegetround() != rounding) {
+      std::puts("the rounding mode was changed");
+      ++failures;
+    }
+  }
+  if (locale != std::setlocale(LC_ALL, nullptr)) {
+    std::puts("the locale was changed");
+    ++failures;
+  }
+  if (handlers() != handlers_before) {
+    std::puts("a signal's handler was changed");
+    ++failures;
+  }
+  if (count_threads() != threads) {
+    std::puts("a thread was started");
+    ++failures;
+  }
+  return failures == 0 ? 0 : 1;
+}
