@@ -215,6 +215,14 @@ TEST_CASE(
   ALLOCATES(2, from_blob(padded, t->impl()));
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("allocations: a DLPack struct of a tensor takes 1, a tensor of a struct 2") {
+  const auto t = ones({2, 3});
+  ALLOCATES(1, DLPackPtr(to_dlpack(t)));
+  ALLOCATES(3, from_dlpack(to_dlpack(t)));
+}
+
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: a tensor over an impl on the stack takes 0, its use and its errors too") {
   check_count("stack", 0, [] {
     const int64_t sizes[] = {2, 3};

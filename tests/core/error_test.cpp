@@ -75,6 +75,7 @@ TEST_CASE("error: each thread has its own last message, empty before its first e
   CHECK(std::string(last_error_message()) == "of the main thread");
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("error: an Exception is a runtime_error with its code and its own copy of the text") {
   std::string text = "zeros: no";
   const Exception exception(Error::InUse, text.c_str());

@@ -26,6 +26,7 @@ Result<int> half_of(int n) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("result: a value without error and message, or an error with its message") {
   const Result<int> four = half_of(8);
   CHECK(four.ok());

@@ -218,6 +218,7 @@ TEST_CASE("OnnxModule: an input or output that does not fit is refused in the mo
   CHECK(module.forward(zeros({1, 8})).ok());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("OnnxModule: inputs are read where they are, read-only ones and slices too") {
   std::vector<float> memory(32);
   for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i) - 8;

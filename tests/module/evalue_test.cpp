@@ -171,6 +171,7 @@ TEST_CASE("EValue: texts of every form are Strings, with their zeros") {
   CHECK(EValue("").toString().empty());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("EValue: a text and a list are copied once, and shared by copies of the EValue") {
   std::string text = "a text that is longer than what a std::string holds in itself";
   EValue value(text);
@@ -294,6 +295,7 @@ TEST_CASE("EValue: a tensor over an impl on the stack is borrowed as it is") {
 }
 #endif
 
+// A promise of docs/guarantees.md.
 TEST_CASE("EValue: it is as large as a tensor's handle and a word, and what cannot fail says so") {
   STATIC_REQUIRE(sizeof(EValue) == 2 * sizeof(void*) + 8);
   STATIC_REQUIRE(std::is_nothrow_copy_assignable_v<EValue>);

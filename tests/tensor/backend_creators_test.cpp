@@ -183,6 +183,7 @@ TEST_CASE("BackendScope: creators without a backend use the innermost one") {
   CHECK(&backend_of(zeros({2}, a)) == &a);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("BackendScope: not for another thread's creators, nor for memory that is there") {
   MinimalBackend a;
   const BackendScope scope(a);

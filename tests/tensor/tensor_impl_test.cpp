@@ -160,6 +160,7 @@ TEST_CASE("stack: values are assigned, copied, filled, drawn and written as byte
   CHECK(turned.data == Ints{39, 73, 88, 60});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("stack: a handle borrows, and a blob has no owner") {
   OnStack<float> source({4}, {0, 0, 0, 0});
   CHECK(source.t.unsafeGetTensorImpl() == &source.impl);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Backends that threads share, and what of tenon each thread has for itself.
+#include <chrono>
+#include <functional>
+#include <future>
+
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
 #include "threads/threads.h"
@@ -13,6 +18,30 @@ namespace {
 
 constexpr int kThreads = 4;
 using Counts = std::vector<int>;
+
+/// The host's memory. Whenever it is called, another thread does something, and is waited for.
+class AskingBackend final : public WrapperBackend {
+ public:
+  AskingBackend() noexcept : WrapperBackend(host_backend()) {}
+  const char* name() const noexcept override { return "asking"; }
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    ask();
+    return WrapperBackend::allocate(nbytes, alignment);
+  }
+  void deallocate(void* p, size_t nbytes) noexcept override {
+    ask();
+    WrapperBackend::deallocate(p, nbytes);
+  }
+  void ask() {
+    const std::future<void> done = std::async(std::launch::async, question);
+    answers += done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    ++calls;
+  }
+
+  std::function<void()> question;
+  int calls = 0;
+  int answers = 0;
+};
 
 }  // namespace
 
@@ -104,4 +133,34 @@ TEST_CASE("each thread has its own default backend, generator and message") {
     }
   });
   CHECK(wrong == Counts(kThreads, 0));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("no lock is held while a backend, a deleter or a callable is called") {
+  AskingBackend asking;
+  PoolBackend pool(asking);
+  TrackingBackend tracking(pool);
+  MinimalBackend other("other", Device(DeviceType::ExtDev, 77));
+  asking.question = [&] {
+    static_cast<void>(pool.statistics());
+    static_cast<void>(tracking.live_bytes());
+    static_cast<void>(tracking.leaks());
+    register_backend(other);
+    unregister_backend(other);
+  };
+  {
+    const TensorPtr t = empty({1000}, tracking);
+    CHECK(asking.calls > 0);
+  }
+  const int before = asking.calls;
+  pool.trim();
+  CHECK(asking.calls > before);
+  int32_t element = 0;
+  {
+    const auto ask = [&asking](void*) noexcept { asking.ask(); };
+    const TensorPtr lent = from_blob(&element, {1}, ScalarType::Int, ask);
+    const TensorPtr registered = from_blob(&element, {1}, ScalarType::Int, ask, tracking);
+  }
+  CHECK(asking.calls >= before + 3);
+  CHECK(asking.answers == asking.calls);
 }

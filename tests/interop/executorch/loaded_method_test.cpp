@@ -165,6 +165,7 @@ TEST_CASE("is_same_order: dimensions of size 1 may stand anywhere") {
   CHECK(is_same({}, {}, {}));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "ExecuTorch inputs: one that is not planned is the caller's memory, a planned one a copy") {
   ExecuTorchModule unplanned(model_path("aliasing_unplanned.pte"));
@@ -187,6 +188,7 @@ TEST_CASE("ExecuTorch inputs: a read-only tensor passes") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorch outputs: one that is not planned is written right into the tensor set") {
   TrackingBackend memory(host_backend());
   {
