@@ -157,6 +157,28 @@
 #define TENON_HOST_DEVICE
 #endif
 
+// AddressSanitizer: memory is then marked as long as it is free, so that whoever still uses it is
+// found, see docs/debugging.md. A switch like those below: all files are compiled with
+// -fsanitize=address or none, or else with TENON_MARKS_FREE_MEMORY=0.
+#if !defined(TENON_MARKS_FREE_MEMORY)
+#if defined(__SANITIZE_ADDRESS__)
+#define TENON_MARKS_FREE_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TENON_MARKS_FREE_MEMORY 1
+#endif
+#endif
+#if !defined(TENON_MARKS_FREE_MEMORY)
+#define TENON_MARKS_FREE_MEMORY 0
+#endif
+#endif
+// For a function that reads and writes marked memory.
+#if TENON_MARKS_FREE_MEMORY
+#define TENON_USES_FREE_MEMORY __attribute__((no_sanitize("address")))
+#else
+#define TENON_USES_FREE_MEMORY
+#endif
+
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
 // Clang prints the advice; GCC the declaration, hence the names of template parameters.
 #if defined(__clang__)

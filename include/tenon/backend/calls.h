@@ -236,6 +236,7 @@ inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcep
 }
 inline void release_metadata_to(BackendState* origin, char* p) noexcept {
   auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
+  mark_used(header, header->nbytes);
   release_to(origin, header, header->nbytes);
 }
 

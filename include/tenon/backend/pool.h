@@ -85,7 +85,9 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       if (kept != kept_.end() && !kept->second.empty()) {
         ++counts_.hits;
         count_live(size, 1);
-        return take(kept->second, size);
+        void* const block = take(kept->second, size);
+        mark_used(block, nbytes, size);
+        return block;
       }
     }
     void* block = inner().allocate(size, alignment);
@@ -94,6 +96,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       block = inner().allocate(size, alignment);
       if (block == nullptr) return nullptr;
     }
+    mark_used(block, nbytes, size);
     const Lock lock(mutex_);
     ++counts_.misses;
     count_live(size, 1);
@@ -114,10 +117,12 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
           detail::has_memory_for([&] { kept_[size].push_back(p); })) {
         ++counts_.cached_blocks;
         counts_.cached_bytes += bytes;
+        mark_used(p, 0, size);
         return;
       }
       ++counts_.released;
     }
+    mark_used(p, size, size);
     inner().deallocate(p, size);
   }
 
@@ -126,8 +131,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   // an arena gives back little as long as the pool keeps blocks of it.
   Backend* metadata_backend() noexcept override {
     Backend* const keeper = inner().metadata_backend();
-    const bool is_pooled = keeper != nullptr && device().is_host_accessible() && !is_opaque();
-    return is_pooled ? this : keeper;
+    return keeper != nullptr && is_host_memory() ? this : keeper;
   }
 
   /// Options: "max_cached_bytes", a number from 0. What is released beyond it is given back at
@@ -191,8 +195,20 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
         block = take(largest->second, size);
         ++counts_.released;
       }
-      if (has_inner()) inner().deallocate(block, size);
+      if (has_inner()) {
+        mark_used(block, size, size);
+        inner().deallocate(block, size);
+      }
     }
+  }
+
+  bool is_host_memory() const noexcept { return device().is_host_accessible() && !is_opaque(); }
+  /// With AddressSanitizer: of a block of `size` bytes, the first `nbytes` are in use, if the host
+  /// can reach them at all.
+  void mark_used(void* block, size_t nbytes, size_t size) const noexcept {
+    if (!TENON_MARKS_FREE_MEMORY || !has_inner() || !is_host_memory()) return;
+    detail::mark_used(block, nbytes);
+    detail::mark_free(static_cast<char*>(block) + nbytes, size - nbytes);
   }
 
   mutable Mutex mutex_;

@@ -14,8 +14,28 @@
 #include <sys/mman.h>
 #endif
 
+#if TENON_MARKS_FREE_MEMORY
+// As in <sanitizer/asan_interface.h>, which not every compiler has.
+extern "C" void __asan_poison_memory_region(const volatile void* p, size_t nbytes);
+extern "C" void __asan_unpoison_memory_region(const volatile void* p, size_t nbytes);
+#endif
+
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// With AddressSanitizer, makes each use of memory that is there an error, "use-after-poison".
+/// Nothing else than that. The last bytes stay usable where others follow in the same eight.
+inline void mark_free([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
+#if TENON_MARKS_FREE_MEMORY
+  __asan_poison_memory_region(p, nbytes);
+#endif
+}
+/// Makes it usable again. `p` is a multiple of 8.
+inline void mark_used([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
+#if TENON_MARKS_FREE_MEMORY
+  __asan_unpoison_memory_region(p, nbytes);
+#endif
+}
 
 /// What an OutOfMemory of the heap begins with.
 #if TENON_HEAP

@@ -52,6 +52,13 @@ constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlig
 inline void* inline_data(const Draft& draft) noexcept {
   return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
+/// For a tensor that is about to leave its data: in one block with the metadata it stays allocated
+/// as long as that, but is free. What remains of the last 8 bytes is inline_room()'s.
+inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
+  if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter) return;
+  const size_t nbytes = static_cast<size_t>(tensor.capacity) * elementSize(tensor.type);
+  mark_free(tensor.data, (nbytes + 7) / 8 * 8);
+}
 
 /// Gives `made` a block of the heap's.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
@@ -192,6 +199,7 @@ struct Replacement {
 /// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the
 /// tensor, or destroy it.
 inline void replace_memory(Resizable& tensor, Replacement&& memory, ptrdiff_t capacity) noexcept {
+  mark_inline_data_free(tensor);
   tensor.data = memory.data;
   tensor.capacity = capacity;
   tensor.ownership = Ownership::Owned;
@@ -201,6 +209,7 @@ inline void replace_memory(Resizable& tensor, Replacement&& memory, ptrdiff_t ca
 /// Releases the memory; the metadata stays. Of a view the memory is the base's, which goes last.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   ImplFields& dropped = fields(tensor);
+  mark_inline_data_free(dropped);
   dropped.data = nullptr;
   dropped.backend = nullptr;
   dropped.capacity = 0;
