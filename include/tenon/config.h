@@ -79,6 +79,14 @@
 #define TENON_IS_CHECKED 0
 #endif
 
+// What a function returns refers to this parameter, or after a member function's qualifiers to the
+// object: Clang warns where that is a temporary. GCC has no such attribute.
+#if __has_cpp_attribute(clang::lifetimebound)
+#define TENON_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define TENON_LIFETIMEBOUND
+#endif
+
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))

@@ -41,26 +41,30 @@ TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for rea
 
 TEST_CASE("accessor: follows any strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  const auto columns = accessor<int32_t, 2>(from_blob(data, {2, 3}, {1, 2}));
+  const auto by_columns = from_blob(data, {2, 3}, {1, 2});
+  const auto columns = accessor<int32_t, 2>(by_columns);
   CHECK(columns[1][2] == 5);
   CHECK(columns(0, 1) == 2);
   CHECK(accessor<int32_t, 2>(from_blob(data, {100, 2}, {0, 1}))[99][1] == 1);
   if (TENON_ATEN_MODE) return;
-  const auto reversed = accessor<int32_t, 1>(from_blob(data + 5, {6}, {-1}));
+  const auto backward = from_blob(data + 5, {6}, {-1});
+  const auto reversed = accessor<int32_t, 1>(backward);
   CHECK(reversed[0] == 5);
   CHECK(reversed[5] == 0);
 }
 
 // A promise of docs/guarantees.md.
 TEST_CASE("accessor: every index is checked, the error names it, its dimension and the size") {
-  const auto a = accessor<int32_t, 2>(make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto a = accessor<int32_t, 2>(t);
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0 is out of range for size 2", a[2]);
   RAISES(OutOfBounds, "index -1", a[-1]);
   RAISES(OutOfBounds, "index 3", a[0][3]);
   RAISES(OutOfBounds, "index 2 of dimension 0", a(2, 0));
   RAISES(OutOfBounds, "index 3 of dimension 1", a(0, 3));
   RAISES(OutOfBounds, "index -1 of dimension 1", a(0, -1));
-  const auto nothing = accessor<float, 1>(make_tensor({0}, {}));
+  const auto empty = make_tensor({0}, {});
+  const auto nothing = accessor<float, 1>(empty);
   RAISES(OutOfBounds, "index 0", nothing[0]);
 }
 

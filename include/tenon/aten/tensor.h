@@ -190,8 +190,8 @@ class ConstTensorArg;
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
  public:
-  TensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor, true) {}
-  TensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get(), true) {}
+  TensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, true) {}
+  TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(tensor.get(), true) {}
 
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
   /// The handle; not for a null TensorPtr.
@@ -215,8 +215,9 @@ namespace detail {
 /// A TensorArg that is only asked and read.
 class ConstTensorArg : public TensorArg {
  public:
-  ConstTensorArg(const Tensor& tensor) noexcept : TensorArg(&tensor, false) {}
-  ConstTensorArg(const TensorPtr& tensor) noexcept : TensorArg(tensor.get(), false) {}
+  ConstTensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, false) {}
+  ConstTensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept
+      : TensorArg(tensor.get(), false) {}
   ConstTensorArg(const TensorArg& tensor) noexcept : TensorArg(tensor) {}
 };
 

@@ -29,9 +29,11 @@ class DeviceBackend;
 /// A name with a number, or with a text.
 /// Ownership: refers to both texts, which outlive the call they are passed to.
 struct BackendOption {
-  BackendOption(const char* option, const own::Scalar& number) noexcept
+  BackendOption(const char* option TENON_LIFETIMEBOUND, const own::Scalar& number) noexcept
       : name(option), value(number) {}
-  BackendOption(const char* option, const char* word) noexcept : name(option), text(word) {}
+  BackendOption(const char* option TENON_LIFETIMEBOUND,
+                const char* word TENON_LIFETIMEBOUND) noexcept
+      : name(option), text(word) {}
 
   const char* name;
   own::Scalar value;
@@ -41,7 +43,7 @@ struct BackendOption {
 /// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
 class BackendOptions : public Span<const BackendOption> {
  public:
-  BackendOptions(std::initializer_list<BackendOption> list) noexcept
+  BackendOptions(std::initializer_list<BackendOption> list TENON_LIFETIMEBOUND) noexcept
       : Span(list.begin(), list.size()) {}
 
   /// The option of that name, the last one where there are several; null where there is none.

@@ -24,7 +24,7 @@ class FunctionRef<R(Args...)> {
  public:
   FunctionRef(std::nullptr_t) noexcept {}
   template <class F, std::enable_if_t<std::is_invocable_r_v<R, const F&, Args...>, int> = 0>
-  FunctionRef(const F& f) noexcept
+  FunctionRef(const F& f TENON_LIFETIMEBOUND) noexcept
       : f_(&f), call_([](const void* g, Args... args) -> R {
           return (*static_cast<const F*>(g))(static_cast<Args>(args)...);
         }) {}

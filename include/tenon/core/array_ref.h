@@ -26,6 +26,19 @@ struct ContiguousElement<
   using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
 };
 
+/// Whether C's elements are its own: a const C gives const elements. A span's are somebody else's.
+template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>>
+inline constexpr bool owns_elements_v =
+    std::is_const_v<typename ContiguousElement<const Container>::type> &&
+    !std::is_const_v<typename ContiguousElement<Container>::type>;
+
+/// For a container whose elements, const ones of a const container, can be referred to as T.
+template <class C, class T, bool owned>
+using IfElements = std::enable_if_t<
+    std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&
+        owns_elements_v<C> == owned,
+    int>;
+
 }  // namespace detail
 
 /// A view of `size()` consecutive elements of type T.
@@ -44,13 +57,14 @@ class Span {
   constexpr Span() noexcept = default;
   constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
   template <size_t N>
-  constexpr Span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+  constexpr Span(T (&array TENON_LIFETIMEBOUND)[N]) noexcept : data_(array), size_(N) {}
 
   /// Refers to any contiguous container whose elements are T; those of a temporary are const.
-  template <class C,
-            std::enable_if_t<std::is_convertible_v<
-                                 typename detail::ContiguousElement<const C>::type (*)[], T (*)[]>,
-                             int> = 0>
+  template <class C, detail::IfElements<C, T, true> = 0>
+  TENON_ALWAYS_INLINE constexpr Span(C&& container TENON_LIFETIMEBOUND) noexcept
+      : data_(container.data()), size_(container.size()) {}
+  /// The elements of a temporary span are somebody else's, and stay.
+  template <class C, detail::IfElements<C, T, false> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
       : data_(container.data()), size_(container.size()) {}
 

@@ -97,15 +97,15 @@ class InlineArray {
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  T* data() noexcept { return on_heap_ ? heap_ : inline_; }
-  const T* data() const noexcept { return on_heap_ ? heap_ : inline_; }
-  T* begin() noexcept { return data(); }
-  T* end() noexcept { return data() + size_; }
-  const T* begin() const noexcept { return data(); }
-  const T* end() const noexcept { return data() + size_; }
-  T& operator[](size_t i) noexcept { return data()[i]; }
-  const T& operator[](size_t i) const noexcept { return data()[i]; }
-  const T& back() const noexcept { return data()[size_ - 1]; }
+  T* data() noexcept TENON_LIFETIMEBOUND { return on_heap_ ? heap_ : inline_; }
+  const T* data() const noexcept TENON_LIFETIMEBOUND { return on_heap_ ? heap_ : inline_; }
+  T* begin() noexcept TENON_LIFETIMEBOUND { return data(); }
+  T* end() noexcept TENON_LIFETIMEBOUND { return data() + size_; }
+  const T* begin() const noexcept TENON_LIFETIMEBOUND { return data(); }
+  const T* end() const noexcept TENON_LIFETIMEBOUND { return data() + size_; }
+  T& operator[](size_t i) noexcept TENON_LIFETIMEBOUND { return data()[i]; }
+  const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return data()[i]; }
+  const T& back() const noexcept TENON_LIFETIMEBOUND { return data()[size_ - 1]; }
 
   /// Ok, InvalidArgument (more than kMaxDims values were given), OutOfBounds (one that T cannot
   /// hold) or OutOfMemory.

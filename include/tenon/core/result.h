@@ -66,26 +66,26 @@ class [[nodiscard]] Result {
   /// The error's full text, or its name if there was no memory for the text; "" if there is a
   /// value. With TENON_HEAP=0 the calling thread's last message, or the error's name once the
   /// thread's latest error is another.
-  const char* message() const noexcept {
+  const char* message() const noexcept TENON_LIFETIMEBOUND {
     if (ok()) return "";
     if (!TENON_HEAP) return detail::message_of(error_);
     return message_ != nullptr ? message_ : toString(error_);
   }
 
-  T& value() & { return check(), value_; }
-  const T& value() const& { return check(), value_; }
-  T&& value() && { return check(), std::move(value_); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T& value() & TENON_LIFETIMEBOUND { return check(), value_; }
+  const T& value() const& TENON_LIFETIMEBOUND { return check(), value_; }
+  T&& value() && TENON_LIFETIMEBOUND { return check(), std::move(value_); }
+  T& operator*() & TENON_LIFETIMEBOUND { return value(); }
+  const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
+  T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
   // Of TensorPtr and the like alone: what can be copied may have a constructor from a Result.
   template <class UseValueOrCheckOk,
             std::enable_if_t<
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>
   operator UseValueOrCheckOk() const
       TENON_MISTAKE("a Result is no value: use .value(), which raises its error, or check ok()");
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T* operator->() TENON_LIFETIMEBOUND { return &value(); }
+  const T* operator->() const TENON_LIFETIMEBOUND { return &value(); }
 
  private:
   void check() const {

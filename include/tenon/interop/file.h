@@ -39,7 +39,7 @@ class FilePath {
   FilePath(const char* path) noexcept : path_(path) {}
   template <class S, class = std::enable_if_t<std::is_convertible_v<
                          decltype(std::declval<const S&>().c_str()), const char*>>>
-  FilePath(const S& path) noexcept : path_(path.c_str()) {}
+  FilePath(const S& path TENON_LIFETIMEBOUND) noexcept : path_(path.c_str()) {}
 
   const char* c_str() const noexcept { return path_; }
   Error check() const noexcept {

@@ -250,8 +250,10 @@ class EValue {
 
   // Each raises InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind.
   // References, texts and lists are valid as long as an EValue that shares them.
-  Tensor& toTensor() & { return const_cast<Tensor&>(std::as_const(*this).toTensor()); }
-  const Tensor& toTensor() const& { return get<ValueKind::Tensor>(); }
+  Tensor& toTensor() & TENON_LIFETIMEBOUND {
+    return const_cast<Tensor&>(std::as_const(*this).toTensor());
+  }
+  const Tensor& toTensor() const& TENON_LIFETIMEBOUND { return get<ValueKind::Tensor>(); }
   /// Leaves None.
   Tensor toTensor() && {
     Tensor tensor(std::move(toTensor()));
@@ -267,12 +269,14 @@ class EValue {
     return scalar();
   }
   /// Zero-terminated.
-  std::string_view toString() const { return get<ValueKind::String>(); }
-  ArrayRef<Tensor> toTensorList() const { return get<ValueKind::TensorList>(); }
-  ArrayRef<Tensor> toOptionalTensorList() const { return get<ValueKind::OptionalTensorList>(); }
-  ArrayRef<int64_t> toIntList() const { return get<ValueKind::IntList>(); }
-  ArrayRef<double> toDoubleList() const { return get<ValueKind::DoubleList>(); }
-  ArrayRef<bool> toBoolList() const { return get<ValueKind::BoolList>(); }
+  std::string_view toString() const TENON_LIFETIMEBOUND { return get<ValueKind::String>(); }
+  ArrayRef<Tensor> toTensorList() const TENON_LIFETIMEBOUND { return get<ValueKind::TensorList>(); }
+  ArrayRef<Tensor> toOptionalTensorList() const TENON_LIFETIMEBOUND {
+    return get<ValueKind::OptionalTensorList>();
+  }
+  ArrayRef<int64_t> toIntList() const TENON_LIFETIMEBOUND { return get<ValueKind::IntList>(); }
+  ArrayRef<double> toDoubleList() const TENON_LIFETIMEBOUND { return get<ValueKind::DoubleList>(); }
+  ArrayRef<bool> toBoolList() const TENON_LIFETIMEBOUND { return get<ValueKind::BoolList>(); }
 
   Result<Tensor> tryToTensor() const { return attempt<ValueKind::Tensor>(); }
   Result<int64_t> tryToInt() const { return attempt<ValueKind::Int>(); }
@@ -282,14 +286,24 @@ class EValue {
     if (TENON_UNLIKELY(!isScalar())) return fail_kind("tryTo", "Scalar");
     return scalar();
   }
-  Result<std::string_view> tryToString() const { return attempt<ValueKind::String>(); }
-  Result<ArrayRef<Tensor>> tryToTensorList() const { return attempt<ValueKind::TensorList>(); }
-  Result<ArrayRef<Tensor>> tryToOptionalTensorList() const {
+  Result<std::string_view> tryToString() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::String>();
+  }
+  Result<ArrayRef<Tensor>> tryToTensorList() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::TensorList>();
+  }
+  Result<ArrayRef<Tensor>> tryToOptionalTensorList() const TENON_LIFETIMEBOUND {
     return attempt<ValueKind::OptionalTensorList>();
   }
-  Result<ArrayRef<int64_t>> tryToIntList() const { return attempt<ValueKind::IntList>(); }
-  Result<ArrayRef<double>> tryToDoubleList() const { return attempt<ValueKind::DoubleList>(); }
-  Result<ArrayRef<bool>> tryToBoolList() const { return attempt<ValueKind::BoolList>(); }
+  Result<ArrayRef<int64_t>> tryToIntList() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::IntList>();
+  }
+  Result<ArrayRef<double>> tryToDoubleList() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::DoubleList>();
+  }
+  Result<ArrayRef<bool>> tryToBoolList() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::BoolList>();
+  }
 
   /// "a Tensor, Float {2, 3}", "an Int, 5", "a String, "abc"", "an IntList of 2", "None".
   friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {

@@ -34,11 +34,13 @@ class Text {
   }
   ~Text() { detail::heap_release(heap_); }
 
-  const char* c_str() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
+  const char* c_str() const noexcept TENON_LIFETIMEBOUND {
+    return heap_ != nullptr ? heap_ : inline_;
+  }
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   Error error() const noexcept { return error_; }
-  operator std::string_view() const noexcept { return {c_str(), size_}; }
+  operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size_}; }
 
   /// With whatever is text. A template, as two overloads are ambiguous in C++20.
   template <class S>
@@ -94,7 +96,7 @@ class NameList {
   bool empty() const noexcept { return count_ == 0; }
   Error error() const noexcept { return joined_.error(); }
   /// The i-th name; "" beyond the last.
-  const char* operator[](size_t i) const noexcept {
+  const char* operator[](size_t i) const noexcept TENON_LIFETIMEBOUND {
     if (i >= count_ || joined_.empty()) return "";
     const char* name = joined_.c_str();
     for (; i > 0; --i) name += std::strlen(name) + 1;
@@ -130,15 +132,16 @@ class ListArg {
   template <class N,
             std::enable_if_t<std::is_same_v<N, None> && !std::is_convertible_v<None, T>, int> = 0>
   ListArg(N) noexcept : is_given_(false) {}
-  ListArg(std::initializer_list<T> values) noexcept : size_(values.size()) {
+  ListArg(std::initializer_list<T> values TENON_LIFETIMEBOUND) noexcept : size_(values.size()) {
     values_ = values.begin();  // which lives as long as the call: not what GCC warns of
   }
-  ListArg(const T& value) noexcept : values_(&value), size_(1) {}
+  ListArg(const T& value TENON_LIFETIMEBOUND) noexcept : values_(&value), size_(1) {}
   /// Any contiguous container of T.
   template <class C, std::enable_if_t<
                          std::is_same_v<typename detail::ContiguousElement<const C>::type, const T>,
                          int> = 0>
-  ListArg(const C& values) noexcept : values_(values.data()), size_(values.size()) {}
+  ListArg(const C& values TENON_LIFETIMEBOUND) noexcept
+      : values_(values.data()), size_(values.size()) {}
   /// One value that converts to T.
   template <class V, std::enable_if_t<std::is_convertible_v<V, T> &&
                                           !std::is_base_of_v<T, std::decay_t<V>> &&
@@ -150,11 +153,11 @@ class ListArg {
   ListArg& operator=(const ListArg&) = delete;
 
   bool is_given() const noexcept { return is_given_; }
-  const T* data() const noexcept { return values_; }
+  const T* data() const noexcept TENON_LIFETIMEBOUND { return values_; }
   size_t size() const noexcept { return size_; }
-  const T& operator[](size_t i) const noexcept { return values_[i]; }
-  const T* begin() const noexcept { return values_; }
-  const T* end() const noexcept { return values_ + size_; }
+  const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return values_[i]; }
+  const T* begin() const noexcept TENON_LIFETIMEBOUND { return values_; }
+  const T* end() const noexcept TENON_LIFETIMEBOUND { return values_ + size_; }
 
  private:
   T one_;
@@ -218,7 +221,7 @@ struct ValueSpec {
   /// Whether None will do as well.
   bool is_optional = false;
 
-  const char* name() const noexcept { return tensor.name.c_str(); }
+  const char* name() const noexcept TENON_LIFETIMEBOUND { return tensor.name.c_str(); }
 
   /// Errors: InvalidType (another kind), and those of TensorSpec::check().
   [[nodiscard]] Error check(const EValue& value) const noexcept {

@@ -10,6 +10,9 @@
 #include "tenon/tensor/elements.h"
 
 TENON_BEGIN_NAMESPACE
+// Those whose result refers to the tensor's memory take the argument by value: Clang then looks for
+// a temporary tensor in it, and not at the argument, which always is one.
+
 namespace detail {
 
 /// The argument of what gives elements as T, which is const to read them.
@@ -42,7 +45,7 @@ inline Device device(const detail::ConstTensorArg& t) {
   return detail::defined_fields("device", t).device;
 }
 /// The memory described, not owned: valid while the tensor lives and is not resized.
-inline TensorView as_view(const TensorArg& t) {
+inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::public_view(detail::view_of(detail::defined_fields("as_view", t)));
 }
 /// Whether element 0 is at a multiple of n bytes.
@@ -52,29 +55,29 @@ inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
 }
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
-inline const void* const_data_ptr(const detail::ConstTensorArg& t) {
+inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
 /// aligned for T; NotSupported for memory that the host cannot read.
 template <class T>
-const T* const_data_ptr(const detail::ConstTensorArg& t) {
+const T* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// The same for writing.
 /// Errors: InvalidState for a read-only tensor.
-inline void* mutable_data_ptr(const TensorArg& t) {
+inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
 }
 /// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>
-T* mutable_data_ptr(const TensorArg& t) {
+T* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::typed_data<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
 }
 /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
 /// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.
 template <class T>
-Span<T> data(const detail::ArgFor<T>& t) {
+Span<T> data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
 }
 /// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until
@@ -82,7 +85,7 @@ Span<T> data(const detail::ArgFor<T>& t) {
 /// Errors: those of the pointers; InvalidState for a placeholder; InvalidArgument unless N is the
 /// rank.
 template <class T, size_t N>
-TensorAccessor<T, N> accessor(const detail::ArgFor<T>& t) {
+TensorAccessor<T, N> accessor(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));
 }
 template <class NeedsTypeAndRank>

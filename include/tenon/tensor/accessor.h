@@ -29,8 +29,8 @@ class TensorAccessor {
   T* data() const noexcept { return data_; }
   int64_t size(size_t d) const { return sizes_[check_dim(d)]; }
   int64_t stride(size_t d) const { return strides_[check_dim(d)]; }
-  ArrayRef<int64_t> sizes() const noexcept { return sizes_; }
-  ArrayRef<int64_t> strides() const noexcept { return strides_; }
+  ArrayRef<int64_t> sizes() const noexcept TENON_LIFETIMEBOUND { return sizes_; }
+  ArrayRef<int64_t> strides() const noexcept TENON_LIFETIMEBOUND { return strides_; }
 
   /// The accessor of one dimension less, or the element when there is one dimension.
   TENON_ALWAYS_INLINE decltype(auto) operator[](int64_t i) const {

@@ -15,12 +15,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// A null TensorPtr as an argument, which refers to nothing.
+inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
+
 /// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.
 struct ListedTensor {
-  ListedTensor(const Tensor& t) noexcept : tensor(&t) {}
-  ListedTensor(const TensorPtr& t) noexcept : tensor(t.get()) {}
+  ListedTensor(const Tensor& t TENON_LIFETIMEBOUND) noexcept : tensor(&t) {}
+  ListedTensor(const TensorPtr& t TENON_LIFETIMEBOUND) noexcept : tensor(t.get()) {}
   operator ConstTensorArg() const noexcept {
-    return tensor == nullptr ? ConstTensorArg(TensorPtr()) : ConstTensorArg(*tensor);
+    return tensor == nullptr ? no_tensor() : ConstTensorArg(*tensor);
   }
   const Tensor* tensor;
 };
@@ -51,9 +54,11 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 class TensorArgs {
  public:
   // By reference: the list itself, which this points to, then lives as long as the call.
-  TensorArgs(const std::initializer_list<detail::ListedTensor>& list) noexcept { refer(list); }
+  TensorArgs(const std::initializer_list<detail::ListedTensor>& list TENON_LIFETIMEBOUND) noexcept {
+    refer(list);
+  }
   template <class Range, std::enable_if_t<detail::IsTensorRange<Range>::value, int> = 0>
-  TensorArgs(const Range& range) noexcept {
+  TensorArgs(const Range& range TENON_LIFETIMEBOUND) noexcept {
     refer(range);
   }
 

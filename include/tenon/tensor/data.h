@@ -45,7 +45,7 @@ class DataPtr {
                                           std::is_same_v<std::remove_cv_t<T>, char> ||
                                           std::is_same_v<std::remove_cv_t<T>, std::byte>,
                                       int> = 0>
-  constexpr DataPtr(T* pointer) noexcept
+  constexpr DataPtr(T* pointer TENON_LIFETIMEBOUND) noexcept
       : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
         type_(element_type<std::remove_cv_t<T>>()),
         raw_(is_bytes<std::remove_cv_t<T>>),
@@ -106,12 +106,6 @@ template <class C>
 inline constexpr bool is_container_v =
     !std::is_array_v<C> && is_element_v<typename RangeElement<C>::type>;
 
-/// Whether C's elements are its own: a const C gives const elements. A span's are somebody else's.
-template <class C>
-inline constexpr bool owns_elements_v =
-    std::is_const_v<typename ContiguousElement<const C>::type> &&
-    !std::is_const_v<typename ContiguousElement<C>::type>;
-
 /// An element of a list of several types, which is refused.
 struct ValuesNeedOneType {
   template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
@@ -131,7 +125,7 @@ class Values {
  public:
   Values() noexcept = default;
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
-  Values(std::initializer_list<T> list) noexcept
+  Values(std::initializer_list<T> list TENON_LIFETIMEBOUND) noexcept
       : data_(list.begin()),
         count_(list.size()),
         type_(detail::scalar_type_of<T>()),

@@ -42,7 +42,7 @@ class Tensor : public TensorMetadata<Tensor> {
   explicit Tensor(TensorImplPtr impl) noexcept : impl_(std::move(impl)) {}
   /// Wraps an impl that the caller keeps alive longer than the handle and its copies. Allocates
   /// nothing.
-  explicit Tensor(TensorImpl* impl) noexcept : impl_(TensorImplPtr(), impl) {}
+  explicit Tensor(TensorImpl* impl TENON_LIFETIMEBOUND) noexcept : impl_(TensorImplPtr(), impl) {}
   Tensor(const Tensor&) noexcept = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
@@ -63,27 +63,27 @@ class Tensor : public TensorMetadata<Tensor> {
   /// read it.
   /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all
   /// pointers.
-  const void* const_data_ptr() const {
+  const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
   /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
   /// aligned for T; NotSupported for memory that the host cannot read.
   template <class T>
-  const T* const_data_ptr() const {
+  const T* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr"));
   }
   /// Element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
-  void* mutable_data_ptr() const {
+  void* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data_ptr", get("mutable_data_ptr"));
   }
   template <class T>
-  T* mutable_data_ptr() const {
+  T* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
   /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
   template <class T>
-  T* data_ptr() const {
+  T* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("data_ptr", get("data_ptr"));
   }
 
@@ -91,7 +91,7 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Errors: as data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not
   /// contiguous.
   template <class T>
-  Span<T> data() const {
+  Span<T> data() const TENON_LIFETIMEBOUND {
     return detail::span_of<T>("data", get("data"));
   }
 
@@ -100,7 +100,7 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Errors: as data_ptr<T>(), InvalidArgument unless N is the rank, InvalidState for a
   /// placeholder.
   template <class T, size_t N>
-  TensorAccessor<T, N> accessor() const {
+  TensorAccessor<T, N> accessor() const TENON_LIFETIMEBOUND {
     return detail::accessor_of<T, N>("accessor", get("accessor"));
   }
   template <class NeedsTypeAndRank>
@@ -117,10 +117,10 @@ class Tensor : public TensorMetadata<Tensor> {
   }
 
   /// The memory described, not owned: valid while the tensor lives and is not resized.
-  TensorView as_view() const { return detail::view_of(get("as_view")); }
+  TensorView as_view() const TENON_LIFETIMEBOUND { return detail::view_of(get("as_view")); }
 
-  const TensorImplPtr& impl() const noexcept { return impl_; }
-  TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
+  const TensorImplPtr& impl() const noexcept TENON_LIFETIMEBOUND { return impl_; }
+  TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
   /// Whether both describe memory of the same owner: the same impl, or views of one. Memory that

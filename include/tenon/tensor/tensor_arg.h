@@ -19,8 +19,8 @@ TENON_BEGIN_NAMESPACE
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
  public:
-  TensorArg(const Tensor& tensor) noexcept : tensor_(&tensor) {}
-  TensorArg(const TensorPtr& tensor) noexcept : tensor_(tensor.get()) {}
+  TensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(&tensor) {}
+  TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor.get()) {}
 
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
   /// The impl of a defined tensor.

@@ -56,11 +56,15 @@ class ImplKey {
 template <class Self>
 class TensorMetadata {
  public:
-  ArrayRef<SizesType> sizes() const { return get("sizes").layout.sizes; }
+  ArrayRef<SizesType> sizes() const TENON_LIFETIMEBOUND { return get("sizes").layout.sizes; }
   /// In elements.
-  ArrayRef<StridesType> strides() const { return get("strides").layout.strides; }
+  ArrayRef<StridesType> strides() const TENON_LIFETIMEBOUND {
+    return get("strides").layout.strides;
+  }
   /// Dimension numbers, outermost in memory first.
-  ArrayRef<DimOrderType> dim_order() const { return get("dim_order").layout.dim_order; }
+  ArrayRef<DimOrderType> dim_order() const TENON_LIFETIMEBOUND {
+    return get("dim_order").layout.dim_order;
+  }
   /// Negative d counts from the end.
   /// Errors: OutOfBounds.
   int64_t size(int64_t d) const { return entry("size", get("size").layout.sizes, d); }
@@ -144,17 +148,19 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   bool has_data() const noexcept { return fields_.has_data(); }
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
-  const void* data() const noexcept { return fields_.data; }
+  const void* data() const noexcept TENON_LIFETIMEBOUND { return fields_.data; }
   /// Errors: InvalidState when the tensor is read-only.
-  void* mutable_data() const { return detail::writable_data("mutable_data", fields_); }
+  void* mutable_data() const TENON_LIFETIMEBOUND {
+    return detail::writable_data("mutable_data", fields_);
+  }
   /// Errors: InvalidType unless T is the dtype; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
-  const T* data() const {
+  const T* data() const TENON_LIFETIMEBOUND {
     return detail::typed_data<const T>("data", fields_);
   }
   template <class T>
-  T* mutable_data() const {
+  T* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("mutable_data", fields_);
   }
 

@@ -176,11 +176,12 @@ struct FromBlob {
   const char* function;
 
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
-  Out operator()(DataPtr data, const Dims& sizes, Options&&... options) const {
+  Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
   }
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
-  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, Options&&... options) const {
+  Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
+                 Options&&... options) const {
     return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
                                     nullptr, options...);
   }

@@ -148,7 +148,8 @@ void check_optional(Trial& trial, const std::string& what, const NamedView& view
                     const TensorPtr& values, const Call& call) {
   const Twin base = random_twin(trial, base_sizes(), as_view(values).type);
   if (!base) return;
-  const TensorView out = as_view(view.of(*base.there));
+  const auto viewed = view.of(*base.there);
+  const TensorView out = as_view(viewed);
   const std::string where = what + " on " + describe(out) + " (" + view.name + ")";
   const Error error = detail::ask(
       trial.base(), what.c_str(), [&] { return call(trial.base(), out); }, true);
@@ -198,7 +199,8 @@ inline void binary_is_written_and_read(Trial& trial) {
                    });
     const Twin twin = random_twin(trial, base_sizes(), type);
     if (!twin) return;
-    const TensorView in = as_view(view.of(*twin.there));
+    const auto viewed = view.of(*twin.there);
+    const TensorView in = as_view(viewed);
     for (int64_t count : {int64_t{1}, (numel_of(sizes) + 1) / 2, numel_of(sizes)}) {
       const std::vector<uint8_t> expected = to_binary(view.of(*twin.here), count);
       std::vector<uint8_t> found(expected.size());
