@@ -238,9 +238,11 @@ TEST_CASE(
     FunctionModule module(add, {kPair, kPair}, kPair, arena);
     REQUIRE(module.set_inputs({pair(1, 2), pair(3, 4)}) == Error::Ok);
     REQUIRE(module.run() == Error::Ok);
-    const auto output = module.get_output();
-    const auto* at = static_cast<const unsigned char*>(const_data_ptr(output->toTensor()));
-    CHECK((at >= buffer && at < buffer + sizeof buffer));
+    {
+      const auto output = module.get_output();
+      const auto* at = static_cast<const unsigned char*>(const_data_ptr(output->toTensor()));
+      CHECK((at >= buffer && at < buffer + sizeof buffer));
+    }
     const size_t used = arena.used();
     for (int i = 0; i < 100; ++i) REQUIRE(module.run() == Error::Ok);
     CHECK(arena.used() == used);

@@ -127,7 +127,8 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
 }
 
 TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there are bytes") {
-  const Values list = {1, 2, 3};
+  const std::initializer_list<int> numbers = {1, 2, 3};
+  const Values list = numbers;
   CHECK(list.count() == 3);
   CHECK(list.type() == ScalarType::Int);
   CHECK(list.is_checked());
