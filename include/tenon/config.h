@@ -165,9 +165,9 @@
 #define TENON_HOST_DEVICE
 #endif
 
-// AddressSanitizer: memory is then marked as long as it is free, so that whoever still uses it is
-// found, see docs/debugging.md. A switch like those below: all files are compiled with
-// -fsanitize=address or none, or else with TENON_MARKS_FREE_MEMORY=0.
+// With AddressSanitizer memory is marked as long as it is free, so that whoever still uses it is
+// found: docs/debugging.md. A switch like those below: where some files of a program are compiled
+// without the sanitizer, all need TENON_MARKS_FREE_MEMORY=0.
 #if !defined(TENON_MARKS_FREE_MEMORY)
 #if defined(__SANITIZE_ADDRESS__)
 #define TENON_MARKS_FREE_MEMORY 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Code that refers to a temporary, in the form of cases.cpp: Clang warns of it by TENON_LIFETIMEBOUND. GOOD is what
-// to write instead, and what else must not be warned of.
+// Code that refers to a temporary, in the form of cases.cpp: Clang warns of it by
+// TENON_LIFETIMEBOUND. GOOD is what to write instead, and what else must not be warned of.
 #include <string>
 #include <vector>
 

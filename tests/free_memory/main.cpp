@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Uses of memory that is free, which AddressSanitizer finds where they are: one for each argument. "well" is
-// everything that may be done, which it must not find.
+// Uses of memory that is free, which AddressSanitizer finds where they are: one for each argument.
+// "well" is what may be done, in which it must find nothing.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "tenon/backend/arena.h"
 #include "tenon/backend/pool.h"
 #include "tenon/tenon.h"
+
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>  // declares what core/memory.h does
+#endif
 
 #if !TENON_MARKS_FREE_MEMORY
 #error "compiled without -fsanitize=address"
@@ -56,7 +59,7 @@ class FreeListBackend final : public HostMemoryBackend {
   Backend* metadata_backend() noexcept override { return this; }
 };
 
-// --- Arenas -------------------------------------------------------------------------------------
+// --- Arenas --------------------------------------------------------------------------------------
 
 void arena_not_handed_out() {
   ArenaBackend arena(buffer, sizeof buffer);
@@ -137,7 +140,7 @@ void arena_copy() {
   find([&] { auto copy = clone_tensor_ptr(borrowed, host_backend()); });
 }
 
-// --- Pools --------------------------------------------------------------------------------------
+// --- Pools ---------------------------------------------------------------------------------------
 
 void pool_accessor() {
   PoolBackend pool(host_backend());
@@ -176,7 +179,7 @@ void pool_trimmed_over_an_arena() {
   find_read(data);
 }
 
-// --- Data in one block with the metadata ----------------------------------------------------------
+// --- Data in one block with the metadata ---------------------------------------------------------
 
 void inline_growth() {
   auto t = make_tensor_ptr({1.0f, 2.0f, 3.0f}, TensorShapeDynamism::DYNAMIC);
@@ -211,7 +214,7 @@ void inline_transfer() {
   find_read(&elements[255]);
 }
 
-// --- What may be done ---------------------------------------------------------------------------
+// --- What may be done ----------------------------------------------------------------------------
 
 void use_all(const Tensor& t) {
   for (float& element : t.data<float>()) element = 1;

@@ -23,8 +23,8 @@ extern "C" void __asan_unpoison_memory_region(const volatile void* p, size_t nby
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// With AddressSanitizer, makes each use of memory that is there an error, "use-after-poison".
-/// Nothing else than that. The last bytes stay usable where others follow in the same eight.
+/// With AddressSanitizer, makes each use of this memory an error, "use-after-poison"; without it
+/// nothing. Of the last eight bytes none is marked if one behind them is in use.
 inline void mark_free([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
 #if TENON_MARKS_FREE_MEMORY
   __asan_poison_memory_region(p, nbytes);
