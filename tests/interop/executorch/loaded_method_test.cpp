@@ -45,7 +45,9 @@ std::vector<float> floats(Module& module, const char* method, size_t index = 0) 
   return floats(module.get_output(method, index)->toTensor());
 }
 const void* data(Module& module, const char* method, size_t index = 0) {
-  return module.get_output(method, index)->toTensor().const_data_ptr();
+  const Tensor tensor = module.get_output(method, index)->toTensor();
+  const void* at = tensor.const_data_ptr();  // not const: Clang would look where it comes from
+  return at;                                 // the module keeps it
 }
 
 const Floats kSix = {1, 2, 3, 4, 5, 6};
