@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DFILE=<name> -DCASE=<name> -P run.cmake
+# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DCASE=<name> -P run.cmake
 
-set(file "${CMAKE_CURRENT_LIST_DIR}/${FILE}")
+set(file "${CMAKE_CURRENT_LIST_DIR}/cases.cpp")
 file(STRINGS "${file}" expected REGEX "^// ${CASE}: ." LIMIT_COUNT 1)
 string(REGEX REPLACE "^// ${CASE}: " "" expected "${expected}")
 if(NOT expected)
-  message(FATAL_ERROR "${FILE} has no line `// ${CASE}: words`")
+  message(FATAL_ERROR "cases.cpp has no line `// ${CASE}: words`")
 endif()
 
 separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
