@@ -179,7 +179,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 /// Reports name the scope's line; for a temporary that is the call's:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
 /// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
-/// as literals do. Scopes end in the reverse order of their beginnings, on the same thread.
+/// as literals do. Scopes end in the reverse order of their beginnings.
+/// Threads: begins and ends on one thread, and is for that one alone.
 class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
@@ -215,7 +216,7 @@ class TrackingScope {
 ///
 /// It does not abort: the error reaches the caller as errors of memory do anyway, with the name of
 /// the function that asked.
-/// Ownership: as for TrackingScope.
+/// Ownership, threads: as for TrackingScope.
 class NoAllocationScope {
  public:
   explicit NoAllocationScope(TrackingBackend& backend, const char* file = __builtin_FILE(),

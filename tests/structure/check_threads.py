@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that what threads may do is written down for each public class, and tested.
+
+usage: check_threads.py REPOSITORY
+A public class is one in a header outside of namespace detail, but for those of aten/ (the other
+mode's), compat/ (ExecuTorch's names) and testing/. docs/threads.md has tables, whose rows begin
+with names in backticks, or a few words where there is no name.
+  - each public class is in one row, and each name in a row is in a header
+  - the doc comment of each has a line "Threads: ..." (or "..., threads: ..."), but for those of the
+    rows in TOGETHER, which one sentence in the document is for
+  - each row has a test, each name with a line one of its own. Tests say what they are of:
+        TEST_CASE("handles: ...", "[threads][Tensor][TensorPtr]")
+    or, in programs and in Python, by such tags in a comment; all other tags are names of rows
+Prints one line for each fault and exits with 1 if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+# Rows of classes without a line of their own, by how what they say begins.
+TOGETHER = ("as a plain value", "constants")
+
+OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/testing/")
+NAMESPACE = re.compile(r"namespace detail \{")
+NAMESPACE_END = re.compile(r"\}\s*// namespace detail")
+CLASS = re.compile(r"(?:class|struct)\s+(?:TENON_\w+\s+|\[\[\w+\]\]\s+)?(\w+)(?= final| :| \{)")
+ROW = re.compile(r"\|([^|]+)\|([^|]+)\|$")
+TAGS = re.compile(r"\[threads\]((?:\[[^\]]+\])+)")
+
+
+def read_headers(repository):
+    """Maps "tenon/core/dims.h" to the file's text."""
+    root = pathlib.Path(repository) / "include"
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(root.rglob("*.h"))}
+
+
+def public_classes(headers):
+    """Maps a public class to (where it is, whether its doc comment says what threads may do)."""
+    classes = {}
+    for header, text in headers.items():
+        if header.startswith(OMITTED):
+            continue
+        lines = text.splitlines()
+        is_public = True
+        for i, line in enumerate(lines):
+            if NAMESPACE.match(line):
+                is_public = False
+            elif NAMESPACE_END.match(line):
+                is_public = True
+            match = CLASS.match(line)
+            if not match or not is_public:
+                continue
+            first = i
+            while first > 0 and lines[first - 1].startswith(("///", "template")):
+                first -= 1
+            has_line = any(re.match(r"///.*\b[Tt]hreads: ", doc) for doc in lines[first:i])
+            classes[match.group(1)] = (f"{header}:{i + 1}", has_line)
+    return classes
+
+
+def table_rows(document):
+    """The rows that begin with a name: (names, what is said of them)."""
+    rows = []
+    for line in document.splitlines():
+        match = ROW.match(line)
+        if not match or not match.group(1).strip() or set(match.group(1)) <= set("-: "):
+            continue
+        cell = match.group(1).strip()
+        rows.append((re.findall(r"`([^`]+)`", cell) or [cell], match.group(2).strip()))
+    return rows
+
+
+def tags(text):
+    """What the tests of a file are of."""
+    return {tag for found in TAGS.findall(text) for tag in re.findall(r"\[([^\]]+)\]", found)}
+
+
+def check(headers, document, tested):
+    """Yields faults; `tested` are the tags of all tests."""
+    classes = public_classes(headers)
+    rows = table_rows(document)
+    known = set(re.findall(r"\w+", "\n".join(headers.values())))
+    listed = {}
+    for names, text in rows:
+        is_together = text.startswith(TOGETHER)
+        for name in names:
+            listed[name] = listed.get(name, 0) + 1
+            if f"`{name}`" in document and name not in known:
+                yield f"docs/threads.md: there is no {name}"
+            if is_together:
+                continue
+            if name in classes and not classes[name][1]:
+                yield f'{classes[name][0]}: the comment of {name} has no line "Threads: ..."'
+            if name not in tested:
+                yield f"docs/threads.md: no test is tagged [threads][{name}]"
+        if is_together and not tested.intersection(names):
+            yield f"docs/threads.md: no test is tagged [threads][{names[0]}] or another of its row"
+    for name, (where, _) in classes.items():
+        if listed.get(name, 0) != 1:
+            yield f"{where}: {name} is in {listed.get(name, 0)} rows of docs/threads.md, not in one"
+    for tag in sorted(tested - set(listed)):
+        yield f"tests: [threads][{tag}] is no row of docs/threads.md"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    repository = pathlib.Path(arguments[0])
+    tested = set()
+    for path in sorted((repository / "tests").rglob("*")):
+        if path.suffix in (".cpp", ".py") and "structure" not in path.parts:
+            tested |= tags(path.read_text(encoding="utf-8"))
+    document = (repository / "docs" / "threads.md").read_text(encoding="utf-8")
+    headers = read_headers(repository)
+    faults = list(check(headers, document, tested))
+    for fault in faults:
+        print(fault)
+    print(f"{len(public_classes(headers))} classes, {len(table_rows(document))} rows, "
+          f"{len(tested)} tags, {len(faults)} faults")
+    return 1 if faults or not tested else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

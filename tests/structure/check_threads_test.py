@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plants faults in small headers, tables and tests, and expects check_threads.py to name them."""
+
+import unittest
+
+import check_threads
+
+HEADERS = {"tenon/core/a.h": "TENON_BEGIN_NAMESPACE\nnamespace detail {\nclass Inner {\n};\n"
+                             "}  // namespace detail\n\n"
+                             "/// What it is.\n/// Threads: any.\ntemplate <class T>\n"
+                             "class TENON_EXPORT Shared final : public Base {\n};\n"
+                             "struct Value {\n};\nclass Later;\n"
+                             "template <>\nclass Shared<int> {\n};\n",
+           "tenon/compat/b.h": "class Renamed {\n};\n"}
+DOCUMENT = ("| | who may use it |\n|---|---|\n"
+            "| `Shared`, `function()` | any threads |\n"
+            "| `Value` | as a plain value |\n| the end | nobody |\n").replace("function()", "T")
+TESTED = {"Shared", "T", "Value", "the end"}
+
+
+class Threads(unittest.TestCase):
+    def faults(self, headers=None, document=DOCUMENT, tested=None):
+        return list(check_threads.check(headers or HEADERS, document, tested or TESTED))
+
+    def test_complete_ones_pass(self):
+        self.assertEqual(self.faults(), [])
+
+    def test_a_class_without_a_row_or_in_two_is_a_fault(self):
+        header = {**HEADERS, "tenon/core/c.h": "/// Threads: any.\nclass New {\n};\n"}
+        self.assertEqual(self.faults(header),
+                         ["tenon/core/c.h:2: New is in 0 rows of docs/threads.md, not in one"])
+        twice = DOCUMENT + "| `Value` | as a plain value |\n"
+        self.assertEqual(self.faults(document=twice),
+                         ["tenon/core/a.h:12: Value is in 2 rows of docs/threads.md, not in one"])
+
+    def test_a_class_without_a_line_is_a_fault(self):
+        header = {**HEADERS, "tenon/core/a.h":
+                  HEADERS["tenon/core/a.h"].replace("/// Threads: any.\n", "// Threads: any.\n")}
+        self.assertEqual(self.faults(header),
+                         ['tenon/core/a.h:10: the comment of Shared has no line "Threads: ..."'])
+
+    def test_a_line_may_say_two_things(self):
+        header = {**HEADERS, "tenon/core/a.h":
+                  HEADERS["tenon/core/a.h"].replace("Threads: any.", "Errors, threads: as Base's.")}
+        self.assertEqual(self.faults(header), [])
+
+    def test_a_row_without_a_test_is_a_fault(self):
+        self.assertEqual(self.faults(tested={"T", "Value", "the end"}),
+                         ["docs/threads.md: no test is tagged [threads][Shared]"])
+        self.assertEqual(self.faults(tested={"Shared", "T", "the end"}),
+                         ["docs/threads.md: no test is tagged [threads][Value] or another of its row"])
+        self.assertEqual(self.faults(tested={"Shared", "T", "Value"}),
+                         ["docs/threads.md: no test is tagged [threads][the end]"])
+
+    def test_names_that_are_gone_are_faults(self):
+        self.assertEqual(self.faults(document=DOCUMENT + "| `Gone` | any |\n", tested=TESTED | {"Gone"}),
+                         ["docs/threads.md: there is no Gone"])
+        self.assertEqual(self.faults(tested=TESTED | {"Gone"}),
+                         ["tests: [threads][Gone] is no row of docs/threads.md"])
+
+    def test_tags_are_found_in_cases_and_comments(self):
+        self.assertEqual(check_threads.tags('TEST_CASE("a", "[threads][A][b c]") {}\n// [threads][D]\n'
+                                            'TEST_CASE("a", "[slow]") {}\n'), {"A", "b c", "D"})
+
+
+if __name__ == "__main__":
+    unittest.main()
