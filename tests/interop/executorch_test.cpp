@@ -199,7 +199,7 @@ TEST_CASE("ExecuTorchModule: memory is the host's, in a scope with another defau
   CHECK(floats(module.forward({*x, *x})) == Floats(6, 2.0f));
 }
 
-TEST_CASE("ExecuTorchModule: several at once, each on its thread") {
+TEST_CASE("ExecuTorchModule: several at once, each on its thread", "[threads][ExecuTorchModule]") {
   const auto use = [](float value, int& right) {
     ExecuTorchModule module(model_path("methods.pte"));
     for (int i = 0; i < 50; ++i) {

@@ -465,7 +465,7 @@ TEST_CASE("OnnxModule: the digits' network reads 440 of the 450 held-out images"
   CHECK(right == 440);
 }
 
-TEST_CASE("OnnxModule: several at once, each on its thread") {
+TEST_CASE("OnnxModule: several at once, each on its thread", "[threads][OnnxModule]") {
   std::vector<int> right(2);
   tests::on_threads(2, [&](int i) {
     OnnxModule module(model("double_batch"));

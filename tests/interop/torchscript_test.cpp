@@ -253,7 +253,8 @@ TEST_CASE("TorchScriptModule: forward runs a file, whose methods are in its orde
   }
 }
 
-TEST_CASE("TorchScriptModule: several at once, each on its thread") {
+TEST_CASE("TorchScriptModule: several at once, each on its thread",
+          "[threads][TorchScriptModule]") {
   std::vector<int> right(2);
   tests::on_threads(2, [&](int i) {
     TorchScriptModule add(model_path("add.pt"));

@@ -4,8 +4,8 @@
 
 usage: check_threads.py REPOSITORY
 A public class is one in a header outside of namespace detail, but for those of aten/ (the other
-mode's), compat/ (ExecuTorch's names) and testing/. docs/threads.md has tables, whose rows begin
-with names in backticks, or a few words where there is no name.
+mode's), compat/ (ExecuTorch's names) and testing/. docs/threads.md has tables under HEADINGS, whose
+rows begin with names in backticks, or a few words where there is no name.
   - each public class is in one row, and each name in a row is in a header
   - the doc comment of each has a line "Threads: ..." (or "..., threads: ..."), but for those of the
     rows in TOGETHER, which one sentence in the document is for
@@ -19,6 +19,8 @@ import pathlib
 import re
 import sys
 
+HEADINGS = ("| | who may use it |", "| | what holds |")
+
 # Rows of classes without a line of their own, by how what they say begins.
 TOGETHER = ("as a plain value", "constants")
 
@@ -26,7 +28,6 @@ OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/testing/")
 NAMESPACE = re.compile(r"namespace detail \{")
 NAMESPACE_END = re.compile(r"\}\s*// namespace detail")
 CLASS = re.compile(r"(?:class|struct)\s+(?:TENON_\w+\s+|\[\[\w+\]\]\s+)?(\w+)(?= final| :| \{)")
-ROW = re.compile(r"\|([^|]+)\|([^|]+)\|$")
 TAGS = re.compile(r"\[threads\]((?:\[[^\]]+\])+)")
 
 
@@ -62,14 +63,15 @@ def public_classes(headers):
 
 
 def table_rows(document):
-    """The rows that begin with a name: (names, what is said of them)."""
+    """The rows of the tables: (names, what is said of them)."""
     rows = []
-    for line in document.splitlines():
-        match = ROW.match(line)
-        if not match or not match.group(1).strip() or set(match.group(1)) <= set("-: "):
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", document, re.MULTILINE):
+        heading, _, *lines = table.splitlines()
+        if heading not in HEADINGS:
             continue
-        cell = match.group(1).strip()
-        rows.append((re.findall(r"`([^`]+)`", cell) or [cell], match.group(2).strip()))
+        for line in lines:
+            _, cell, text, _ = (part.strip() for part in line.split("|"))
+            rows.append((re.findall(r"`(\w+)`", cell) or [cell], text))
     return rows
 
 

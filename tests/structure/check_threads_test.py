@@ -14,8 +14,10 @@ HEADERS = {"tenon/core/a.h": "TENON_BEGIN_NAMESPACE\nnamespace detail {\nclass I
                              "template <>\nclass Shared<int> {\n};\n",
            "tenon/compat/b.h": "class Renamed {\n};\n"}
 DOCUMENT = ("| | who may use it |\n|---|---|\n"
-            "| `Shared`, `function()` | any threads |\n"
-            "| `Value` | as a plain value |\n| the end | nobody |\n").replace("function()", "T")
+            "| `Shared`, `T` | any threads |\n"
+            "| `Value` | as a plain value |\n\n"
+            "| | another |\n|---|---|\n| `Other` | any |\n\n"
+            "| | what holds |\n|---|---|\n| the end | nobody |\n")
 TESTED = {"Shared", "T", "Value", "the end"}
 
 

@@ -4,11 +4,18 @@
 #include <functional>
 #include <future>
 
+#include <memory_resource>
+#include <mutex>
+
+#include "backend/device_helpers.h"
 #include "backend/helpers.h"
+#include "backend/pool_helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/expr.h"
 #include "threads/threads.h"
 
 using namespace tenon;
@@ -44,10 +51,205 @@ class AskingBackend final : public WrapperBackend {
   int answers = 0;
 };
 
+/// RecordingDevice with a lock, as it is for one thread.
+class LockedDevice final : public RecordingDevice {
+ public:
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    const Lock lock(mutex_);
+    return RecordingDevice::allocate(nbytes, alignment);
+  }
+  void deallocate(void* p, size_t nbytes) noexcept override {
+    const Lock lock(mutex_);
+    RecordingDevice::deallocate(p, nbytes);
+  }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    return RecordingDevice::copy_from_host(dst, src, nbytes);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    return RecordingDevice::copy_to_host(dst, src, nbytes);
+  }
+  Error join_streams() noexcept override {
+    const Lock lock(mutex_);
+    return RecordingDevice::join_streams();
+  }
+
+ private:
+  using Lock = std::lock_guard<std::mutex>;
+  std::mutex mutex_;
+};
+
+/// Passes everything on to the heap.
+class PlainWrapper final : public WrapperBackend {
+ public:
+  explicit PlainWrapper(Backend& inner) : WrapperBackend(inner) {}
+  const char* name() const noexcept override { return "wrapper"; }
+};
+
+/// Threads make tensors of a backend, whose first use this may be, copy them, and drop one another's.
+Counts use_by_all(Backend& backend) {
+  std::mutex mutex;
+  std::vector<TensorPtr> left;
+  Counts right(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    for (int n = 0; n < 50; ++n) {
+      TensorPtr t = full({8}, n, ScalarType::Int, backend);
+      const Tensor view = slice(t, 0, 2, 4);
+      const TensorPtr copy = backend_copy(view, host_backend());
+      bool is_right = copy->const_data_ptr<int32_t>()[1] == n;
+      is_right = is_right && backend_of(*t).name() == std::string(backend.name());
+      is_right = is_right && to_binary(clone_tensor_ptr(t))[0] == n;
+      right[static_cast<size_t>(i)] += is_right;
+      const std::lock_guard<std::mutex> lock(mutex);
+      left.push_back(std::move(t));
+      if (left.size() > 6) left.erase(left.begin());
+    }
+  });
+  return right;
+}
+
 }  // namespace
 
+TEST_CASE("backends: tensors of one are made, copied and dropped by all threads",
+          "[threads][CpuBackend][PoolBackend][TrackingBackend][WrapperBackend][Backend]"
+          "[HostMemoryBackend][DeviceBackend][PmrBackend][ExprBackend]") {
+  const Counts all(kThreads, 50);
+  CpuBackend cpu;
+  MinimalBackend minimal;
+  Source host;
+  LockedDevice device;
+  std::pmr::synchronized_pool_resource resource;
+  PmrBackend pmr(&resource);
+  ExprBackend expr;
+  PoolBackend pool(minimal);
+  PoolBackend pool_of_device(device);
+  TrackingBackend tracking(pool);
+  PlainWrapper wrapper(host);
+  for (Backend* backend :
+       std::initializer_list<Backend*>{&cpu, &minimal, &host, &device, &pmr, &expr, &pool,
+                                       &pool_of_device, &tracking, &wrapper}) {
+    INFO(backend->name());
+    CHECK(use_by_all(*backend) == all);
+  }
+  CHECK(minimal.faults == 0);
+  CHECK(host.faults == 0);
+  CHECK(tracking.live_count() == 0);
+  CHECK(pool.statistics().live_blocks == 0);
+}
+
+TEST_CASE("TemplateBackend: threads make, read and check templates at once",
+          "[threads][TemplateBackend]") {
+  const TensorPtr shared = make_template({2, 3}, ScalarType::Float, {"rows", "columns"});
+  TemplateBackend backend;
+  Counts right(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    for (int n = 0; n < 50; ++n) {
+      const TensorPtr own = make_template({2, n}, ScalarType::Int);
+      const TensorPtr made = zeros({n, 2}, backend);
+      right[static_cast<size_t>(i)] += dim_names(shared)[1] == "columns" && own->size(1) == n &&
+                                       made->device() == shared->device() && dim_names(own).empty();
+    }
+  });
+  CHECK(right == Counts(kThreads, 50));
+}
+
+TEST_CASE("ExprBackend: threads read one expression, and write to parts of their own",
+          "[threads][ExprBackend]") {
+  ExprBackend expr;
+  const TensorPtr shared = iota({100}, none, ScalarType::Int, expr);
+  Counts right(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    for (int n = 0; n < 50; ++n) {
+      const TensorPtr own = clone_tensor_ptr(shared);  // shares the expression
+      bool is_right = fill_(slice(own, 0, i, i + 1), -n) == Error::Ok;
+      const TensorPtr here = materialize(own, host_backend());
+      is_right = is_right && here->const_data_ptr<int32_t>()[i] == -n;
+      is_right = is_right && here->const_data_ptr<int32_t>()[99] == 99;
+      is_right =
+          is_right &&
+          backend_copy(slice(shared, 0, i, i + 1), host_backend())->const_data_ptr<int32_t>()[0] ==
+              i;
+      is_right = is_right && contains(to_string(*expression(shared)), "Iota");
+      right[static_cast<size_t>(i)] += is_right;
+    }
+  });
+  CHECK(right == Counts(kThreads, 50));
+}
+
+TEST_CASE("ArenaBackend, PmrBackend: with their tensors they go from thread to thread",
+          "[threads][ArenaBackend][PmrBackend]") {
+  alignas(64) static unsigned char memory[1 << 14];
+  ArenaBackend arena(memory, sizeof memory);
+  std::pmr::unsynchronized_pool_resource resource;
+  PmrBackend pmr(&resource);
+  std::mutex mutex;  // orders the threads
+  std::vector<TensorPtr> left;
+  Counts right(kThreads, 0);
+  on_threads(kThreads, [&](int i) {
+    for (int n = 0; n < 50; ++n) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      const BackendScope scope(arena);
+      TensorPtr t = full({4}, n, ScalarType::Int, arena);
+      const TensorPtr view = make_tensor_ptr(slice(t, 0, 1, 2));
+      const DLPackPtr lent(to_dlpack(view));
+      TensorPtr other = full({4}, n, ScalarType::Int, pmr);
+      right[static_cast<size_t>(i)] += view->item<int32_t>() == n && copy_(t, other) == Error::Ok;
+      left.push_back(std::move(t));
+      left.push_back(std::move(other));
+      if (left.size() > 6) left.erase(left.begin(), left.begin() + 2);
+    }
+  });
+  CHECK(right == Counts(kThreads, 50));
+  left.clear();
+  CHECK(arena.reset() == Error::Ok);
+  CHECK(arena.used() == 0);
+  CHECK(pmr.live_blocks() == 0);
+}
+
+TEST_CASE("scopes hold for their own thread, and not for those that are started in them",
+          "[threads][BackendScope][TrackingScope][NoAllocationScope]") {
+  CpuBackend cpu;
+  TrackingBackend tracking(cpu);
+  Counts right(kThreads, 0);
+  {
+    const BackendScope scope(tracking);
+    const TrackingScope tag(tracking, "outer");
+    const NoAllocationScope none_here(tracking);
+    on_threads(kThreads, [&](int i) {
+      int& count = right[static_cast<size_t>(i)];
+      count += &default_backend() == &host_backend() && try_zeros({3}, tracking).ok();
+      const NoAllocationScope none_there(tracking);
+      count += try_zeros({3}, tracking).error() == Error::OutOfMemory;
+    });
+    CHECK(try_zeros({3}).error() == Error::OutOfMemory);
+  }
+  CHECK(right == Counts(kThreads, 2));
+  CHECK(tracking.refused_count() == kThreads + 1);
+  for (const TagCounts& each : tracking.tags()) {
+    CHECK(each.total_count == (each.tag.empty() ? kThreads : 0));
+  }
+}
+
+TEST_CASE("Generator: one that a lock hands from thread to thread gives each offset once",
+          "[threads][Generator]") {
+  Generator generator(5);
+  std::mutex mutex;
+  std::vector<TensorPtr> drawn;
+  on_threads(kThreads, [&](int) {
+    for (int n = 0; n < 25; ++n) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      drawn.push_back(rand({3}, generator));
+    }
+  });
+  CHECK(generator.offset() == 3 * 25 * kThreads);
+  Generator again(5);
+  for (const TensorPtr& t : drawn) CHECK(to_binary(t) == to_binary(rand({3}, again)));
+}
+
 // A promise of docs/guarantees.md.
-TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend's first ones too") {
+TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend's first ones too",
+          "[threads][Backend]") {
   for (int round = 0; round < 50; ++round) {
     MinimalBackend backend;
     Counts wrong(kThreads, 0);
@@ -66,7 +268,7 @@ TEST_CASE("lifetime: tensors may be made and dropped on any thread, the backend'
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("tracking: threads lose no count") {
+TEST_CASE("tracking: threads lose no count", "[threads][TrackingBackend][TrackingScope]") {
   CpuBackend cpu;
   TrackingBackend tracking(cpu);
   constexpr int kRounds = 300;
@@ -95,7 +297,8 @@ TEST_CASE("tracking: threads lose no count") {
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("registry: threads may register and look up at once") {
+TEST_CASE("registry: threads may register and look up at once",
+          "[threads][register_backend][unregister_backend][backend_for]") {
   const auto number = [](int i) { return Device(DeviceType::ExtDev, 10 + i); };
   MinimalBackend stays("stays", number(kThreads));
   register_backend(stays);
@@ -116,7 +319,8 @@ TEST_CASE("registry: threads may register and look up at once") {
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("each thread has its own default backend, generator and message") {
+TEST_CASE("each thread has its own default backend, generator and message",
+          "[threads][BackendScope][default_generator][manual_seed][last_error_message]") {
   Counts wrong(kThreads, 0);
   on_threads(kThreads, [&](int i) {
     const auto seed = static_cast<uint64_t>(i);

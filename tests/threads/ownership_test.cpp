@@ -136,7 +136,8 @@ TEST_CASE("SpinLock: one thread at a time") {
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("threads drop what they have of a tensor: it is released once, after all of them") {
+TEST_CASE("threads drop what they have of a tensor: it is released once, after all of them",
+          "[threads][Tensor][TensorPtr][EValue][Blob][DLPackPtr][DLPackLegacyPtr]") {
   check_dropped(
       10 * kThreads, [](Memory& lent) { return std::vector<Tensor>(kThreads, *lent.tensor()); },
       [](const Tensor& mine) {
@@ -164,10 +165,20 @@ TEST_CASE("threads drop what they have of a tensor: it is released once, after a
       });
   check_dropped(
       3 * kThreads, [](Memory& lent) { return exports(lent.tensor()); }, third);
+  check_dropped(
+      2 * kThreads,
+      [](Memory& lent) {
+        const TensorPtr t = lent.tensor();
+        std::vector<DLPackLegacyPtr> structs;
+        for (int i = 0; i < kThreads; ++i) structs.emplace_back(to_dlpack_legacy(t));
+        return structs;
+      },
+      [](const DLPackLegacyPtr& mine) { return static_cast<int32_t*>(mine->dl_tensor.data)[1]; });
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that had a tensor") {
+TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that had a tensor",
+          "[threads][Tensor]") {
   for (int round = 0; round < kRounds; ++round) {
     Memory memory;
     Lent<> lent(memory.elements, kInt32, {4}, {1});
@@ -191,7 +202,8 @@ TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("views, exports: threads make and drop some at once, and each is counted") {
+TEST_CASE("views, exports: threads make and drop some at once, and each is counted",
+          "[threads][select][to_dlpack]") {
   Memory lent;
   TensorPtr t = lent.tensor();
   on_threads(kThreads, [&](int i) {
@@ -211,13 +223,15 @@ TEST_CASE("views, exports: threads make and drop some at once, and each is count
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("views, exports: a tensor grows once other threads have dropped theirs, not before") {
+TEST_CASE("views, exports: a tensor grows once other threads have dropped theirs, not before",
+          "[threads][resize_tensor_ptr]") {
   check_grows_after(
       [](const TensorPtr& t) { return std::vector<Tensor>(kThreads, slice(t, 0, 100, 101)); }, sum);
   check_grows_after(exports, third);
 }
 
-TEST_CASE("views: what one thread counted by plain steps is counted on by several") {
+TEST_CASE("views: what one thread counted by plain steps is counted on by several",
+          "[threads][select]") {
   CHECK(sum(early_views[0]) == 6);
   on_threads(kThreads, [](int t) {
     for (int i = 0; i < 20; ++i) static_cast<void>(tenon::select(early, 0, 0));
@@ -227,7 +241,8 @@ TEST_CASE("views: what one thread counted by plain steps is counted on by severa
   CHECK_FALSE(detail::fields(early).borrows.any());
 }
 
-TEST_CASE("Outputs: one made that another thread has read and dropped is written again") {
+TEST_CASE("Outputs: one made that another thread has read and dropped is written again",
+          "[threads][Outputs]") {
   Outputs outputs;
   REQUIRE(outputs.begin({}, 1) == Error::Ok);
   TensorSpec spec{{-1}, ScalarType::Int};

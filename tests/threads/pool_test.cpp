@@ -83,7 +83,8 @@ void stress(PoolBackend& pool, bool trims) {
 }  // namespace
 
 // A promise of docs/guarantees.md.
-TEST_CASE("pool: threads under stress keep their blocks apart, the counts and a limit are exact") {
+TEST_CASE("pool: threads under stress keep their blocks apart, the counts and a limit are exact",
+          "[threads][PoolBackend]") {
   for (const int64_t limit : {int64_t{1} << 40, int64_t{50000}}) {
     for (bool trims : {false, true}) {
       INFO(limit << " " << trims);
