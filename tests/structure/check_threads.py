@@ -76,7 +76,8 @@ def table_rows(document):
 
 
 def tags(text):
-    """What the tests of a file are of."""
+    """What the tests of a file are of. A literal may go on in the next line."""
+    text = re.sub(r'"\n\s*"', "", text)
     return {tag for found in TAGS.findall(text) for tag in re.findall(r"\[([^\]]+)\]", found)}
 
 

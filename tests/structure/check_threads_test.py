@@ -62,7 +62,7 @@ class Threads(unittest.TestCase):
                          ["tests: [threads][Gone] is no row of docs/threads.md"])
 
     def test_tags_are_found_in_cases_and_comments(self):
-        self.assertEqual(check_threads.tags('TEST_CASE("a", "[threads][A][b c]") {}\n// [threads][D]\n'
+        self.assertEqual(check_threads.tags('TEST_CASE("a", "[threads][A]"\n    "[b c]") {}\n// [threads][D]\n'
                                             'TEST_CASE("a", "[slow]") {}\n'), {"A", "b c", "D"})
 
 

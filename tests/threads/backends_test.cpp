@@ -70,6 +70,14 @@ class LockedDevice final : public RecordingDevice {
     const Lock lock(mutex_);
     return RecordingDevice::copy_to_host(dst, src, nbytes);
   }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    const Lock lock(mutex_);
+    return RecordingDevice::copy_within(dst, src, nbytes);
+  }
+  Error synchronize() override {
+    const Lock lock(mutex_);
+    return RecordingDevice::synchronize();
+  }
   Error join_streams() noexcept override {
     const Lock lock(mutex_);
     return RecordingDevice::join_streams();
