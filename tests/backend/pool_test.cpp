@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/backend/pool.h"
 
+#include <optional>
+
 #include "backend/helpers.h"
 #include "backend/pool_helpers.h"
 #include "support/catch.h"
@@ -294,4 +296,17 @@ TEST_CASE("pool: over an arena, tensors dropped in any order leave room for more
     }
   }
   CHECK(arena.reset() == Error::Ok);
+}
+
+TEST_CASE("pool: a std::optional holds one, and one may wrap another, but not copy it") {
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<PoolBackend>);
+  Source source;
+  std::optional<PoolBackend> pool;
+  pool.emplace(source);
+  {
+    PoolBackend outer(*pool);
+    const TensorPtr t = zeros({3}, outer);
+    CHECK(pool->statistics().live_blocks == 1);
+  }
+  CHECK(pool->statistics().live_blocks == 0);
 }

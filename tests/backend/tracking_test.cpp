@@ -2,6 +2,7 @@
 #include "tenon/backend/tracking.h"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "backend/helpers.h"
@@ -323,4 +324,15 @@ TEST_CASE("tracking: a report has what was there when it began, and allocations 
     tracking.deallocate(const_cast<void*>(leak.address), 8);
   }
   CHECK(tracking.live_count() == 0);
+}
+
+TEST_CASE("tracking: a std::optional holds one, and one may wrap another, but not copy it") {
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<TrackingBackend>);
+  CpuBackend cpu;
+  std::optional<TrackingBackend> tracking;
+  tracking.emplace(cpu);
+  TrackingBackend outer(*tracking);
+  const TensorPtr t = zeros({3}, outer);
+  CHECK(tracking->live_count() == 1);
+  CHECK(outer.live_count() == 1);
 }

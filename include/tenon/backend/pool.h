@@ -66,7 +66,9 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
   explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
   /// Wraps a pool, like any backend: pools are not copied.
-  explicit PoolBackend(PoolBackend& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
+  /// A template, as a copy constructor that takes no const is in the way of std::optional's.
+  template <class B, std::enable_if_t<std::is_same_v<B, PoolBackend>, int> = 0>
+  explicit PoolBackend(B& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override { trim(); }
 
   const char* name() const noexcept override { return "pool"; }

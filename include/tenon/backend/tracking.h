@@ -88,8 +88,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
                            detail::TrackingClock clock = &detail::steady_nanoseconds)
       : WrapperBackend(inner), clock_(clock), tags_(1) {}
   /// Wraps a tracker, like any backend: trackers are not copied.
-  explicit TrackingBackend(TrackingBackend& inner)
-      : TrackingBackend(static_cast<Backend&>(inner)) {}
+  /// A template, as PoolBackend's.
+  template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
+  explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 
   /// Lists what is still in use, the largest blocks first, to the failure handler.
   ~TrackingBackend() override;
