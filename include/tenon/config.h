@@ -207,8 +207,9 @@
 // Identity across shared libraries. A library with hidden symbols has its own copy of every
 // function, constant and static variable here. Therefore:
 // - Objects that must be unique are static variables of TENON_EXPORT functions: the registry, the
-//   host's backend, the default backend and generator, error texts, the failure handler. (With GCC
-//   they are; with Clang each library that is opened with RTLD_LOCAL has its own.)
+//   host's backend, the default backend and generator, error texts, the failure handler. (With
+//   Clang each library that is opened with RTLD_LOCAL has its own. Of what is opened by dlopen(),
+//   all have their own unless the program exports its symbols, see docs/threads.md.)
 // - Types are compared by value or name, never by the address of a constant or a function.
 // - Everything else may exist several times. tests/structure/check_headers.py lists these static
 //   variables.

@@ -97,14 +97,15 @@ std::vector<Tensor> early_views(kThreads, tenon::select(early, 0, 1));
 }  // namespace
 
 TEST_CASE("AtomicCount: no thread's step is lost, and one alone sees 0") {
+  constexpr int kSteps = 200'000;  // for some to be interrupted, where threads take turns
   AtomicCount count;
   on_threads(kThreads, [&](int) {
-    for (int i = 0; i < 10000; ++i) count.add();
+    for (int i = 0; i < kSteps; ++i) count.add();
   });
-  CHECK(count.get() == 10000 * kThreads);
+  CHECK(count.get() == kSteps * kThreads);
   int zero[kThreads] = {};
   on_threads(kThreads, [&](int t) {
-    for (int i = 0; i < 10000; ++i) zero[t] += count.remove() == 0;
+    for (int i = 0; i < kSteps; ++i) zero[t] += count.remove() == 0;
   });
   CHECK(count.get() == 0);
   CHECK(std::accumulate(zero, zero + kThreads, 0) == 1);
