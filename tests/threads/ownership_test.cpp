@@ -128,12 +128,12 @@ TEST_CASE("SpinLock: one thread at a time") {
   SpinLock lock;
   int64_t steps = 0;
   on_threads(kThreads, [&](int) {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 20000; ++i) {
       const LockGuard<SpinLock> guard(lock);
       ++steps;
     }
   });
-  CHECK(steps == 2000 * kThreads);
+  CHECK(steps == 20000 * kThreads);
 }
 
 // A promise of docs/guarantees.md.
