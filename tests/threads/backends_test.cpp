@@ -3,7 +3,6 @@
 #include <chrono>
 #include <functional>
 #include <future>
-
 #include <memory_resource>
 #include <mutex>
 
