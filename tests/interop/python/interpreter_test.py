@@ -64,8 +64,8 @@ class InterpretersEnd(Case):
                         "c.capsule = m.capsule(bytearray(5))\n"
                         "sys.kept = m.take(bytearray(4))\n")
 
-    # A promise of docs/guarantees.md.
     # [threads][Python]
+    # A promise of docs/guarantees.md.
     def test_threads_that_drop_tensors_at_the_end_do_not_abort_it(self):
         for _ in range(10):
             self.run_script("import array\n"
