@@ -47,6 +47,7 @@ void check_places(const PluginPlaces& there, bool is_one) {
 }
 
 // [threads][a library that is closed]
+// A promise of docs/guarantees.md.
 void drop_all_before_it_is_closed() {
   for (int round = 0; round < 5; ++round) {
     {

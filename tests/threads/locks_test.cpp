@@ -20,6 +20,7 @@ const Ints kRight(kThreads, kRounds);
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("a tensor that nobody changes is read, viewed, cloned and exported by all at once",
           "[threads][TensorImpl][TensorMetadata][sizes][const_data_ptr][select][clone_tensor_ptr]"
           "[to_blob][to_dlpack][MakeTensor]") {

@@ -89,6 +89,7 @@ TensorPtr counted() {
 }
 
 // [threads][static tensors]
+// A promise of docs/guarantees.md.
 void static_tensors() {
   early_tensor = counted();
   values.emplace_back(*early_tensor);
@@ -133,6 +134,7 @@ struct Holder {
     ++*ended;
   }
 };
+// A promise of docs/guarantees.md.
 void thread_local_tensors() {
   static std::atomic<int> ended{0};
   tests::on_threads(kThreads, [](int) {
@@ -199,6 +201,7 @@ void begin_detached_threads() {
 }
 
 // [threads][the process's end while threads run]
+// A promise of docs/guarantees.md.
 void exit_while_threads_run() {
   begin_detached_threads();
   early_tensor = make_tensor_ptr({1, 2, 3});
@@ -265,6 +268,7 @@ void in_children(const std::function<void()>& work, const std::function<void()>&
     after();
   }
 }
+// A promise of docs/guarantees.md.
 void fork_in_one_thread() {
   TensorPtr parents = counted();
   const Tensor view = slice(parents, 0, 1, 2);

@@ -85,6 +85,7 @@ TEST_CASE("Exception: caught, thrown again and dropped on other threads, it keep
   CHECK(right == std::vector<int>(kThreads, kRounds));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Result: one that failed has its text on another thread, after errors on both",
           "[threads][Result][last_error_message]") {
   std::vector<std::promise<Result<TensorPtr>>> promises(kThreads);
