@@ -453,6 +453,18 @@ TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 
   }
 }
 
+TEST_CASE("from_dlpack: a copy is on the device that was asked for, or there is none") {
+  alignas(8) unsigned char bytes[16] = {};
+  for (const int offset : {8, 1}) {
+    Lent<> lent(bytes + offset, kInt32, {2}, {1});
+    lent.set_device(3, 0);  // which has no backend
+    check_refused(lent, Error::NotSupported, "no backend is registered for it", true, "cuda_host");
+  }
+  Lent<> lent(bytes, kInt32, {2}, {1});
+  lent.set_device(3, 0);
+  CHECK(device(from_dlpack(lent.get(), true)) == Device());  // nobody asked
+}
+
 // Handles
 
 TEST_CASE(

@@ -79,7 +79,7 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   if (!plan.must_copy) return Error::Ok;
   Backend* reader = nullptr;
   if (!device.is_host_accessible()) TENON_TRY(find_registered(device, "the data", reader));
-  if (!moves) return Error::Ok;
+  if (!asked.has_value()) return Error::Ok;
   plan.target = &host_backend();
   return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
 }
