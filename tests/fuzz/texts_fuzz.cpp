@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Texts: those of devices, which are read; those of tensors, for any options, and whose numbers are read back; and those
+// of errors, with names of any bytes in them.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <tenon/core/device.h>
+#include <tenon/module/function_module.h>
+#include <tenon/tenon.h>
+
+#include "naive.h"
+
+using namespace tenon;
+using fuzz::Bytes;
+using fuzz::Numbers;
+
+namespace {
+
+/// Up to `most` bytes, of which some are letters that matter.
+std::string take_text(fuzz::Input& in, size_t most) {
+  static const char* const kPieces[] = {
+      "cpu", "cuda", ":",    "0",  "1",         "999999", "1000000",  "-1",  "%s%n",   "\n",
+      "\0",  "\xff", "\x1b", "\"", "cuda_host", "expr",   "template", "trn", "opencl", " "};
+  std::string text;
+  const size_t count = in.choose(8);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t piece = in.choose(64);
+    if (piece < std::size(kPieces)) {
+      text += *kPieces[piece] == '\0' ? std::string(1, '\0') : kPieces[piece];
+    } else if (piece < 40) {
+      text.append(in.choose(200), in.take<char>());
+    } else {
+      text += in.take<char>();
+    }
+  }
+  if (text.size() > most) text.resize(most);
+  return text;
+}
+
+/// The thread's message is a text that ends, after the function's name.
+void check_message(const char* function) {
+  const std::string_view message = last_error_message();
+  FUZZ_CHECK(message.size() < 512 && message.substr(0, std::strlen(function)) == function);
+}
+
+void read_device(fuzz::Input& in) {
+  static const char* const kNames[] = {
+      "cpu",    "cuda",    "cuda_host", "opencl",  "vulkan",       "metal",
+      "vpi",    "rocm",    "rocm_host", "ext_dev", "cuda_managed", "oneapi",
+      "webgpu", "hexagon", "maia",      "trn",     "expr",         "template"};
+  std::string text = take_text(in, 300);
+  if (in.flip()) text.insert(0, kNames[in.choose(std::size(kNames))]);
+  const size_t colon = text.find(':');
+  bool valid = false;
+  for (const char* name : kNames) valid |= text.substr(0, colon) == name;
+  int index = 0;
+  if (colon != text.npos) {
+    const std::string digits = text.substr(colon + 1);
+    const bool are_digits = digits.find_first_not_of("0123456789") == digits.npos;
+    valid = valid && are_digits && !digits.empty() && digits.size() <= 6;
+    if (valid) index = std::atoi(digits.c_str());
+    if (text.substr(0, colon) == "cpu" && index != 0) valid = false;
+  }
+  try {
+    const Device device(text);
+    FUZZ_CHECK(valid && device.index() == index &&
+               toString(device.type()) == text.substr(0, colon));
+    FUZZ_CHECK(Device(device.to_string()) == device);
+  } catch (const Exception& e) {
+    FUZZ_CHECK(!valid && e.error() == Error::InvalidArgument);
+    check_message("Device");
+  }
+}
+
+int take_option(fuzz::Input& in) {
+  constexpr int kOptions[] = {0,  1,    2,  3,         4,         24,           25,
+                              80, 1000, -1, INT32_MIN, INT32_MAX, INT32_MAX / 2};
+  const size_t choice = in.choose(std::size(kOptions) + 1);
+  return choice == std::size(kOptions) ? in.take<int>() : kOptions[choice];
+}
+
+/// The numbers that the text shows, as they are read.
+std::vector<double> read_numbers(const std::string& text) {
+  std::vector<double> numbers;
+  for (const char* p = text.c_str(); *p != '\0';) {
+    if (std::strchr("[] \nj", *p) != nullptr) {
+      ++p;
+    } else if (*p == 'T' || *p == 'F') {
+      numbers.push_back(*p == 'T' ? 1 : 0);
+      p += *p == 'T' ? 4 : 5;
+    } else {
+      char* end = nullptr;
+      numbers.push_back(std::strtod(p, &end));
+      FUZZ_CHECK(end != p);
+      p = end;
+    }
+  }
+  return numbers;
+}
+
+void print_tensor(fuzz::Input& in) {
+  const fuzz::NaiveType& type = fuzz::take_type(in);
+  Numbers sizes = fuzz::take_sizes(in);
+  const Numbers strides = fuzz::take_strides(in, sizes);
+  const fuzz::NaiveShape shape = fuzz::compute(sizes, strides, type.size);
+  const fuzz::Wide reach = fuzz::Wide{shape.highest} - shape.lowest + 1;
+  if (!shape.valid || shape.numel > 300 || reach * type.size > 4096) return;
+  fuzz::Block memory(static_cast<size_t>(reach * type.size), in.take<uint8_t>());
+  for (size_t i = 0; i < memory.size() && !in.empty(); ++i) {
+    memory.data()[i] = static_cast<uint8_t>(memory.data()[i] ^ in.take<uint8_t>());
+  }
+  const Bytes before = memory.copy();
+  FormatOptions options;
+  options.edge_items = take_option(in);
+  options.limit = in.flip() ? 1000 : in.flip() ? take_option(in) : in.take<int64_t>();
+  options.precision = take_option(in);
+  options.width = take_option(in);
+  TensorPtr tensor = from_blob(memory.data() - shape.lowest * type.size, sizes, strides, type.type);
+  const std::string text = to_string(tensor, options);
+  FUZZ_CHECK(memory.copy() == before);
+  for (const char c : text) FUZZ_CHECK(c == '\n' || (c >= ' ' && c <= '~'));
+  FUZZ_CHECK(std::count(text.begin(), text.end(), '[') ==
+             std::count(text.begin(), text.end(), ']'));
+  const size_t last = text.rfind('\n') + 1;
+  FUZZ_CHECK(text.compare(last, std::strlen(toString(type.type)), toString(type.type)) == 0);
+
+  // Negative options count as 0, and a precision above 24 as 24.
+  FormatOptions meant = options;
+  meant.edge_items = std::max(meant.edge_items, 0);
+  meant.limit = std::max<int64_t>(meant.limit, 0);
+  meant.precision = std::min(std::max(meant.precision, 0), 24);
+  meant.width = std::max(meant.width, 0);
+  FUZZ_CHECK(to_string(tensor, meant) == text);
+
+  // With all digits the text is the elements.
+  meant.limit = INT64_MAX;
+  meant.precision = 24;
+  const std::string whole = to_string(tensor, meant);
+  const std::vector<double> found = read_numbers(whole.substr(0, whole.rfind('\n') + 1));
+  if (shape.numel == 0) return;
+  const size_t parts = isComplexType(type.type) ? 2 : 1;
+  FUZZ_CHECK(found.size() == parts * static_cast<size_t>(shape.numel));
+  const Tensor wide =
+      to(contiguous(tensor), parts == 2 ? ScalarType::ComplexDouble : ScalarType::Double,
+         CastMode::Truncate);
+  const auto* const expected = static_cast<const double*>(const_data_ptr(wide));
+  ScalarType part = isFloatingType(type.type) ? type.type : ScalarType::Double;
+  if (type.type == ScalarType::ComplexHalf) part = ScalarType::Half;
+  if (type.type == ScalarType::ComplexFloat) part = ScalarType::Float;
+  // What was read is rounded as it would be to be stored.
+  const Tensor read = to(to(make_tensor_ptr(found), part), ScalarType::Double);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double value = read.const_data_ptr<double>()[i];
+    FUZZ_CHECK(std::isnan(expected[i]) ? std::isnan(value) : value == expected[i]);
+  }
+}
+
+void print_double(fuzz::Input& in) {
+  const double value = in.take<double>();
+  int64_t number = 0;
+  const Error error = BackendOptions({{"limit", value}}).read("limit", 0, number);
+  const bool is_number = value >= 0 && value < 0x1p63 && value == std::floor(value);
+  if (error == Error::Ok) {
+    FUZZ_CHECK(is_number && static_cast<double>(number) == value);
+    return;
+  }
+  const std::string message = last_error_message();
+  const std::string lead = "option \"limit\" is ";
+  FUZZ_CHECK(message.compare(0, lead.size(), lead) == 0);
+  const double shown = std::strtod(message.c_str() + lead.size(), nullptr);
+  FUZZ_CHECK(std::isnan(value)
+                 ? std::isnan(shown)
+                 : shown == value || std::abs(shown - value) <= std::abs(value) * 1e-5 + 5e-7);
+}
+
+void refuse_names(fuzz::Input& in) {
+  const std::string a = take_text(in, 5000);
+  const std::string b = in.choose(4) == 0 ? a : take_text(in, 5000);
+  const Result<TensorPtr> made = try_make_template({2, 3}, ScalarType::Float, {a, b});
+  FUZZ_CHECK(made.ok() == (a.empty() || a != b));
+  if (made.ok()) {
+    const std::vector<std::string> names = dim_names(*made);
+    FUZZ_CHECK(names.size() == 2 && names[0] == a && names[1] == b);
+  } else {
+    check_message("try_make_template");
+  }
+
+  const auto read = [&](const BackendOptions& options) {
+    int64_t number = 0;
+    const bool same = std::strcmp(a.c_str(), b.c_str()) == 0;
+    FUZZ_CHECK((options.read(a.c_str(), 0, number) == Error::Ok) == same);
+    FUZZ_CHECK(options.read(b.c_str(), 0, number) == Error::Ok && number == 3);
+    FUZZ_CHECK((options.check_names({a.c_str()}) == Error::Ok) == same);
+  };
+  read({{a.c_str(), b.c_str()}, {b.c_str(), 3}});
+  check_message("");
+
+  TensorSpec spec{{2, 3}, ScalarType::Float, {a, b}};
+  spec.name = a;
+  FUZZ_CHECK(spec.name.size() == a.size());
+  const TensorPtr other = zeros({2, 4});
+  FUZZ_CHECK(spec.check(other) == Error::InvalidArgument);
+  check_message("check: dimension 1");
+  const std::string_view message = last_error_message();
+  const std::string name = b.c_str();
+  if (!name.empty() && name.size() < 400) {
+    FUZZ_CHECK(message == "check: dimension 1 (" + name + ") is 4, expected 3");
+  }
+
+  FunctionModule module([](Span<const EValue>) { return EValue(1); }, {spec, {a, ValueKind::Int}});
+  FUZZ_CHECK(module.run("forward", {other, 1}) == Error::InvalidArgument);
+  check_message("run: input 0");
+  FUZZ_CHECK(module.run("forward", {EValue(a), 1}) == Error::InvalidType);
+  check_message("run: input 0");
+  const Error added = module.add_method(b, [](Span<const EValue>) { return EValue(2); });
+  FUZZ_CHECK((added == Error::Ok) == (b != "forward" && b.find('\0') == b.npos));
+  const bool is_there = a == "forward" || (added == Error::Ok && a == b);
+  FUZZ_CHECK(module.load_method(a) == (is_there ? Error::Ok : Error::NotFound));
+  if (!is_there) check_message("load_method: there is no method");
+}
+
+/// Numbers that no enumerator has, too.
+void name_numbers(fuzz::Input& in) {
+  const auto check_name = [](const char* name) {
+    FUZZ_CHECK(*name != '\0' && std::strlen(name) < 32);
+    for (; *name != '\0'; ++name) FUZZ_CHECK(*name >= ' ' && *name <= '~');
+  };
+  check_name(toString(static_cast<Error>(in.take<uint8_t>())));
+  check_name(toString(static_cast<ScalarType>(in.take<int8_t>())));
+  check_name(toString(static_cast<ValueKind>(in.take<uint8_t>())));
+  check_name(toString(static_cast<DeviceType>(in.flip() ? in.take<int8_t>() : in.take<int32_t>())));
+  const int32_t index = in.take<int32_t>();
+  const auto type = static_cast<DeviceType>(in.take<int8_t>());
+  try {
+    const std::string text = Device(type, index).to_string();
+    FUZZ_CHECK(index >= -1 && text.size() < 31);
+  } catch (const Exception&) {
+    FUZZ_CHECK(index < -1 || (type == DeviceType::CPU && index > 0));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input in(data, size);
+  switch (in.choose(8)) {
+    case 0: read_device(in); break;
+    case 1: refuse_names(in); break;
+    case 2: name_numbers(in); break;
+    case 3: print_double(in); break;
+    default: print_tensor(in);
+  }
+  return 0;
+}
