@@ -66,6 +66,9 @@ TEST_CASE("NameList: it keeps names of braces and ranges, and gives an empty one
   CHECK(copy[7] == std::string("a name of some length"));
   CHECK(copy[8] == std::string("last"));
   CHECK(NameList()[0] == std::string());
+  const NameList cut{std::string_view("one\0two", 7), "three"};
+  CHECK(cut[0] == std::string("one"));
+  CHECK(cut[1] == std::string("three"));
 }
 
 TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {

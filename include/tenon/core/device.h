@@ -104,7 +104,8 @@ class Device {
     detail::raise(Error::InvalidArgument, "Device: \"", text,
                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
   }
-  Device(const std::string& text) : Device(text.c_str()) {}
+  Device(const std::string& text)
+      : Device(text.find('\0') == text.npos ? text.c_str() : "with a zero inside") {}
   /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or
   /// Device(DeviceType::CUDA, 0).
   template <class IndexWithoutDeviceType,

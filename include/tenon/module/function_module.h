@@ -205,7 +205,8 @@ class TENON_EXPORT FunctionModule final : public Module {
   }
 
   /// Adds a method, with specs as in the constructors.
-  /// Errors: InvalidArgument (there is one of that name; a spec that cannot be met), OutOfMemory.
+  /// Errors: InvalidArgument (there is one of that name; a name with a zero inside; a spec that
+  /// cannot be met), OutOfMemory.
   /// Nothing is added then.
   template <class F>
   [[nodiscard]] Error add_method(std::string_view name, F f) {
@@ -273,10 +274,13 @@ class TENON_EXPORT FunctionModule final : public Module {
     return detail::store_specs("output", outputs, function.specs.outputs);
   }
   Error adopt(detail::Stored<detail::Function> function) noexcept {
+    const char* const name = function->name.c_str();
+    if (TENON_UNLIKELY(!detail::is_name(function->name, name))) {
+      return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");
+    }
     for (const auto& other : functions_) {
-      if (TENON_UNLIKELY(detail::is_name(other->name, function->name.c_str()))) {
-        return detail::fail(Error::InvalidArgument, "there is a method \"", function->name.c_str(),
-                            "\" already");
+      if (TENON_UNLIKELY(detail::is_name(other->name, name))) {
+        return detail::fail(Error::InvalidArgument, "there is a method \"", name, "\" already");
       }
     }
     return functions_.push_back(std::move(function));

@@ -77,8 +77,8 @@ class Text {
   Error error_ = Error::Ok;
 };
 
-/// The names of a tensor's dimensions, "" for one without: up to 47 characters in place, with a
-/// zero behind each, one heap block beyond. Never throws: see error().
+/// The names of a tensor's dimensions, "" for one without, each up to the first zero in it: up to 47
+/// characters in place, with a zero behind each, one heap block beyond. Never throws: see error().
 class NameList {
  public:
   NameList() noexcept = default;
@@ -111,7 +111,8 @@ class NameList {
     char* to = joined_.make(total);
     if (to == nullptr) return;
     for (const std::string_view name : names) {
-      to += name.copy(to, name.size()) + 1;
+      for (size_t i = 0; i < name.size() && name[i] != '\0'; ++i) *to++ = name[i];
+      ++to;
       ++count_;
     }
   }
