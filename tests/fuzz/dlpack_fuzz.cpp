@@ -328,6 +328,15 @@ void run(fuzz::Input& in) {
   FUZZ_CHECK(known == nullptr || elements_of(tensor) == *known);
   go_round<tenon::DLManagedTensorVersioned>(tensor, known);
   go_round<tenon::DLManagedTensor>(tensor, known);
+  // Before 1.0 a struct could not say that it is read-only.
+  const Result<tenon::DLManagedTensor*> legacy = try_to_dlpack_legacy(tensor);
+  FUZZ_CHECK(legacy.ok() == !tensor.is_readonly());
+  if (legacy.ok()) DLPackLegacyPtr(*legacy).reset();
+  if (known != nullptr && (is_host(kind) && (kind == 1 || must_copy))) {
+    DLPackPtr copied(to_dlpack(tensor, true));
+    FUZZ_CHECK(copied->flags == kDLPackIsCopied &&
+               elements_of(*from_dlpack(std::move(copied))) == *known);
+  }
   if (!must_copy && made.memory != nullptr) {
     // What lies between the elements is not ours.
     const Bytes old = made.memory->copy();

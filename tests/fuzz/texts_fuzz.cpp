@@ -51,8 +51,12 @@ void read_device(fuzz::Input& in) {
       "cpu",    "cuda",    "cuda_host", "opencl",  "vulkan",       "metal",
       "vpi",    "rocm",    "rocm_host", "ext_dev", "cuda_managed", "oneapi",
       "webgpu", "hexagon", "maia",      "trn",     "expr",         "template"};
-  std::string text = take_text(in, 300);
-  if (in.flip()) text.insert(0, kNames[in.choose(std::size(kNames))]);
+  std::string text = in.flip() ? "" : take_text(in, 300);
+  if (in.flip()) {
+    text.insert(0, in.choose(12), static_cast<char>('0' + in.choose(10)));
+    text.insert(0, ":");
+  }
+  if (in.choose(8) != 0) text.insert(0, kNames[in.choose(std::size(kNames))]);
   const size_t colon = text.find(':');
   bool valid = false;
   for (const char* name : kNames) valid |= text.substr(0, colon) == name;
