@@ -9,7 +9,9 @@
 #include <tenon/exchange/binary.h>
 #include <tenon/exchange/blob.h>
 #include <tenon/tensor/tensor_ptr.h>
+#include <tenon/tensor/transfer.h>
 
+#include "backend/helpers.h"
 #include "naive.h"
 
 using namespace tenon;
@@ -96,9 +98,13 @@ void run_to_binary(fuzz::Input& in, const Strided& source) {
   const int64_t count = std::min(limit, source.shape.numel);
   expected.resize(static_cast<size_t>(count * source.type->size));
   FUZZ_CHECK(bytes == expected && source.memory->copy() == before);
+  static tests::MinimalBackend device;
+  FUZZ_CHECK(to_binary(backend_copy(tensor, device), limit) == bytes && device.faults == 0);
   if (count != source.shape.numel) return;
   const TensorPtr again = from_binary(bytes, source.sizes, source.type->type);
   FUZZ_CHECK(again->is_contiguous() && to_binary(again) == bytes);
+  const TensorPtr there = from_binary(bytes, source.sizes, source.type->type, device);
+  FUZZ_CHECK(to_binary(there) == bytes && device.faults == 0);
 }
 
 void run_from_bytes(fuzz::Input& in) {

@@ -11,6 +11,7 @@
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
+#include "backend/helpers.h"
 #include "naive.h"
 
 using namespace tenon;
@@ -138,6 +139,19 @@ void print_tensor(fuzz::Input& in) {
   meant.precision = std::min(std::max(meant.precision, 0), 24);
   meant.width = std::max(meant.width, 0);
   FUZZ_CHECK(to_string(tensor, meant) == text);
+
+  // What is in a device's memory is fetched from there, and shown alike.
+  static tests::MinimalBackend device;
+  const auto body = [&](const Tensor& t) {
+    const std::string shown = to_string(t, options);
+    return shown.substr(0, shown.rfind('\n') + 1);
+  };
+  const TensorPtr there = backend_copy(tensor, device);
+  FUZZ_CHECK(body(*there) == body(*tensor));
+  if (!sizes.empty()) {
+    FUZZ_CHECK(body(transpose(there, 0, -1)) == body(transpose(tensor, 0, -1)));
+  }
+  FUZZ_CHECK(device.faults == 0);
 
   // With all digits the text is the elements.
   meant.limit = INT64_MAX;
