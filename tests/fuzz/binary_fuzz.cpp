@@ -262,6 +262,7 @@ void run_byte_strides(fuzz::Input& in) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   const size_t what = in.choose(5);

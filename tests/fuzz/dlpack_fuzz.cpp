@@ -372,6 +372,7 @@ void run(fuzz::Input& in) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   if (in.flip()) {

@@ -397,6 +397,7 @@ void run_shared(fuzz::Input& in) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   if (in.choose(8) == 0) {

@@ -155,6 +155,7 @@ void check_equal(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const File file;
   fuzz::Input in(data, size);

@@ -239,6 +239,7 @@ void run_unchanged(fuzz::Input& in, const Program& program) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<Program> programs = read_programs();
   fuzz::Input in(data, size);

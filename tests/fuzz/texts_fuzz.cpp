@@ -262,6 +262,7 @@ void name_numbers(fuzz::Input& in) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   switch (in.choose(8)) {

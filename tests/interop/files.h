@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tests_folder.h"
 
 namespace tests {
 
-/// The path of a committed file beside this one.
+/// The path of a file in interop/data.
 inline std::string data_path(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "data" / name).string();
+  return (std::filesystem::path(kTestsFolder) / "interop/data" / name).string();
 }
 
 class TempFolder {

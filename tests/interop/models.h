@@ -5,16 +5,17 @@
 #include <filesystem>
 #include <string>
 
+#include "tests_folder.h"
+
 namespace tests {
 
 inline std::string model_path(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "models" / name).string();
+  return (std::filesystem::path(kTestsFolder) / "interop/models" / name).string();
 }
 
 /// examples/digits/data.
 inline std::string digits_path(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "../../examples/digits/data" / name)
-      .string();
+  return (std::filesystem::path(kTestsFolder) / "../examples/digits/data" / name).string();
 }
 
 }  // namespace tests
