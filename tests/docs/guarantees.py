@@ -21,7 +21,7 @@ PROMISE = re.compile(r"^- (.*)$")
 HOLDER = re.compile(r'^  - `([^`]+)`: "([^"]+)"$')
 TESTS = [re.compile(r'(?:TEMPLATE_(?:LIST_)?)?TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'),
          re.compile(r"\s*def (test_\w+)\("),
-         re.compile(r"(?:static |inline |extern "C" )*(?:void|int|bool) (\w+)\("),
+         re.compile(r"(?:static |inline |extern \"C\" )*(?:void|int|bool) (\w+)\("),
          re.compile(r"\s*add_test\(\s*NAME (\S+)"),
          re.compile(r"\s*tenon_add_\w+\((\w+)"),
          re.compile(r"#if defined\((\w+)\)")]
