@@ -389,6 +389,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
     auto* const bytes = static_cast<unsigned char*>(memory.data);
     if (!range.is_whole()) TENON_TRY(read({&block, 0, block.nbytes}, bytes));
     Expression made{ExpressionKind::Data, block.node->type, block.node->sizes};
+    TENON_TRY(detail::check_dims("sizes", made.sizes));
     made.data = data;
     block.node = std::make_shared<const Expression>(std::move(made));
     block.own = bytes;
@@ -446,11 +447,16 @@ TENON_LAZY ExpressionPtr get_expression(const char* function, const TensorArg& t
   ExpressionPtr found;
   raise_if(function, find_expression(tensor, found));
   if (found->kind != ExpressionKind::Data || found->data != nullptr) return found;
-  const std::shared_ptr<Tensor> rows = empty(found->sizes, found->type, host_backend());
-  raise_if(function, copy_(*rows, tensor.tensor()));
-  const auto made = std::make_shared<Expression>(*found);
-  made->data = {rows, view_of(fields(*rows)).data};
-  return made;
+  raise_if(function, call_safely([&]() -> Error {
+             const std::shared_ptr<Tensor> rows = empty(found->sizes, found->type, host_backend());
+             TENON_TRY(copy_(*rows, tensor.tensor()));
+             const auto made = std::make_shared<Expression>(*found);
+             TENON_TRY(check_dims("sizes", made->sizes));
+             made->data = {rows, fields(*rows).data};
+             found = made;
+             return Error::Ok;
+           }));
+  return found;
 }
 
 /// Repeats the call that an expression records; copies Data.
