@@ -200,6 +200,9 @@ inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
   const bool is_new = !exists && ::lstat(path, &link) != 0;
   // A file behind a descriptor in /proc may have no path anymore.
   char* const real = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
+  if (exists && S_ISREG(old.st_mode) && real == nullptr && errno == ENOMEM) {
+    return file_error("cannot write", ENOMEM);  // in place, it would not stay whole
+  }
   const Deleter freer(real, &std::free);
   if (is_new) return replace_file(path, nullptr, blocks);
   if (real != nullptr) return replace_file(real, &old, blocks);
