@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TESTS_SANITIZED 1
@@ -42,6 +43,9 @@ int64_t failures() noexcept { return counters.failures; }
 void start_counting(int64_t fail_at) noexcept { counters = Counters{true, 0, 0, 0, fail_at}; }
 void stop_counting() noexcept { counters.counting = false; }
 void stop_failing() noexcept { counters.fail_at = 0; }
+
+Uncounted::Uncounted() noexcept : before_(std::exchange(counters.counting, false)) {}
+Uncounted::~Uncounted() { counters.counting = before_; }
 
 }  // namespace tests
 

@@ -24,4 +24,16 @@ void stop_counting() noexcept;
 /// Goes on counting the frees, but lets every allocation succeed.
 void stop_failing() noexcept;
 
+/// What the calling thread does as long as it lives is not counted, and does not fail.
+class Uncounted {
+ public:
+  Uncounted() noexcept;
+  Uncounted(const Uncounted&) = delete;
+  Uncounted& operator=(const Uncounted&) = delete;
+  ~Uncounted();
+
+ private:
+  const bool before_;
+};
+
 }  // namespace tests

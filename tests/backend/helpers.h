@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -36,6 +37,15 @@ class Reports {
         all_.push_back(std::string(tenon::toString(error)) + ": " + message);
       });
 };
+
+[[noreturn]] inline void throw_error(const char* text) {
+#if TENON_HAS_EXCEPTIONS
+  throw std::runtime_error(text);
+#else
+  std::fprintf(stderr, "%s\n", text);
+  std::abort();
+#endif
+}
 
 /// What a backend does when it is asked for an operation.
 enum class Answer { Does, NotSupported, Fails, Throws };
@@ -159,7 +169,7 @@ class MinimalBackend : public tenon::Backend {
       case Answer::Fails: return set_error(tenon::Error::AccessFailed, "the cable is out");
       case Answer::Throws: break;
     }
-    throw std::runtime_error("thrown on the way");
+    throw_error("thrown on the way");
   }
 
  private:
@@ -181,7 +191,7 @@ inline void write_number(tenon::ScalarType type, void* p, double value) {
   const tenon::own::Scalar whole(static_cast<int64_t>(value));
   const tenon::own::Scalar number = isFloatingType(type) ? tenon::own::Scalar(value) : whole;
   const tenon::Error error = tenon::detail::store_scalar(tenon::detail::own_type(type), number, p);
-  if (error != tenon::Error::Ok) throw std::runtime_error(tenon::last_error_message());
+  if (error != tenon::Error::Ok) throw_error(tenon::last_error_message());
 }
 
 /// Calls f(i, index, address) for each element in row-major order.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/calls.h"
 #include "support/catch.h"
 #include "support/shapes.h"
 #include "tenon/core/result.h"
@@ -82,20 +83,6 @@ auto read_only(const T* data) {
   return data;
 #endif
 }
-
-/// Records the calls of a deleter.
-struct Calls {
-  int count = 0;
-  void* argument = nullptr;
-
-  /// A deleter that only records.
-  auto deleter() noexcept {
-    return [this](void* p) noexcept {
-      ++count;
-      argument = p;
-    };
-  }
-};
 
 /// A contiguous move-only container of floats on the heap, which counts its releases.
 class Tracked {

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// Tensors in backends' memory, with the backend's n-th call failing or throwing, and the backends
+// themselves, with what they allocate and call failing.
+#include <cstdio>
+#include <memory_resource>
+
+#include "allocation/failures.h"
+#include "tenon/backend/pmr.h"
+#include "tenon/backend/pool.h"
+#include "tenon/backend/tracking.h"
+#include "tenon/tensor/expr.h"
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+/// Calls f with a device that has the optional operations, and with one that has not.
+template <class F>
+void with_each_device(const F& f) {
+  for (const bool has_optional : {true, false}) {
+    FailingBackend gpu(has_optional);
+    CAPTURE(has_optional);
+    f(gpu);
+    CHECK(gpu.live_blocks() == 0);
+    CHECK(gpu.used() == 0);
+    CHECK(gpu.faults == 0);
+  }
+}
+
+const Vector kDeepSizes{2, 1, 1, 1, 1, 1, 1, 3};
+
+/// A registered device, as long as it lives.
+struct Registered {
+  explicit Registered(Backend& b) : backend(b) { register_backend(backend); }
+  ~Registered() { unregister_backend(backend); }
+  Backend& backend;
+};
+
+}  // namespace
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing device: creators make nothing") {
+  with_each_device([](FailingBackend& gpu) {
+    const std::vector<float> source{1, 2, 3, 4, 5, 6};
+    const Unchanged given(source, static_cast<const Backend&>(gpu));
+    FAIL_EACH(empty({2, 3}, gpu));
+    FAIL_EACH(empty(kDeepSizes, gpu));
+    FAIL_EACH(zeros({2, 3}, gpu));
+    FAIL_EACH(ones({5000}, gpu));
+    FAIL_EACH(full({2, 3}, 7, gpu));
+    FAIL_EACH(full(kDeepSizes, 7, gpu));
+    FAIL_EACH(try_full({5000}, 1, gpu));
+    FAIL_EACH(empty_strided({2, 2}, {3, 1}, gpu));
+    FAIL_EACH(full_strided({2, 2}, {1, 2}, 1, gpu));
+    FAIL_EACH(zeros_strided({2, 2}, {3, 1}, gpu));
+    FAIL_EACH(ones_strided({2, 2}, {3, 1}, gpu));
+    FAIL_EACH(scalar_tensor(1, gpu));
+    FAIL_EACH(arange(0, 1000, gpu));
+    FAIL_EACH(iota({2, 3}, 1, gpu));
+    FAIL_EACH(iota(kDeepSizes, gpu));
+    FAIL_EACH(eye(3, gpu));
+    FAIL_EACH(make_tensor_ptr({1, 2, 3}, gpu));
+    FAIL_EACH(make_tensor_ptr({2, 3}, source, ScalarType::Double, gpu));
+    FAIL_EACH(make_tensor(1.0f, gpu));
+    FAIL_EACH(try_make_tensor_ptr({2, 3}, source, gpu));
+    FAIL_EACH_WITH(Foreign{1}, from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int, gpu));
+    FAIL_EACH(from_binary(source.data(), 24, {2, 3}, ScalarType::Float, gpu));
+    FAIL_EACH(try_from_binary(source.data(), 24, kDeepSizes, ScalarType::Float, gpu));
+  });
+}
+
+TEST_CASE("failing device: random creators leave their generator where it was") {
+  with_each_device([](FailingBackend& gpu) {
+    fail_each_random("rand", 6, [&](auto& g) { return tenon::rand({2, 3}, g, gpu); });
+    fail_each_random("randn", 6, [&](auto& g) { return randn({2, 3}, g, gpu); });
+    fail_each_random("randint", 6, [&](auto& g) { return randint(0, 9, {2, 3}, g, gpu); });
+    fail_each_random("deep", 6, [&](auto& g) { return try_uniform(0, 1, kDeepSizes, g, gpu); });
+    const auto t = zeros({2, 3}, gpu);
+    const auto deep = zeros(kDeepSizes, gpu);
+    const Output written(t, deep);
+    fail_each_random("uniform_", 6, [&](auto& g) { return uniform_(t, 0, 1, g); });
+    fail_each_random("normal_", 6, [&](auto& g) { return normal_(t, 0, 1, g); });
+    fail_each_random("random_", 6, [&](auto& g) { return random_(t, 0, 9, g); });
+    fail_each_random("deep normal_", 6, [&](auto& g) { return normal_(deep, 0, 1, g); });
+  });
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing device: copies leave their source as it was") {
+  with_each_device([](FailingBackend& gpu) {
+    const auto host = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+    const auto other = make_tensor_ptr({2, 3}, {6, 5, 4, 3, 2, 1});
+    const auto on_gpu = backend_copy(host, gpu);
+    const auto second = backend_copy(host, gpu);
+    const auto floats = zeros({2, 3}, gpu);
+    const Tensor turned = transpose(on_gpu, 0, 1);
+    const auto columns = zeros({3, 2}, ScalarType::Int, gpu);
+    {
+      const Unchanged given(host, on_gpu, turned);
+      const Output written(second, floats, columns, other);
+      FAIL_EACH(copy_(second, on_gpu));
+      FAIL_EACH(copy_(second, host));
+      FAIL_EACH(copy_(other, on_gpu));
+      FAIL_EACH(copy_(floats, host));
+      FAIL_EACH(copy_(floats, on_gpu));
+      FAIL_EACH(copy_(columns, turned));
+      FAIL_EACH(copy_(columns, transpose(host, 0, 1)));
+      FAIL_EACH(copy_(floats, on_gpu, {1, {2}, {}, 0}));
+      FAIL_EACH(fill_(floats, 5));
+      FAIL_EACH(zero_(floats));
+      FAIL_EACH(fill_(transpose(floats, 0, 1), 5));
+      FAIL_EACH(assign(second, host->const_data_ptr(), 24));
+      FAIL_EACH(assign(columns, to_blob(transpose(host, 0, 1))));
+      int32_t out[6] = {};
+      FAIL_EACH(copy_to(on_gpu, out, sizeof out));
+      FAIL_EACH(copy_to(turned, out, sizeof out));
+      FAIL_EACH(cat_out(columns, {transpose(on_gpu, 0, 1)}));
+    }
+    const Unchanged given(host, on_gpu, turned);
+    FAIL_EACH(clone_tensor_ptr(on_gpu));
+    FAIL_EACH(clone_tensor_ptr(turned));
+    FAIL_EACH(try_clone_tensor_ptr(on_gpu, ScalarType::Double));
+    FAIL_EACH(clone_tensor_ptr(host, gpu));
+    FAIL_EACH(to(on_gpu, ScalarType::Half));
+    FAIL_EACH(try_to(turned, ScalarType::Half));
+    FAIL_EACH(contiguous(turned));
+    FAIL_EACH(try_contiguous(turned));
+    FAIL_EACH(backend_copy(host, gpu));
+    FAIL_EACH(try_backend_copy(on_gpu, host_backend()));
+    FAIL_EACH(zeros_like(on_gpu));
+    FAIL_EACH(full_like(on_gpu, 3));
+    FAIL_EACH(to_owned_blob(on_gpu));
+    FAIL_EACH(try_to_owned_blob(turned));
+    FAIL_EACH(cat({on_gpu, on_gpu}));
+    FAIL_EACH(stack({on_gpu, on_gpu}, 1));
+    FAIL_EACH_WITH(Foreign{1}, to_binary(on_gpu));
+    FAIL_EACH_WITH(Foreign{1}, to_binary(turned, 3));
+    FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(on_gpu));
+    FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(turned));
+    FAIL_EACH(synchronize(gpu));
+  });
+}
+
+TEST_CASE("failing device: transfers leave the source where it was") {
+  with_each_device([](FailingBackend& gpu) {
+    const Registered registered(gpu);
+    auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+    {
+      const Unchanged given(source);
+      FAIL_EACH(clone_tensor_ptr_to(source, gpu.device()));
+      FAIL_EACH(try_clone_tensor_ptr_to(source, gpu.device()));
+    }
+    // Each call has a source of its own, which it moves.
+    const auto move = [&](const TensorPtr& mine, Backend& to) -> Error {
+      const Result<TensorPtr> moved = try_backend_transfer(mine, to);
+      const bool is_there = !detail::fields(mine).deallocated;
+      if (moved.ok() == is_there) return Error::Internal;
+      return moved.error();
+    };
+    fail_each("there", Expected(), [&] { return move(make_tensor_ptr({1, 2, 3}), gpu); });
+    fail_each("back", Expected(), [&] {
+      return move(make_tensor_ptr({1, 2, 3}, gpu), host_backend());
+    });
+    FAIL_EACH(backend_transfer(make_tensor_ptr({1, 2, 3}), gpu));
+    FAIL_EACH(error_of(try_backend_transfer(make_tensor_ptr({1, 2, 3}, gpu), host_backend())));
+    FAIL_EACH(backend_deallocate(make_tensor_ptr({1, 2, 3}, gpu)));
+    FAIL_EACH(&backend_of(make_tensor_ptr({1, 2, 3}, gpu)) == &gpu);
+  });
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing device: growth leaves the tensor as it was, and it can grow afterwards") {
+  with_each_device([](FailingBackend& gpu) {
+    const auto grow = [&gpu](const auto& f) -> Error {
+      TensorPtr t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic, gpu);
+      const int64_t before = t->numel();
+      const Error error = f(t);
+      if (error != Error::Ok && t->numel() != before) return Error::Internal;
+      injection.fail_at = 0;  // the same tensor can grow
+      return resize_tensor_ptr(t, {6000}) == Error::Ok ? error : Error::Internal;
+    };
+    fail_each("growth", recovers(),
+              [&] { return grow([](TensorPtr& t) { return resize_tensor_ptr(t, {5000}); }); });
+    fail_each("growth", recovers(),
+              [&] { return grow([](TensorPtr& t) { return reserve_tensor_ptr(t, 20000); }); });
+  });
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing device: borrowed memory is let go of once") {
+  with_each_device([](FailingBackend& gpu) {
+    const Registered registered(gpu);
+    Calls calls;
+    const auto memory = empty({12}, gpu);
+    void* const data = memory->mutable_data_ptr();
+    const auto large = large_deleter(calls);
+    FAIL_EACH(from_blob(data, {2, 3}, gpu));
+    FAIL_EACH(tensor_from_blob(data, {2, 3}, gpu));
+    FAIL_EACH(try_tensor_from_blob(data, kDeepSizes, gpu));
+    FAIL_EACH_WITH(Expected(calls, 1), from_blob(data, {2, 3}, ScalarType::Float, large, gpu));
+    FAIL_EACH_WITH(Expected(calls, 1),
+                   from_blob(data, {2, 3}, ScalarType::Float, gpu.device(), large));
+    FAIL_EACH_WITH(Expected(calls, 1),
+                   make_tensor_ptr({2, 3}, data, ScalarType::Float, kBound, large, gpu));
+    FAIL_EACH_OF_WITH("TensorPtrMaker::backend, TensorPtrMaker::deleter, TensorPtrMaker::owner",
+                      Expected(calls, 2),
+                      for_blob(data, {2, 3})
+                          .backend(gpu)
+                          .deleter(large)
+                          .owner(Owner(calls))
+                          .try_make_tensor_ptr());
+    FAIL_EACH_OF_WITH(
+        "TensorPtrMaker::device", Expected(calls, 1),
+        for_blob(data, {2, 3}).device(gpu.device()).owner(LargeOwner(calls)).make_tensor());
+    FAIL_EACH_WITH(
+        Expected(calls, 1),
+        from_blob(Blob{data, {2, 3}, {}, ScalarType::Float, gpu.device()}, LargeOwner(calls), gpu));
+  });
+}
+
+TEST_CASE("failing metadata: tensors, views and exports take nothing when it is full") {
+  FailingMetadataBackend arena;
+  Calls calls;
+  const auto large = large_deleter(calls);
+  {
+    const auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, arena);
+    const auto large_source = zeros({5000}, arena);
+    const Unchanged given(source, large_source, static_cast<const Backend&>(arena));
+    FAIL_EACH(zeros({2, 3}, arena));
+    FAIL_EACH(zeros({5000}, arena));
+    FAIL_EACH(zeros(kDeepSizes, arena));
+    FAIL_EACH(try_full({2}, 1, arena));
+    FAIL_EACH(clone_tensor_ptr(source));
+    FAIL_EACH(transpose(source, 0, 1));
+    FAIL_EACH(try_slice(source, 0, 0, 1));
+    FAIL_EACH(contiguous(transpose(source, 0, 1)));
+    FAIL_EACH(split(source, 1));
+    FAIL_EACH(make_tensor_ptr(source));
+    FAIL_EACH(make_tensor_ptr(*source, {3, 2}));
+    FAIL_EACH_WITH(Expected(calls, 1), from_blob(blob, {2, 3}, ScalarType::Float, large, arena));
+    FAIL_EACH(to_blob(source));
+    FAIL_EACH(to_dlpack(source));
+    const BackendScope scope(arena);
+    FAIL_EACH(make_tensor_ptr({1, 2, 3}));
+    FAIL_EACH(from_blob(blob, {2, 3}));
+    FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr());
+  }
+  {
+    const auto grow = [&](TensorPtr t) { return resize_tensor_ptr(t, {5000}); };
+    fail_each("growth", recovers(), [&] {
+      return grow(make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic, arena));
+    });
+  }
+  CHECK(arena.live_blocks() == 0);
+}
+
+TEST_CASE("out of memory: a backend without memory for its state makes no tensors") {
+  const auto made = [](Backend& backend) -> Error {
+    Result<TensorPtr> t = try_zeros({2, 3}, backend);
+    return t.error();
+  };
+  FailingBackend gpu;
+  FAIL_EACH_OF("CpuBackend::CpuBackend", [&] {
+    CpuBackend backend;
+    return made(backend);
+  }());
+  FAIL_EACH_OF("PmrBackend::PmrBackend, PmrBackend::allocate", [&] {
+    PmrBackend backend(std::pmr::new_delete_resource());
+    return made(backend);
+  }());
+  FAIL_EACH_OF_WITH("PoolBackend::PoolBackend, PoolBackend::allocate", recovers(), [&] {
+    PoolBackend backend(gpu);
+    return made(backend);
+  }());
+  FAIL_EACH_OF_WITH("TrackingBackend::TrackingBackend", recovers(Foreign{100}), [&] {
+    TrackingBackend backend(gpu);
+    return made(backend);
+  }());
+  FAIL_EACH_OF("ExprBackend::ExprBackend, ExprBackend::allocate", [&] {
+    ExprBackend backend;
+    return made(backend);
+  }());
+  CHECK(gpu.live_blocks() == 0);
+}
+
+TEST_CASE("failing backends: a pool and a tracker pass failures on and keep their counts") {
+  FailingBackend gpu;
+  {
+    PoolBackend pool(gpu);
+    {
+      const auto kept = zeros({2, 3}, pool);
+      const Unchanged given(kept, static_cast<const Backend&>(pool));
+      // The pool asks once more when the backend has no memory.
+      fail_each("PoolBackend::allocate, PoolBackend::deallocate", recovers(), [&] {
+        PoolBackend own(gpu);
+        return try_full({5, 5}, 1, own).error();  // the tensor goes first
+      });
+    }
+    CHECK(pool.live_blocks() == 0);
+    CHECK(pool.statistics().live_blocks == 0);
+    CHECK(pool.statistics().live_bytes == 0);
+  }
+  TrackingBackend tracking(gpu);
+  {
+    const auto kept = zeros({2, 3}, tracking);
+    fail_each("TrackingBackend::allocate, TrackingBackend::deallocate, TrackingBackend::on_made",
+              recovers(Foreign{100}), [&] {
+                TrackingBackend own(gpu);
+                return try_full({5, 5}, 1, own).error();  // the tensor goes first
+              });
+    FAIL_EACH_OF_WITH("TrackingBackend::tags", Foreign{100}, tracking.tags());
+    FAIL_EACH_OF_WITH("TrackingBackend::leaks", Foreign{100}, tracking.leaks());
+    Expected written = recovers(Foreign{500});
+    written.also = Error::AccessFailed;
+    FAIL_EACH_OF_WITH("TrackingBackend::write_chrome_trace", written,
+                      tracking.write_chrome_trace("failing.json"));
+    FAIL_EACH_OF_WITH("TrackingBackend::write_svg", written, tracking.write_svg("failing.svg"));
+    FAIL_EACH_OF_WITH("TrackingBackend::leak_report", Foreign{100}, tracking.leak_report());
+  }
+  CHECK(gpu.used() == 0);
+  std::remove("failing.json");
+  std::remove("failing.svg");
+}
+
+TEST_CASE("failing memory resource: what it throws is OutOfMemory") {
+  struct Resource : std::pmr::memory_resource {
+    int live = 0;
+    void* do_allocate(size_t nbytes, size_t alignment) override {
+      call_user_code();
+      void* const p = std::pmr::new_delete_resource()->allocate(nbytes, alignment);
+      ++live;
+      return p;
+    }
+    void do_deallocate(void* p, size_t nbytes, size_t alignment) override {
+      --live;
+      std::pmr::new_delete_resource()->deallocate(p, nbytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override {
+      return this == &other;
+    }
+  };
+  Resource resource;
+  PmrBackend pmr(&resource);
+  FAIL_EACH_OF("PmrBackend::allocate", try_zeros({5000}, pmr));
+  FAIL_EACH(zeros({2, 3}, pmr));
+  FAIL_EACH(make_tensor_ptr({1, 2, 3}, pmr));
+  CHECK(resource.live == 0);
+}
+
+TEST_CASE("out of memory: an expression is recorded, read and written whole or not at all") {
+  ExprBackend expr;
+  FailingBackend gpu;
+  {
+    Generator g(1);
+    const auto t = uniform(0, 1, {2, 3}, g, expr);
+    const auto data = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, expr);
+    const auto deep = make_tensor_ptr(kDeepSizes, {1, 2, 3, 4, 5, 6}, expr);
+    const auto ones_there = ones({2, 3}, expr);
+    const auto host = zeros({2, 3});
+    const Tensor turned = transpose(data, 0, 1);
+    const Unchanged given(t, data, turned, static_cast<const Backend&>(expr));
+    const Output written(host, ones_there);
+    FAIL_EACH_OF("ExprBackend::constant", full({2, 3}, 1, expr));
+    FAIL_EACH_OF("ExprBackend::eye", eye(3, expr));
+    FAIL_EACH_OF("ExprBackend::iota", iota({2, 3}, 1, expr));
+    fail_each_random("ExprBackend::random_uniform", 6, [&](auto& own) {
+      return uniform(0, 1, {2, 3}, own, expr);
+    });
+    fail_each_random("ExprBackend::random_normal", 6, [&](auto& own) {
+      return normal(0, 1, {2, 3}, own, expr);
+    });
+    FAIL_EACH_OF("ExprBackend::copy_from_host", make_tensor_ptr({1, 2, 3}, expr));
+    FAIL_EACH_OF("ExprBackend::copy_to_host", to_owned_blob(turned));
+    FAIL_EACH_OF("ExprBackend::copy_within", clone_tensor_ptr(data));
+    FAIL_EACH(expression(t));
+    FAIL_EACH(expression(data));
+    FAIL_EACH(expression(turned));
+    FAIL_EACH(expression(transpose(deep, 0, 7)));
+    FAIL_EACH_OF("ExprBackend::find", expression(tenon::select(t, 0, 1)));
+    FAIL_EACH(materialize(t, host_backend()));
+    FAIL_EACH(materialize(t, gpu));
+    FAIL_EACH(try_materialize(data, gpu));
+    FAIL_EACH_WITH(Foreign{100}, to_dot(t));
+    FAIL_EACH_WITH(Foreign{100}, to_dot({t, data, turned}));
+    FAIL_EACH_WITH(Foreign{100}, tenon::to_string(*expression(t)));
+    FAIL_EACH_OF_WITH("ExprBackend::inspect", recovers(Foreign{100}), tenon::to_string(t));
+    fail_each("a part is written", Expected(), [&] {
+      const auto own = try_ones({2, 3}, expr);
+      TENON_TRY(own.error());
+      return fill_(tenon::select(*own, 0, 1), 2);
+    });
+  }
+  CHECK(expr.live_blocks() == 0);
+  CHECK(gpu.used() == 0);
+}

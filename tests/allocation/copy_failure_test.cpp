@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Copies, views, joins and growth with what they allocate, call and throw failing.
+#include "allocation/failures.h"
+
+using namespace tenon;
+using namespace tests;
+
+// A promise of docs/guarantees.md.
+TEST_CASE("out of memory: copies leave the destination as it was") {
+  const auto t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  const Tensor turned = transpose(t, 0, 1);
+  check("staged copy_", [&] { return copy_(t, turned); });
+  check("temporary views", [&] { return copy_(tenon::select(t, 0, 0), tenon::select(t, 1, 1)); });
+  int32_t* const data = t->mutable_data_ptr<int32_t>();
+  check("assign of its own memory", [&] { return assign(turned, data, 16); });
+  check("assign of a blob of its own", [&] {
+    return assign(t, {data + 3, {2, 2}, {-2, -1}, ScalarType::Int});
+  });
+  check("copy_to its own memory", [&] { return copy_to(turned, data, 16); });
+  check("copy_to a blob of its own", [&] {
+    return copy_to(t, {data, {2, 2}, {1, 2}, ScalarType::Int});
+  });
+}
+
+TEST_CASE("out of memory: the lists and temporaries of normalising copies change nothing") {
+  const auto t = make_tensor_ptr({5, 5}, std::vector<float>(25, 7));
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  check("lists", [&] { return copy_(t, t, {1, {1, 2, 3, 4, 5}, {}, 0}); });
+  check("copied lists", [&] {
+    const Normalize normalize{1, {}, {1, 2, 3, 4, 5}, 0};
+    Normalize other;
+    other = normalize;
+    return copy_(t, t, other);
+  });
+  check("staged", [&] { return copy_(t, transpose(t, 0, 1), {1, {1}, {}, 0}); });
+}
+
+TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 2};
+  const auto t = make_tensor_ptr(sizes, {1, 2, 3, 4});
+  const auto other = make_tensor_ptr(sizes, {5, 6, 7, 8}, {7, 6, 5, 4, 3, 2, 1, 0});
+  const auto check = [&](const char* what, auto&& f) {
+    fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
+  };
+  const Tensor turned = transpose(t, 0, 7);
+  const auto row = make_tensor_ptr({7, 9});
+  int32_t data[6] = {5, 6, 0, 7, 8, 0};
+  const Blob own{t->mutable_data_ptr<int32_t>() + 3, sizes, turned.strides(), ScalarType::Int};
+  const Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
+  check("copy_", [&] { return copy_(t, other); });
+  check("broadcast", [&] { return copy_(t, row); });
+  check("staged", [&] { return copy_(t, turned); });
+  check("staged broadcast", [&] { return copy_(t, tenon::select(turned, 0, 1)); });
+  check("fill_", [&] { return fill_(t, 5); });
+  check("zero_", [&] { return zero_(t); });
+  check("assign", [&] { return assign(turned, data, 16); });
+  check("assign of a blob", [&] { return assign(t, padded); });
+  fail_each_write("copy_to", data, sizeof data, [&] { return copy_to(t, data, 16); });
+  fail_each_write("copy_to a blob", data, sizeof data, [&] { return copy_to(t, padded); });
+  FAIL_EACH(plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal);
+}
+
+TEST_CASE("out of memory: contiguous, to and the views leave their source as it was") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    const State before(*t);
+    Tensor turned = transpose(t, 0, -1);
+    FAIL_EACH(contiguous(turned));
+    FAIL_EACH(to(t, ScalarType::Half));
+    FAIL_EACH(to(flip(t, {0}), ScalarType::Half));
+    FAIL_EACH(view(t, {1, 1, 1, 1, 1, 1, 6}));
+    FAIL_EACH(reshape(t, {-1}));
+    FAIL_EACH(flatten(t, 0, 1));
+    FAIL_EACH(tenon::select(t, 0, 1));
+    FAIL_EACH(slice(t, 0, 0, 1));
+    FAIL_EACH(narrow(t, 0, 1, 1));
+    FAIL_EACH(transpose(t, 0, 1));
+    FAIL_EACH(flip(t, {0, 1}));
+    FAIL_EACH(squeeze(t));
+    FAIL_EACH(unsqueeze(t, 0));
+    FAIL_EACH(expand(t, t->sizes()));
+    FAIL_EACH(as_strided(t, kDeep, kDeep));
+    FAIL_EACH(view_as_type(t, ScalarType::Byte));
+    CHECK(State(*t) == before);
+    CHECK(values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+    turned = Tensor();
+    CHECK_FALSE(detail::fields(t).borrows.any());
+  }
+  FAIL_EACH(permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}));
+  FAIL_EACH(flatten(deep, 6, 7));
+}
+
+TEST_CASE("out of memory: joined tensors and lists of views leave nothing behind") {
+  const Vector sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto flat = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(sizes, {1, 2, 3, 4, 5, 6});
+  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
+    FAIL_EACH(cat({t, t}, -1));
+    FAIL_EACH(stack({t, t}, 1));
+    FAIL_EACH(try_cat({t, t}));
+    FAIL_EACH(try_stack({t, t}, -1));
+    FAIL_EACH(split(t, 1));
+    FAIL_EACH(chunk(t, 2, -1));
+    FAIL_EACH(unbind(t));
+    FAIL_EACH(try_split(t, 1));
+    FAIL_EACH(try_chunk(t, 2));
+    FAIL_EACH(try_unbind(t, -1));
+    fail_each_write("overlap", t->const_data_ptr(), t->nbytes(),
+                    [&] { return cat_out(t, {flip(t, {0})}); });
+    CHECK_FALSE(detail::fields(t).borrows.any());
+  }
+  const auto out = empty({2, 2, 1, 1, 1, 1, 1, 1, 3}, ScalarType::Int);
+  fail_each_write("deep", out->const_data_ptr(), out->nbytes(), [&] {
+    return stack_out(out, {deep, deep});
+  });
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow afterwards") {
+  const auto unchanged = [](const TensorPtr& t, const State& before) {
+    return State(*t) == before && values<int32_t>(t) == std::vector<int32_t>{1, 2, 3, 4};
+  };
+  for (bool reserve : {false, true}) {
+    for (const Vector& shape : {Vector{5000}, Vector{2, 1, 1, 1, 1, 1, 1, 2500}}) {
+      if (!heap_is_counted()) return;
+      bool completed = false;
+      int failed = 0;
+      for (int64_t n = 1; n < 20 && !completed; ++n) {
+        auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+        const State before(*t);
+        const Dims target(shape);
+        start_counting(n);
+        const Error error = reserve ? reserve_tensor_ptr(t, 20000) : resize_tensor_ptr(t, target);
+        completed = failures() == 0;
+        stop_counting();
+        if (completed) {
+          CHECK(error == Error::Ok);
+          CHECK(t->numel() == (reserve ? 4 : 5000));
+        } else if (error != Error::Ok) {
+          // Growth falls back to what is needed when twice the size cannot be had.
+          ++failed;
+          CHECK(error == Error::OutOfMemory);
+          CHECK(unchanged(t, before));
+          CHECK(resize_tensor_ptr(t, target) == Error::Ok);
+        }
+      }
+      CHECK(completed);
+      CHECK(failed >= 1);
+    }
+  }
+}
+
+TEST_CASE("out of memory: growth without room for twice the size takes what it needs") {
+  if (!heap_is_counted()) return;
+  auto t = make_tensor_ptr({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+  start_counting(1);
+  const Error error = resize_tensor_ptr(t, {5});
+  stop_counting();
+  CHECK(failures() == 1);
+  CHECK(error == Error::Ok);
+  CHECK(t->numel() == 5);
+}
+
+TEST_CASE("out of memory: the try_ forms of the views leave their source as it was") {
+  const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr({2, 1, 1, 1, 1, 1, 1, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor turned = transpose(t, 0, 1);
+  const Tensor deep_turned = transpose(deep, 0, 7);
+  const Unchanged given(t, deep, turned, deep_turned);
+  for (const TensorPtr& source : {std::cref(t), std::cref(deep)}) {
+    FAIL_EACH(try_view(source, {6}));
+    FAIL_EACH(try_reshape(source, {6}));
+    FAIL_EACH(try_flatten(source));
+    FAIL_EACH(try_select(source, 0, 1));
+    FAIL_EACH(try_slice(source, 0, 0, 1));
+    FAIL_EACH(try_narrow(source, 0, 1, 1));
+    FAIL_EACH(try_transpose(source, 0, 1));
+    FAIL_EACH(try_squeeze(source));
+    FAIL_EACH(try_unsqueeze(source, 0));
+    FAIL_EACH(try_expand(source, source->sizes()));
+    FAIL_EACH(try_flip(source, {0}));
+    FAIL_EACH(try_as_strided(source, kDeep, kDeep));
+    FAIL_EACH(try_view_as_type(source, ScalarType::Byte));
+  }
+  FAIL_EACH(try_permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}));
+  FAIL_EACH(try_to(turned, ScalarType::Half));
+  FAIL_EACH(try_contiguous(deep_turned));
+}
+
+TEST_CASE("out of memory: all growth that is asked for leaves the tensor as it was") {
+  const auto grow = [](const auto& f) {
+    return [f]() -> Error {
+      Tensor t = make_tensor({4}, {1, 2, 3, 4}, ScalarType::Int, kDynamic);
+      const Tensor view_free = t;
+      const Error error = f(t);
+      if (error == Error::Ok) return error;
+      const int32_t* const data = t.const_data_ptr<int32_t>();
+      const bool is_same = t.numel() == 4 && data[0] == 1 && data[3] == 4;
+      return is_same ? error : Error::Internal;
+    };
+  };
+  fail_each("resize", recovers(),
+            [&] { return grow([](Tensor& t) { return resize_tensor(t, {5000}); })(); });
+  fail_each("reserve", recovers(),
+            [&] { return grow([](Tensor& t) { return reserve_tensor(t, 20000); })(); });
+  fail_each("deep", recovers(), [&] {
+    return grow([](Tensor& t) { return resize_tensor(t, {2, 1, 1, 1, 1, 1, 1, 1}); })();
+  });
+  // What is adopted is released once.
+  Calls calls;
+  fail_each("resize_tensor_ptr", Expected(calls, 1), [&] {
+    TensorPtr t = from_blob(blob, {4}, ScalarType::Float, calls.deleter(), kDynamic);
+    return resize_tensor_ptr(t, {5000});
+  });
+}
+
+TEST_CASE("out of memory: printing raises std::bad_alloc and nothing else") {
+  const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto column = make_tensor_ptr({2, 3}, {1.5, 2.5, 3.5, 4.5, 5.5, 1e100});
+  const auto other = make_tensor_ptr({2, 3}, {6, 5, 4, 3, 2, 1});
+  const Unchanged given(t, column, other);
+  FAIL_EACH_WITH(Foreign{100}, tenon::to_string(transpose(column, 0, 1)));
+  FAIL_EACH_WITH(Foreign{100}, tenon::to_string(plan_copy(other, t)));
+}

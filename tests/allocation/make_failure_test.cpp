@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Making tensors with what they allocate, call and throw failing.
+#include <deque>
+
+#include "allocation/failures.h"
+
+using namespace tenon;
+using namespace tests;
+
+TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and scalars") {
+  FAIL_EACH(make_tensor_ptr(1.0f));
+  FAIL_EACH(make_tensor(1.0f));
+  FAIL_EACH(make_tensor_impl_ptr(1.0f));
+  FAIL_EACH(make_tensor_ptr(1, ScalarType::Half));
+  FAIL_EACH(make_tensor_ptr({1, 2, 3}));
+  FAIL_EACH(make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float));
+  FAIL_EACH(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}));
+  FAIL_EACH(make_tensor_ptr(kDeep, {1}));
+  FAIL_EACH(make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep));
+}
+
+TEST_CASE("out of memory: make_tensor_ptr of containers") {
+  static const std::vector<float> source(1000);
+  static const std::deque<float> pieces(1000);
+  static const std::vector<bool> bits(10);
+  FAIL_EACH(make_tensor_ptr(source));
+  FAIL_EACH(make_tensor_ptr({10, 100}, source, ScalarType::Double));
+  FAIL_EACH(make_tensor_ptr(pieces));
+  FAIL_EACH(make_tensor_ptr({5, 2}, bits));
+  FAIL_EACH(try_make_tensor_ptr({1000}, pieces));
+  FAIL_EACH_WITH(Foreign{1}, make_tensor_ptr(std::vector<float>(6)));
+  FAIL_EACH_WITH(Foreign{1}, from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int));
+}
+
+TEST_CASE("out of memory: a container larger than four pointers is released once") {
+  struct Large : Tracked {
+    using Tracked::Tracked;
+    std::array<char, 100> padding{};
+  };
+  Calls calls;
+  // The container's own buffer is the first allocation.
+  FAIL_EACH_WITH(Expected(calls, 1, 1), make_tensor_ptr({4}, Large(calls, 4)));
+  FAIL_EACH_WITH(Expected(calls, 1, 1), make_tensor_ptr({4}, Large(calls, 4), ScalarType::Double));
+  FAIL_EACH_WITH(Expected(calls, 1, 1), make_tensor_ptr(kDeep, Large(calls, 1)));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("out of memory: pointers with a deleter, which runs once") {
+  Calls calls;
+  const auto large = large_deleter(calls);
+  FAIL_EACH_WITH(Expected(calls, 1),
+                 make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, calls.deleter()));
+  FAIL_EACH_WITH(Expected(calls, 1),
+                 make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, large));
+  FAIL_EACH_WITH(Expected(calls, 1),
+                 make_tensor_impl_ptr({2, 3}, blob, {}, {}, ScalarType::Float, kBound, large));
+  FAIL_EACH_WITH(Expected(calls, 1),
+                 make_tensor(kDeep, blob, {}, kDeep, ScalarType::Float, kBound, large));
+  FAIL_EACH_WITH(Expected(calls, 1), from_blob(blob, {2, 3}, ScalarType::Float, large));
+  FAIL_EACH_WITH(Expected(calls, 1),
+                 from_blob(blob, kDeep, kDeep, ScalarType::Float, calls.deleter()));
+  FAIL_EACH_WITH(Expected(calls, 1), try_from_blob(blob, kDeep, ScalarType::Float, large));
+}
+
+TEST_CASE("out of memory: for_blob runs the deleter and drops the owner, once each") {
+  Calls calls;
+  const auto large = large_deleter(calls);
+  FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, {2, 3}).deleter(large).make_tensor_ptr());
+  FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, {2, 3}).owner(Owner(calls)).make_tensor_ptr());
+  FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor());
+  FAIL_EACH_WITH(Expected(calls, 2),
+                 for_blob(blob, {2, 3}).deleter(calls.deleter()).owner(Owner(calls)).make_tensor());
+  FAIL_EACH_WITH(Expected(calls, 2),
+                 for_blob(blob, {2, 3}).deleter(large).owner(LargeOwner(calls)).make_tensor_ptr());
+  FAIL_EACH_WITH(Expected(calls, 2), for_blob(blob, kDeep)
+                                         .owner(Owner(calls))
+                                         .deleter(large)
+                                         .strides(kDeep)
+                                         .try_make_tensor_ptr());
+}
+
+TEST_CASE("out of memory: for_blob drops no owner before a deleter that was given before it") {
+  struct Owner {
+    explicit Owner(bool& a) : alive(&a) { *alive = true; }
+    Owner(Owner&& other) noexcept : alive(std::exchange(other.alive, nullptr)) {}
+    ~Owner() {
+      if (alive != nullptr) *alive = false;
+    }
+    bool* alive;
+    std::array<char, 100> padding{};
+  };
+  bool alive = false;
+  bool in_order = true;
+  Calls calls;
+  std::array<void*, 8> padding{};
+  const auto deleter = [&, padding](void* p) {
+    static_cast<void>(padding);
+    in_order = in_order && alive;
+    calls.deleter()(p);
+  };
+  fail_each("deleter, owners", Expected{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .deleter(deleter)
+        .owner(std::move(owner))
+        .owner(1)
+        .make_tensor_ptr();
+  });
+  CHECK(in_order);
+  fail_each("owners, deleter", Expected{calls, 1}, [&] {
+    Owner owner(alive);
+    return for_blob(blob, {2, 3})
+        .owner(1)
+        .owner(std::move(owner))
+        .deleter(deleter)
+        .make_tensor_ptr();
+  });
+}
+
+TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
+  const auto source = make_tensor_ptr({1, 2, 3, 4});
+  FAIL_EACH(make_tensor_ptr(source));
+  FAIL_EACH(make_tensor_ptr(*source));
+  FAIL_EACH(make_tensor(*source, kDeep, {}, kDeep, 1));
+  CHECK(source->use_count() == 1);
+  FAIL_EACH(clone_tensor_ptr(source));
+  FAIL_EACH(clone_tensor_ptr(source, ScalarType::Double));
+  CHECK(values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
+  const auto deep = make_tensor_ptr(kDeep, {1});
+  FAIL_EACH(clone_tensor_ptr(deep));
+  FAIL_EACH(empty_like(deep));
+  const auto placeholder = make_tensor_ptr(kDeep, nullptr);
+  FAIL_EACH(make_tensor_ptr({2}, nullptr));
+  FAIL_EACH(clone_tensor_ptr(placeholder));
+}
+
+TEST_CASE("out of memory: the creators") {
+  const auto source = make_tensor_ptr({2}, {1, 2});
+  FAIL_EACH(empty({2}));
+  FAIL_EACH(empty({5000}));
+  FAIL_EACH(empty(kDeep));
+  FAIL_EACH(zeros({5000}));
+  FAIL_EACH(ones({5000, 1, 1, 1, 1, 1, 1, 1, 1}));
+  FAIL_EACH(full({2}, 1));
+  FAIL_EACH(try_full({5000}, 1));
+  FAIL_EACH(empty_strided({2, 2}, {3, 1}));
+  FAIL_EACH(full_strided({2, 2}, {1, 2}, 1));
+  FAIL_EACH(zeros_strided(kDeep, kDeep));
+  FAIL_EACH(ones_strided({2}, {1}));
+  FAIL_EACH(empty_like(source));
+  FAIL_EACH(full_like(*source, 1, ScalarType::Float));
+  FAIL_EACH(zeros_like(source));
+  FAIL_EACH(try_ones_like(source));
+  FAIL_EACH(scalar_tensor(1));
+  FAIL_EACH(arange(0, 1000));
+  FAIL_EACH(arange(0.0, 1.0, 0.25));
+  FAIL_EACH(iota({2, 3}, 1));
+  FAIL_EACH(try_iota(kDeep));
+  FAIL_EACH(eye(3));
+}
+
+TEST_CASE("out of memory: the random creators leave their generator where it was") {
+  const auto source = zeros({2, 3});
+  fail_each_random("rand", 6, [](auto& g) { return tenon::rand({2, 3}, g); });
+  fail_each_random("large rand", 5000, [](auto& g) { return tenon::rand({5000}, g); });
+  fail_each_random("deep rand", 1, [](auto& g) { return tenon::rand(kDeep, g); });
+  fail_each_random("try_randn", 6, [](auto& g) { return try_randn({2, 3}, g); });
+  fail_each_random("randint_strided", 6, [](auto& g) {
+    return randint_strided(0, 9, {2, 3}, {1, 4}, g);
+  });
+  fail_each_random("rand_like", 6, [&](auto& g) { return rand_like(source, g); });
+  fail_each_random("try_uniform_like", 6,
+                   [&](auto& g) { return try_uniform_like(source, 0, 1, g); });
+}
+
+TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothing") {
+  const auto t = full({2, 1, 1, 1, 1, 1, 1, 2}, 7);
+  const Tensor turned = transpose(t, 0, 7);
+  const Unchanged given(t);
+  fail_each_random("uniform_", 4, [&](auto& g) { return uniform_(turned, 0, 1, g); });
+  fail_each_random("normal_", 4, [&](auto& g) { return normal_(turned, 0, 1, g); });
+  fail_each_random("random_", 4, [&](auto& g) { return random_(turned, 0, 9, g); });
+}
+
+TEST_CASE("out of memory: every random creator leaves its generator where it was") {
+  const auto source = zeros({2, 3});
+  const Unchanged given(source);
+  fail_each_random("like", 6, [&](auto& g) { return randn_like(source, g); });
+  fail_each_random("like", 6, [&](auto& g) { return randint_like(source, 0, 9, g); });
+  fail_each_random("like", 6, [&](auto& g) { return uniform_like(source, 0, 1, g); });
+  fail_each_random("like", 6, [&](auto& g) { return normal_like(source, 0, 1, g); });
+  fail_each_random("like", 6, [&](auto& g) { return try_rand_like(source, g); });
+  fail_each_random("like", 6, [&](auto& g) { return try_randn_like(source, g); });
+  fail_each_random("like", 6, [&](auto& g) { return try_randint_like(source, 0, 9, g); });
+  fail_each_random("like", 6, [&](auto& g) { return try_normal_like(source, 0, 1, g); });
+  fail_each_random("plain", 6, [](auto& g) { return randn({2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return randint(0, 9, {2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return uniform(0, 1, {2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return normal(0, 1, {2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return try_rand({2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return try_randint(0, 9, {2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return try_uniform(0, 1, {2, 3}, g); });
+  fail_each_random("plain", 6, [](auto& g) { return try_normal(0, 1, {2, 3}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return rand_strided({2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return randn_strided({2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return uniform_strided(0, 1, {2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return normal_strided(0, 1, {2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return try_rand_strided({2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) { return try_randn_strided({2, 3}, {1, 2}, g); });
+  fail_each_random("strided", 6, [](auto& g) {
+    return try_randint_strided(0, 9, {2, 3}, {1, 2}, g);
+  });
+  fail_each_random("strided", 6, [](auto& g) {
+    return try_uniform_strided(0, 1, {2, 3}, {1, 2}, g);
+  });
+  fail_each_random("strided", 6, [](auto& g) {
+    return try_normal_strided(0, 1, {2, 3}, {1, 2}, g);
+  });
+}
+
+TEST_CASE("out of memory: the try_ forms of all creators") {
+  static const std::vector<float> source(1000);
+  const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Unchanged given(source, t);
+  FAIL_EACH(ones_like(t));
+  FAIL_EACH(try_empty({5000}));
+  FAIL_EACH(try_empty_like(t));
+  FAIL_EACH(try_empty_strided({2, 2}, {3, 1}));
+  FAIL_EACH(try_full_like(t, 3));
+  FAIL_EACH(try_full_strided({2, 2}, {3, 1}, 1));
+  FAIL_EACH(try_zeros(kDeep));
+  FAIL_EACH(try_zeros_like(t));
+  FAIL_EACH(try_zeros_strided({2, 2}, {3, 1}));
+  FAIL_EACH(try_ones({2, 3}));
+  FAIL_EACH(try_ones_strided({2, 2}, {3, 1}));
+  FAIL_EACH(try_scalar_tensor(1));
+  FAIL_EACH(try_arange(0, 1000));
+  FAIL_EACH(try_eye(3));
+  FAIL_EACH(try_make_tensor({1000}, source));
+  FAIL_EACH(try_make_tensor_impl_ptr({1000}, source));
+  FAIL_EACH(try_clone_tensor_ptr(t));
+  FAIL_EACH_WITH(Foreign{1}, try_from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int));
+  FAIL_EACH(tensor_from_blob(blob, kDeep));
+  FAIL_EACH(try_tensor_from_blob(blob, {2, 3}));
+  FAIL_EACH_WITH(Foreign{9}, make_template({2, 3}, ScalarType::Float, {"rows", "columns"}));
+  FAIL_EACH_WITH(Foreign{9}, try_make_template(kDeep, ScalarType::Float, {}));
+  const auto named = make_template({2}, ScalarType::Float, {std::string(100, 'x')});
+  FAIL_EACH_WITH(Foreign{9}, dim_names(named));
+}
+
+TEST_CASE("out of memory: what a TensorPtrMaker was given is dropped once") {
+  Calls calls;
+  FAIL_EACH_OF("TensorPtrMaker::make_tensor_ptr, TensorPtrMaker::strides, TensorPtrMaker::type",
+               for_blob(blob, kDeep).strides(kDeep).type(ScalarType::Float).make_tensor_ptr());
+  FAIL_EACH_OF("TensorPtrMaker::make_tensor_impl_ptr, TensorPtrMaker::dim_order",
+               for_blob(blob, kDeep).dim_order({7, 6, 5, 4, 3, 2, 1, 0}).make_tensor_impl_ptr());
+  FAIL_EACH_OF_WITH("TensorPtrMaker::owner, TensorPtrMaker::make_tensor", Expected(calls, 1),
+                    for_blob(blob, {2, 3}).owner(LargeOwner(calls)).make_tensor());
+  FAIL_EACH_OF_WITH("TensorPtrMaker::try_make_tensor", Expected(calls, 1),
+                    for_blob(blob, {2, 3}).owner(LargeOwner(calls)).try_make_tensor());
+  FAIL_EACH_OF_WITH(
+      "TensorPtrMaker::deleter, TensorPtrMaker::try_make_tensor_impl_ptr", Expected(calls, 1),
+      for_blob(blob, {2, 3}).deleter(large_deleter(calls)).try_make_tensor_impl_ptr());
+  FAIL_EACH_OF_WITH("TensorPtrMaker::try_make_tensor_ptr, TensorPtrMaker::dynamism",
+                    Expected(calls, 1),
+                    for_blob(blob, {2, 3})
+                        .deleter(large_deleter(calls))
+                        .dynamism(kDynamic)
+                        .try_make_tensor_ptr());
+  const auto converted = [&]() -> TensorPtr { return for_blob(blob, {2, 3}); };
+  FAIL_EACH_OF("TensorPtrMaker::operator_Out", converted());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing copies: a deleter or owner that throws has not been taken over") {
+  Calls calls;
+  const ThrowingCopies release(calls);
+  FAIL_EACH_WITH(once(calls), from_blob(blob, {2, 3}, ScalarType::Float, release));
+  FAIL_EACH_WITH(once(calls), try_from_blob(blob, kDeep, kDeep, ScalarType::Float, release));
+  FAIL_EACH_WITH(once(calls), make_tensor_ptr({2, 3}, blob, ScalarType::Float, kBound, release));
+  FAIL_EACH_WITH(once(calls), for_blob(blob, {2, 3}).deleter(release).make_tensor_ptr());
+  FAIL_EACH_OF_WITH("Deleter::Deleter", once(calls), Deleter(blob, release).error());
+  FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, {2, 3})
+                                         .deleter(calls.deleter())
+                                         .owner(ThrowingOwner(calls))
+                                         .make_tensor_ptr());
+  FAIL_EACH(from_blob(Blob{blob, {2, 3}}, ThrowingOwner(calls)));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("failing ranges: what the user's iterators throw leaves nothing behind") {
+  const ThrowingRange<int64_t> range{5};
+  FAIL_EACH(make_tensor_ptr({5}, range));
+  FAIL_EACH(try_make_tensor({5}, range, ScalarType::Double));
+  FAIL_EACH_OF("Values::Values", Values(range).error());
+}
+
+TEST_CASE("out of memory: lists and layouts of more than 6 dimensions are refused") {
+  const Dims deep(kDeep);
+  const Vector order{7, 6, 5, 4, 3, 2, 1, 0};
+  Layout layout;
+  FAIL_EACH_OF("Dims::Dims", Dims(kDeep).error());
+  const auto out = [](auto&& make) {
+    Layout made;
+    return make(made);
+  };
+  FAIL_EACH(out([&](Layout& made) { return make_layout(deep, {}, {}, 4, made); }));
+  FAIL_EACH(out([&](Layout& made) { return make_layout(deep, Dims(order), deep, 4, made); }));
+  FAIL_EACH(out([&](Layout& made) { return make_dense_layout(deep, nullptr, 4, made); }));
+  FAIL_EACH_OF("TensorImpl::TensorImpl", [&] {
+    const TensorImpl impl(ScalarType::Float, 8, kDeep.data(), blob);
+    return Error::Ok;
+  }());
+  const Tensor t = make_tensor(kDeep, {1});
+  const auto error_in = [](const TensorView& view) {
+    return view.sizes.error() != Error::Ok ? view.sizes.error() : view.strides.error();
+  };
+  FAIL_EACH_OF("Tensor::as_view", error_in(t.as_view()));
+  FAIL_EACH(error_in(as_view(t)));
+  const std::vector<int64_t> numbers(9);
+  FAIL_EACH_OF_WITH("Span::vec", Foreign{1}, Span<const int64_t>(numbers).vec());
+}
+
+TEST_CASE("out of memory: a result keeps its error when even the message has no memory") {
+  FAIL_EACH_OF_WITH("Result::Result, Result::message", recovers(), [] {
+    const Result<TensorPtr> result = try_make_tensor_ptr({-1}, {1});
+    const bool is_kept = result.error() == Error::InvalidArgument && result.message() != nullptr;
+    return is_kept ? Error::Ok : result.error();
+  }());
+}
