@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "allocation/failures.h"
+#include "tenon/module/tensor_spec.h"
 
 using namespace tenon;
 using namespace tests;
@@ -293,6 +294,23 @@ TEST_CASE("failing ranges: what the user's iterators throw leaves nothing behind
   FAIL_EACH(make_tensor_ptr({5}, range));
   FAIL_EACH(try_make_tensor({5}, range, ScalarType::Double));
   FAIL_EACH_OF("Values::Values", Values(range).error());
+  FAIL_EACH_OF("Dims::Dims", Dims(range).error());
+  FAIL_EACH_OF("Dims::Dims", Dims(range.begin(), range.end()).error());
+  FAIL_EACH(zeros(range));
+  struct Names {
+    struct Iterator {
+      ThrowingRange<int64_t>::Iterator at;
+      std::string_view operator*() const {
+        return std::string_view("abcde").substr(0, static_cast<size_t>(*at));
+      }
+      Iterator& operator++() { return ++at, *this; }
+      bool operator!=(const Iterator& other) const { return at != other.at; }
+    };
+    Iterator begin() const { return {numbers.begin()}; }
+    Iterator end() const { return {numbers.end()}; }
+    ThrowingRange<int64_t> numbers{5};
+  };
+  FAIL_EACH_OF("NameList::NameList", NameList(Names()).error());
 }
 
 TEST_CASE("out of memory: lists and layouts of more than 6 dimensions are refused") {

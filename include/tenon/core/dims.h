@@ -199,7 +199,8 @@ class DimArray {
 /// most kMaxDims.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
-/// copies the values, so nothing refers to a dead initializer list. Never throws: see error().
+/// copies the values, so nothing refers to a dead initializer list. Never throws, but what a range
+/// does: see error().
 /// Functions refuse a list with an unsigned value above INT64_MAX.
 class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
@@ -208,7 +209,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   template <class C,
             std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
                              int> = 0>
-  Dims(const C& values) noexcept {
+  Dims(const C& values) {
     if constexpr (detail::HasSize<C>::value) {
       copy(values);
     } else {
@@ -219,7 +220,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   template <class It,
             std::enable_if_t<
                 std::is_convertible_v<decltype(*std::declval<It&>()), detail::AnyInteger>, int> = 0>
-  Dims(It first, It last) noexcept {
+  Dims(It first, It last) {
     for (; first != last; ++first) append(*first);
   }
 
@@ -235,7 +236,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 
  private:
   template <class C>
-  void copy(const C& values) noexcept {
+  void copy(const C& values) {
     if (!resize_for_overwrite(values.size())) return;
     bool fit = true;
     int64_t* out = data();

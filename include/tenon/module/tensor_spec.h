@@ -78,7 +78,8 @@ class Text {
 };
 
 /// The names of a tensor's dimensions, "" for one without, each up to the first zero in it: up to 47
-/// characters in place, with a zero behind each, one heap block beyond. Never throws: see error().
+/// characters in place, with a zero behind each, one heap block beyond. Never throws, but what a
+/// range does: see error().
 class NameList {
  public:
   NameList() noexcept = default;
@@ -88,7 +89,7 @@ class NameList {
             std::enable_if_t<std::is_convertible_v<decltype(*std::declval<const C&>().begin()),
                                                    std::string_view>,
                              int> = 0>
-  NameList(const C& names) noexcept {
+  NameList(const C& names) {
     assign(names);
   }
 
@@ -105,7 +106,7 @@ class NameList {
 
  private:
   template <class C>
-  void assign(const C& names) noexcept {
+  void assign(const C& names) {
     size_t total = 0;
     for (const std::string_view name : names) total += name.size() + 1;
     char* to = joined_.make(total);
