@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/helpers.h"
+#include "support/shapes.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/cast.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/cast_reference.h"
+#include "kernels/helpers.h"
 
 using tenon::detail::convert_elements;
 using tenon::detail::convert_strided;

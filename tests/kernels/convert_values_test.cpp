@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cast_reference.h"
+#include "kernels/helpers.h"
 #include "tenon/kernels/convert.h"
 
 using namespace tests;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cast_reference.h"
+#include "kernels/helpers.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_elements.h"

@@ -4,17 +4,14 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "support/catch.h"
+#include "support/shapes.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/dispatch.h"
 #include "tensor/helpers.h"
 
 namespace tests {
-
-/// Exactly as many bytes on the heap as asked for, so that a sanitizer sees an access beyond them.
-using Bytes = std::vector<unsigned char>;
 
 /// Whether to try all there is. Unoptimised and sanitised builds are some twenty times slower, and
 /// try a sample.
@@ -58,10 +55,5 @@ inline constexpr tenon::ScalarType kAllTypes[] = {
     TENON_FORALL_SCALAR_TYPES(TENON_TESTS_NAME)
 #undef TENON_TESTS_NAME
 };
-
-/// Bytes that differ from their neighbours.
-inline void fill_with_noise(Rng& random, Bytes& bytes) {
-  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.between(0, 255));
-}
 
 }  // namespace tests

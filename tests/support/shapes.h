@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shapes and pseudo-random numbers, for tests that compare with enumerated elements.
+// Shapes, bytes and pseudo-random numbers, for tests that compare with enumerated elements.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 namespace tests {
 
 using Vector = std::vector<int64_t>;
+/// Exactly as many bytes on the heap as asked for, so that a sanitizer sees an access beyond them.
+using Bytes = std::vector<unsigned char>;
 
 /// The offsets of all elements, in row-major order of their indices.
 inline Vector element_offsets(const Vector& sizes, const Vector& strides, int64_t first = 0) {
@@ -33,5 +35,10 @@ struct Rng {
     return low + static_cast<int64_t>((z >> 33) % static_cast<uint64_t>(high - low + 1));
   }
 };
+
+/// Bytes that differ from their neighbours.
+inline void fill_with_noise(Rng& random, Bytes& bytes) {
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.between(0, 255));
+}
 
 }  // namespace tests

@@ -3,13 +3,15 @@
 // of strides.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
+#include "support/shapes.h"
 #include "tenon/core/error.h"
 #include "tenon/core/scalar_type.h"
-#include "tensor/helpers.h"
 
 namespace tests::view_model {
 
