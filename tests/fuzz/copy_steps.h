@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Steps that move elements: between tensors, to new ones, to other backends.
+#pragma once
+
+#include "fuzz/make_steps.h"
+#include "fuzz/program.h"
+
+namespace fuzz {
+
+/// Whether copying between them may take a temporary.
+inline bool may_stage(const Slot& a, const Slot& b) { return touches(*a.impl, *b.impl); }
+
+/// Where the call was refused for strides that do not nest, that is fine.
+inline Error unless_refused(bool is_unsure, Error expected, Error got) {
+  return is_unsure && got == Error::InvalidArgument ? got : expected;
+}
+
+/// What a write of `elements` to a tensor left, if it went well; else, where a backend failed, some
+/// of it.
+inline void settle_write(Program& p, Error expected, Error got, const std::shared_ptr<Impl>& impl,
+                         const Elements& elements) {
+  if (p.settle(expected, got)) {
+    if (impl->memory != nullptr) write(*impl, elements);
+  } else if (p.backends.trouble.happened && impl != nullptr && expected == Error::Ok) {
+    forget(*impl);
+  }
+}
+
+inline void copy_step(Program& p) {
+  Slot& dst = p.any_slot();
+  Slot& src = p.any_slot();
+  const CastMode mode = p.any_mode();
+  const bool may_allocate = p.in.choose(4) != 0;
+  const auto policy =
+      may_allocate ? tenon::CopyPolicy::AllowTemporary : tenon::CopyPolicy::NoTemporary;
+  bool is_unsure = false;
+  Error expected = p.check_destination(dst, is_unsure);
+  if (expected == Error::Ok) expected = p.check_source(src);
+  Elements elements;
+  if (expected == Error::Ok) {
+    const Impl& from = *src.impl;
+    const Impl& to = *dst.impl;
+    if (mode == CastMode::Checked && from.shape.type != to.shape.type &&
+        !can_cast(from.shape.type, to.shape.type)) {
+      expected = Error::InvalidType;
+    } else if (!broadcast(read(from), from.shape.sizes, to.shape.sizes, elements)) {
+      expected = Error::InvalidArgument;
+    } else {
+      elements = cast(elements, to.shape.type, mode);
+    }
+  }
+  const std::shared_ptr<Impl> impl = dst.impl;
+  const Error got = tenon::copy_(dst.tensor, src.tensor, mode, policy);
+  expected = unless_refused(is_unsure, expected, got);
+  if (!may_allocate && expected == Error::Ok && got == Error::NotSupported) {
+    FUZZ_CHECK(may_stage(dst, src));
+    expected = got;
+  }
+  settle_write(p, expected, got, impl, elements);
+}
+
+inline void fill_step(Program& p) {
+  Slot& slot = p.any_slot();
+  const bool is_zero = p.in.flip();
+  bool is_unsure = false;
+  Error expected = p.check_destination(slot, is_unsure);
+  const std::shared_ptr<Impl> impl = slot.impl;
+  int64_t value = 0;
+  Elements elements;
+  if (expected == Error::Ok) {
+    const ScalarType type = impl->shape.type;
+    if (!is_zero) value = any_value(p, type);
+    elements = Elements(type, impl->numel(), number(type, value));
+    if (!is_zero && elements.type == ScalarType::Byte && p.in.choose(4) == 0) {
+      value = 256;
+      expected = Error::InvalidArgument;
+      is_unsure = false;
+    }
+  }
+  const Error got = is_zero ? tenon::zero_(slot.tensor) : tenon::fill_(slot.tensor, value);
+  expected = unless_refused(is_unsure, expected, got);
+  settle_write(p, expected, got, impl, elements);
+}
+
+/// Where a clone is to be, or why there is none.
+inline Error plan_clone(const Program& p, const Slot& source, Backend* given, bool same_device,
+                        Backend*& owner, bool& is_placeholder) {
+  const Error error = Program::check_defined(source);
+  if (error != Error::Ok) return error;
+  const Impl& from = *source.impl;
+  const bool has_nothing = from.is_template() || from.is_placeholder();
+  owner = nullptr;
+  is_placeholder = false;
+  if (given == nullptr && from.owner == nullptr && (from.device.is_cpu() || has_nothing)) {
+    is_placeholder = has_nothing;
+    return Error::Ok;
+  }
+  static_cast<void>(same_device);
+  if (given != nullptr) {
+    owner = given == &tenon::host_backend() ? nullptr : given;
+  } else if (from.owner != nullptr) {
+    owner = from.owner;
+  } else {
+    owner = p.registered(from.device);
+    if (owner == nullptr) return Error::NotSupported;
+  }
+  const bool to_template =
+      owner != nullptr && owner->device().type() == tenon::DeviceType::Template;
+  if (has_nothing && !to_template) return p.check_source(source);
+  return to_template ? Error::Ok : p.check_source(source);
+}
+
+/// The clone of a tensor.
+inline std::shared_ptr<Impl> clone_of(const Program& p, const Slot& source, ScalarType type,
+                                      CastMode mode, Backend* owner, bool is_placeholder) {
+  const Impl& from = *source.impl;
+  auto impl = p.make_owned(dense_shape(type, from.shape.sizes, Program::order_of(source)),
+                           from.dynamism, owner);
+  if (is_placeholder) {
+    impl->shape = shape_of(type, from.shape.sizes, Program::list(source.tensor->strides()));
+    impl->settle(from.dynamism);
+    impl->memory = nullptr;
+    impl->ownership = Ownership::Borrowed;
+    impl->device = from.device;
+    impl->host = from.device.is_cpu();
+  } else if (impl->memory != nullptr) {
+    write(*impl, cast(read(from), type, mode));
+  }
+  return impl;
+}
+
+inline void clone_step(Program& p) {
+  Slot& source = p.any_slot();
+  const size_t which = p.in.choose(6);
+  const bool has_type = p.in.flip();
+  const ScalarType chosen = p.any_type();
+  Backend* const given = p.any_backend();
+  Backend* owner = nullptr;
+  bool is_placeholder = false;
+  const TensorPtr& t = source.tensor;
+  const auto type_of = [&](bool asked) {
+    return asked || source.impl == nullptr ? chosen : source.impl->shape.type;
+  };
+  const auto model = [&](Error expected, bool asked, CastMode mode) {
+    return expected == Error::Ok ? clone_of(p, source, type_of(asked), mode, owner, is_placeholder)
+                                 : nullptr;
+  };
+  const auto refuses_cast = [&](CastMode mode) {
+    return Program::check_defined(source) == Error::Ok && mode == CastMode::Checked &&
+           source.impl->shape.type != chosen && !can_cast(source.impl->shape.type, chosen);
+  };
+  switch (which) {
+    case 0:
+    case 1: {
+      Error expected = plan_clone(p, source, given, true, owner, is_placeholder);
+      if (has_type && refuses_cast(CastMode::Checked)) expected = Error::InvalidType;
+      auto impl = model(expected, has_type, CastMode::Checked);
+      auto made = with_backend(given, [&](auto&... backend) {
+        return has_type ? tenon::try_clone_tensor_ptr(t, chosen, backend...)
+                        : tenon::try_clone_tensor_ptr(t, backend...);
+      });
+      return p.add(expected, std::move(made), impl);
+    }
+    case 2: {
+      const CastMode mode = p.any_mode();
+      if (Program::check_defined(source) == Error::Ok && source.impl->shape.type == chosen) {
+        return p.add(Error::Ok, tenon::try_to(t, chosen, mode), source.impl);
+      }
+      Error expected = plan_clone(p, source, nullptr, false, owner, is_placeholder);
+      if (refuses_cast(mode)) expected = Error::InvalidType;
+      auto impl = model(expected, true, mode);
+      return p.add(expected, tenon::try_to(t, chosen, mode), impl);
+    }
+    case 3: {
+      Error expected = Program::check_defined(source);
+      if (expected == Error::Ok && source.impl->is_contiguous()) {
+        return p.add(Error::Ok, tenon::try_contiguous(t), source.impl);
+      }
+      std::shared_ptr<Impl> impl;
+      if (expected == Error::Ok) expected = p.check_source(source);
+      if (expected == Error::Ok) {
+        const Impl& from = *source.impl;
+        owner = from.owner;
+        if (owner == nullptr && !from.device.is_cpu()) owner = p.registered(from.device);
+        impl = p.make_owned(dense_shape(from.shape.type, from.shape.sizes), from.dynamism, owner);
+        write(*impl, read(from));
+      }
+      auto made = tenon::try_contiguous(t);
+      if (source.impl != nullptr && source.impl->is_template() && !made.ok()) {
+        expected = made.error();
+      }
+      return p.add(expected, std::move(made), impl);
+    }
+    case 4: {
+      if (given == nullptr) {
+        // To a device.
+        const size_t target = p.in.choose(3);
+        const tenon::Device device = target == 0   ? tenon::Device()
+                                     : target == 1 ? p.backends.device.device()
+                                                   : p.backends.other.device();
+        Backend* const there = target == 0 ? &tenon::host_backend() : p.registered(device);
+        Error expected = there == nullptr
+                             ? Error::NotFound
+                             : plan_clone(p, source, there, false, owner, is_placeholder);
+        auto impl = model(expected, false, CastMode::Checked);
+        return p.add(expected, tenon::try_clone_tensor_ptr_to(t, device), impl);
+      }
+      const Error expected = plan_clone(p, source, given, false, owner, is_placeholder);
+      auto impl = model(expected, false, CastMode::Checked);
+      return p.add(expected, tenon::try_backend_copy(t, *given), impl);
+    }
+    default: {
+      if (given == nullptr) return;
+      const std::shared_ptr<Impl> from = source.impl;
+      Error expected = Program::check_defined(source);
+      if (expected == Error::Ok) {
+        const bool lives_there = from->owner != nullptr  ? from->owner == given
+                                 : from->device.is_cpu() ? given == &tenon::host_backend()
+                                                         : from->device == given->device() &&
+                                                               p.registered(from->device) == given;
+        if (lives_there) return p.add(Error::Ok, tenon::try_backend_transfer(t, *given), from);
+        expected = is_shared(*from) ? Error::InUse
+                                    : plan_clone(p, source, given, false, owner, is_placeholder);
+      }
+      auto impl = model(expected, false, CastMode::Checked);
+      auto made = tenon::try_backend_transfer(t, *given);
+      if (made.ok()) {
+        from->deallocated = true;
+        from->memory = nullptr;
+        from->owner = nullptr;
+        from->capacity = 0;
+        from->borrow = nullptr;
+        from->duty = nullptr;
+      }
+      return p.add(expected, std::move(made), impl);
+    }
+  }
+}
+
+}  // namespace fuzz

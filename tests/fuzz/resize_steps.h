@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Steps that change a tensor's shape or memory in place.
+#pragma once
+
+#include "fuzz/program.h"
+
+namespace fuzz {
+
+/// Why a tensor cannot leave its memory for a larger one.
+inline Error check_growth(const Impl& impl) {
+  if (impl.ownership == Ownership::Borrowed || impl.ownership == Ownership::View) {
+    return Error::NotSupported;
+  }
+  if (impl.lowest() < impl.shape.start) return Error::NotSupported;
+  if (impl.owner == nullptr && !impl.device.is_cpu()) return Error::NotSupported;
+  return impl.borrows > 0 ? Error::InUse : Error::Ok;
+}
+
+/// Moves the model to memory of `capacity` elements, of which the first `kept` are those there were.
+inline void grow(Program& p, Impl& impl, int64_t capacity, int64_t kept) {
+  const int64_t item = impl.shape.item();
+  if (!impl.is_template()) {
+    auto memory = p.new_memory(impl, capacity * item);
+    if (impl.memory != nullptr) {
+      for (int64_t i = 0; i < kept * item; ++i) {
+        const auto from = static_cast<size_t>(impl.shape.start + i);
+        memory->bytes[static_cast<size_t>(i)] = impl.memory->bytes[from];
+        memory->known[static_cast<size_t>(i)] = impl.memory->known[from];
+      }
+    }
+    impl.memory = memory;
+  }
+  for (int64_t& at : impl.shape.at) at -= impl.shape.start;
+  impl.shape.start = 0;
+  impl.capacity = capacity;
+  impl.ownership = Ownership::Owned;
+  impl.duty = nullptr;
+}
+
+inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
+  if (Program::check_defined(slot) != Error::Ok) return Error::InvalidState;
+  const Impl& impl = *slot.impl;
+  if (impl.dynamism == TensorShapeDynamism::STATIC) return Error::NotSupported;
+  if (sizes == impl.shape.sizes) return Error::Ok;
+  int64_t numel = 1;
+  int64_t room = PTRDIFF_MAX / impl.shape.item();
+  for (const int64_t size : sizes) {
+    if (size < 0) return Error::InvalidArgument;
+    if (size > 1) room /= size;
+    numel = room == 0 ? numel : numel * size;
+  }
+  if (room == 0) return Error::InvalidArgument;
+  if (numel <= impl.capacity) return Error::Ok;
+  if (impl.dynamism == TensorShapeDynamism::DYNAMIC_BOUND) return Error::InvalidArgument;
+  grows = true;
+  return check_growth(impl);
+}
+
+inline void resize_step(Program& p) {
+  Slot& slot = p.any_slot();
+  Vector sizes = p.any_sizes();
+  if (slot.impl != nullptr && p.in.flip()) sizes.resize(slot.impl->shape.sizes.size(), 2);
+  if (!sizes.empty() && p.in.choose(8) == 0) {
+    // Negative, or more than the address space.
+    if (p.in.flip()) {
+      sizes[0] = -1;
+    } else {
+      sizes.resize(sizes.size() + 2, int64_t{1} << 61);
+    }
+  } else if (product(sizes) > 4096) {
+    return;
+  }
+  bool grows = false;
+  const Error expected = expect_resize(slot, sizes, grows);
+  const std::shared_ptr<Impl> impl = slot.impl;
+  const Vector order = impl != nullptr ? Program::order_of(slot) : Vector();
+  const Error got = tenon::resize_tensor_ptr(slot.tensor, sizes);
+  if (!p.settle(expected, got) || sizes == impl->shape.sizes) return;
+  const bool keeps_order = sizes.size() == impl->shape.sizes.size();
+  Shape shape = dense_shape(impl->shape.type, sizes, keeps_order ? order : row_major(sizes.size()),
+                            impl->shape.start);
+  const auto numel = static_cast<int64_t>(shape.at.size());
+  if (grows) {
+    // At least double, but no more than was asked for where that failed.
+    const bool doubles = 2 * impl->capacity > numel && !p.backends.trouble.happened;
+    grow(p, *impl, doubles ? 2 * impl->capacity : numel, std::min(impl->reach(), numel));
+    shape = dense_shape(impl->shape.type, sizes, keeps_order ? order : row_major(sizes.size()));
+  }
+  impl->shape = shape;
+  if (sizes.empty()) impl->dynamism = TensorShapeDynamism::STATIC;
+  Program::learn_address(slot);
+}
+
+inline void reserve_step(Program& p) {
+  Slot& slot = p.any_slot();
+  const bool is_absurd = p.in.choose(16) == 0;
+  const size_t nbytes = is_absurd ? SIZE_MAX - p.in.choose(256) : 8 * p.in.choose(256);
+  Error expected = Program::check_defined(slot);
+  const std::shared_ptr<Impl> impl = slot.impl;
+  const auto item = impl != nullptr ? static_cast<size_t>(impl->shape.item()) : 1;
+  const bool grows = expected == Error::Ok && nbytes > static_cast<size_t>(impl->capacity) * item;
+  if (grows) {
+    if (is_absurd) {
+      expected = Error::InvalidArgument;
+    } else if (impl->dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND) {
+      expected = Error::NotSupported;
+    } else {
+      expected = check_growth(*impl);
+    }
+  }
+  const Error got = tenon::reserve_tensor_ptr(slot.tensor, nbytes);
+  if (!p.settle(expected, got) || !grows) return;
+  const auto asked = static_cast<int64_t>((nbytes + item - 1) / item);
+  grow(p, *impl, std::max(asked, impl->reach()), impl->reach());
+  Program::learn_address(slot);
+}
+
+inline void deallocate_step(Program& p) {
+  Slot& slot = p.any_slot();
+  if (slot.impl == nullptr) return;
+  Impl& impl = *slot.impl;
+  const auto expected = impl.deallocated  ? tenon::Deallocation::AlreadyDeallocated
+                        : is_shared(impl) ? tenon::Deallocation::InUse
+                                          : tenon::Deallocation::Ok;
+  FUZZ_CHECK(tenon::backend_deallocate(slot.tensor) == expected);
+  if (expected != tenon::Deallocation::Ok) return;
+  impl.deallocated = true;
+  impl.memory = nullptr;
+  impl.owner = nullptr;
+  impl.capacity = 0;
+  impl.borrow = nullptr;
+  impl.duty = nullptr;
+}
+
+/// Other memory of the caller's.
+inline void set_data_step(Program& p) {
+  Slot& slot = p.any_slot();
+  if (slot.impl == nullptr || slot.impl->owner != nullptr || !slot.impl->host) return;
+  Impl& impl = *slot.impl;
+  const bool is_null = p.in.flip();
+  Error expected = Error::Ok;
+  if (impl.deallocated || impl.ownership != Ownership::Borrowed) expected = Error::InvalidState;
+  const int64_t low = impl.lowest();
+  int64_t end = impl.shape.start + impl.capacity * impl.shape.item();
+  for (const int64_t at : impl.shape.at) end = std::max(end, at + impl.shape.item());
+  p.lent.push_back(noise(impl.shape.type, (end - low) / impl.shape.item(), p.in.take<uint8_t>()));
+  Bytes& bytes = p.lent.back();
+  Error got = Error::Ok;
+  void* const start = is_null ? nullptr : bytes.data() + (impl.shape.start - low);
+  try {
+    slot.tensor->unsafeGetTensorImpl()->set_data(start);
+  } catch (const tenon::Exception& e) {
+    got = e.error();
+  }
+  if (!p.settle(expected, got)) return;
+  for (int64_t& at : impl.shape.at) at -= low;
+  impl.shape.start -= low;
+  impl.memory = nullptr;
+  if (is_null || (bytes.empty() && impl.numel() == 0)) return;
+  impl.memory = std::make_shared<Memory>(bytes);
+  impl.memory->real = reinterpret_cast<const char*>(bytes.data());
+}
+
+}  // namespace fuzz

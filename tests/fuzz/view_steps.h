@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Steps that make views and handles, and drop them.
+#pragma once
+
+#include "fuzz/program.h"
+
+namespace fuzz {
+
+using tests::view_model::Expected;
+
+/// The Impl of a view of `source`.
+inline std::shared_ptr<Impl> view_of(const std::shared_ptr<Impl>& source, const Shape& shape) {
+  auto impl = std::make_shared<Impl>(*source);
+  impl->shape = shape;
+  impl->settle(source->dynamism);
+  impl->ownership = Ownership::View;
+  impl->duty = nullptr;
+  impl->borrows = 0;
+  impl->borrow = borrow(source);
+  return impl;
+}
+
+inline int64_t any_dim(Program& p) {
+  const int64_t n = p.any_number();
+  return n < 0 ? n % 3 : n % 4;
+}
+inline Vector any_dims(Program& p, size_t rank) {
+  Vector dims = p.any_order(rank);
+  if (p.in.choose(4) == 0) dims.resize(p.in.choose(4), any_dim(p));
+  return dims;
+}
+/// Sizes of as many elements.
+inline Vector any_refactoring(Program& p, int64_t numel) {
+  Vector sizes;
+  int64_t left = numel;
+  for (size_t n = p.in.choose(5); n > 0; --n) {
+    const auto size = static_cast<int64_t>(p.in.choose(5)) + 1;
+    if (size > 1 && left % size != 0) continue;
+    sizes.push_back(size);
+    left /= size;
+  }
+  switch (p.in.choose(4)) {
+    case 0: sizes.push_back(-1); break;
+    case 1: sizes.insert(sizes.begin(), p.any_number()); break;
+    default: sizes.insert(sizes.begin(), left);
+  }
+  return sizes;
+}
+
+/// An address for the model to check alignment with: the memory's, or what a null pointer is as
+/// good as.
+inline const char* memory_of(const Impl& impl) {
+  const auto start = static_cast<uintptr_t>(impl.shape.start);
+  const bool is_there = impl.memory != nullptr && impl.memory->real != nullptr;
+  const auto real = is_there ? reinterpret_cast<uintptr_t>(impl.memory->real) : 64 - start;
+  return reinterpret_cast<const char*>(real);
+}
+
+inline void view_step(Program& p) {
+  using namespace tests::view_model;
+  Slot& source = p.any_slot();
+  const size_t which = p.in.choose(16);
+  const bool is_there = Program::check_defined(source) == Error::Ok;
+  const Shape none = shape_of(ScalarType::Byte, {}, {});
+  const Shape& old = is_there ? source.impl->shape : none;
+  const size_t rank = old.sizes.size();
+  Expected expected;
+  const auto finish = [&](Result<Tensor>&& made) {
+    if (!is_there) expected.error = Error::InvalidState;
+    p.add(expected.error, std::move(made),
+          expected.error == Error::Ok ? view_of(source.impl, expected.model) : nullptr);
+  };
+  const TensorPtr& t = source.tensor;
+  switch (which) {
+    case 0:
+    case 1: {
+      const Vector sizes = any_refactoring(p, is_there ? source.impl->numel() : 1);
+      expected = viewed(old, sizes);
+      return finish(which == 0 ? tenon::try_view(t, sizes) : tenon::try_reshape(t, sizes));
+    }
+    case 2: {
+      const int64_t first = any_dim(p);
+      const int64_t last = any_dim(p);
+      const auto n = static_cast<int64_t>(rank == 0 ? 1 : rank);
+      const bool fits = first >= -n && first < n && last >= -n && last < n;
+      expected = fits ? flattened(old, first < 0 ? first + n : first, last < 0 ? last + n : last)
+                      : refused(Error::OutOfBounds);
+      return finish(tenon::try_flatten(t, first, last));
+    }
+    case 3: {
+      const int64_t dim = any_dim(p);
+      const int64_t index = p.any_number();
+      expected = selected(old, dim, index);
+      return finish(tenon::try_select(t, dim, index));
+    }
+    case 4: {
+      const int64_t dim = any_dim(p);
+      const int64_t start = p.any_number();
+      const int64_t end = p.any_number();
+      const int64_t step = p.any_number() % 5;
+      expected = sliced(old, dim, start, end, step);
+      return finish(tenon::try_slice(t, dim, start, end, step));
+    }
+    case 5: {
+      const int64_t dim = any_dim(p);
+      const int64_t start = p.any_number();
+      const int64_t length = p.any_number();
+      expected = narrowed(old, dim, start, length);
+      return finish(tenon::try_narrow(t, dim, start, length));
+    }
+    case 6: {
+      const int64_t a = any_dim(p);
+      const int64_t b = any_dim(p);
+      expected = transposed(old, a, b);
+      return finish(tenon::try_transpose(t, a, b));
+    }
+    case 7: {
+      const Vector dims = any_dims(p, rank);
+      expected = permuted(old, dims);
+      return finish(tenon::try_permute(t, dims));
+    }
+    case 8: expected = squeezed(old); return finish(tenon::try_squeeze(t));
+    case 9: {
+      const int64_t dim = any_dim(p);
+      expected = squeezed(old, dim);
+      return finish(tenon::try_squeeze(t, dim));
+    }
+    case 10: {
+      if (rank >= 9) return;
+      const int64_t dim = any_dim(p);
+      expected = unsqueezed(old, dim);
+      return finish(tenon::try_unsqueeze(t, dim));
+    }
+    case 11: {
+      if (rank >= 9) return;
+      Vector sizes = old.sizes;
+      for (int64_t& size : sizes) {
+        if (size == 1 && p.in.flip()) size = static_cast<int64_t>(p.in.choose(4));
+      }
+      for (size_t n = p.in.choose(3); n > 0; --n) {
+        sizes.insert(sizes.begin(), static_cast<int64_t>(p.in.choose(5)) - 1);
+      }
+      if (!sizes.empty() && p.in.choose(4) == 0) sizes[p.in.choose(sizes.size())] = -1;
+      if (std::abs(product(sizes)) > 512) return;
+      expected = expanded(old, sizes);
+      return finish(tenon::try_expand(t, sizes));
+    }
+    case 12: {
+      const Vector dims = any_dims(p, rank);
+      expected = flipped(old, dims);
+      return finish(tenon::try_flip(t, dims));
+    }
+    case 13: {
+      const ScalarType type = p.any_type();
+      const char* const memory = is_there ? memory_of(*source.impl) : nullptr;
+      if (is_there) expected = retyped(old, type, memory);
+      return finish(tenon::try_view_as_type(t, type));
+    }
+    default: {
+      const Vector sizes = p.any_sizes();
+      Vector strides = p.any_strides(sizes.size());
+      const int64_t offset = p.any_number() + p.in.take<int8_t>() % 16;
+      if (which == 14) {
+        expected = restrided(old, sizes, strides, offset);
+        return finish(tenon::try_as_strided(t, sizes, strides, offset));
+      }
+      if (sizes.empty()) return;  // stands for the source's
+      expected = restrided(old, sizes, strides, offset);
+      if (!is_there) expected.error = Error::InvalidState;
+      return p.add(expected.error, tenon::try_make_tensor_ptr(t, sizes, {}, strides, offset),
+                   expected.error == Error::Ok ? view_of(source.impl, expected.model) : nullptr);
+    }
+  }
+}
+
+/// Another handle to the same impl.
+inline void share_step(Program& p) {
+  Slot& source = p.any_slot();
+  p.add(Program::check_defined(source), tenon::try_make_tensor_ptr(source.tensor), source.impl);
+}
+
+inline void drop_step(Program& p) {
+  if (p.in.choose(3) == 0) return p.drop(p.any_export());
+  p.drop(p.any_slot());
+}
+
+/// split, chunk and unbind: views of all parts, of which some stay.
+inline void split_step(Program& p) {
+  using namespace tests::view_model;
+  Slot& source = p.any_slot();
+  const size_t which = p.in.choose(3);
+  const int64_t asked = p.any_number();
+  int64_t dim = any_dim(p);
+  const bool is_there = Program::check_defined(source) == Error::Ok;
+  const Shape none = shape_of(ScalarType::Byte, {}, {});
+  const Shape& old = is_there ? source.impl->shape : none;
+  const int64_t given = dim;
+  Error expected = Error::Ok;
+  Vector starts;
+  Vector lengths;
+  if (!is_there) {
+    expected = Error::InvalidState;
+  } else if (!wraps(dim, old.rank())) {
+    expected = Error::OutOfBounds;
+  } else {
+    const int64_t size = old.sizes[static_cast<size_t>(dim)];
+    int64_t length = which == 0 ? asked : 1;
+    int64_t count = -1;
+    if (which == 1) {
+      if (asked < 1) {
+        expected = Error::InvalidArgument;
+      } else if (asked > 64) {
+        return;
+      } else {
+        length = size == 0 ? 0 : (size + asked - 1) / asked;
+        if (size == 0) count = asked;
+      }
+    } else if (which == 0 && (asked < 0 || (asked == 0 && size != 0))) {
+      expected = Error::InvalidArgument;
+    }
+    if (which == 0 && size == 0) count = 1;
+    if (expected == Error::Ok) {
+      for (int64_t at = 0; count < 0 ? at < size : static_cast<int64_t>(starts.size()) < count;) {
+        starts.push_back(at);
+        lengths.push_back(std::min(length, size - at));
+        at += length;
+      }
+    }
+  }
+  auto parts = which == 0   ? tenon::try_split(source.tensor, asked, given)
+               : which == 1 ? tenon::try_chunk(source.tensor, asked, given)
+                            : tenon::try_unbind(source.tensor, given);
+  if (!p.settle(expected, parts.error())) return;
+  FUZZ_CHECK((*parts).size() == starts.size());
+  std::vector<std::shared_ptr<Impl>> impls;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const Expected part =
+        which == 2 ? selected(old, given, starts[i]) : narrowed(old, given, starts[i], lengths[i]);
+    FUZZ_CHECK(part.error == Error::Ok);
+    impls.push_back(view_of(source.impl, part.model));
+  }
+  for (size_t i = 0; i < impls.size() && i < 3; ++i) {
+    p.add(std::make_unique<Tensor>((*parts)[i]), impls[i]);
+  }
+}
+
+}  // namespace fuzz
