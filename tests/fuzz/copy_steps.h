@@ -83,8 +83,8 @@ inline void fill_step(Program& p) {
 }
 
 /// Where a clone is to be, or why there is none.
-inline Error plan_clone(const Program& p, const Slot& source, Backend* given, bool same_device,
-                        Backend*& owner, bool& is_placeholder) {
+inline Error plan_clone(const Program& p, const Slot& source, Backend* given, Backend*& owner,
+                        bool& is_placeholder) {
   const Error error = Program::check_defined(source);
   if (error != Error::Ok) return error;
   const Impl& from = *source.impl;
@@ -95,7 +95,6 @@ inline Error plan_clone(const Program& p, const Slot& source, Backend* given, bo
     is_placeholder = has_nothing;
     return Error::Ok;
   }
-  static_cast<void>(same_device);
   if (given != nullptr) {
     owner = given == &tenon::host_backend() ? nullptr : given;
   } else if (from.owner != nullptr) {
@@ -152,7 +151,7 @@ inline void clone_step(Program& p) {
   switch (which) {
     case 0:
     case 1: {
-      Error expected = plan_clone(p, source, given, true, owner, is_placeholder);
+      Error expected = plan_clone(p, source, given, owner, is_placeholder);
       if (has_type && refuses_cast(CastMode::Checked)) expected = Error::InvalidType;
       auto impl = model(expected, has_type, CastMode::Checked);
       auto made = with_backend(given, [&](auto&... backend) {
@@ -166,7 +165,7 @@ inline void clone_step(Program& p) {
       if (Program::check_defined(source) == Error::Ok && source.impl->shape.type == chosen) {
         return p.add(Error::Ok, tenon::try_to(t, chosen, mode), source.impl);
       }
-      Error expected = plan_clone(p, source, nullptr, false, owner, is_placeholder);
+      Error expected = plan_clone(p, source, nullptr, owner, is_placeholder);
       if (refuses_cast(mode)) expected = Error::InvalidType;
       auto impl = model(expected, true, mode);
       return p.add(expected, tenon::try_to(t, chosen, mode), impl);
@@ -199,13 +198,12 @@ inline void clone_step(Program& p) {
                                      : target == 1 ? p.backends.device.device()
                                                    : p.backends.other.device();
         Backend* const there = target == 0 ? &tenon::host_backend() : p.registered(device);
-        Error expected = there == nullptr
-                             ? Error::NotFound
-                             : plan_clone(p, source, there, false, owner, is_placeholder);
+        Error expected = there == nullptr ? Error::NotFound
+                                          : plan_clone(p, source, there, owner, is_placeholder);
         auto impl = model(expected, false, CastMode::Checked);
         return p.add(expected, tenon::try_clone_tensor_ptr_to(t, device), impl);
       }
-      const Error expected = plan_clone(p, source, given, false, owner, is_placeholder);
+      const Error expected = plan_clone(p, source, given, owner, is_placeholder);
       auto impl = model(expected, false, CastMode::Checked);
       return p.add(expected, tenon::try_backend_copy(t, *given), impl);
     }
@@ -219,8 +217,8 @@ inline void clone_step(Program& p) {
                                                          : from->device == given->device() &&
                                                                p.registered(from->device) == given;
         if (lives_there) return p.add(Error::Ok, tenon::try_backend_transfer(t, *given), from);
-        expected = is_shared(*from) ? Error::InUse
-                                    : plan_clone(p, source, given, false, owner, is_placeholder);
+        expected =
+            is_shared(*from) ? Error::InUse : plan_clone(p, source, given, owner, is_placeholder);
       }
       auto impl = model(expected, false, CastMode::Checked);
       auto made = tenon::try_backend_transfer(t, *given);

@@ -30,6 +30,22 @@ struct Export {
   tenon::DLManagedTensor* legacy = nullptr;
 };
 
+/// Whether the strides, from the smallest on, each step over all that is inside.
+inline bool nests(const Vector& sizes, const Vector& strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return true;
+    if (sizes[d] > 1) dims.emplace_back(std::abs(strides[d]), sizes[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& dim : dims) {
+    if (dim.first <= reach) return false;
+    reach += dim.first * (dim.second - 1);
+  }
+  return true;
+}
+
 inline constexpr ScalarType kTypes[] = {
 #define TENON_FUZZ_NAME(cpp_type, name) ScalarType::name,
     TENON_FORALL_SCALAR_TYPES(TENON_FUZZ_NAME)
@@ -166,31 +182,13 @@ class Program {
     const Error error = check_source(slot);
     if (error != Error::Ok) return error;
     if (has_overlap(slot.impl->shape)) return Error::InvalidArgument;
-    is_unsure = is_unsure || !nests(slot);
+    is_unsure = is_unsure || !nests(slot.impl->shape.sizes, list(slot.tensor->strides()));
     return Error::Ok;
   }
   Backend* registered(tenon::Device device) const {
     const bool is_there = is_registered && device == backends.device.device();
     return is_there ? const_cast<FuzzBackend*>(&backends.device) : nullptr;
   }
-  /// Whether the strides, from the smallest on, each step over all that is inside.
-  static bool nests(const Slot& slot) {
-    std::vector<std::pair<int64_t, int64_t>> dims;
-    const Vector strides = list(slot.tensor->strides());
-    for (size_t d = 0; d < strides.size(); ++d) {
-      const int64_t size = slot.impl->shape.sizes[d];
-      if (size == 0) return true;
-      if (size > 1) dims.emplace_back(std::abs(strides[d]), size);
-    }
-    std::sort(dims.begin(), dims.end());
-    int64_t reach = 0;
-    for (const auto& dim : dims) {
-      if (dim.first <= reach) return false;
-      reach += dim.first * (dim.second - 1);
-    }
-    return true;
-  }
-
   // --- What came of a call ----------------------------------------------------------------------
 
   /// Whether the call is to count as done. What a backend of ours made fail may have failed; what

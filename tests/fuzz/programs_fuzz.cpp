@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The bytes are a program: steps over a small table of tensors, views, blobs and DLPack structs, on
 // all backends. After each step everything there is compared with a model.
+#include "fuzz/batch_steps.h"
 #include "fuzz/copy_steps.h"
+#include "fuzz/exchange_steps.h"
 #include "fuzz/make_steps.h"
 #include "fuzz/program.h"
 #include "fuzz/resize_steps.h"
@@ -10,6 +12,20 @@
 namespace {
 
 using fuzz::Program;
+
+/// From now on creators make tensors in the memory of that backend.
+void scope_step(Program& p) {
+  p.scope.reset();
+  p.current = p.any_backend();
+  if (p.current != nullptr) p.scope.emplace(*p.current);
+}
+
+/// Some call of a backend of ours that follows is to fail.
+void trouble_step(Program& p) {
+  fuzz::Trouble& trouble = p.backends.trouble;
+  trouble.kind = p.in.flip() ? fuzz::Trouble::Kind::Fails : fuzz::Trouble::Kind::Throws;
+  trouble.calls_before = static_cast<int>(p.in.choose(4));
+}
 
 struct Step {
   const char* name;
@@ -31,6 +47,16 @@ constexpr Step kSteps[] = {
     {"copy", &fuzz::copy_step},
     {"fill", &fuzz::fill_step},
     {"clone", &fuzz::clone_step},
+    {"join", &fuzz::join_step},
+    {"to_blob", &fuzz::to_blob_step},
+    {"from_blob", &fuzz::from_blob_step},
+    {"assign", &fuzz::assign_step},
+    {"to_dlpack", &fuzz::to_dlpack_step},
+    {"from_dlpack", &fuzz::from_dlpack_step},
+    {"binary", &fuzz::binary_step},
+    {"to_string", &fuzz::to_string_step},
+    {"scope", &scope_step},
+    {"trouble", &trouble_step},
 };
 
 }  // namespace

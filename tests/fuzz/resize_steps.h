@@ -81,8 +81,11 @@ inline void resize_step(Program& p) {
                             impl->shape.start);
   const auto numel = static_cast<int64_t>(shape.at.size());
   if (grows) {
-    // At least double, but no more than was asked for where that failed.
-    const bool doubles = 2 * impl->capacity > numel && !p.backends.trouble.happened;
+    // At least double, but no more than was asked for where that failed. A pool asks twice.
+    const Backend* const owner = impl->owner;
+    const bool is_pooled = owner == &p.backends.pooled_device || owner == &p.backends.pooled_host ||
+                           owner == &p.backends.tracked_pool;
+    const bool doubles = 2 * impl->capacity > numel && (!p.backends.trouble.happened || is_pooled);
     grow(p, *impl, doubles ? 2 * impl->capacity : numel, std::min(impl->reach(), numel));
     shape = dense_shape(impl->shape.type, sizes, keeps_order ? order : row_major(sizes.size()));
   }

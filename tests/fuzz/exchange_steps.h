@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// Steps that lend a tensor's memory out, take lent memory in, and turn elements into bytes.
+#pragma once
+
+#include "fuzz/copy_steps.h"
+#include "fuzz/program.h"
+#include "fuzz/view_steps.h"
+
+namespace fuzz {
+
+/// Puts a description of lent memory into the table.
+inline void add_export(Program& p, Export&& made) {
+  Export& to = p.any_export();
+  p.drop(to);
+  to = std::move(made);
+}
+
+inline void check_blob(const tenon::Blob& blob, const Impl& impl) {
+  FUZZ_CHECK(Program::list(blob.sizes) == impl.shape.sizes);
+  FUZZ_CHECK(blob.dtype == impl.shape.type);
+  FUZZ_CHECK(blob.device == impl.device);
+  FUZZ_CHECK(blob.readonly == impl.readonly);
+  FUZZ_CHECK(static_cast<int64_t>(blob.element_size) == impl.shape.item());
+  const Vector strides = Program::list(blob.strides);
+  FUZZ_CHECK(shape_of(impl.shape.type, impl.shape.sizes, strides, impl.shape.start).at ==
+             impl.shape.at);
+  if (impl.memory != nullptr && impl.numel() != 0) {
+    FUZZ_CHECK(blob.data == impl.memory->real + impl.shape.start);
+  }
+}
+
+inline void to_blob_step(Program& p) {
+  Slot& source = p.any_slot();
+  Export lent;
+  if (p.in.choose(3) != 0) {
+    auto made = tenon::try_to_blob(source.tensor);
+    if (!p.settle(Program::check_defined(source), made.error())) return;
+    lent.impl = view_of(source.impl, source.impl->shape);
+    lent.blob = std::move(*made);
+  } else {
+    Backend* owner = nullptr;
+    bool is_placeholder = false;
+    const Error expected = plan_clone(p, source, &tenon::host_backend(), owner, is_placeholder);
+    auto made = tenon::try_to_owned_blob(source.tensor);
+    if (!p.settle(expected, made.error())) return;
+    lent.impl = clone_of(p, source, source.impl->shape.type, CastMode::Checked, owner, false);
+    lent.impl->memory->real = static_cast<const char*>((*made).data);
+    lent.blob = std::move(*made);
+  }
+  check_blob(lent.blob, *lent.impl);
+  add_export(p, std::move(lent));
+}
+
+/// The Impl of a tensor over what was lent, which keeps it.
+inline std::shared_ptr<Impl> import_of(const Export& lent, TensorShapeDynamism dynamism) {
+  auto impl = std::make_shared<Impl>(*lent.impl);
+  impl->settle(dynamism);
+  impl->ownership = Ownership::Adopted;
+  impl->owner = nullptr;
+  impl->borrows = 0;
+  impl->borrow = nullptr;
+  impl->duty = lent.impl;
+  impl->host = impl->device.is_cpu();
+  return impl;
+}
+
+inline void from_blob_step(Program& p) {
+  Export& source = p.any_export();
+  if (source.impl == nullptr || source.blob.element_size == 0) return;
+  const TensorShapeDynamism dynamism = p.any_dynamism();
+  const size_t which = p.in.choose(3);
+  const Impl& from = *source.impl;
+  const bool is_null = from.memory == nullptr && from.numel() != 0;
+  Error expected = is_null && !from.is_template() ? Error::InvalidArgument : Error::Ok;
+  auto impl = import_of(source, dynamism);
+  if (which == 0) {
+    return p.add(expected, tenon::try_from_blob(source.blob, dynamism), impl);
+  }
+  if (which == 1) {
+    // With one more owner.
+    p.releases.emplace_back();
+    auto both = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>();
+    both->first = std::make_shared<Duty>(p.releases.back());
+    both->second = impl->duty;
+    impl->duty = both;
+    both = nullptr;
+    return p.add(expected, tenon::try_from_blob(source.blob, Owner(p.releases.back()), dynamism),
+                 impl);
+  }
+  Backend* const given = p.any_backend();
+  if (given == nullptr) return;
+  if (given->device() != from.device) expected = Error::InvalidArgument;
+  if (expected == Error::Ok) {
+    p.place(*impl, given == &tenon::host_backend() ? nullptr : given);
+  }
+  p.add(expected, tenon::try_from_blob(source.blob, dynamism, *given), impl);
+}
+
+/// Of lent memory, between which and a tensor elements are copied.
+inline Error check_lent(const Program& p, const Impl& tensor, const Impl& lent) {
+  if (tensor.shape.sizes != lent.shape.sizes) return Error::InvalidArgument;
+  if (!lent.host && p.registered(lent.device) == nullptr) return Error::NotSupported;
+  if (lent.numel() == 0) return Error::Ok;
+  return lent.memory == nullptr ? Error::InvalidArgument : Error::Ok;
+}
+inline Error check_types(ScalarType from, ScalarType to, CastMode mode) {
+  return mode == CastMode::Checked && from != to && !can_cast(from, to) ? Error::InvalidType
+                                                                        : Error::Ok;
+}
+
+inline void assign_step(Program& p) {
+  Slot& slot = p.any_slot();
+  Export& lent = p.any_export();
+  const CastMode mode = p.any_mode();
+  const bool is_bytes = p.in.choose(3) == 0;
+  const bool is_back = p.in.flip();
+  const std::shared_ptr<Impl> impl = slot.impl;
+  bool is_unsure = false;
+  Error expected = is_back ? p.check_source(slot) : p.check_destination(slot, is_unsure);
+  if (is_bytes) {
+    const int64_t numel = impl == nullptr ? 1 : impl->numel();
+    const ScalarType type = impl == nullptr ? ScalarType::Byte : impl->shape.type;
+    Bytes bytes = noise(type, numel, p.in.take<uint8_t>());
+    if (p.in.choose(8) == 0) {
+      bytes.push_back(0);
+      if (expected == Error::Ok) expected = Error::InvalidArgument;
+    }
+    Elements elements(type, 0);
+    elements.bytes = bytes;
+    elements.known.assign(bytes.size(), 1);
+    if (!is_back) {
+      const Error got = tenon::assign(slot.tensor, bytes.data(), bytes.size());
+      expected = unless_refused(is_unsure, expected, got);
+      return settle_write(p, expected, got, impl, elements);
+    }
+    if (!p.settle(expected, tenon::copy_to(slot.tensor, bytes.data(), bytes.size()))) return;
+    elements = read(*impl);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      FUZZ_CHECK(elements.known[i] == 0 || elements.bytes[i] == bytes[i]);
+    }
+    return;
+  }
+  if (lent.impl == nullptr || lent.blob.element_size == 0) return;
+  const std::shared_ptr<Impl> other = lent.impl;
+  if (expected == Error::Ok) expected = check_lent(p, *impl, *other);
+  if (!is_back) {
+    if (expected == Error::Ok) expected = check_types(other->shape.type, impl->shape.type, mode);
+    Elements elements;
+    if (expected == Error::Ok) elements = cast(read(*other), impl->shape.type, mode);
+    const Error got = tenon::assign(slot.tensor, lent.blob, mode);
+    expected = unless_refused(is_unsure, expected, got);
+    return settle_write(p, expected, got, impl, elements);
+  }
+  if (expected == Error::Ok && other->readonly) expected = Error::InvalidState;
+  if (expected == Error::Ok && has_overlap(other->shape)) expected = Error::InvalidArgument;
+  if (expected == Error::Ok) {
+    is_unsure = !nests(other->shape.sizes, Program::list(lent.blob.strides));
+    expected = check_types(impl->shape.type, other->shape.type, mode);
+  }
+  Elements elements;
+  if (expected == Error::Ok) elements = cast(read(*impl), other->shape.type, mode);
+  const Error got = tenon::copy_to(slot.tensor, lent.blob, mode);
+  expected = unless_refused(is_unsure, expected, got);
+  settle_write(p, expected, got, other, elements);
+}
+
+/// Checks a struct against the model.
+inline void check_dlpack(const tenon::DLTensor& t, const Impl& impl) {
+  const auto rank = static_cast<size_t>(t.ndim);
+  const Vector sizes(t.shape, t.shape + rank);
+  FUZZ_CHECK(sizes == impl.shape.sizes);
+  const Vector strides(t.strides, t.strides + rank);
+  FUZZ_CHECK(shape_of(impl.shape.type, sizes, strides, impl.shape.start).at == impl.shape.at);
+  if (impl.numel() == 0) return;
+  FUZZ_CHECK(static_cast<const char*>(t.data) + t.byte_offset ==
+             impl.memory->real + impl.shape.start);
+}
+
+inline void to_dlpack_step(Program& p) {
+  Slot& source = p.any_slot();
+  const size_t which = p.in.choose(4);
+  Error expected = Program::check_defined(source);
+  Backend* owner = nullptr;
+  bool is_placeholder = false;
+  if (which == 2) expected = plan_clone(p, source, nullptr, owner, is_placeholder);
+  if (expected == Error::Ok) {
+    const Impl& from = *source.impl;
+    const tenon::Device device = which != 2 || is_placeholder ? from.device
+                                 : owner != nullptr           ? owner->device()
+                                                              : tenon::Device();
+    const bool is_known =
+        device.type() != tenon::DeviceType::Template && device.type() != tenon::DeviceType::Expr;
+    if (which == 3 && from.readonly) {
+      expected = Error::NotSupported;
+    } else if (!is_known) {
+      expected = Error::NotSupported;
+    } else if (from.is_placeholder()) {
+      expected = Error::InvalidState;
+    }
+  }
+  Export lent;
+  if (which == 2) {
+    auto made = tenon::try_to_dlpack(source.tensor, true);
+    if (!p.settle(expected, made.error())) return;
+    lent.managed = *made;
+    lent.impl = clone_of(p, source, source.impl->shape.type, CastMode::Checked, owner, false);
+    lent.impl->memory->real = static_cast<const char*>(lent.managed->dl_tensor.data);
+    FUZZ_CHECK((lent.managed->flags & tenon::kDLPackIsCopied) != 0);
+  } else if (which < 2) {
+    auto made = tenon::try_to_dlpack(source.tensor);
+    if (!p.settle(expected, made.error())) return;
+    lent.managed = *made;
+    lent.impl = view_of(source.impl, source.impl->shape);
+    FUZZ_CHECK(((lent.managed->flags & tenon::kDLPackReadOnly) != 0) == lent.impl->readonly);
+  } else {
+    auto made = tenon::try_to_dlpack_legacy(source.tensor);
+    if (!p.settle(expected, made.error())) return;
+    lent.legacy = *made;
+    lent.impl = view_of(source.impl, source.impl->shape);
+  }
+  check_dlpack(lent.managed != nullptr ? lent.managed->dl_tensor : lent.legacy->dl_tensor,
+               *lent.impl);
+  add_export(p, std::move(lent));
+}
+
+inline void from_dlpack_step(Program& p) {
+  Export& source = p.any_export();
+  if (source.managed == nullptr && source.legacy == nullptr) return;
+  const TensorShapeDynamism dynamism = p.any_dynamism();
+  const bool copies = p.in.choose(4) == 0;
+  const tenon::Optional<bool> copy = copies ? tenon::Optional<bool>(true) : tenon::none;
+  const Export lent = std::exchange(source, Export());  // taken, also on failure
+  Error expected = Error::Ok;
+  Backend* owner = nullptr;
+  if (copies && !lent.impl->device.is_cpu()) {
+    owner = p.registered(lent.impl->device);
+    if (owner == nullptr) expected = Error::NotSupported;
+  }
+  auto made = lent.managed != nullptr
+                  ? tenon::try_from_dlpack(lent.managed, copy, tenon::none, dynamism)
+                  : tenon::try_from_dlpack(lent.legacy, copy, tenon::none, dynamism);
+  std::shared_ptr<Impl> impl;
+  if (!copies) {
+    impl = import_of(lent, dynamism);
+  } else if (expected == Error::Ok && made.ok()) {
+    const Shape& shape = lent.impl->shape;
+    const Vector order = Program::list((*made)->dim_order());
+    impl = p.make_owned(dense_shape(shape.type, shape.sizes, order), dynamism, owner);
+    write(*impl, read(*lent.impl));
+  }
+  p.add(expected, std::move(made), impl);
+}
+
+inline void binary_step(Program& p) {
+  Slot& source = p.any_slot();
+  const ScalarType type = p.any_type();
+  if (p.in.flip()) {
+    const Vector sizes = p.any_sizes();
+    Backend* const given = p.any_backend();
+    auto impl =
+        p.make_owned(dense_shape(type, sizes), TensorShapeDynamism::DYNAMIC_BOUND, p.where(given));
+    Bytes bytes = noise(type, impl->numel(), p.in.take<uint8_t>());
+    if (type == ScalarType::Bool) {
+      for (unsigned char& byte : bytes) byte = byte & 1;
+    }
+    Elements elements(type, 0);
+    elements.bytes = bytes;
+    elements.known.assign(bytes.size(), 1);
+    if (impl->memory != nullptr) write(*impl, elements);
+    const bool is_long = p.in.choose(8) == 0;
+    if (is_long) bytes.push_back(0);
+    auto made = with_backend(given, [&](auto&... backend) {
+      return tenon::try_from_binary(bytes.data(), bytes.size(), sizes, type, backend...);
+    });
+    return p.add(is_long ? Error::InvalidArgument : Error::Ok, std::move(made), impl);
+  }
+  const int64_t limit = p.in.flip() ? tenon::kAllElements : p.any_number();
+  Error expected = Program::check_defined(source);
+  if (expected == Error::Ok && limit < 0) expected = Error::InvalidArgument;
+  if (expected == Error::Ok) expected = p.check_source(source);
+  std::vector<uint8_t> bytes;
+  Error got = Error::Ok;
+  try {
+    bytes = tenon::to_binary(source.tensor, limit);
+  } catch (const tenon::Exception& e) {
+    got = e.error();
+  }
+  if (!p.settle(expected, got)) return;
+  const Elements elements = read(*source.impl);
+  const auto count = static_cast<size_t>(std::min(limit, source.impl->numel()));
+  FUZZ_CHECK(bytes.size() == count * tenon::elementSize(elements.type));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool is_bool = elements.type == ScalarType::Bool;
+    const unsigned char byte = is_bool && elements.bytes[i] != 0 ? 1 : elements.bytes[i];
+    FUZZ_CHECK(elements.known[i] == 0 || bytes[i] == byte);
+  }
+}
+
+/// The text is not looked at: that there is one, and that nothing else happens.
+inline void to_string_step(Program& p) {
+  Slot& source = p.any_slot();
+  const std::string text = tenon::to_string(source.tensor);
+  FUZZ_CHECK(!text.empty());
+}
+
+}  // namespace fuzz
