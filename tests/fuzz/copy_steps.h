@@ -4,6 +4,7 @@
 
 #include "fuzz/make_steps.h"
 #include "fuzz/program.h"
+#include "fuzz/resize_steps.h"
 
 namespace fuzz {
 
@@ -221,15 +222,11 @@ inline void clone_step(Program& p) {
             is_shared(*from) ? Error::InUse : plan_clone(p, source, given, owner, is_placeholder);
       }
       auto impl = model(expected, false, CastMode::Checked);
+      // Before the call, as its deleter runs in it.
+      const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
+      if (expected == Error::Ok && is_certain) forget_memory(*from);
       auto made = tenon::try_backend_transfer(t, *given);
-      if (made.ok()) {
-        from->deallocated = true;
-        from->memory = nullptr;
-        from->owner = nullptr;
-        from->capacity = 0;
-        from->borrow = nullptr;
-        from->duty = nullptr;
-      }
+      if (made.ok() && !is_certain) forget_memory(*from);
       return p.add(expected, std::move(made), impl);
     }
   }

@@ -27,22 +27,22 @@ using tenon::Error;
 struct Trouble {
   enum class Kind { None, Fails, Throws, CallsBack } kind = Kind::None;
   int calls_before = 0;
-  std::function<void()> call_back;
+  std::function<void(bool in_allocate)> call_back;
   bool happened = false;     // since the program's step began
   bool called_back = false;  // the same
 
   /// Whether this call is to be the one that fails.
-  bool is_due(bool may_throw) {
+  bool is_due(bool in_allocate) {
     if (kind == Kind::None || calls_before-- > 0) return false;
     const Kind due = kind;
     kind = Kind::None;
     if (due == Kind::CallsBack) {
       called_back = true;
-      call_back();
+      call_back(in_allocate);
       return false;
     }
     happened = true;
-    if (due == Kind::Throws && may_throw) throw std::runtime_error("thrown on the way");
+    if (due == Kind::Throws && !in_allocate) throw std::runtime_error("thrown on the way");
     return true;
   }
 };
@@ -65,7 +65,7 @@ class FuzzBackend final : public Backend {
   bool is_opaque() const noexcept override { return !device_.is_cpu(); }
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     FUZZ_CHECK(nbytes > 0 && (alignment & (alignment - 1)) == 0);
-    if (trouble_.is_due(false)) return nullptr;
+    if (trouble_.is_due(true)) return nullptr;
     void* const memory =
         std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment);
     if (memory == nullptr) return nullptr;
@@ -80,29 +80,29 @@ class FuzzBackend final : public Backend {
     blocks_.erase(block);
   }
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
-    if (trouble_.is_due(true)) return Error::AccessFailed;
+    if (trouble_.is_due(false)) return Error::AccessFailed;
     std::memcpy(at(dst, nbytes), src, nbytes);
     return Error::Ok;
   }
   Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    if (trouble_.is_due(true)) return Error::AccessFailed;
+    if (trouble_.is_due(false)) return Error::AccessFailed;
     std::memcpy(dst, at(src, nbytes), nbytes);
     return Error::Ok;
   }
   Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    if (trouble_.is_due(true)) return Error::AccessFailed;
+    if (trouble_.is_due(false)) return Error::AccessFailed;
     char* const to = at(dst, nbytes);
     const char* const from = at(src, nbytes);
     FUZZ_CHECK(to + nbytes <= from || from + nbytes <= to);
     std::memcpy(to, from, nbytes);
     return Error::Ok;
   }
-  Error synchronize() override { return trouble_.is_due(true) ? Error::AccessFailed : Error::Ok; }
+  Error synchronize() override { return trouble_.is_due(false) ? Error::AccessFailed : Error::Ok; }
 
   Error copy(const tenon::TensorView& dst, const tenon::TensorView& src,
              tenon::CastMode mode) override {
     if (!does_optional || !reaches(dst) || !reaches(src)) return Error::NotSupported;
-    if (trouble_.is_due(true)) return Error::AccessFailed;
+    if (trouble_.is_due(false)) return Error::AccessFailed;
     FUZZ_CHECK(list(dst.sizes) == list(src.sizes));
     const auto to = addresses(dst);
     const auto from = addresses(src);
@@ -117,7 +117,7 @@ class FuzzBackend final : public Backend {
   }
   Error constant(const tenon::TensorView& out, const void* element) override {
     if (!does_optional) return Error::NotSupported;
-    if (trouble_.is_due(true)) return Error::AccessFailed;
+    if (trouble_.is_due(false)) return Error::AccessFailed;
     const size_t item = tenon::elementSize(out.type);
     for (const char* p : addresses(out)) std::memcpy(at(p, item), element, item);
     return Error::Ok;
@@ -161,8 +161,12 @@ class FuzzBackend final : public Backend {
 /// All backends of a program.
 struct Backends {
   Trouble trouble;
-  tests::Bytes arena_memory = tests::Bytes(size_t{1} << 16);
-  tenon::ArenaBackend arena{arena_memory.data(), arena_memory.size()};
+  // Made once, as that takes time; enough for all tensors of a program.
+  static tests::Bytes& arena_memory() {
+    static tests::Bytes memory(size_t{1} << 21);
+    return memory;
+  }
+  tenon::ArenaBackend arena{arena_memory().data(), arena_memory().size()};
   std::pmr::unsynchronized_pool_resource resource;
   tenon::PmrBackend pmr{&resource};
   tenon::TemplateBackend templates;

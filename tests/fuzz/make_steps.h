@@ -284,15 +284,19 @@ inline void make_like(Program& p) {
   p.add(expected, std::move(made), impl);
 }
 
-/// A deleter, which may be too large to lie in a tensor.
+/// A deleter, which may be too large to lie in a tensor. It may use tensors.
 template <size_t kSize>
 struct CountingDeleter {
+  Program* program;
   Release* release;
   void* expected;
+  uint8_t what;
+  uint8_t which;
   char padding[kSize] = {};
   void operator()(void* p) noexcept {
     FUZZ_CHECK(p == expected);
     ++release->done;
+    program->interfere(what, which, true);
   }
 };
 /// What a tensor keeps alive until after its deleter has run.
@@ -339,6 +343,8 @@ inline void make_over(Program& p) {
     impl->duty = std::make_shared<Duty>(p.releases.back());
   }
   Release* const release = which >= 2 ? &p.releases.back() : nullptr;
+  const auto what = p.in.take<uint8_t>();
+  const auto slot = p.in.take<uint8_t>();
   const auto make = [&]() -> Result<TensorPtr> {
     switch (which) {
       case 0: return tenon::try_from_blob(data, sizes, strides, type, dynamism);
@@ -350,11 +356,11 @@ inline void make_over(Program& p) {
         return tenon::try_from_blob(data, sizes, type, dynamism, *given);
       }
       case 2:
-        return tenon::try_from_blob(data, sizes, strides, type, CountingDeleter<1>{release, start},
-                                    dynamism);
+        return tenon::try_from_blob(data, sizes, strides, type,
+                                    CountingDeleter<1>{&p, release, start, what, slot}, dynamism);
       case 3:
         return tenon::try_make_tensor_ptr(sizes, data, {}, strides, type, dynamism,
-                                          CountingDeleter<64>{release, start});
+                                          CountingDeleter<64>{&p, release, start, what, slot});
       case 4: {
         // The deleter first, then the owners.
         p.releases.emplace_back();
@@ -367,7 +373,7 @@ inline void make_over(Program& p) {
             .strides(strides)
             .owner(Owner(second))
             .dynamism(dynamism)
-            .deleter(CountingDeleter<1>{release, start})
+            .deleter(CountingDeleter<1>{&p, release, start, what, slot})
             .try_make_tensor_ptr();
       }
       default: {

@@ -5,9 +5,53 @@
 #include "fuzz/copy_steps.h"
 #include "fuzz/exchange_steps.h"
 #include "fuzz/make_steps.h"
+#include "fuzz/module_steps.h"
 #include "fuzz/program.h"
 #include "fuzz/resize_steps.h"
 #include "fuzz/view_steps.h"
+
+void fuzz::Program::interfere(size_t what, size_t which, bool may_change) {
+  if (is_over || is_quiet) return;
+  Slot& slot = slots[which % slots.size()];
+  switch (what % 8) {
+    case 0: {
+      // Tensors that come and go.
+      const TensorPtr here = tenon::zeros({300}, ScalarType::Float, tenon::host_backend());
+      FUZZ_CHECK(here->const_data_ptr<float>()[299] == 0);
+      const auto there = tenon::try_empty({3}, ScalarType::Int, backends.device);  // may fail
+      return;
+    }
+    case 1:
+      for (const Slot& other : slots) {
+        if (other.impl == nullptr) continue;
+        FUZZ_CHECK(other.tensor->scalar_type() == other.impl->shape.type);
+        FUZZ_CHECK(other.tensor->numel() >= 0);
+      }
+      return;
+    case 2: {
+      // A view, which stays.
+      Slot& to = slots[(which / slots.size()) % slots.size()];
+      if (to.impl != nullptr || check_defined(slot) != Error::Ok) return;
+      if (!may_change) return;
+      to.impl = view_of(slot.impl, slot.impl->shape);
+      to.tensor = std::make_unique<Tensor>(tenon::make_tensor(*slot.tensor));
+      learn_address(to);
+      return;
+    }
+    case 3:
+    case 4:
+      if (may_change) drop(slot);
+      return;
+    case 5:
+      if (may_change) resize(*this, slot, {static_cast<int64_t>(which % 7), 1});
+      return;
+    case 6:
+      if (may_change) resize(*this, slot, {static_cast<int64_t>(which)});
+      return;
+    default:
+      if (may_change) deallocate(slot);
+  }
+}
 
 namespace {
 
@@ -20,11 +64,18 @@ void scope_step(Program& p) {
   if (p.current != nullptr) p.scope.emplace(*p.current);
 }
 
-/// Some call of a backend of ours that follows is to fail.
+/// Some call of a backend of ours that follows is to fail, or to use tensors.
 void trouble_step(Program& p) {
+  using Kind = fuzz::Trouble::Kind;
   fuzz::Trouble& trouble = p.backends.trouble;
-  trouble.kind = p.in.flip() ? fuzz::Trouble::Kind::Fails : fuzz::Trouble::Kind::Throws;
+  constexpr Kind kKinds[] = {Kind::Fails, Kind::Throws, Kind::CallsBack, Kind::CallsBack};
+  trouble.kind = kKinds[p.in.choose(std::size(kKinds))];
   trouble.calls_before = static_cast<int>(p.in.choose(4));
+  const auto what = p.in.take<uint8_t>();
+  const auto which = p.in.take<uint8_t>();
+  trouble.call_back = [&p, what, which](bool in_allocate) {
+    p.interfere(what, which, in_allocate);
+  };
 }
 
 struct Step {
@@ -55,6 +106,8 @@ constexpr Step kSteps[] = {
     {"from_dlpack", &fuzz::from_dlpack_step},
     {"binary", &fuzz::binary_step},
     {"to_string", &fuzz::to_string_step},
+    {"module", &fuzz::module_step},
+    {"module", &fuzz::module_step},
     {"scope", &scope_step},
     {"trouble", &trouble_step},
 };

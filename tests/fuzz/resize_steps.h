@@ -17,7 +17,7 @@ inline Error check_growth(const Impl& impl) {
 }
 
 /// Moves the model to memory of `capacity` elements, of which the first `kept` are those there were.
-inline void grow(Program& p, Impl& impl, int64_t capacity, int64_t kept) {
+inline void grow(const Program& p, Impl& impl, int64_t capacity, int64_t kept) {
   const int64_t item = impl.shape.item();
   if (!impl.is_template()) {
     auto memory = p.new_memory(impl, capacity * item);
@@ -56,6 +56,65 @@ inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
   return check_growth(impl);
 }
 
+/// Changes the model before the call, where nothing can go wrong: a deleter that runs in it finds
+/// the new state.
+template <class Change, class Call>
+void call_and_change(Program& p, Error expected, const Change& change, const Call& call) {
+  const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
+  if (is_certain && expected == Error::Ok) change();
+  if (p.settle(expected, call()) && !is_certain) change();
+}
+
+/// What resizing is to do.
+struct Resize {
+  Error error = Error::Ok;
+  bool grows = false;
+  Vector order;
+  int64_t kept = 0;
+  int64_t capacity = 0;
+};
+inline Resize plan_resize(const Slot& slot, const Vector& sizes) {
+  Resize plan;
+  plan.error = expect_resize(slot, sizes, plan.grows);
+  if (plan.error != Error::Ok) return plan;
+  const Impl& impl = *slot.impl;
+  const bool keeps_order = sizes.size() == impl.shape.sizes.size();
+  plan.order = row_major(sizes.size());
+  if (keeps_order && slot.tensor->dim() == static_cast<int64_t>(sizes.size())) {
+    plan.order = Program::order_of(slot);
+  }
+  plan.kept = std::min(impl.reach(), product(sizes));
+  plan.capacity = impl.capacity;
+  return plan;
+}
+inline void run_resize(const Program& p, const Resize& plan, Impl& impl, const Vector& sizes) {
+  if (sizes == impl.shape.sizes) return;
+  if (plan.grows) {
+    // At least double, but no more than was asked for where that failed. A pool asks twice.
+    const Backend* const owner = impl.owner;
+    const bool is_pooled = owner == &p.backends.pooled_device || owner == &p.backends.pooled_host ||
+                           owner == &p.backends.tracked_pool;
+    const int64_t numel = product(sizes);
+    const bool doubles = 2 * plan.capacity > numel && (!p.backends.trouble.happened || is_pooled);
+    grow(p, impl, doubles ? 2 * plan.capacity : numel, plan.kept);
+  }
+  impl.shape = dense_shape(impl.shape.type, sizes, plan.order, impl.shape.start);
+  if (sizes.empty()) impl.dynamism = TensorShapeDynamism::STATIC;
+}
+/// The model alone.
+inline Error resize_model(const Program& p, const Slot& slot, const Vector& sizes) {
+  const Resize plan = plan_resize(slot, sizes);
+  if (plan.error == Error::Ok) run_resize(p, plan, *slot.impl, sizes);
+  return plan.error;
+}
+inline void resize(Program& p, Slot& slot, const Vector& sizes) {
+  const Resize plan = plan_resize(slot, sizes);
+  const std::shared_ptr<Impl> impl = slot.impl;
+  call_and_change(
+      p, plan.error, [&] { run_resize(p, plan, *impl, sizes); },
+      [&] { return tenon::resize_tensor_ptr(slot.tensor, sizes); });
+}
+
 inline void resize_step(Program& p) {
   Slot& slot = p.any_slot();
   Vector sizes = p.any_sizes();
@@ -67,30 +126,11 @@ inline void resize_step(Program& p) {
     } else {
       sizes.resize(sizes.size() + 2, int64_t{1} << 61);
     }
-  } else if (product(sizes) > 4096) {
+  } else if (product(sizes) > 512) {
     return;
   }
-  bool grows = false;
-  const Error expected = expect_resize(slot, sizes, grows);
   const std::shared_ptr<Impl> impl = slot.impl;
-  const Vector order = impl != nullptr ? Program::order_of(slot) : Vector();
-  const Error got = tenon::resize_tensor_ptr(slot.tensor, sizes);
-  if (!p.settle(expected, got) || sizes == impl->shape.sizes) return;
-  const bool keeps_order = sizes.size() == impl->shape.sizes.size();
-  Shape shape = dense_shape(impl->shape.type, sizes, keeps_order ? order : row_major(sizes.size()),
-                            impl->shape.start);
-  const auto numel = static_cast<int64_t>(shape.at.size());
-  if (grows) {
-    // At least double, but no more than was asked for where that failed. A pool asks twice.
-    const Backend* const owner = impl->owner;
-    const bool is_pooled = owner == &p.backends.pooled_device || owner == &p.backends.pooled_host ||
-                           owner == &p.backends.tracked_pool;
-    const bool doubles = 2 * impl->capacity > numel && (!p.backends.trouble.happened || is_pooled);
-    grow(p, *impl, doubles ? 2 * impl->capacity : numel, std::min(impl->reach(), numel));
-    shape = dense_shape(impl->shape.type, sizes, keeps_order ? order : row_major(sizes.size()));
-  }
-  impl->shape = shape;
-  if (sizes.empty()) impl->dynamism = TensorShapeDynamism::STATIC;
+  resize(p, slot, sizes);
   Program::learn_address(slot);
 }
 
@@ -111,22 +151,16 @@ inline void reserve_step(Program& p) {
       expected = check_growth(*impl);
     }
   }
-  const Error got = tenon::reserve_tensor_ptr(slot.tensor, nbytes);
-  if (!p.settle(expected, got) || !grows) return;
-  const auto asked = static_cast<int64_t>((nbytes + item - 1) / item);
-  grow(p, *impl, std::max(asked, impl->reach()), impl->reach());
+  const auto change = [&] {
+    const auto asked = static_cast<int64_t>((nbytes + item - 1) / item);
+    if (grows) grow(p, *impl, std::max(asked, impl->reach()), impl->reach());
+  };
+  call_and_change(p, expected, change,
+                  [&] { return tenon::reserve_tensor_ptr(slot.tensor, nbytes); });
   Program::learn_address(slot);
 }
 
-inline void deallocate_step(Program& p) {
-  Slot& slot = p.any_slot();
-  if (slot.impl == nullptr) return;
-  Impl& impl = *slot.impl;
-  const auto expected = impl.deallocated  ? tenon::Deallocation::AlreadyDeallocated
-                        : is_shared(impl) ? tenon::Deallocation::InUse
-                                          : tenon::Deallocation::Ok;
-  FUZZ_CHECK(tenon::backend_deallocate(slot.tensor) == expected);
-  if (expected != tenon::Deallocation::Ok) return;
+inline void forget_memory(Impl& impl) {
   impl.deallocated = true;
   impl.memory = nullptr;
   impl.owner = nullptr;
@@ -134,6 +168,16 @@ inline void deallocate_step(Program& p) {
   impl.borrow = nullptr;
   impl.duty = nullptr;
 }
+inline void deallocate(Slot& slot) {
+  if (slot.impl == nullptr) return;
+  const std::shared_ptr<Impl> impl = slot.impl;
+  const auto expected = impl->deallocated  ? tenon::Deallocation::AlreadyDeallocated
+                        : is_shared(*impl) ? tenon::Deallocation::InUse
+                                           : tenon::Deallocation::Ok;
+  if (expected == tenon::Deallocation::Ok) forget_memory(*impl);
+  FUZZ_CHECK(tenon::backend_deallocate(slot.tensor) == expected);
+}
+inline void deallocate_step(Program& p) { deallocate(p.any_slot()); }
 
 /// Other memory of the caller's.
 inline void set_data_step(Program& p) {
