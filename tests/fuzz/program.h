@@ -297,7 +297,13 @@ class Program {
       }
       for (size_t b = 0; b < item; ++b) {
         const size_t i = static_cast<size_t>(at) + b;
-        FUZZ_CHECK(memory.known[i] == 0 || memory.bytes[i] == element[b]);
+        const bool is_right = memory.known[i] == 0 || memory.bytes[i] == element[b];
+        if (!is_right) {
+          std::fprintf(stderr, "byte %zu of an element of %s at %lld is %02x, not %02x\n", b,
+                       tenon::toString(impl.shape.type), static_cast<long long>(at), element[b],
+                       memory.bytes[i]);
+        }
+        FUZZ_CHECK(is_right);
       }
     }
   }

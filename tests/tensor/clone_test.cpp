@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/clone.h"
 
+#include "backend/calling_backend.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -162,4 +163,48 @@ TEST_CASE("clone: of pinned or managed memory needs a backend that has some", "[
   }
   unregister_backend(backend);
   CHECK(backend.live == 0);
+}
+
+namespace {
+
+/// Over `elements`, which are overwritten when nobody uses them anymore.
+TensorPtr until_released(Ints& elements) {
+  return from_blob(elements.data(), {static_cast<int64_t>(elements.size())}, ScalarType::Int,
+                   [&](void*) noexcept { std::fill(elements.begin(), elements.end(), -1); });
+}
+
+}  // namespace
+
+TEST_CASE("clone: a backend may drop the source while it allocates") {
+  CallingBackend backend;
+  Ints elements = {1, 2, 3};
+  auto source = until_released(elements);
+  backend.use = [&] { source.reset(); };
+  const auto t = clone_tensor_ptr(source, backend);
+  CHECK(values<int32_t>(t) == Ints{1, 2, 3});
+  CHECK(elements == Ints{-1, -1, -1});
+
+  Ints more = {4, 5, 6};
+  auto base = until_released(more);
+  auto view = flip(base, {0});
+  base.reset();
+  backend.use = [&] { view = Tensor(); };
+  CHECK(values<int32_t>(backend_copy(view, backend)) == Ints{6, 5, 4});
+  CHECK(more == Ints{-1, -1, -1});
+}
+
+TEST_CASE("clone: a backend may change the source while it allocates, but for its sizes") {
+  CallingBackend backend;
+  const auto dynamic = TensorShapeDynamism::DYNAMIC;
+  auto source = full({400}, 7, ScalarType::Int, dynamic, host_backend());
+  backend.use = [&] { CHECK(resize_tensor_ptr(source, {2}) == Error::Ok); };
+  RAISES(InvalidState, "clone_tensor_ptr: the source tensor was changed meanwhile",
+         clone_tensor_ptr(source, backend));
+  CHECK(backend.live_blocks() == 0);
+
+  backend.use = [&] { CHECK(reserve_tensor_ptr(source, 100000) == Error::Ok); };
+  CHECK(values<int32_t>(clone_tensor_ptr(source, backend)) == Ints(2, 7));
+  backend.use = [&] { CHECK(backend_deallocate(source) == Deallocation::Ok); };
+  RAISES(InvalidState, "was deallocated", clone_tensor_ptr(source, backend));
+  CHECK(backend.live_blocks() == 0);
 }

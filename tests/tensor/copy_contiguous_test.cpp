@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // contiguous and to.
+#include "backend/calling_backend.h"
 #include "support/catch.h"
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/copy.h"
@@ -162,4 +163,15 @@ TEST_CASE("to: of a placeholder it is one of the type") {
   CHECK(t.scalar_type() == ScalarType::Half);
   CHECK(sizes(t) == Vector{2, 3});
   CHECK(const_data_ptr(t) == nullptr);
+}
+
+TEST_CASE("contiguous: a backend may drop the source while it allocates") {
+  CallingBackend backend;
+  Ints elements = {1, 2, 3, 4};
+  auto source = from_blob(
+      elements.data(), {2, 2}, {1, 2}, ScalarType::Int,
+      [&](void*) noexcept { std::fill(elements.begin(), elements.end(), -1); }, backend);
+  backend.use = [&] { source.reset(); };
+  CHECK(values<int32_t>(contiguous(source)) == Ints{1, 3, 2, 4});
+  CHECK(elements == Ints(4, -1));
 }

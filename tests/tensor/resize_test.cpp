@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/resize.h"
 
+#include "backend/calling_backend.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -519,23 +520,6 @@ TEST_CASE("resize: a deleter that runs at growth may drop the tensor") {
     CHECK(released == 1);
   }
 }
-
-namespace {
-
-// The host's memory, labelled `label`. Calls `use` once, in the next allocation.
-struct CallingBackend final : HostMemoryBackend {
-  const char* name() const noexcept override { return "calling"; }
-  Device device() const noexcept override { return label; }
-  void* allocate(size_t nbytes, size_t) noexcept override {
-    if (const auto once = std::exchange(use, nullptr)) once();
-    return std::malloc(nbytes);
-  }
-  void deallocate(void* p, size_t) noexcept override { std::free(p); }
-  std::function<void()> use;
-  Device label;
-};
-
-}  // namespace
 
 TEST_CASE("resize: a view that a backend makes while it allocates stops the growth") {
   CallingBackend backend;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/transfer.h"
 
+#include "backend/calling_backend.h"
 #include "backend/device_helpers.h"
 #include "backend/helpers.h"
 #include "support/catch.h"
@@ -265,4 +266,15 @@ TEST_CASE("clone_tensor_ptr_to: a device without a backend is NotFound, and name
   CHECK(contains(failed.message(), "try_clone_tensor_ptr_to: no backend is registered for"));
   RAISES(InvalidState, "clone_tensor_ptr_to: the source tensor is undefined",
          clone_tensor_ptr_to(Tensor(), "cpu"));
+}
+
+TEST_CASE("backend_transfer: a backend may drop the source while it allocates") {
+  CallingBackend backend;
+  Calls calls;
+  Ints elements = {1, 2, 3};
+  auto source = from_blob(elements.data(), {3}, ScalarType::Int, calls.deleter());
+  backend.use = [&] { source.reset(); };
+  const auto t = backend_transfer(source, backend);
+  CHECK(values<int32_t>(t) == elements);
+  CHECK(calls.count == 1);
 }

@@ -28,17 +28,30 @@ TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, 
 }
 
 /// Copies the elements of `from` to a new tensor like it; at least one is in a backend's memory.
-TENON_LAZY TENON_NOINLINE Error copy_with_backend(const TensorFields& to, const TensorFields& from,
-                                                  CastMode mode, CastFunction cast) noexcept {
+TENON_LAZY Error copy_with_backend(const TensorFields& to, const TensorFields& from, CastMode mode,
+                                   CastFunction cast) noexcept {
   if (to.is_template()) return Error::Ok;
   Place source;
   TENON_TRY(find_place(from, "the source tensor", source));
   const Place out = place_of_new(to, view_of(to));
   TENON_TRY(check_lists(out.view));
+  if (TENON_UNLIKELY(source.view.sizes != out.view.sizes)) {
+    return fail(Error::InvalidState, "the source tensor was changed meanwhile");
+  }
   if (out.backend == nullptr && source.backend == nullptr) {
     return copy_on_host(to, from, mode, cast);
   }
   return copy_between(out, source, mode, cast);
+}
+
+/// Makes the clone of `source` where at least one of them is in a backend's memory. A backend's code
+/// may drop the source, resize or deallocate it while it allocates.
+TENON_LAZY TENON_NOINLINE Error make_with_backend(const TensorArg& source, const Making& making,
+                                                  CastMode mode, CastFunction cast,
+                                                  Draft& draft) noexcept {
+  const Tensor handle = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
+  TENON_TRY(make_new(making, draft));
+  return copy_with_backend(fields(draft), fields(TensorArg(handle)), mode, cast);
 }
 
 /// Finds the clone's backend when the source or the options involve one.
@@ -100,12 +113,13 @@ Out clone(const char* function, const TensorArg& source, const CreatorOptions& o
   if (TENON_UNLIKELY(placeholder)) {
     error = make_placeholder(from, making.type, making.dynamism, made.draft());
   } else {
-    error = make_new(making, made.draft());
-    if (error == Error::Ok) {
-      const bool on_heap =
-          making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
-      error = (on_heap ? copy_on_host<void> : copy_with_backend<void>)(fields(made.draft()), from,
-                                                                       mode, casting.cast);
+    const bool on_heap =
+        making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
+    if (TENON_UNLIKELY(!on_heap)) {
+      error = make_with_backend(source, making, mode, casting.cast, made.draft());
+    } else {
+      error = make_new(making, made.draft());
+      if (error == Error::Ok) error = copy_on_host(fields(made.draft()), from, mode, casting.cast);
     }
   }
   if constexpr (!std::is_same_v<Afterwards, std::nullptr_t>) {

@@ -259,12 +259,15 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
   return fill_place(fields(tensor), out, element);
 }
 
-/// A row-major copy, where the source is.
-TENON_LAZY Error make_contiguous(const TensorFields& from, const Making& making,
+/// A row-major copy, where the source is, whose backend's code may drop the handle or change the
+/// tensor.
+TENON_LAZY Error make_contiguous(const TensorArg& source, const Making& making,
                                  Draft& draft) noexcept {
   CopyJob job;
-  TENON_TRY(find_place(from, "the source tensor", job.src));
-  TENON_TRY(make_owned(from.layout.sizes, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(find_place(fields(source), "the source tensor", job.src));
+  MemoryHold held;
+  TENON_TRY(held.hold(source));
+  TENON_TRY(make_owned(job.src.view.sizes, {}, making, Contents::Uninitialized, draft));
   job.dst = place_of_new(fields(draft), view_of(fields(draft)));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }
@@ -278,7 +281,7 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   }
   return create_like<Out>(function, tensor, CreatorOptions(dynamism),
                           [&](const auto& making, auto& made) noexcept {
-                            return make_contiguous(fields(tensor), making, made.draft());
+                            return make_contiguous(tensor, making, made.draft());
                           });
 }
 

@@ -119,12 +119,12 @@ struct BackendTransfer {
     }
     if (error == Error::Ok) error = check_unshared(t);
     if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
-    return detail::clone<Out>(
-        function, t, CreatorOptions(backend), CastMode::Checked, {}, false,
-        [&]() noexcept -> Error {
-          TENON_TRY(check_unshared(t));  // the backends' code may have made a view
-          return detail::drop_memory(t);
-        });
+    const Tensor held = t.tensor();  // the backends' code may drop the handle, or make a view
+    return detail::clone<Out>(function, held, CreatorOptions(backend), CastMode::Checked, {}, false,
+                              [&]() noexcept -> Error {
+                                TENON_TRY(check_unshared(held));
+                                return detail::drop_memory(held);
+                              });
   }
 };
 
