@@ -412,7 +412,8 @@ inline void make_step(Program& p) {
     case 3: return make_values<int64_t>(p);
     case 4: return make_bytes(p);
     case 5: return make_like(p);
-    case 6: return make_over(p);
+    case 6:
+    case 9: return make_over(p);
     case 7: return make_placeholder(p);
     default: return make_new(p);
   }

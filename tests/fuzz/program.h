@@ -253,6 +253,7 @@ class Program {
 
   void check() {
     for (const Slot& slot : slots) {
+      learn_address(slot);  // where the handle that grew it is gone
       FUZZ_CHECK((slot.tensor == nullptr) == (slot.impl == nullptr));
       if (slot.impl != nullptr) check(slot);
     }

@@ -10,8 +10,19 @@
 #include "fuzz/resize_steps.h"
 #include "fuzz/view_steps.h"
 
+namespace {
+
+/// Whether to print what is done, to read a crash by.
+bool is_traced() {
+  static const bool traced = std::getenv("FUZZ_TRACE") != nullptr;
+  return traced;
+}
+
+}  // namespace
+
 void fuzz::Program::interfere(size_t what, size_t which, bool may_change) {
   if (is_over || is_quiet) return;
+  if (is_traced()) std::fprintf(stderr, "  interferes: %zu %zu\n", what % 8, which);
   Slot& slot = slots[which % slots.size()];
   switch (what % 8) {
     case 0: {
@@ -44,10 +55,10 @@ void fuzz::Program::interfere(size_t what, size_t which, bool may_change) {
       return;
     case 5:
       if (may_change) resize(*this, slot, {static_cast<int64_t>(which % 7), 1});
-      return;
+      return learn_address(slot);
     case 6:
       if (may_change) resize(*this, slot, {static_cast<int64_t>(which)});
-      return;
+      return learn_address(slot);
     default:
       if (may_change) deallocate(slot);
   }
@@ -115,13 +126,12 @@ constexpr Step kSteps[] = {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const bool is_traced = std::getenv("FUZZ_TRACE") != nullptr;  // to read a crash by
   Program program(data, size);
   for (int step = 0; step < 200 && !program.in.empty(); ++step) {
     program.backends.trouble.happened = false;
     program.backends.trouble.called_back = false;
     const Step& chosen = kSteps[program.in.choose(std::size(kSteps))];
-    if (is_traced) std::fprintf(stderr, "%d: %s\n", step, chosen.name);
+    if (is_traced()) std::fprintf(stderr, "%d: %s\n", step, chosen.name);
     chosen.run(program);
     program.check();
   }

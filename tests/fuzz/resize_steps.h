@@ -57,9 +57,11 @@ inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
 }
 
 /// Changes the model before the call, where nothing can go wrong: a deleter that runs in it finds
-/// the new state.
+/// the new state. So nothing is to go wrong where there is a deleter.
 template <class Change, class Call>
-void call_and_change(Program& p, Error expected, const Change& change, const Call& call) {
+void call_and_change(Program& p, const Impl* impl, Error expected, const Change& change,
+                     const Call& call) {
+  if (impl != nullptr && impl->duty != nullptr) p.backends.trouble.kind = Trouble::Kind::None;
   const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
   if (is_certain && expected == Error::Ok) change();
   if (p.settle(expected, call()) && !is_certain) change();
@@ -111,7 +113,7 @@ inline void resize(Program& p, Slot& slot, const Vector& sizes) {
   const Resize plan = plan_resize(slot, sizes);
   const std::shared_ptr<Impl> impl = slot.impl;
   call_and_change(
-      p, plan.error, [&] { run_resize(p, plan, *impl, sizes); },
+      p, impl.get(), plan.error, [&] { run_resize(p, plan, *impl, sizes); },
       [&] { return tenon::resize_tensor_ptr(slot.tensor, sizes); });
 }
 
@@ -155,7 +157,7 @@ inline void reserve_step(Program& p) {
     const auto asked = static_cast<int64_t>((nbytes + item - 1) / item);
     if (grows) grow(p, *impl, std::max(asked, impl->reach()), impl->reach());
   };
-  call_and_change(p, expected, change,
+  call_and_change(p, impl.get(), expected, change,
                   [&] { return tenon::reserve_tensor_ptr(slot.tensor, nbytes); });
   Program::learn_address(slot);
 }
