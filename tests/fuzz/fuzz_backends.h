@@ -7,16 +7,20 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <memory_resource>
 #include <stdexcept>
 
 #include "fuzz/input.h"
 #include "kernels/cast_reference.h"
-#include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
 #include "tenon/tensor/expr.h"
+
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+
+#include "tenon/backend/pmr.h"
+#endif
 
 namespace fuzz {
 
@@ -54,7 +58,7 @@ class FuzzBackend final : public Backend {
   FuzzBackend(const char* name, tenon::Device device, Trouble& trouble)
       : name_(name),
         device_(device),
-        shift_(device.is_cpu() ? 0 : uintptr_t{1} << (sizeof(void*) * 8 - 2)),
+        shift_(device.is_cpu() || sizeof(void*) < 8 ? 0 : uintptr_t{1} << (sizeof(void*) * 8 - 2)),
         trouble_(trouble) {}
   ~FuzzBackend() override { FUZZ_CHECK(blocks_.empty()); }
 
@@ -167,8 +171,12 @@ struct Backends {
     return memory;
   }
   tenon::ArenaBackend arena{arena_memory().data(), arena_memory().size()};
+#if __has_include(<memory_resource>)
   std::pmr::unsynchronized_pool_resource resource;
   tenon::PmrBackend pmr{&resource};
+#else
+  FuzzBackend pmr{"pmr", tenon::Device(), trouble};
+#endif
   tenon::TemplateBackend templates;
   tenon::ExprBackend expr;
   FuzzBackend device{"device", tenon::Device(tenon::DeviceType::ExtDev, 0), trouble};
