@@ -27,9 +27,22 @@ inline void settle_write(Program& p, Error expected, Error got, const std::share
   }
 }
 
+/// A tensor other than `slot` over the same memory, and of the same sizes; any where there is none.
+inline Slot& any_overlapping(Program& p, const Slot& slot) {
+  Slot& first = p.any_slot();
+  for (Slot& other : p.slots) {
+    if (slot.impl != nullptr && slot.impl->memory != nullptr && other.impl != nullptr &&
+        other.impl != slot.impl && other.impl->memory == slot.impl->memory &&
+        other.impl->shape.sizes == slot.impl->shape.sizes) {
+      return other;
+    }
+  }
+  return first;
+}
+
 inline void copy_step(Program& p) {
   Slot& dst = p.any_slot();
-  Slot& src = p.any_slot();
+  Slot& src = p.in.flip() ? p.any_slot() : any_overlapping(p, dst);
   const CastMode mode = p.any_mode();
   const bool may_allocate = p.in.choose(4) != 0;
   const auto policy =
