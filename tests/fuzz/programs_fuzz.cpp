@@ -125,6 +125,7 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Program program(data, size);
   for (int step = 0; step < 200 && !program.in.empty(); ++step) {
