@@ -77,8 +77,8 @@ class Text {
   Error error_ = Error::Ok;
 };
 
-/// The names of a tensor's dimensions, "" for one without, each up to the first zero in it: up to 47
-/// characters in place, with a zero behind each, one heap block beyond. Never throws, but what a
+/// The names of a tensor's dimensions, "" for one without; each ends at the first zero in it. Up to
+/// 47 characters in place, with a zero behind each, one heap block beyond. Never throws, but what a
 /// range does: see error().
 class NameList {
  public:
