@@ -198,7 +198,10 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
   static constexpr bool is_bounded = true;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+#pragma GCC diagnostic pop
   static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;
