@@ -52,12 +52,12 @@ struct TrackingLayout {
     for (const TrackingRecord& record : timeline.records) {
       blocks.push_back({&record, record.died < timeline.end ? record.died : last, 0});
     }
-    std::stable_sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
+    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       const auto area = [](const Block& block) {
         return static_cast<double>(block.died - block.record->born) *
                static_cast<double>(block.record->nbytes);
       };
-      return area(a) > area(b);
+      return area(a) != area(b) ? area(a) > area(b) : a.record < b.record;
     });
     if (blocks.size() > kMaxBlocks) blocks.resize(kMaxBlocks);
     std::vector<std::pair<uint64_t, uint64_t>> taken;
