@@ -79,7 +79,7 @@ class HostSide {
     // Many short runs cost more than the bytes between them, unless there are many more of those.
     constexpr int64_t kFewRuns = 16;
     constexpr int64_t kLongRun = 4096;
-    if (whole > dense && (dense / run <= kFewRuns || run >= kLongRun || whole / 64 > dense)) {
+    if (whole > dense && (dense <= kFewRuns * run || run >= kLongRun || whole / 64 > dense)) {
       TENON_TRY(buffer_.allocate(static_cast<size_t>(dense)));
       detach(plan, is_source, buffer_.data(), runs_);
       return is_source ? move(true) : Error::Ok;
