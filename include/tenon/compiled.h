@@ -63,7 +63,7 @@ TENON_DETAIL_INSTANCE Error make_in_backend<void>(const Making&, Layout&&, size_
 TENON_DETAIL_INSTANCE Error make_new<void>(const Making&, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
                                             int64_t, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, int64_t, int64_t, int64_t,
+TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                        Layout*) noexcept;
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&, const Dims&) noexcept;
 TENON_DETAIL_INSTANCE Error run_job<void>(const CopyJob&, CastMode, CopyPolicy,
