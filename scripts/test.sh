@@ -3,21 +3,25 @@
 #
 # Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
 #
-#   scripts/test.sh         the tests, built with the default compiler
-#   scripts/test.sh --all   what CI runs, on Debian 12: everything with g++, benchmark programs and ThreadSanitizer
-#                           included; clang++ with AddressSanitizer, UBSan and the other major version of Catch2;
-#                           core and kernels once more with clang++ -O3 -march=native; tests on Cortex-M machines
-#                           in QEMU; for aarch64, armhf, s390x and riscv64, under qemu-user, what differs between
-#                           processors; clang-tidy, formatting.
-#                           Warnings are errors, and a missing partner is one too
+#   scripts/test.sh             the tests, built with the default compiler
+#   scripts/test.sh --all       what CI runs, on Debian 12: everything with g++, benchmark programs and ThreadSanitizer
+#                               included; the library's own tests with clang++, AddressSanitizer, UBSan and the other
+#                               major version of Catch2; tests on Cortex-M machines in QEMU; for armhf and s390x, under
+#                               qemu-user, what differs between processors; clang-tidy, formatting.
+#                               Warnings are errors, and a missing partner is one too
+#   scripts/test.sh --nightly   all of that, the sanitizers with every test and a minute for each fuzzer, and builds that
+#                               find other things: more compilers, processors and standards, the standard libraries'
+#                               own checks, -m32, LTO, -ffast-math, MemorySanitizer, valgrind, two static analyzers
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
 all=
+nightly=
 case ${1:-} in
   '') ;;
   --all) all=1 ;;
-  *) fail "usage: scripts/test.sh [--all]" ;;
+  --nightly) all=1 nightly=1 ;;
+  *) fail "usage: scripts/test.sh [--all | --nightly]" ;;
 esac
 
 need "${CXX:-g++}" g++
@@ -58,6 +62,19 @@ if [ -n "$all" ]; then
   # Clang's sanitizers, in a package of each version.
   [ -e "$(clang++ -print-file-name=libclang_rt.asan-$(uname -m).so)" ] ||
     missing="libclang-rt-$(clang++ -dumpversion | cut -d. -f1)-dev"
+fi
+if [ -n "$nightly" ]; then
+  need g++-11 g++-11
+  need g++-12 g++-12
+  need clang++-15 clang-15
+  need clang++-16 clang-16
+  need clang++-19 clang-19
+  need ld.lld lld # which links what clang++ -flto makes
+  need cppcheck cppcheck
+  install_missing
+  [ -e "$(g++-12 -print-file-name=32/libstdc++.a)" ] || missing="$missing g++-12-multilib"
+  [ -e "$(clang++-19 -print-file-name=libc++.a)" ] || missing="$missing libc++-19-dev libc++abi-19-dev"
+  [ -e "$(clang++-19 -print-file-name=libclang_rt.msan-$(uname -m).a)" ] || missing="$missing libclang-rt-19-dev"
 fi
 install_missing
 
@@ -108,6 +125,18 @@ run() {
   skipped=$((skipped + left))
 }
 
+# other NAME COMPILER FLAGS FOLDERS CMAKE_OPTION...: the tests of these folders, which link to no partner, built otherwise.
+other() {
+  local name=$1 compiler=$2 flags=$3 folders=$4
+  shift 4
+  case $compiler in
+    g++*) flags="$flags -fpch-preprocess" ;;
+    clang*) flags="$flags -Xclang -fno-pch-timestamp" ;;
+  esac
+  run "$name" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
+    -DTENON_TESTS="$folders" -DTENON_PARTNERS_DIR= -DTENON_WERROR=ON "$@"
+}
+
 # check NAME COMMAND...: one more test, of something that is no build.
 check() {
   local what=$1
@@ -136,9 +165,8 @@ else
   # shellcheck disable=SC2086 # a list of files
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
-  run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
   run cortex-m --preset cortex-m "${options[@]}" -DTENON_PARTNERS_DIR=
-  for processor in aarch64 armhf s390x riscv64; do
+  for processor in armhf s390x ${nightly:+aarch64 riscv64}; do
     run "$processor" --preset "$processor" "${options[@]}"
   done
   wait "$fetching" || {
@@ -151,7 +179,44 @@ else
   run gcc --preset gcc "${options[@]}"
   check "benchmark programs" python3 tests/benchmark/compare.py build/gcc/tests/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
-  run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2"
+  # CI leaves out the folders that are about compiling and the documentation's code, which g++ has been through.
+  sanitized=
+  if [ -z "$nightly" ]; then
+    sanitized='.;allocation;backend;compat;core;cuda;environment;exchange;fuzz;interop;interop/executorch;interop/npy'
+    sanitized="$sanitized;interop/onnxruntime;interop/python;kernels;module;no_exceptions;no_heap;opencl;shared;tensor"
+    sanitized="$sanitized;testing;threads"
+  fi
+  run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
+    -DTENON_TESTS="$sanitized" -DTENON_FUZZ_SECONDS="$fuzz_seconds"
+fi
+
+if [ -n "$nightly" ]; then
+  # Every header, by every compiler and as every standard.
+  headers=build/gcc/tests/structure/user.cpp
+  warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wsign-conversion -Werror'
+  for compiler in g++-11 g++-12 clang++-14 clang++-15 clang++-16 clang++-19 'clang++-19 -stdlib=libc++' 'g++-12 -m32'; do
+    for standard in 17 20 2b; do
+      # shellcheck disable=SC2086 # lists of options
+      check "$compiler -std=c++$standard" $compiler -std=c++$standard -fsyntax-only $warnings \
+        -idirafter "/usr/include/$(uname -m)-linux-gnu" -Iinclude "$headers"
+    done
+  done
+  check "analyzers" python3 scripts/analyze.py "$headers"
+
+  run native --preset native -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DTENON_PARTNERS_DIR=
+  tests='core;kernels;tensor;backend;exchange;module;testing'
+  other gcc-11 g++-11 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20
+  other gcc-debug g++-12 '-D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC' "$tests"
+  other clang-15 clang++-15 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20
+  other clang-16 clang++-16 -O1 "$tests" -DCMAKE_CXX_STANDARD=23
+  other libcxx clang++-19 '-stdlib=libc++ -D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_DEBUG' "$tests"
+  # The kernel's headers of 64 bits do for 32; a package of its own for them would take the cross compilers away.
+  other m32 g++-12 "-m32 -idirafter /usr/include/$(uname -m)-linux-gnu" "$tests"
+  other lto-gcc g++-12 '-O2 -flto=auto -Werror=odr -Werror=lto-type-mismatch' "$tests;odr;shared"
+  other lto-clang clang++-19 '-O2 -flto=thin -fuse-ld=lld' "$tests;odr;shared"
+  other msan clang++-19 "$msan" "$tests"
+  check "valgrind" valgrind --quiet --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
+    build/gcc-11/tests/tenon_tests '~[slow]'
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
