@@ -91,7 +91,13 @@ TEST_CASE("dlpack types: structs, version and flags are dlpack.h's") {
   CHECK(versioned_offsets<Versioned>() == Offsets{80, 0, 8, 16, 24, 32});
   CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 16);
   CHECK(exchange_offsets<Exchange>() == Offsets{56, 16, 24, 32, 40, 48});
-#else  // 32 bits, where int64_t is aligned to 8 bytes, as on ARM
+#elif defined(__i386__)  // int64_t is aligned to 4 bytes
+  CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{36, 0, 4, 12, 16, 20, 24, 28});
+  CHECK(legacy_offsets<Legacy>() == Offsets{44, 0, 36, 40});
+  CHECK(versioned_offsets<Versioned>() == Offsets{60, 0, 8, 12, 16, 24});
+  CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 12);
+  CHECK(exchange_offsets<Exchange>() == Offsets{32, 12, 16, 20, 24, 28});
+#else                    // 32 bits, where int64_t is aligned to 8 bytes, as on ARM
   CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{40, 0, 4, 12, 16, 20, 24, 32});
   CHECK(legacy_offsets<Legacy>() == Offsets{48, 0, 40, 44});
   CHECK(versioned_offsets<Versioned>() == Offsets{64, 0, 8, 12, 16, 24});
