@@ -11,7 +11,7 @@
 #                               Warnings are errors, and a missing partner is one too
 #   scripts/test.sh --nightly   all of that, the sanitizers with every test and a minute for each fuzzer, the benchmark
 #                               programs, and builds that find other things: -O3 -march=native, more compilers,
-#                               processors and standards, the standard libraries' own checks, -m32, LTO, -ffast-math,
+#                               processors and standards, the standard libraries' own checks, -m32, LTO,
 #                               MemorySanitizer, valgrind, two static analyzers. Hours
 set -eu
 . "$(dirname -- "$0")/common.sh"
