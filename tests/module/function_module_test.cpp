@@ -508,6 +508,18 @@ TEST_CASE("outputs: elements that two outputs share are the last one's, where it
   CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{1, 1, 10, 11, 12, 13});
 }
 
+TEST_CASE("outputs: one without elements has the shape that it was returned with") {
+  FunctionModule module([](Span<const EValue> in) { return in.vec(); });
+  const TensorPtr none = zeros({0});
+  const TensorPtr first = make_tensor_ptr({0, 1}, nullptr);  // set, and returned as the second
+  const TensorPtr second = zeros({0, 1});
+  REQUIRE(module.set_output(first, 0) == Error::Ok);
+  REQUIRE(module.set_output(second, 1) == Error::Ok);
+  REQUIRE(module.forward({none, first}).ok());
+  CHECK(first->sizes() == none->sizes());
+  CHECK(second->sizes() == Dims{0, 1});
+}
+
 TEST_CASE("FunctionModule: a deleter that runs after an error does not replace its text") {
   static float memory[2];
   FunctionModule module(

@@ -53,12 +53,10 @@ inline ByteRange room_of(const TensorArg& arg) noexcept {
 }
 
 /// Whether two tensors share memory, or would once they are resized: by the ranges of addresses, so
-/// strides that interleave count. One impl shares its shape, too.
+/// strides that interleave count. Handles of one impl share its shape, also without elements.
 inline bool overlap(const Tensor& one, const Tensor& another) noexcept {
-  const ByteRange a = room_of(one);
-  const ByteRange b = room_of(another);
-  return touch(a, b) ||
-         (a.begin != 0 && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
+  return touch(room_of(one), room_of(another)) ||
+         (one.defined() && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
 }
 inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
   for (const Tensor& part : tensors_of(value)) {
