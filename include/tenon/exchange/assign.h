@@ -34,10 +34,9 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
     return fail(Error::InvalidArgument, "the blob's data is null");
   }
   if (blob.device.is_cpu()) return Error::Ok;
-  const ByteRange bytes = byte_range(view);
-  const size_t below = reinterpret_cast<uintptr_t>(view.data) - bytes.begin;
-  return check_memory(blob.device, static_cast<const char*>(view.data) - below,
-                      bytes.end - bytes.begin);
+  Layout layout;
+  TENON_TRY(make_blob_layout(blob, layout));
+  return check_memory(blob.device, blob.data, view.type, layout);
 }
 
 /// Describes plain memory: contiguous elements of the tensor's dtype.
