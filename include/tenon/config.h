@@ -79,8 +79,8 @@
 #define TENON_IS_CHECKED 0
 #endif
 
-// What a function returns refers to this parameter, or after a member function's qualifiers to the
-// object: Clang warns where that is a temporary. GCC has no such attribute.
+// Marks a parameter that the result refers to; behind a member function's qualifiers, the object.
+// Clang warns if a result outlives a temporary that it refers to. GCC has no such attribute.
 #if __has_cpp_attribute(clang::lifetimebound)
 #define TENON_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
@@ -165,9 +165,9 @@
 #define TENON_HOST_DEVICE
 #endif
 
-// With AddressSanitizer memory is marked as long as it is free, so that whoever still uses it is
-// found: docs/debugging.md. A switch like those below: where some files of a program are compiled
-// without the sanitizer, all need TENON_MARKS_FREE_MEMORY=0.
+// With AddressSanitizer free memory is marked, so that its use is reported: docs/debugging.md. All
+// files of a program must agree: if some are compiled without the sanitizer, all need
+// TENON_MARKS_FREE_MEMORY=0.
 #if !defined(TENON_MARKS_FREE_MEMORY)
 #if defined(__SANITIZE_ADDRESS__)
 #define TENON_MARKS_FREE_MEMORY 1
@@ -180,7 +180,7 @@
 #define TENON_MARKS_FREE_MEMORY 0
 #endif
 #endif
-// For a function that reads and writes marked memory.
+// For a function that may read and write marked memory.
 #if TENON_MARKS_FREE_MEMORY
 #define TENON_USES_FREE_MEMORY __attribute__((no_sanitize("address")))
 #else
@@ -207,9 +207,9 @@
 // Identity across shared libraries. A library with hidden symbols has its own copy of every
 // function, constant and static variable here. Therefore:
 // - Objects that must be unique are static variables of TENON_EXPORT functions: the registry, the
-//   host's backend, the default backend and generator, error texts, the failure handler. (With
-//   Clang each library that is opened with RTLD_LOCAL has its own. Of what is opened by dlopen(),
-//   all have their own unless the program exports its symbols, see docs/threads.md.)
+//   host's backend, the default backend and generator, error texts, the failure handler. (A library
+//   opened by dlopen() has its own unless the program exports its symbols; with Clang one that is
+//   opened with RTLD_LOCAL always has, see docs/threads.md.)
 // - Types are compared by value or name, never by the address of a constant or a function.
 // - Everything else may exist several times. tests/structure/check_headers.py lists these static
 //   variables.

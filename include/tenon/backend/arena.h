@@ -50,7 +50,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
   // last one without a header of its own. That costs half an alignment a block on average; a header
   // would push every block of data to the next multiple, which costs a whole one.
-  // With AddressSanitizer what is free is marked so, the holes' beginnings too.
+  // With AddressSanitizer all free memory is marked, also where a hole keeps its list node: hence
+  // TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // More could not be rounded up.
     if (TENON_UNLIKELY(nbytes > capacity())) return refuse(nbytes, alignment);

@@ -66,7 +66,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
   explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
   /// Wraps a pool, like any backend: pools are not copied.
-  /// A template, as a copy constructor that takes no const is in the way of std::optional's.
+  /// A template, so that it is no copy constructor: one without const breaks std::optional.
   template <class B, std::enable_if_t<std::is_same_v<B, PoolBackend>, int> = 0>
   explicit PoolBackend(B& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override { trim(); }
@@ -205,8 +205,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   bool is_host_memory() const noexcept { return device().is_host_accessible() && !is_opaque(); }
-  /// With AddressSanitizer: of a block of `size` bytes, the first `nbytes` are in use, if the host
-  /// can reach them at all.
+  /// With AddressSanitizer, marks the first `nbytes` of a block of `size` bytes as used and the rest
+  /// as free. Does nothing if the host cannot access the memory.
   void mark_used(void* block, size_t nbytes, size_t size) const noexcept {
     if (!TENON_MARKS_FREE_MEMORY || !has_inner() || !is_host_memory()) return;
     detail::mark_used(block, nbytes);

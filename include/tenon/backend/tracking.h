@@ -88,7 +88,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
                            detail::TrackingClock clock = &detail::steady_nanoseconds)
       : WrapperBackend(inner), clock_(clock), tags_(1) {}
   /// Wraps a tracker, like any backend: trackers are not copied.
-  /// A template, as PoolBackend's.
+  /// A template for the same reason as PoolBackend's.
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 
@@ -181,7 +181,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
 /// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
 /// as literals do. Scopes end in the reverse order of their beginnings.
-/// Threads: begins and ends on one thread, and is for that one alone.
+/// Threads: affects only the thread that made it, and ends on that thread.
 class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,

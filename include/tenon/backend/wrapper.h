@@ -15,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 /// is for: name(), and allocate() and deallocate(), which come in pairs.
 /// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure
 /// handler is told; dropping the wrapper's tensors is safe then, but their memory is not released.
-/// Threads: those that the backend allows.
+/// Threads: as the wrapped backend allows.
 class TENON_EXPORT WrapperBackend : public Backend {
  public:
   Device device() const noexcept override { return inner_.device(); }

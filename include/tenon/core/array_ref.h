@@ -26,13 +26,13 @@ struct ContiguousElement<
   using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
 };
 
-/// Whether C's elements are its own: a const C gives const elements. A span's are somebody else's.
+/// Whether C owns its elements: then a const C gives const elements. A span does not own them.
 template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>>
 inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const Container>::type> &&
     !std::is_const_v<typename ContiguousElement<Container>::type>;
 
-/// For a container whose elements, const ones of a const container, can be referred to as T.
+/// For a container that owns its elements, or does not, if a Span<T> can refer to a const one's.
 template <class C, class T, bool owned>
 using IfElements = std::enable_if_t<
     std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&
@@ -63,7 +63,7 @@ class Span {
   template <class C, detail::IfElements<C, T, true> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container TENON_LIFETIMEBOUND) noexcept
       : data_(container.data()), size_(container.size()) {}
-  /// The elements of a temporary span are somebody else's, and stay.
+  /// A container that does not own its elements may be a temporary: they outlive it.
   template <class C, detail::IfElements<C, T, false> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
       : data_(container.data()), size_(container.size()) {}

@@ -104,6 +104,7 @@ class Device {
     detail::raise(Error::InvalidArgument, "Device: \"", text,
                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
   }
+  // A text with a zero inside is refused, and not read up to the zero.
   Device(const std::string& text)
       : Device(text.find('\0') == text.npos ? text.c_str() : "with a zero inside") {}
   /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or

@@ -199,8 +199,8 @@ class DimArray {
 /// most kMaxDims.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
-/// copies the values, so nothing refers to a dead initializer list. Never throws, but what a range
-/// does: see error().
+/// copies the values, so nothing refers to a dead initializer list. Throws only what a range's
+/// iterators throw; other errors are in error().
 /// Functions refuse a list with an unsigned value above INT64_MAX.
 class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:

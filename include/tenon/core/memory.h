@@ -23,14 +23,15 @@ extern "C" void __asan_unpoison_memory_region(const volatile void* p, size_t nby
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// With AddressSanitizer, makes each use of this memory an error, "use-after-poison"; without it
-/// nothing. Of the last eight bytes none is marked if one behind them is in use.
+/// With AddressSanitizer, marks memory as free: each use is reported as "use-after-poison". Without
+/// it does nothing. Memory is marked in units of 8 bytes: the last one is left if any byte of it
+/// behind `p + nbytes` is in use.
 inline void mark_free([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
 #if TENON_MARKS_FREE_MEMORY
   __asan_poison_memory_region(p, nbytes);
 #endif
 }
-/// Makes it usable again. `p` is a multiple of 8.
+/// Marks memory as used again. `p` is a multiple of 8.
 inline void mark_used([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
 #if TENON_MARKS_FREE_MEMORY
   __asan_unpoison_memory_region(p, nbytes);

@@ -201,7 +201,7 @@ inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
   // A file behind a descriptor in /proc may have no path anymore.
   char* const real = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
   if (exists && S_ISREG(old.st_mode) && real == nullptr && errno == ENOMEM) {
-    return file_error("cannot write", ENOMEM);  // in place, it would not stay whole
+    return file_error("cannot write", ENOMEM);  // in place it might not stay whole
   }
   const Deleter freer(real, &std::free);
   if (is_new) return replace_file(path, nullptr, blocks);

@@ -161,7 +161,7 @@ TENON_LAZY Error renew(Tensor& kept, const Making& making) noexcept {
 ///
 /// Ownership: shares tensors. What it makes itself is in the module's memory, and is used again in
 /// the next run unless it is still shared.
-/// Threads: as Module's. An output that another thread has dropped may be written again.
+/// Threads: as for Module. An output that other threads hold is written again once they drop it.
 class Outputs {
  public:
   /// Of a module with that memory; of the thread's default backend if it is null.

@@ -15,7 +15,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A null TensorPtr as an argument, which refers to nothing.
+/// The argument for a null TensorPtr, without a temporary that Clang would warn of.
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
 /// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.

@@ -259,7 +259,7 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
   return fill_place(fields(tensor), out, element);
 }
 
-/// A row-major copy, where the source is, whose backend's code may drop the handle or change the
+/// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
 /// tensor.
 TENON_LAZY Error make_contiguous(const TensorArg& source, const Making& making,
                                  Draft& draft) noexcept {

@@ -53,7 +53,7 @@ class ImplKey {
 
 /// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
 /// an error of that function's. Not in `detail`, which argument-dependent lookup would then search.
-/// Threads: any may read at once; the caller locks them out where the shape or the data is changed.
+/// Threads: any threads may read at once; a caller that changes shape or data locks them out.
 template <class Self>
 class TensorMetadata {
  public:
@@ -100,8 +100,8 @@ class TensorMetadata {
 /// one.
 ///
 /// Ownership: runs its deleter, and drops the tensor it is a view of, when it is destroyed.
-/// Threads: any may read at once; the caller locks them out where it is changed. The reference
-/// count of TensorImplPtr alone is synchronised.
+/// Threads: any threads may read at once; a caller that changes it locks them out. Only the
+/// reference count of TensorImplPtr is synchronised.
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
 class TensorImpl : public TensorMetadata<TensorImpl> {
  public:

@@ -13,7 +13,7 @@ struct Blob;  // exchange/blob.h
 ///
 /// Ownership: once deleter() was called the maker has the duty to run it; a maker that is dropped
 /// unused runs it too. Nothing is checked before the tensor is made.
-/// Threads: one maker is for one thread at a time.
+/// Threads: one thread at a time.
 /// Source: executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
  public:
