@@ -205,8 +205,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   bool is_host_memory() const noexcept { return device().is_host_accessible() && !is_opaque(); }
-  /// With AddressSanitizer, marks the first `nbytes` of a block of `size` bytes as used and the rest
-  /// as free. Does nothing if the host cannot access the memory.
+  /// With AddressSanitizer, marks the first `nbytes` of a block of `size` bytes as used and the
+  /// rest as free. Does nothing if the host cannot access the memory.
   void mark_used(void* block, size_t nbytes, size_t size) const noexcept {
     if (!TENON_MARKS_FREE_MEMORY || !has_inner() || !is_host_memory()) return;
     detail::mark_used(block, nbytes);

@@ -78,8 +78,8 @@ class Text {
 };
 
 /// The names of a tensor's dimensions, "" for one without; each ends at the first zero in it. Up to
-/// 47 characters in place, with a zero behind each, one heap block beyond. Never throws, but what a
-/// range does: see error().
+/// 47 characters, with a zero behind each name, are stored in place, more in one heap block. Throws
+/// only what a range's iterators throw; other errors are in error().
 class NameList {
  public:
   NameList() noexcept = default;

@@ -10,8 +10,8 @@
 #include "tenon/tensor/elements.h"
 
 TENON_BEGIN_NAMESPACE
-// Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then warns
-// if the tensor is a temporary. With a reference it would always warn, as the TensorArg is one.
+// Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then
+// warns if the tensor is a temporary. With a reference it would always warn, as the TensorArg is one.
 
 namespace detail {
 

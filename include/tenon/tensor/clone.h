@@ -44,8 +44,8 @@ TENON_LAZY Error copy_with_backend(const TensorFields& to, const TensorFields& f
   return copy_between(out, source, mode, cast);
 }
 
-/// Makes the clone of `source` where at least one of them is in a backend's memory. Holds the
-/// source: a backend's code may drop, resize or deallocate it while it allocates.
+/// Makes the clone if it or the source is in a backend's memory. Holds the source: the backend's
+/// code may drop, resize or deallocate it while it allocates.
 TENON_LAZY TENON_NOINLINE Error make_with_backend(const TensorArg& source, const Making& making,
                                                   CastMode mode, CastFunction cast,
                                                   Draft& draft) noexcept {

@@ -52,8 +52,8 @@ constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlig
 inline void* inline_data(const Draft& draft) noexcept {
   return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
-/// For a tensor that is about to give up its data: data in the metadata's block stays allocated, but
-/// is free. inline_room() has allocated the rest of the last 8 bytes too.
+/// For a tensor that is about to give up its data: data in the metadata's block stays allocated,
+/// but is free. inline_room() has allocated the rest of the last 8 bytes too.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter) return;
   const size_t nbytes = static_cast<size_t>(tensor.capacity) * elementSize(tensor.type);
