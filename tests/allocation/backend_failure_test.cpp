@@ -28,8 +28,6 @@ void with_each_device(const F& f) {
   }
 }
 
-const Vector kDeepSizes{2, 1, 1, 1, 1, 1, 1, 3};
-
 /// A registered device, as long as it lives.
 struct Registered {
   explicit Registered(Backend& b) : backend(b) { register_backend(backend); }

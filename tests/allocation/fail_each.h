@@ -7,6 +7,7 @@
 // TESTS_FAULT(text) before this header.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include "allocation/counting_malloc.h"
 #include "backend/helpers.h"
 #include "support/calls.h"
+#include "support/shapes.h"
 #include "tenon/tenon.h"
 
 namespace tests {
@@ -255,6 +257,23 @@ struct Output : Unchanged {
   template <class... Things>
   explicit Output(const Things&... things) : Unchanged(Partly(), false, things...) {}
 };
+
+// ---- What the calls are given ----
+
+inline constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
+inline constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
+/// Sizes of more dimensions than are stored inline.
+inline const Vector kDeep(8, 1);
+inline const Vector kDeepSizes{2, 1, 1, 1, 1, 1, 1, 3};
+inline float blob[12] = {};
+
+/// A deleter that is too large to be stored inline.
+inline auto large_deleter(Calls& calls) {
+  return [&calls, padding = std::array<void*, 8>()](void* p) noexcept {
+    static_cast<void>(padding);
+    calls.deleter()(p);
+  };
+}
 
 // ---- The calls ----
 

@@ -13,9 +13,6 @@
 
 namespace tests {
 
-inline constexpr auto kBound = tenon::TensorShapeDynamism::DYNAMIC_BOUND;
-inline constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
-
 /// The same for an f that returns an Error and writes to this memory, which stays when it fails.
 template <class F>
 void fail_each_write(const char* what, const void* memory, size_t nbytes, F&& f) {
@@ -52,12 +49,6 @@ struct LargeOwner : Owner {
   using Owner::Owner;
   std::array<char, 100> padding{};
 };
-inline auto large_deleter(Calls& calls) {
-  return [&calls, padding = std::array<void*, 8>()](void* p) {
-    static_cast<void>(padding);
-    calls.deleter()(p);
-  };
-}
 
 /// A deleter, an owner or a callable whose copies call the user's code, and so do its moves.
 struct ThrowingCopies {
@@ -97,8 +88,5 @@ struct ThrowingRange {
   size_t size() const { return count; }
   size_t count;
 };
-
-inline float blob[12] = {};
-inline const Vector kDeep(8, 1);
 
 }  // namespace tests

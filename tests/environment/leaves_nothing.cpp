@@ -21,9 +21,8 @@ namespace {
 
 int failures = 0;
 
-/// What a result that was rounded, became infinite or subnormal sets is as in C++: FE_INEXACT,
-/// FE_OVERFLOW, FE_UNDERFLOW. FE_INVALID and FE_DIVBYZERO no call sets, whatever it is given. But
-/// Clang takes it that nobody asks for flags.
+/// Flags that no call sets, whatever it is given. As in C++ a result that is rounded, overflows or
+/// underflows sets FE_INEXACT, FE_OVERFLOW or FE_UNDERFLOW. Clang assumes that nobody reads flags.
 #if defined(__x86_64__) && !defined(__clang__)
 constexpr int kFlags = FE_INVALID | FE_DIVBYZERO;
 #else
@@ -53,26 +52,11 @@ int count_threads() {
   return count;
 }
 
-constexpr ScalarType kTypes[] = {ScalarType::Byte,
-                                 ScalarType::Char,
-                                 ScalarType::Short,
-                                 ScalarType::Int,
-                                 ScalarType::Long,
-                                 ScalarType::Half,
-                                 ScalarType::Float,
-                                 ScalarType::Double,
-                                 ScalarType::ComplexHalf,
-                                 ScalarType::ComplexFloat,
-                                 ScalarType::ComplexDouble,
-                                 ScalarType::Bool,
-                                 ScalarType::BFloat16,
-                                 ScalarType::Float8_e5m2,
-                                 ScalarType::Float8_e4m3fn,
-                                 ScalarType::UInt16,
-                                 ScalarType::UInt32,
-                                 ScalarType::UInt64,
-                                 ScalarType::Float8_e5m2fnuz,
-                                 ScalarType::Float8_e4m3fnuz};
+constexpr ScalarType kTypes[] = {
+#define NAME(cpp_type, name) ScalarType::name,
+    TENON_FORALL_SCALAR_TYPES(NAME)
+#undef NAME
+};
 
 /// Numbers at all ends of what types hold, as many as a vector has places and some more.
 TensorPtr numbers() {
@@ -103,7 +87,7 @@ TensorPtr numbers() {
                                 Limits::quiet_NaN(),
                                 Limits::max(),
                                 Limits::denorm_min()};
-  for (int i = 0; i < 3; ++i) values.insert(values.end(), values.begin(), values.begin() + 26);
+  for (size_t i = 0; i < 3 * 26; ++i) values.push_back(values[i]);
   return make_tensor_ptr(values);
 }
 
@@ -149,7 +133,7 @@ void check_calls() {
     static_cast<void>(resize_tensor_ptr(grown, {1, 5}));
   });
   check(
-      "memory that there is not",
+      "more memory than there is",
       [] {
         static_cast<void>(try_empty({int64_t{1} << 50}).ok());
         static_cast<void>(try_zeros({int64_t{1} << 58}).ok());

@@ -60,13 +60,6 @@ ScalarType take_any_type(fuzz::Input& in) {
   if (in.choose(16) == 0) return static_cast<ScalarType>(in.take<int8_t>());
   return fuzz::take_type(in).type;
 }
-/// The type, or null for a number that is none.
-const fuzz::NaiveType* find_type(ScalarType type) {
-  for (const fuzz::NaiveType& known : fuzz::kTypes) {
-    if (known.type == type) return &known;
-  }
-  return nullptr;
-}
 
 /// A count of bytes: the right one, or another near it.
 size_t take_count(fuzz::Input& in, int64_t right) {
@@ -109,7 +102,7 @@ void run_to_binary(fuzz::Input& in, const Strided& source) {
 
 void run_from_bytes(fuzz::Input& in) {
   const ScalarType asked = take_any_type(in);
-  const fuzz::NaiveType* const type = find_type(asked);
+  const fuzz::NaiveType* const type = fuzz::find_type(asked);
   const Numbers sizes = fuzz::take_sizes(in);
   const int64_t size = type == nullptr ? 1 : type->size;
   const fuzz::NaiveShape shape = fuzz::compute(sizes, fuzz::dense_strides(sizes), size);
@@ -174,7 +167,7 @@ void run_blob(fuzz::Input& in, const Strided& memory) {
   if ((odd & 16) != 0 && in.flip()) blob.data = nullptr;
   if ((odd & 32) != 0 && other.is_dense()) blob.strides = {};
   if ((odd & 64) != 0) blob.strides = fuzz::take_sizes(in);
-  const fuzz::NaiveType* const claimed = find_type(blob.dtype);
+  const fuzz::NaiveType* const claimed = fuzz::find_type(blob.dtype);
   const Numbers strides(blob.strides.begin(), blob.strides.end());
   bool valid =
       claimed != nullptr &&
@@ -234,7 +227,7 @@ void run_blob(fuzz::Input& in, const Strided& memory) {
 
 void run_byte_strides(fuzz::Input& in) {
   const ScalarType asked = take_any_type(in);
-  const fuzz::NaiveType* const type = find_type(asked);
+  const fuzz::NaiveType* const type = fuzz::find_type(asked);
   const int64_t size = type == nullptr ? 1 : type->size;
   const Numbers sizes = fuzz::take_sizes(in);
   const Numbers strides = in.choose(8) == 0 ? fuzz::take_sizes(in) : fuzz::take_strides(in, sizes);

@@ -54,7 +54,7 @@ constexpr struct {
 const fuzz::NaiveType* find_type(const tenon::DLDataType& dtype) {
   for (const auto& row : kCodes) {
     if (dtype.lanes == 1 && row.code == dtype.code && row.bits == dtype.bits) {
-      return &fuzz::naive(row.type);
+      return fuzz::find_type(row.type);
     }
   }
   return nullptr;

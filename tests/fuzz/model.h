@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "fuzz/input.h"
@@ -24,6 +23,8 @@ using tenon::Ownership;
 using tenon::ScalarType;
 using tenon::TensorShapeDynamism;
 using tests::Bytes;
+using tests::dense_strides;
+using tests::row_major;
 using tests::Vector;
 
 /// Sizes, type and the addresses of all elements, in bytes from the memory's first one.
@@ -116,27 +117,11 @@ struct Borrow {
 inline std::shared_ptr<Borrow> borrow(const std::shared_ptr<Impl>& source) {
   return std::make_shared<Borrow>(source->borrow != nullptr ? source->borrow->base : source);
 }
-/// Whether others use the memory of `impl`, of which the caller has `mine` pointers.
+/// Whether others use the memory of `impl`.
 inline bool is_shared(const Impl& impl) {
   return impl.borrows > 0 || (impl.borrow != nullptr && impl.borrow->base.use_count() > 1);
 }
 
-/// Dense strides, in elements, the dimensions nested in `order`.
-inline Vector dense_strides(const Vector& sizes, const Vector& order) {
-  Vector strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= sizes[d] == 0 ? 1 : sizes[d];
-  }
-  return strides;
-}
-inline Vector row_major(size_t rank) {
-  Vector order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 /// The shape of sizes and strides, which are in elements.
 inline Shape shape_of(ScalarType type, const Vector& sizes, const Vector& strides,
                       int64_t start = 0) {

@@ -141,10 +141,8 @@ ValueSpec take_spec(fuzz::Input& in, const EValue& value) {
 }
 
 int64_t size_of(ScalarType type) {
-  for (const fuzz::NaiveType& known : fuzz::kTypes) {
-    if (known.type == type) return known.size;
-  }
-  return 0;
+  const fuzz::NaiveType* const known = fuzz::find_type(type);
+  return known == nullptr ? 0 : known->size;
 }
 
 /// Whether any tensor can pass.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the fuzzers of bytes from outside share: hostile shapes, and what they mean, worked out by the plainest loops.
+// What the fuzzers of bytes from outside share: hostile shapes, and what they mean, worked out by
+// plain loops.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,15 @@
 #include <tenon/core/scalar_type.h>
 
 #include "input.h"
+#include "support/shapes.h"
 
 namespace fuzz {
 
 /// Wide enough for any sum of products of two 64-bit numbers that compute() below makes.
 __extension__ typedef __int128 Wide;
 
-using Bytes = std::vector<uint8_t>;
-using Numbers = std::vector<int64_t>;
+using tests::Bytes;
+using Numbers = tests::Vector;
 
 struct NaiveType {
   tenon::ScalarType type;
@@ -48,10 +50,12 @@ inline constexpr NaiveType kTypes[] = {
     {tenon::ScalarType::UInt32, 4, 4},
     {tenon::ScalarType::UInt64, 8, 8},
 };
-inline const NaiveType& naive(tenon::ScalarType type) {
-  size_t i = 0;
-  while (kTypes[i].type != type) ++i;
-  return kTypes[i];
+/// Null for a number that is no type.
+inline const NaiveType* find_type(tenon::ScalarType type) {
+  const auto* const found =
+      std::find_if(std::begin(kTypes), std::end(kTypes),
+                   [type](const NaiveType& known) { return known.type == type; });
+  return found == std::end(kTypes) ? nullptr : found;
 }
 inline const NaiveType& take_type(Input& in) { return kTypes[in.choose(std::size(kTypes))]; }
 
@@ -83,7 +87,7 @@ inline int64_t take_number(Input& in) {
 inline Numbers take_sizes(Input& in) {
   const uint8_t choice = in.take<uint8_t>();
   Numbers sizes(choice < 240 ? choice % 6u : choice < 248 ? 6u + choice % 4u : choice % 67u);
-  const bool ones = sizes.size() > 9;  // else nobody would come to the end of many
+  const bool ones = sizes.size() > 9;  // many other sizes would make too many elements
   for (int64_t& size : sizes) size = ones && in.choose(8) != 0 ? 1 : take_number(in);
   return sizes;
 }
@@ -116,7 +120,7 @@ inline Numbers dense_strides(const Numbers& sizes) {
   return strides;
 }
 
-/// What sizes and strides come to, computed without overflow.
+/// What sizes and strides mean, computed without overflow.
 struct NaiveShape {
   bool valid = true;  // as docs say: no overflow of elements, bytes or offsets, no negative size
   int64_t numel = 1;
@@ -155,20 +159,7 @@ inline NaiveShape compute(const Numbers& sizes, const Numbers& strides, int64_t 
 template <class F>
 void for_each_offset(const Numbers& sizes, const Numbers& strides, const F& f) {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
-  Numbers index(sizes.size(), 0);
-  int64_t offset = 0;
-  while (true) {
-    f(offset);
-    size_t d = sizes.size();
-    while (d > 0 && index[d - 1] == sizes[d - 1] - 1) {
-      --d;
-      offset -= index[d] * strides[d];
-      index[d] = 0;
-    }
-    if (d == 0) return;
-    ++index[d - 1];
-    offset += strides[d - 1];
-  }
+  for (const int64_t offset : tests::element_offsets(sizes, strides)) f(offset);
 }
 
 /// The elements' bytes in row-major order; `first` is element 0. A Bool's are 0 or 1.
@@ -193,7 +184,8 @@ inline bool overlaps(const Numbers& sizes, const Numbers& strides) {
   return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
 }
 
-/// A block of exactly that many bytes, of a pattern, so that a sanitizer sees a step beyond either end.
+/// A block of exactly that many bytes, of a pattern, so that a sanitizer sees a step beyond either
+/// end.
 class Block {
  public:
   explicit Block(size_t size, uint8_t seed = 0) : size_(size), bytes_(new uint8_t[size]) {

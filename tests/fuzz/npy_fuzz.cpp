@@ -80,7 +80,7 @@ Bytes make_file(fuzz::Input& in, Expected& expected) {
     return spoilt;
   };
   const Dtype& dtype = kDtypes[in.choose(std::size(kDtypes))];
-  const fuzz::NaiveType& type = fuzz::naive(dtype.type);
+  const fuzz::NaiveType& type = *fuzz::find_type(dtype.type);
   const char order = "<>|="[in.choose(4)];
   const char quote = in.choose(4) == 0 ? '"' : '\'';
   const bool fortran = in.flip();

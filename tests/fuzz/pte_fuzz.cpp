@@ -148,7 +148,7 @@ TensorPtr take_tensor(fuzz::Input& in, const TensorSpec& spec, std::vector<fuzz:
   const ScalarType type = in.choose(8) == 0 ? fuzz::take_type(in).type : spec.type;
   const Numbers strides =
       in.choose(4) == 0 ? fuzz::take_strides(in, sizes) : fuzz::dense_strides(sizes);
-  const int64_t size = fuzz::naive(type).size;
+  const int64_t size = fuzz::find_type(type)->size;
   const fuzz::NaiveShape shape = fuzz::compute(sizes, strides, size);
   const fuzz::Wide reach = fuzz::Wide{shape.highest} - shape.lowest + 1;
   if (!shape.valid || reach * size > 100000 || shape.numel > 100000) return nullptr;

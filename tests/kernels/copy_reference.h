@@ -52,18 +52,6 @@ struct Strided {
   }
 };
 
-/// Strides of dense memory with the dimensions in this order, outermost first.
-inline Vector dense_strides(const Vector& sizes, const Vector& order) {
-  Vector strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = stride;
-    stride *= sizes[d];
-  }
-  return strides;
-}
-
 inline bool one_in(Rng& random, int64_t n) { return random.between(1, n) == 1; }
 
 template <class C>
@@ -97,8 +85,7 @@ inline Vector random_sizes(Rng& random, int64_t most) {
 /// Strides of distinct elements: the dimensions nested in some order, perhaps with gaps, perhaps
 /// some of them reversed.
 inline Vector random_strides(Rng& random, const Vector& sizes) {
-  Vector order;
-  for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(d));
+  Vector order = row_major(sizes.size());
   if (one_in(random, 2)) shuffle(random, order);
   const bool has_gaps = one_in(random, 3);
   const bool has_reversed = one_in(random, 3);

@@ -19,20 +19,7 @@ static_assert(TENON_HAS_EXCEPTIONS == 0, "this program must be built with -fno-e
 
 namespace {
 
-constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
-const std::vector<int64_t> kDeep(8, 1);
-const std::vector<int64_t> kDeepSizes{2, 1, 1, 1, 1, 1, 1, 3};
 const std::vector<float> source(1000);
-float blob[12] = {};
-
-auto large_deleter(Calls& calls) {
-  struct Release {
-    Calls* calls;
-    void* padding[8];
-    void operator()(void* p) const noexcept { calls->deleter()(p); }
-  };
-  return Release{&calls, {}};
-}
 
 /// The creators, on the heap or with a backend as the last argument.
 template <class... Where>

@@ -19,6 +19,8 @@ import pathlib
 import re
 import sys
 
+import check_headers
+
 HEADINGS = ("| | who may use it |", "| | what holds |")
 
 # Rows of classes without a line of their own, by how what they say begins.
@@ -29,13 +31,6 @@ NAMESPACE = re.compile(r"namespace detail \{")
 NAMESPACE_END = re.compile(r"\}\s*// namespace detail")
 CLASS = re.compile(r"(?:class|struct)\s+(?:TENON_\w+\s+|\[\[\w+\]\]\s+)?(\w+)(?= final| :| \{)")
 TAGS = re.compile(r"\[threads\]((?:\[[^\]]+\])+)")
-
-
-def read_headers(repository):
-    """Maps "tenon/core/dims.h" to the file's text."""
-    root = pathlib.Path(repository) / "include"
-    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-            for path in sorted(root.rglob("*.h"))}
 
 
 def public_classes(headers):
@@ -118,7 +113,7 @@ def main(arguments):
         if path.suffix in (".cpp", ".py") and "structure" not in path.parts:
             tested |= tags(path.read_text(encoding="utf-8"))
     document = (repository / "docs" / "threads.md").read_text(encoding="utf-8")
-    headers = read_headers(repository)
+    headers = check_headers.read_headers(repository)
     faults = list(check(headers, document, tested))
     for fault in faults:
         print(fault)

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace tests {
@@ -23,6 +24,24 @@ inline Vector element_offsets(const Vector& sizes, const Vector& strides, int64_
     out = next;
   }
   return out;
+}
+
+/// The order of dimensions of a row-major layout.
+inline Vector row_major(size_t rank) {
+  Vector order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+/// Strides of dense memory with the dimensions in this order, outermost first.
+inline Vector dense_strides(const Vector& sizes, const Vector& order) {
+  Vector strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = stride;
+    stride *= sizes[d] == 0 ? 1 : sizes[d];
+  }
+  return strides;
 }
 
 /// A fixed sequence of pseudo-random numbers.

@@ -128,9 +128,7 @@ class Scenes {
   }
 
   static Vector row_major(const Vector& sizes) {
-    Vector order(sizes.size());
-    std::iota(order.begin(), order.end(), 0);
-    return dense_strides(sizes, order);
+    return dense_strides(sizes, tests::row_major(sizes.size()));
   }
   static void turn_upward(Window& window) {
     for (int64_t& stride : window.strides) stride = stride < 0 ? -stride : stride;

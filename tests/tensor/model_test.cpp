@@ -58,23 +58,6 @@ struct Entry {
   std::shared_ptr<Model> model;
 };
 
-// Dense strides, the dimensions nested in `order`.
-Vector dense_strides(const Vector& sizes, const Vector& order) {
-  Vector strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= sizes[d] == 0 ? 1 : sizes[d];
-  }
-  return strides;
-}
-Vector in_order(size_t rank) {
-  Vector order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
 class Program {
  public:
   explicit Program(uint64_t seed) : random_{seed} {}
@@ -130,7 +113,7 @@ class Program {
     Memory& memory = *model->memory;
     model->sizes = any_sizes(random_.between(1, random_.between(0, 9) == 0 ? 8 : 3));
     while (model->numel() > 400) model->sizes.pop_back();
-    model->strides = dense_strides(model->sizes, in_order(model->sizes.size()));
+    model->strides = dense_strides(model->sizes, row_major(model->sizes.size()));
     model->dynamism = static_cast<TensorShapeDynamism>(random_.between(0, 2));
     model->capacity = model->numel();
     const auto count = static_cast<size_t>(model->numel());
@@ -273,7 +256,7 @@ class Program {
     // The order of a view's or clone's dimensions may not be row-major: the strides must be dense
     // in the order that they had.
     const bool kept = target.size() == model.sizes.size();
-    const Vector order = kept ? before.dim_order : in_order(target.size());
+    const Vector order = kept ? before.dim_order : row_major(target.size());
     if ((kHasDimOrder || !kept) && tests::dim_order(entry.tensor) != order) {
       return fail("a resize with another dim order");
     }

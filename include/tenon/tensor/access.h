@@ -11,7 +11,7 @@
 
 TENON_BEGIN_NAMESPACE
 // Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then
-// warns if the tensor is a temporary. With a reference it would always warn, as the TensorArg is one.
+// warns if the tensor is a temporary. With a reference it would always warn: a TensorArg is one.
 
 namespace detail {
 
