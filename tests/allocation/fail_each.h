@@ -39,7 +39,7 @@ struct Injection {
 };
 inline Injection injection;
 
-/// Counts a call of foreign code, which asks whether it is to fail.
+/// Counts a call of foreign code. Returns whether it is to fail.
 inline bool is_to_fail(Fault fault) noexcept {
   if (injection.fault != fault || ++injection.seen != injection.fail_at) return false;
   ++injection.failures;
@@ -184,7 +184,7 @@ std::string joined(const Parts&... parts) {
   return text;
 }
 
-/// A text that differs when something differs that a failed call must leave alone.
+/// All that a failed call must leave as it was, as a text.
 inline std::string picture_of(const tenon::Tensor& t, bool has_contents) {
   if (!t.defined()) return "undefined";
   const auto& fields = tenon::detail::fields(tenon::detail::ConstTensorArg(t));
@@ -216,7 +216,8 @@ std::string picture_of(const std::vector<T>& list, bool) {
   return text;
 }
 
-/// What the calls under test are given: after a failure it is as it was. As long as this lives.
+/// Arguments of the calls under test. As long as this lives, failed calls must leave them as they
+/// were.
 class Unchanged {
  public:
   template <class... Things>
@@ -252,7 +253,7 @@ class Unchanged {
   }
   std::vector<std::function<std::string()>> things_;
 };
-/// The same for what is written to: all but its elements, where it is a backend that fails.
+/// The same for a destination, but a failing backend may leave any elements in it.
 struct Output : Unchanged {
   template <class... Things>
   explicit Output(const Things&... things) : Unchanged(Partly(), false, things...) {}
@@ -302,13 +303,13 @@ struct IsResult : std::false_type {};
 template <class T>
 struct IsResult<tenon::Result<T>> : std::true_type {};
 
-/// Allocations that are the call's own, which std::bad_alloc is right for: a vector to be moved in,
-/// a text that is returned.
+/// How many allocations are the test's own, for which std::bad_alloc is right: a vector that is
+/// moved in, a text that is returned.
 struct Foreign {
   int count;
 };
 
-/// What each call under test does besides.
+/// What is expected of a call under test.
 struct Expected {
   Expected(Calls& counted, int n, int foreign_count = 0)
       : calls(&counted), releases(n), foreign(foreign_count) {}
@@ -366,7 +367,8 @@ Outcome outcome_of(const F& f) {
   return outcome;
 }
 
-/// Makes each fault of one kind in the calls of f in turn. Returns how many there were.
+/// Calls f with the first, second, … fault of one kind, until there is none. Returns how many there
+/// were.
 template <class F>
 int64_t fail_each_of(Fault fault, const char* what, const Expected& expected, const F& f) {
   constexpr int64_t kMost = 400;
@@ -437,7 +439,7 @@ int64_t fail_each_of(Fault fault, const char* what, const Expected& expected, co
   return n - 1;
 }
 
-/// Makes each fault of every kind in the calls of f in turn. There must be one.
+/// The same for every kind of fault. There must be at least one fault.
 template <class F>
 void fail_each(const char* what, const Expected& expected, const F& f) {
   int64_t faults = heap_is_counted() ? 0 : 1;

@@ -36,7 +36,7 @@ void fail_each_random(const char* what, uint64_t numel, F&& f) {
   CHECK(g.offset() % numel == 0);
 }
 
-// Counts its end among the calls, and is too large to be stored inline, or not.
+/// Counts its destruction among the calls. LargeOwner is too large to be stored inline.
 struct Owner {
   explicit Owner(Calls& c) : calls(&c) {}
   Owner(Owner&& other) noexcept : calls(std::exchange(other.calls, nullptr)) {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What Clang warns of by TENON_LIFETIMEBOUND: code that refers to a temporary. Its -verify wants a
-// warning on exactly the lines that say so. `good` is what to write instead, and what else must not
-// be warned of.
+// Code that refers to a temporary, of which Clang warns thanks to TENON_LIFETIMEBOUND. With -verify
+// it must warn on exactly the marked lines. `good` has what to write instead and other correct code.
 #include <string>
 #include <vector>
 
@@ -53,7 +52,7 @@ DimOrder f() { return dim_order(make()); }
 ArrayRef<DimOrderType> f() { return make().dim_order(); }  // expected-warning {{temporary}}
 }  // namespace dim_order_returned
 
-// An accessor refers to the tensor's memory,
+// An accessor refers to the tensor's memory: the member function's,
 namespace accessor_of_a_temporary {
 namespace good {
 float f() {
@@ -68,7 +67,7 @@ float f() {
 }
 }  // namespace accessor_of_a_temporary
 
-// that of a function too,
+// the free function's,
 namespace accessor_function {
 namespace good {
 float f(const Tensor& t, const TensorPtr& p) {
@@ -83,7 +82,7 @@ float f() {
 }
 }  // namespace accessor_function
 
-// of a TensorPtr,
+// that of a TensorPtr,
 namespace accessor_function_of_a_ptr {
 namespace good {
 float f(TensorPtr t) { return accessor<float, 1>(t)[0]; }
@@ -94,7 +93,7 @@ float f() {
 }
 }  // namespace accessor_function_of_a_ptr
 
-// and of a view, which has a name then.
+// and that of a view, which needs a name.
 namespace accessor_of_a_view {
 namespace good {
 float f(const Tensor& t) {
@@ -199,7 +198,7 @@ bool f() {
 }
 }  // namespace impl_of_a_temporary
 
-// A list that is referred to has to stay.
+// An ArrayRef does not keep its list.
 namespace array_ref_of_dims {
 namespace good {
 void f(const Tensor& t, const std::vector<int64_t>& list) {
@@ -233,7 +232,7 @@ void f(const Tensor& t) {
 }
 }  // namespace array_ref_of_a_vector
 
-// Options and inputs are for the length of a call.
+// Options and inputs refer to their lists for the length of a call.
 namespace options_kept {
 namespace good {
 Error f(Backend& backend) { return backend.init({{"limit", 1}, {"mode", "eager"}}); }
@@ -286,7 +285,7 @@ void f() {
 }
 }  // namespace list_of_a_temporary
 
-// What a Result has is its own.
+// The value and the text are the Result's.
 namespace message_of_a_temporary {
 namespace good {
 std::string f() {
@@ -327,7 +326,7 @@ void f() {
 }
 }  // namespace sizes_of_a_result
 
-// The names of a spec are its own.
+// The names are the spec's.
 namespace name_of_a_temporary {
 namespace good {
 size_t f(const ValueSpec& spec) {
@@ -341,7 +340,7 @@ size_t f() {
 }
 }  // namespace name_of_a_temporary
 
-// Borrowed memory has to stay.
+// A tensor does not keep borrowed memory.
 namespace blob_of_a_local {
 namespace good {
 TensorPtr f() {
@@ -358,7 +357,7 @@ TensorPtr f() {
 }
 }  // namespace blob_of_a_local
 
-// What Clang does not see: std::unique_ptr's own operators have no such attribute.
+// Clang does not see this: std::unique_ptr's operators do not have the attribute.
 namespace not_seen {
 int64_t f() {
   for (int64_t size : make_ptr()->sizes()) sum += size;

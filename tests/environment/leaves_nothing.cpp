@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A call leaves nothing of the C library's and the processor's state changed: errno, the locale, the
+// Calls leave the state of the C library and the processor as it was: errno, the locale, the
 // rounding mode, floating-point flags, signal handlers, threads. Registers: tests/registers.
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
@@ -29,7 +29,7 @@ constexpr int kFlags = FE_INVALID | FE_DIVBYZERO;
 constexpr int kFlags = 0;
 #endif
 
-/// Runs a call in a state that is nobody's default, and compares it afterwards.
+/// Runs a call with an unusual errno and no flags set, and compares both afterwards.
 template <class Call>
 void check(const std::string& name, const Call& call, int other_errno = 77) {
   errno = 77;
@@ -58,7 +58,7 @@ constexpr ScalarType kTypes[] = {
 #undef NAME
 };
 
-/// Numbers at all ends of what types hold, as many as a vector has places and some more.
+/// Numbers at the limits of all types, more than a vector register holds.
 TensorPtr numbers() {
   using Limits = std::numeric_limits<double>;
   std::vector<double> values = {0.0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Uses of memory that is free, which AddressSanitizer finds where they are: one for each argument.
-// "well" is what may be done, in which it must find nothing.
+// Uses of free memory, one for each argument: AddressSanitizer must report it. "well" has only
+// correct uses, in which it must report nothing.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "tenon/tenon.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
-#include <sanitizer/asan_interface.h>  // declares what core/memory.h does
+#include <sanitizer/asan_interface.h>  // must agree with core/memory.h's declarations
 #endif
 
 #if !TENON_MARKS_FREE_MEMORY
@@ -24,7 +24,7 @@ namespace {
 volatile float sink;
 alignas(64) unsigned char buffer[8192];
 
-/// What AddressSanitizer reports after this line, it finds in f.
+/// Says in the output where f begins and ends, to see that the report is about f.
 template <class F>
 void find(const F& f) {
   std::fputs("here:\n", stderr);
@@ -44,7 +44,7 @@ void require(bool condition, const char* what) {
 
 constexpr int64_t kLarge = 1024;  // elements, whose data has a block of its own
 
-/// Host memory whose free blocks hold what belongs to the backend, as a list of them would.
+/// Host memory that writes to blocks that are given back, as a backend with a free list does.
 class FreeListBackend final : public HostMemoryBackend {
  public:
   const char* name() const noexcept override { return "free list"; }
@@ -214,7 +214,7 @@ void inline_transfer() {
   find_read(&elements[255]);
 }
 
-// --- What may be done ----------------------------------------------------------------------------
+// --- Correct uses --------------------------------------------------------------------------------
 
 void use_all(const Tensor& t) {
   for (float& element : t.data<float>()) element = 1;
@@ -260,7 +260,7 @@ void well() {
     ArenaBackend arena(on_stack, sizeof on_stack);
     use_all(*zeros({4}, arena));
   }
-  FreeListBackend backend;  // is given back memory of which no byte is marked
+  FreeListBackend backend;  // no byte is marked when a block is given back
   for (Backend* const pooled : {static_cast<Backend*>(&backend), &host_backend()}) {
     PoolBackend pool(*pooled);
     for (Backend* const from : {static_cast<Backend*>(&pool), pooled}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Elements as bytes: to_binary, from_binary, from_bytes, assign and copy_to with bytes and with blobs, for any sizes,
-// strides and types. Every memory is a block of its own, as large as it has to be and no larger.
+// strides and types. Every memory is a block of its own of exactly the needed size.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -196,7 +196,7 @@ void run_blob(fuzz::Input& in, const Strided& memory) {
   FUZZ_CHECK(!can || (valid && other.sizes == memory.sizes && blob.device != Device("cuda:1")));
   FUZZ_CHECK(!can || blob.data != nullptr || memory.shape.numel == 0);
   const bool to = in.flip();
-  // A blob with other strides or another type than its memory was made for would be a lie.
+  // A blob with strides or a type that its memory was not made for would reach outside of it.
   if (valid && (other.memory == nullptr || (odd & 65) != 0)) return;
   const Bytes mine = memory.memory->copy();
   const Bytes theirs = other.memory == nullptr ? Bytes() : other.memory->copy();

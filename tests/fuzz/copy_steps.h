@@ -11,13 +11,13 @@ namespace fuzz {
 /// Whether copying between them may take a temporary.
 inline bool may_stage(const Slot& a, const Slot& b) { return touches(*a.impl, *b.impl); }
 
-/// Where the call was refused for strides that do not nest, that is fine.
+/// The expected error, or the refusal if the strides may be refused and were.
 inline Error unless_refused(bool is_unsure, Error expected, Error got) {
   return is_unsure && got == Error::InvalidArgument ? got : expected;
 }
 
-/// What a write of `elements` to a tensor left, if it went well; else, where a backend failed, some
-/// of it.
+/// Updates the model after a write of `elements`: they are there if it succeeded, and unknown if a
+/// backend failed.
 inline void settle_write(Program& p, Error expected, Error got, const std::shared_ptr<Impl>& impl,
                          const Elements& elements) {
   if (p.settle(expected, got)) {
@@ -27,7 +27,7 @@ inline void settle_write(Program& p, Error expected, Error got, const std::share
   }
 }
 
-/// A tensor other than `slot` over the same memory, and of the same sizes; any where there is none.
+/// Another tensor over the memory of `slot` and of its sizes; any tensor if there is none.
 inline Slot& any_overlapping(Program& p, const Slot& slot) {
   Slot& first = p.any_slot();
   for (Slot& other : p.slots) {

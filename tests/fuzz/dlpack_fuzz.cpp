@@ -22,7 +22,7 @@ using fuzz::Numbers;
 
 namespace {
 
-// What is made or copied.
+// Limits of what is made or copied.
 constexpr int64_t kMostBytes = 4096;
 constexpr int64_t kMostElements = 4096;
 
@@ -130,7 +130,7 @@ Made<Managed> make(fuzz::Input& in) {
     has_strides = in.flip();
     if (in.choose(4) == 0) {
       const int32_t ndim = in.take<int32_t>();
-      // One that says more than there is, and is not refused, would be a lie that nobody can see.
+      // Not one that is valid but larger than the arrays: nobody could detect it.
       t.ndim = ndim > t.ndim && ndim <= 64 ? -ndim : ndim;
     }
   }

@@ -127,7 +127,7 @@ class FuzzBackend final : public Backend {
     return Error::Ok;
   }
 
-  /// Where what a tensor's address stands for really is.
+  /// The real address of the memory that a tensor's address stands for.
   char* at(const void* p, size_t nbytes) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(p) - shift_;
     auto block = blocks_.upper_bound(address);

@@ -40,7 +40,7 @@ class Input {
 
 }  // namespace fuzz
 
-/// Ends the program where what is promised does not hold: what libFuzzer calls a crash.
+/// Aborts if the condition is false, which libFuzzer reports as a crash.
 #define FUZZ_CHECK(condition)                                                                 \
   ((condition)                                                                                \
        ? static_cast<void>(0)                                                                 \

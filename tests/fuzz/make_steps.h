@@ -49,7 +49,7 @@ inline Error choose_owned_shape(Program& p, ScalarType type, Vector& sizes, Vect
   return Error::Ok;
 }
 
-/// Where what may be refused was refused, that is what is expected.
+/// The expected error, or the refusal if the strides may be refused and were.
 template <class T>
 Error unless_refused(bool is_unsure, Error expected, const Result<T>& got) {
   return is_unsure && got.error() == Error::InvalidArgument ? got.error() : expected;

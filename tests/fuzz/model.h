@@ -49,7 +49,7 @@ struct Release {
   int due = 0;
   int done = 0;
 };
-/// What has the duty: gone once its last holder is.
+/// The duty to release. It is due when the last holder drops it.
 struct Duty {
   explicit Duty(Release& of) : release(of) {}
   Duty(const Duty&) = delete;
@@ -140,7 +140,7 @@ inline Shape dense_shape(ScalarType type, const Vector& sizes) {
   return dense_shape(type, sizes, row_major(sizes.size()));
 }
 
-/// Bytes that a type's elements may be made of.
+/// Random bytes of valid elements.
 inline Bytes noise(ScalarType type, int64_t count, uint64_t seed) {
   tests::Rng random{seed};
   return tests::random_elements(random, type, static_cast<size_t>(count));
@@ -186,7 +186,7 @@ inline void write(const Impl& impl, const Elements& in) {
     }
   }
 }
-/// Says that nobody knows what the elements are.
+/// Marks the elements as unknown.
 inline void forget(const Impl& impl) {
   if (impl.memory != nullptr) write(impl, Elements(impl.shape.type, impl.numel()));
 }

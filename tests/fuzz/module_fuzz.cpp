@@ -256,7 +256,7 @@ void run_module(fuzz::Input& in) {
     valid = true;
     for (const ValueSpec& spec : input_specs) valid &= can_be_met(spec.tensor);
   }
-  // A writing function of outputs that are as large as a spec says would be made them.
+  // The module makes a writing function's outputs as large as their specs say: not huge ones.
   for (const ValueSpec& spec : output_specs) {
     fuzz::Wide product = 16;
     for (size_t d = 0; d < spec.tensor.sizes.size(); ++d) {
@@ -335,7 +335,8 @@ void run_module(fuzz::Input& in) {
   }
 }
 
-/// Outputs in one memory with inputs and each other are what they would be apart, the last one's where two meet.
+/// Outputs that share memory with inputs and each other get the values that they would get in memory of their own;
+/// where two overlap, the last one's.
 void run_shared(fuzz::Input& in) {
   constexpr int64_t kSize = 12;
   std::vector<float> memory(kSize);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// .npy files: any bytes, and files put together of parts that are right but for some; from memory, from a file, mapped.
-// Where nothing is wrong, the elements are the expected ones; whatever is read is written and read again.
+// .npy files: any bytes, and files made of parts of which some are wrong; read from memory, from a file and mapped. A
+// correct file has the expected elements. What was read is written and read again.
 #include <cstdint>
 #include <string>
 
@@ -35,7 +35,7 @@ struct File {
   }
 };
 
-/// What a file is to be read as, if that is known.
+/// What reading a file is expected to give, if that is known.
 struct Expected {
   bool known = false;
   bool valid = false;
@@ -71,7 +71,7 @@ Bytes read_elements(const Bytes& data, const Numbers& sizes, bool fortran, bool 
   return elements;
 }
 
-/// A file in which up to all is right.
+/// A file that is correct, or has some wrong parts.
 Bytes make_file(fuzz::Input& in, Expected& expected) {
   expected.known = expected.valid = true;
   const auto spoil = [&] {

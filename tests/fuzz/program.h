@@ -16,7 +16,7 @@ using tenon::Result;
 using tenon::Tensor;
 using tenon::TensorPtr;
 
-/// A handle and what it is to be. Both are null where there is none.
+/// A handle and its model. Both are null in an empty slot.
 struct Slot {
   TensorPtr tensor;
   std::shared_ptr<Impl> impl;
@@ -30,7 +30,7 @@ struct Export {
   tenon::DLManagedTensor* legacy = nullptr;
 };
 
-/// Whether the strides, from the smallest on, each step over all that is inside.
+/// Whether each stride, from the smallest on, is larger than the reach of all smaller ones.
 inline bool nests(const Vector& sizes, const Vector& strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -134,7 +134,7 @@ class Program {
     Backend* const chosen = given != nullptr ? given : current;
     return chosen == &tenon::host_backend() ? nullptr : chosen;
   }
-  /// Says that the memory of `impl` is of a backend, null for the heap.
+  /// Makes the memory of `impl` a backend's; null for the heap.
   void place(Impl& impl, Backend* owner) const {
     impl.owner = owner;
     impl.device = owner == nullptr ? tenon::Device() : owner->device();
@@ -145,7 +145,7 @@ class Program {
     if (!impl.host) memory->reader = impl.owner != nullptr ? &impl.owner->base() : nullptr;
     return memory;
   }
-  /// A new tensor that owns its memory, nothing of which is known.
+  /// A new tensor that owns its memory, whose contents are unknown.
   std::shared_ptr<Impl> make_owned(Shape shape, TensorShapeDynamism dynamism,
                                    Backend* owner) const {
     auto impl = std::make_shared<Impl>();
@@ -167,7 +167,7 @@ class Program {
   static Error check_defined(const Slot& slot) {
     return slot.impl == nullptr || slot.impl->deallocated ? Error::InvalidState : Error::Ok;
   }
-  /// Of a tensor whose elements are read.
+  /// For a tensor whose elements are read.
   Error check_source(const Slot& slot) const {
     if (check_defined(slot) != Error::Ok) return Error::InvalidState;
     const Impl& impl = *slot.impl;
@@ -177,8 +177,8 @@ class Program {
     }
     return impl.is_placeholder() ? Error::InvalidState : Error::Ok;
   }
-  /// Of one whose elements are written. Exact for all but strides that do not nest and yet do not
-  /// collide, which may be refused: `is_unsure`.
+  /// For a tensor whose elements are written. Strides that do not nest may be refused even if no
+  /// elements collide: sets `is_unsure` then.
   Error check_destination(const Slot& slot, bool& is_unsure) const {
     if (check_defined(slot) != Error::Ok) return Error::InvalidState;
     if (slot.impl->readonly) return Error::InvalidState;
@@ -194,8 +194,8 @@ class Program {
   }
   // --- What came of a call ----------------------------------------------------------------------
 
-  /// Whether the call is to count as done. What a backend of ours made fail may have failed; what
-  /// its code changed may have been noticed.
+  /// Whether the call succeeded. It may fail otherwise than expected only if a backend of ours
+  /// failed, or changed something, in it.
   bool settle(Error expected, Error got) const {
     const Trouble& trouble = backends.trouble;
     if (got != expected && (trouble.happened || trouble.called_back)) {
@@ -225,7 +225,7 @@ class Program {
     to.impl = std::move(impl);
     learn_address(to);
   }
-  /// The first tensor over memory says where that is.
+  /// Records where memory really is, once there is a tensor over it.
   static void learn_address(const Slot& slot) {
     if (slot.impl == nullptr || slot.impl->deallocated) return;
     const Impl& impl = *slot.impl;
@@ -245,8 +245,7 @@ class Program {
     if (gone.legacy != nullptr) gone.legacy->deleter(gone.legacy);
   }
 
-  /// What code of the caller's does in the middle of a call: a deleter, or a backend. Each works on
-  /// a table that is in order.
+  /// What a deleter or a backend does in the middle of a call. The table is consistent then.
   void interfere(size_t what, size_t which, bool may_change);
 
   // --- The comparison ---------------------------------------------------------------------------

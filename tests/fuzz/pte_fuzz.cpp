@@ -2,10 +2,10 @@
 // ExecuTorch's programs through ExecuTorchModule: files of any content are loaded and described, and programs as they
 // were exported are run on any inputs, with any outputs set.
 //
-// No changed program is run. The adapter has ExecuTorch verify a program when it loads it
-// (Program::Verification::InternalConsistency), which 1.5.1 survives, whatever is changed; but its instructions are not
-// verified by that, and running changed ones ends in a segmentation fault or an abort of the runtime's now and then.
-// What is changed in those that run is what lies behind the program: its constants.
+// No changed program is run. When the adapter loads a program it has ExecuTorch verify it
+// (Program::Verification::InternalConsistency), which 1.5.1 survives for any bytes. That does not verify instructions:
+// running changed ones sometimes ends in a segmentation fault or an abort of the runtime. In programs that run, only the
+// constants behind the program are changed.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -26,7 +26,7 @@ using namespace tenon;
 using fuzz::Bytes;
 using fuzz::Numbers;
 
-/// In place of ExecuTorch's, which would write a line about every error.
+/// Replaces ExecuTorch's, which would write a line about every error.
 void et_pal_emit_log_message(et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t,
                              const char*, size_t) {}
 
@@ -62,7 +62,7 @@ std::vector<Program> read_programs() {
   return programs;
 }
 
-/// Its bytes, aligned as a program has to be.
+/// A program's bytes, aligned as they have to be.
 Tensor in_memory(const Bytes& bytes) {
   const TensorPtr tensor = empty({static_cast<int64_t>(bytes.size())}, ScalarType::Byte);
   std::copy(bytes.begin(), bytes.end(), tensor->mutable_data_ptr<uint8_t>());
@@ -120,7 +120,7 @@ void load_changed(fuzz::Input& in, const Program& program) {
   Bytes bytes = program.bytes;
   change(in, bytes, 0);
   if (in.choose(4) == 0) bytes.resize(in.take<uint16_t>() % (bytes.size() + 16));
-  // What a program plans to use, it says itself: two gigabytes, perhaps.
+  // The file says how much memory the program plans to use, which may be gigabytes.
   static std::vector<unsigned char> room(size_t{1} << 20);
   const auto describe_with = [&](const auto& source) {
     ArenaBackend memory(room.data(), room.size());
@@ -204,7 +204,7 @@ void run_unchanged(fuzz::Input& in, const Program& program) {
     for (size_t i = 0; i < meta->inputs.size() && accepted; ++i) {
       accepted = meta->inputs[i].check(inputs[i]) == Error::Ok;
     }
-    // Kept, as an output may be written there.
+    // Copied before the run, as an output may be written there.
     std::vector<Bytes> operands;
     for (const EValue& input : inputs) {
       if (input.isTensor() && input.toTensor().defined())
@@ -218,7 +218,7 @@ void run_unchanged(fuzz::Input& in, const Program& program) {
     for (size_t i = 0; i < outputs->size(); ++i) {
       FUZZ_CHECK(meta->outputs[i].check(outputs->at(i)) == Error::Ok);
     }
-    // Others are broadcast.
+    // Other shapes are broadcast.
     if (program.name.substr(0, 3) != "add" ||
         inputs[0].toTensor().sizes() != inputs[1].toTensor().sizes()) {
       continue;

@@ -16,7 +16,7 @@ inline Error check_growth(const Impl& impl) {
   return impl.borrows > 0 ? Error::InUse : Error::Ok;
 }
 
-/// Moves the model to memory of `capacity` elements, of which the first `kept` are those there were.
+/// Moves the model to memory of `capacity` elements, keeping the first `kept`.
 inline void grow(const Program& p, Impl& impl, int64_t capacity, int64_t kept) {
   const int64_t item = impl.shape.item();
   if (!impl.is_template()) {
@@ -56,8 +56,8 @@ inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
   return check_growth(impl);
 }
 
-/// Changes the model before the call, where nothing can go wrong: a deleter that runs in it finds
-/// the new state. So nothing is to go wrong where there is a deleter.
+/// Changes the model before the call if that cannot fail, so that a deleter that runs in it finds
+/// the new state. With a deleter no backend is therefore made to fail.
 template <class Change, class Call>
 void call_and_change(Program& p, const Impl* impl, Error expected, const Change& change,
                      const Call& call) {
@@ -67,7 +67,7 @@ void call_and_change(Program& p, const Impl* impl, Error expected, const Change&
   if (p.settle(expected, call()) && !is_certain) change();
 }
 
-/// What resizing is to do.
+/// What a resize is expected to do.
 struct Resize {
   Error error = Error::Ok;
   bool grows = false;
@@ -92,7 +92,7 @@ inline Resize plan_resize(const Slot& slot, const Vector& sizes) {
 inline void run_resize(const Program& p, const Resize& plan, Impl& impl, const Vector& sizes) {
   if (sizes == impl.shape.sizes) return;
   if (plan.grows) {
-    // At least double, but no more than was asked for where that failed. A pool asks twice.
+    // It asks for twice the capacity, and for what is needed if that fails. A pool asks twice.
     const Backend* const owner = impl.owner;
     const bool is_pooled = owner == &p.backends.pooled_device || owner == &p.backends.pooled_host ||
                            owner == &p.backends.tracked_pool;

@@ -47,8 +47,7 @@ inline Vector any_refactoring(Program& p, int64_t numel) {
   return sizes;
 }
 
-/// An address for the model to check alignment with: the memory's, or what a null pointer is as
-/// good as.
+/// The address whose alignment the model checks: the memory's, or one for a null pointer.
 inline const char* memory_of(const Impl& impl) {
   const auto start = static_cast<uintptr_t>(impl.shape.start);
   const bool is_there = impl.memory != nullptr && impl.memory->real != nullptr;

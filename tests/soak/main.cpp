@@ -2,8 +2,8 @@
 // tenon_soak mixed SECONDS [CSV] [--leak | --forget]: eight threads do all kinds of things to
 // tensors for that long. Then nothing is left and memory has stayed flat, or it exits with 1. CSV
 // gets a line for each sample. --leak loses a handle in each 1000 operations of a thread, --forget
-// one in 1000 releases: each has to be found.
-// tenon_soak million [COUNT]: so many resizes, exports and runs of a module, each kind alone.
+// one in 1000 releases: each must make it fail.
+// tenon_soak million [COUNT]: COUNT resizes, exports and runs of a module, each kind alone.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kThreads = 8;
 
-// What a run may come to. Measured over ten minutes: docs/guarantees.md.
+// Limits of a run. Measured over ten minutes: docs/guarantees.md.
 constexpr int64_t kHeapLeft = 16 << 10;  // the C library's own, such as a thread's state
 constexpr int64_t kMostAtOnce = 128 << 20;
 constexpr double kRise = 4 << 20;  // of a straight line through the second half
@@ -119,7 +119,7 @@ void mixed(double seconds, const char* path, bool leaks, bool forgets) {
   EXPECT(resident_rise <= kRise);
 }
 
-/// Does something so often, after a few times to warm up: memory is then what it was.
+/// Does something `count` times, after a warm-up. Afterwards memory use must be as before.
 template <class Work>
 void repeat(const char* name, int64_t count, const Work& work) {
   using Clock = std::chrono::steady_clock;

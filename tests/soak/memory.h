@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the process has in use, and what has to be true of it: expectations that threads may fail.
+// The memory that the process uses, and EXPECT(), which any thread may call.
 #pragma once
 
 #include <malloc.h>
@@ -27,7 +27,7 @@ extern "C" size_t __sanitizer_get_current_allocated_bytes();
 
 namespace soak {
 
-/// Expectations that were false, in any thread.
+/// How many expectations were false, in all threads.
 inline std::atomic<int> failures{0};
 
 inline void fail(const char* file, int line, const char* what) noexcept {

@@ -64,7 +64,7 @@ struct Parcel {
 /// A queue from all threads to all threads. It holds 64 parcels at most.
 class Queue {
  public:
-  /// The oldest one comes back once it is full.
+  /// Returns the oldest parcel if the queue is full.
   std::optional<Parcel> push(Parcel parcel) {
     const std::lock_guard<std::mutex> lock(mutex_);
     parcels_.push_back(std::move(parcel));
@@ -92,8 +92,8 @@ class Queue {
   std::deque<Parcel> parcels_;
 };
 
-/// What the threads have in common. The queue is the first to go, since its tensors are in the
-/// backends' memory.
+/// What the threads share. The queue is destroyed first, since its tensors are in the backends'
+/// memory.
 struct Shared {
   explicit Shared(Lending& lending_) : lending(lending_) {
     EXPECT(tracking.init({{"max_events", 1000}}) == Error::Ok);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What threads do with one tensor at once without a lock, what they do with one, and what goes from
-// thread to thread.
+// One tensor that several threads use, without a lock and with one, and what is passed from thread
+// to thread.
 #include <mutex>
 #include <shared_mutex>
 

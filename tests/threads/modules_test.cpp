@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Modules: several on several threads, one that goes from thread to thread, and what they gave.
+// Several modules on several threads, one that is passed from thread to thread, and their outputs.
 #include <mutex>
 
 #include "support/catch.h"

@@ -63,7 +63,7 @@ void use_everything() {
   EXPECT(rand({3})->const_data_ptr<float>()[0] < 1);
 }
 
-// In reverse order of these definitions they are destroyed, with what main() put into them.
+// Destroyed in the reverse order of these definitions, with what the cases put into them.
 
 /// Runs as the last of the static objects' destructors.
 struct AtTheEnd {

@@ -8,8 +8,8 @@
 
 namespace tests {
 
-/// Runs work(0) to work(count - 1), each on a thread of its own, and waits for them. What they do is
-/// put in no order: where the tests count with plain variables, the code under test has to do that.
+/// Runs work(0) to work(count - 1), each on a thread of its own, and waits for them. Nothing else
+/// orders the threads: where tests count in plain variables, the code under test must.
 template <class Work>
 void on_threads(int count, const Work& work) {
   std::atomic<int> missing{count};
