@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Code that refers to a temporary, of which Clang warns thanks to TENON_LIFETIMEBOUND. With -verify
-// it must warn on exactly the marked lines. `good` has what to write instead and other correct code.
+// it must warn on exactly the marked lines. `good` has what to write instead, and other code that is
+// correct.
 #include <string>
 #include <vector>
 
