@@ -21,6 +21,7 @@ branches, and ways out by an exception are none.
 import argparse
 import collections
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -39,7 +40,7 @@ FOLDERS = ("core kernels tensor backend exchange module interop interop/npy comp
 GOALS = {"lines": 95, "branches": 90}
 LEVELS = [(98, "#2f7d4f"), (95, "#7fb77e"), (90, "#e3c75f"), (80, "#dd8a3e"), (0, "#b8322a")]
 # Kinds of regions in LLVM's export.
-CODE, EXPANSION = 0, 1
+CODE, EXPANSION, SKIPPED, GAP = range(4)
 
 
 # --- Build and run --------------------------------------------------------------------------------
@@ -82,16 +83,44 @@ def programs(build):
 
 # --- What LLVM exports, by place ------------------------------------------------------------------
 
-def add_lines(lines, lcov):
-    """Adds the counts of an export in lcov's format to {header: {line: count}}."""
-    header = None
-    for record in lcov.splitlines():
-        kind, _, rest = record.partition(":")
-        if kind == "SF":
-            header = header_name(rest)
-        elif kind == "DA" and header:
-            line, count = (int(number) for number in rest.split(",")[:2])
-            lines[header][line] = max(count, lines[header].get(line, 0))
+@functools.lru_cache(maxsize=None)
+def code_of(header):
+    """A header's lines, without what is no code."""
+    return mask((INCLUDE / header).read_text(encoding="utf-8")).splitlines()
+
+
+def add_lines(functions, function):
+    """Adds the counts of a function's lines to {header: {(begin, end): {is unused: {line: count}}}}.
+
+    Instantiations are put together by line, not by region as LLVM does: their regions differ.
+    """
+    regions = [region for region in function["regions"] if region[5] == 0]
+    header = header_name(function["filenames"][0])
+    if not header:
+        return
+    begin, end = tuple(regions[0][:2]), tuple(regions[0][2:4])
+    is_unused = len(regions) == 1 and regions[0][4] == 0  # by this file: its lines are not told apart
+    lines = functions[header].setdefault((begin, end), {}).setdefault(is_unused, {})
+    for number in range(begin[0], end[0] + 1):
+        code = code_of(header)[number - 1]
+        first = (number, len(code) - len(code.lstrip()) + 1)
+        points = {max(first, begin)} | {tuple(region[:2]) for region in regions if region[0] == number}
+        # Each has the count of the smallest region around it.
+        around = [max((region for region in regions if region[7] != GAP and tuple(region[:2]) <= point < tuple(region[2:4])),
+                      key=lambda region: (region[:2], [-x for x in region[2:4]]), default=None) for point in points]
+        counts = [region[4] for region in around if region and region[7] != SKIPPED]
+        if code.strip() and counts:
+            lines[number] = max(*counts, lines.get(number, 0))
+
+
+def lines_of(functions):
+    """{line: count} of a header's functions. A lambda's lines are in its own function and in the one around it."""
+    lines = {}
+    for (begin, end), counts in sorted(functions.items(), key=lambda item: (item[0][0], [-x for x in item[0][1]])):
+        for line, count in counts.get(False, counts.get(True)).items():
+            inside = begin[0] < line < end[0]
+            lines[line] = count if inside else max(count, lines.get(line, 0))
+    return lines
 
 
 def header_name(filename):
@@ -132,23 +161,21 @@ def measure(build):
     """{header: {line: [its count, {(place, outcome): count}]}} from the profiles of the tests that ran."""
     profile = build / "tests.profdata"
     run(llvm_tool("llvm-profdata"), "merge", "-sparse", *(build / "profiles").glob("*.profraw"), "-o", profile)
-    lines, branches = collections.defaultdict(dict), collections.defaultdict(dict)
+    functions, branches = collections.defaultdict(dict), collections.defaultdict(dict)
     # Program by program: what is compiled differently in two of them is added up here, not by LLVM.
     for program in programs(build):
-        export = [llvm_tool("llvm-cov"), "export", program, f"-instr-profile={profile}"]
-        lcov = run(*export, "-format=lcov", INCLUDE, capture_output=True, text=True).stdout
-        add_lines(lines, lcov)
-        exported = json.loads(run(*export, capture_output=True, text=True).stdout)
-        for function in exported["data"][0]["functions"]:
+        exported = run(llvm_tool("llvm-cov"), "export", program, f"-instr-profile={profile}",
+                       capture_output=True, text=True).stdout
+        for function in json.loads(exported)["data"][0]["functions"]:
+            add_lines(functions, function)
             add_branches(branches, function)
-    return {header: by_line(header, lines[header], branches[header]) for header in sorted(lines)}
+    return {header: by_line(header, lines_of(functions[header]), branches[header]) for header in sorted(functions)}
 
 
 def by_line(header, lines, branches):
     """The lines that have code, with their branches: those that the compiler decides are left out."""
     text = (INCLUDE / header).read_text(encoding="utf-8").splitlines()
-    code = mask("\n".join(text)).splitlines()
-    found = {line: [count, {}] for line, count in sorted(lines.items()) if code[line - 1].strip()}
+    found = {line: [count, {}] for line, count in sorted(lines.items())}
     for place, (true, false, reached) in sorted(branches.items()):
         is_constant = (reached and true + false == 0) or "if constexpr" in text[place[0] - 1]
         if not is_constant and place[0] in found:

@@ -483,6 +483,18 @@ TEST_CASE("to_owned_blob: fetches what only a backend reaches, and says what it 
   CHECK(to_owned_blob(zeros({0, 3})).nbytes() == 0);
 }
 
+TEST_CASE("to_blob: host memory that only its backend reaches is an error, which retains nothing",
+          "[plain]") {
+  MinimalBackend b("own", Device());
+  const TensorPtr t = zeros({2}, b);
+  RAISES(
+      NotSupported,
+      "to_blob: the source tensor is in memory on cpu that only its backend reaches, which a Blob "
+      "cannot say",
+      to_blob(t));
+  CHECK(t->use_count() == 1);
+}
+
 // accessor
 
 TEST_CASE("accessor: of a blob reads and writes through any strides, also empty ones") {

@@ -3,6 +3,7 @@
 // dlpack_test.cpp.
 #include "tenon/exchange/dlpack_export.h"
 
+#include "backend/helpers.h"
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
@@ -209,6 +210,11 @@ TEST_CASE("to_dlpack: what has no data is an error by the called name, which ret
 #if !TENON_ATEN_MODE
   CHECK_FALSE(detail::fields(t).borrows.any());
   CHECK(t->use_count() == 1);
+  check(for_blob(kDevicePointer, {8}).device({DeviceType::Expr, 0}).make_tensor_ptr(),
+        Error::NotSupported, "DLPack has no device expr:0");
+  MinimalBackend own("own", Device());
+  check(zeros({2}, own), Error::NotSupported,
+        "the tensor is in memory on cpu that only its backend reaches, which DLPack cannot say");
 #endif
   RAISES(NotSupported, "to_dlpack: the source tensor is on cuda:0",
          to_dlpack(on_device("cuda"), true));

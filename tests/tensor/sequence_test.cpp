@@ -30,6 +30,8 @@ TEST_CASE("arange: a type given is the type") {
   CHECK(values<float>(arange(0, 3, 1, ScalarType::Float)) == Floats{0, 1, 2});
   CHECK(shape_dynamism(arange(0, 3, 1, ScalarType::Int, kStatic)) == kStatic);
   RAISES(InvalidType, "arange: ", arange(0.5, 3, 1, ScalarType::Int));
+  RAISES(InvalidArgument, "arange: the value 18446744073709551615 does not fit Long",
+         arange(0, UINT64_MAX));
   RAISES(InvalidArgument, "arange: the value 299 does not fit Byte",
          arange(0, 300, 1, ScalarType::Byte));
   RAISES(InvalidArgument, "arange: the value -1", arange(-1, 3, 1, ScalarType::Byte));

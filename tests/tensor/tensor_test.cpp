@@ -244,6 +244,15 @@ TEST_CASE("tensor: a handle on the heap works with new and delete") {
   auto* t = new Tensor(make_tensor({1, 2}));
   CHECK(t->numel() == 2);
   delete t;
+  t = new (std::nothrow) Tensor(make_tensor({1, 2, 3}));
+  REQUIRE(t != nullptr);
+  CHECK(t->numel() == 3);
+  delete t;
+  alignas(Tensor) unsigned char place[sizeof(Tensor)];
+  t = new (place) Tensor(make_tensor({1, 2, 3, 4}));
+  CHECK(static_cast<void*>(t) == place);
+  CHECK(t->numel() == 4);
+  t->~Tensor();
 }
 
 // A promise of docs/guarantees.md.
