@@ -44,7 +44,7 @@ EQUIVALENT = ROOT / "scripts" / "mutants_equivalent.txt"
 sys.path.insert(0, str(TESTS / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
-FOLDERS = ("core kernels tensor backend exchange module interop interop/npy compat testing cuda "
+FOLDERS = ("core kernels tensor backend exchange module interop interop/npy compat testing allocation cuda "
            "interop/executorch interop/mdspan interop/onnxruntime interop/python")
 # What needs libtorch's headers, which take 20 s for each mutant.
 LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten|torchscript)\.h)")
@@ -85,6 +85,10 @@ MORE_TESTS = {
 }
 
 
+# Those of all headers of these folders: they make every allocation of every function fail, and count them.
+ALLOCATION_TESTS = ["allocation/allocation_failure_test.cpp", "allocation/allocation_count_test.cpp"]
+ALLOCATING = ("core", "kernels", "backend", "tensor", "exchange", "module")
+
 # --- Mutants --------------------------------------------------------------------------------------
 
 SWAPS = {old: (new, kind) for kind, pairs in {
@@ -94,7 +98,7 @@ SWAPS = {old: (new, kind) for kind, pairs in {
 # As clang-format spaces them: template arguments, pointers and references have no space on one side.
 BINARY = re.compile(r"(?<= )(" + "|".join(sorted(map(re.escape, SWAPS), key=len, reverse=True)) + r")(?=[ \n])")
 STEP = re.compile(r"\+\+|--")
-INTEGER = re.compile(r"(?<![\w.'])(\d+)(?![\w.'])")
+INTEGER = re.compile(r"(?<![\w.'])(\d+)(?![\w.'>])")  # not std::enable_if_t<..., int> = 0>
 BOOLEAN = re.compile(r"\b(true|false)\b")
 ERROR = re.compile(r"\bError::(\w+)\b(?=[;,)])")
 CONDITION = re.compile(r"\bif \(")
@@ -220,7 +224,7 @@ def read_equivalent(text):
 # --- Tests ----------------------------------------------------------------------------------------
 
 def matching_tests(header):
-    """A header's tests: at its path, those named after it (copy_overlap_test for copy.h), MORE_TESTS."""
+    """A header's tests: at its path, those named after it (copy_overlap_test for copy.h), and more."""
     path = ROOT / check_headers.test_path(header)
     if header.startswith("tenon/backend/cuda"):
         path = TESTS / "cuda" / path.name
@@ -231,7 +235,10 @@ def matching_tests(header):
         more = [file for file in sorted(path.parent.glob(f"{stem}_*_test.cpp"))
                 if not any(f"{file.stem}_".startswith(f"{other}_") for other in longer)]
     files = [path.with_name(path.name + suffix) for suffix in (".cpp", ".py")] + more
-    files += [TESTS / name for name in MORE_TESTS.get(header.removeprefix("tenon/"), [])]
+    name = header.removeprefix("tenon/")
+    files += [TESTS / test for test in MORE_TESTS.get(name, [])]
+    if name.startswith(ALLOCATING) and not name.startswith("backend/cuda"):
+        files += [TESTS / test for test in ALLOCATION_TESTS]
     return list(dict.fromkeys(file for file in files if file.exists()))
 
 
@@ -342,15 +349,16 @@ class Builder:
 # --- The run --------------------------------------------------------------------------------------
 
 class Results:
-    """What was found, by a fingerprint of what it depends on; kept in a file."""
+    """What was found, by a fingerprint of what it is about; kept in a file."""
 
     def __init__(self, path, fresh):
         self.path = path
         self.known = {} if fresh or not path.exists() else json.loads(path.read_text(encoding="utf-8"))
         self.used = {}
 
-    def get(self, key, find):
-        if key not in self.known:
+    def get(self, key, is_valid, find):
+        """What is known and valid, or else found."""
+        if key not in self.known or not is_valid(self.known[key]):
             self.known[key] = find()
             self.path.write_text(json.dumps(self.known, indent=1), encoding="utf-8")
         self.used[key] = self.known[key]
@@ -366,7 +374,8 @@ def check_unchanged(builder, test, headers, results):
     def find():
         with tempfile.TemporaryDirectory() as folder:
             return builder.run(test, ROOT / "include", pathlib.Path(folder))
-    found = results.get(fingerprint(test, test.read_text(encoding="utf-8"), *headers.values()), find)
+    found = results.get(fingerprint(test, test.read_text(encoding="utf-8"), *headers.values()),
+                        lambda found: True, find)
     if found != "passed":
         sys.exit(f"{test.relative_to(ROOT)} without a change: {found}")
 
@@ -391,19 +400,29 @@ def try_mutant(builder, header, text, mutant, tests):
                 result.update(state=state, by=test.relative_to(TESTS).as_posix(), how=found)
                 break
     result["seconds"] = round(time.monotonic() - began, 1)
+    result["tests"] = text_of_tests(result, tests)
     return result
+
+
+def text_of_tests(result, tests):
+    """A fingerprint of the tests that a result depends on."""
+    used = [TESTS / result["by"]] if result["by"] else tests
+    return fingerprint(*(test.read_text(encoding="utf-8") for test in used))
 
 
 def test_header(builder, header, headers, wanted, arguments, results):
     """`wanted` mutants of one header that compile; fewer if it has no more."""
     text = headers[header]
     tests = [test for test in matching_tests(header) if builder.can(test)]
-    texts = fingerprint(text, *(test.read_text(encoding="utf-8") for test in tests))
+
+    def is_valid(result):  # while the tests are as they were: the one that found it, or all
+        return result["tests"] == text_of_tests(result, tests)
+
     counted = []
     for mutant in draw_order(header, text, arguments.seed):
         if len(counted) == wanted:
             break
-        result = results.get(fingerprint(header, *mutant[:3], texts),
+        result = results.get(fingerprint(header, *mutant[:3], text), is_valid,
                              functools.partial(try_mutant, builder, header, text, mutant, tests))
         result = {**result, "kind": mutant.kind}
         if result["by"]:

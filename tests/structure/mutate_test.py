@@ -5,7 +5,9 @@
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -109,11 +111,35 @@ class Coverage(unittest.TestCase):
         coverage.add_branches(found, function)
         self.assertEqual(found["core/a.h"], {(5, 3, 2, 4): [1, 2, True], (6, 7): [3, 0, True]})
 
-    def test_lines_of_several_programs_are_added_up(self):
-        lines = {"core/a.h": {}}
-        for counts in ("DA:1,0\nDA:2,5\n", "DA:1,2\nDA:2,0\nDA:3,0\n"):
-            coverage.add_lines(lines, f"SF:{self.HEADER}\n{counts}end_of_record\nSF:/elsewhere.h\nDA:9,1\n")
-        self.assertEqual(lines, {"core/a.h": {1: 2, 2: 5, 3: 0}})
+    def lines(self, *functions):
+        """The counts of the lines of these functions of a header."""
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(coverage, "INCLUDE", pathlib.Path(folder)):
+            coverage.code_of.cache_clear()
+            header = pathlib.Path(folder, "a.h")
+            header.write_text("void f() {\n  a();\n  // words\n#if B\n  c();\n#endif\n  [] {\n    d();\n  }();\n}\n",
+                              encoding="utf-8")
+            found = {"a.h": {}}
+            for regions in functions:
+                coverage.add_lines(found, {"filenames": [str(header)], "regions": regions})
+            return coverage.lines_of(found["a.h"])
+
+    def test_a_line_has_the_most_of_all_instantiations(self):
+        whole, skipped = [1, 10, 10, 2, 0, 0, 0, coverage.CODE], [4, 1, 6, 7, 0, 0, 0, coverage.SKIPPED]
+        one, other = whole[:4] + [3, 0, 0, 0], whole[:4] + [4, 0, 0, 0]
+        rest = [2, 7, 10, 2, 1, 0, 0, coverage.CODE]  # what follows a return
+        self.assertEqual(self.lines([one, rest, skipped]), {1: 3, 2: 3, 7: 1, 8: 1, 9: 1, 10: 1})
+        self.assertEqual(self.lines([one, rest, skipped], [other, skipped]), {1: 4, 2: 4, 7: 4, 8: 4, 9: 4, 10: 4})
+
+    def test_a_function_that_a_file_does_not_use_counts_unless_another_does(self):
+        unused = [1, 10, 10, 2, 0, 0, 0, coverage.CODE]
+        used = [[*unused[:4], 5, 0, 0, coverage.CODE], [4, 1, 6, 7, 0, 0, 0, coverage.SKIPPED]]
+        self.assertEqual(self.lines([unused]), {1: 0, 2: 0, 5: 0, 7: 0, 8: 0, 9: 0, 10: 0})
+        self.assertEqual(self.lines([unused], used), {1: 5, 2: 5, 7: 5, 8: 5, 9: 5, 10: 5})
+
+    def test_a_lambda_s_lines_are_its_own(self):
+        around = [[1, 10, 10, 2, 5, 0, 0, coverage.CODE], [4, 1, 6, 7, 0, 0, 0, coverage.SKIPPED]]
+        inside = [[7, 6, 9, 4, 0, 0, 0, coverage.CODE]]
+        self.assertEqual(self.lines(around, inside), {1: 5, 2: 5, 7: 5, 8: 0, 9: 5, 10: 5})
 
     def test_what_is_missing_has_a_reason_or_none(self):
         text = (coverage.INCLUDE / "config.h").read_text(encoding="utf-8").splitlines()
