@@ -56,8 +56,10 @@ MEMORY, CUDA_MEMORY, FILE_SIZE = 4 << 30, 20 << 30, 64 << 20
 # Tests besides those at the header's path, by the header: where its behaviour is tested.
 MORE_TESTS = {
     "backend/backend.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_creators_test.cpp"],
-    "backend/calls.h": ["backend/tensors_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "backend/calls.h": ["backend/tensors_test.cpp", "backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "backend/copy_between.h": ["tensor/backend_copy_test.cpp"],
+    "backend/tracking.h": ["backend/tracking_report_test.cpp", "backend/tracking_svg_test.cpp"],
+    "backend/tracking_report.h": ["backend/tracking_test.cpp"],
     "backend/registry.h": ["tensor/backend_dispatch_test.cpp"],
     "exchange/dlpack_check.h": ["exchange/dlpack_hostile_test.cpp", "exchange/dlpack_import_test.cpp"],
     "exchange/dlpack_export.h": ["exchange/dlpack_test.cpp", "exchange/dlpack_foreign_test.cpp"],
@@ -307,7 +309,7 @@ class Builder:
                     at = flags.index(option)
                     del flags[at:at + 2]
             objects.append(folder / f"{source.stem}.o")
-            compile_it = [compiler, f"-I{overlay}", *flags, "-w", "-c", source, "-o", objects[-1]]
+            compile_it = [compiler, f"-I{overlay}", *flags, "-O0", "-w", "-c", source, "-o", objects[-1]]
             if self.call(compile_it, self.build)[0] != 0:
                 return "invalid"
         linker, *words = self.link_command(self.sources(test)[0])

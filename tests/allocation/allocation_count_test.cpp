@@ -33,6 +33,24 @@ float blob[6] = {1, 2, 3, 4, 5, 6};
 
 }  // namespace
 
+TEST_CASE("allocations: a backend on the heap takes 1, and gives it back") {
+  struct Heap : Backend {
+    const char* name() const noexcept override { return "heap"; }
+    Device device() const noexcept override { return {}; }
+    bool is_opaque() const noexcept override { return false; }
+    void* allocate(size_t, size_t) noexcept override { return nullptr; }
+    void deallocate(void*, size_t) noexcept override {}
+    Error copy_from_host(void*, const void*, size_t) override { return Error::NotSupported; }
+    Error copy_to_host(void*, const void*, size_t) override { return Error::NotSupported; }
+    Error copy_within(void*, const void*, size_t) override { return Error::NotSupported; }
+    Error synchronize() override { return Error::Ok; }
+  };
+  check_count("backend", 1, [] {
+    const Heap heap;
+    return heap.live_blocks();
+  });
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("allocations: from_blob takes 2, with a deleter and with strides too") {
   ALLOCATES(2, from_blob(blob, {2, 3}));

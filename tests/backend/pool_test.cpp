@@ -174,6 +174,7 @@ TEST_CASE("pool: without memory what is kept is given back and the backend asked
   for (size_t nbytes : {SIZE_MAX, size_t{PTRDIFF_MAX} + 1}) {
     CHECK(pool.take(nbytes) == nullptr);
     CHECK(contains(last_error_message(), "no object is that large"));
+    CHECK(detail::last_error().error == Error::OutOfMemory);
   }
   CHECK(pool.source.refusals == 3);
   pool->deallocate(p, 65536);

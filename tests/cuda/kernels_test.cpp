@@ -19,6 +19,26 @@ TEST_CASE("cuda_kernels: the host form writes what the host's library writes") {
   }
 }
 
+TEST_CASE("cuda_kernels: a unit of a copy divides its addresses, strides and run") {
+  using namespace tenon;
+  const auto unit = [](size_t dst, size_t src, size_t run, int64_t dst_step, int64_t src_step) {
+    StridedCopy copy;
+    copy.dst = reinterpret_cast<void*>(dst);
+    copy.src = reinterpret_cast<void*>(src);
+    copy.nbytes = run;
+    copy.rank = 2;
+    copy.dims[0] = {3, dst_step, src_step};
+    copy.dims[1] = {5, 4096, 8192};
+    return detail::widest_unit(detail::alignment_bits(copy, true));
+  };
+  CHECK(unit(1024, 2048, 32, 64, 128) == 16);
+  CHECK(unit(1024 + 8, 2048, 32, 64, 128) == 8);
+  CHECK(unit(1024, 2048 + 4, 32, 64, 128) == 4);
+  CHECK(unit(1024, 2048, 34, 64, 128) == 2);
+  CHECK(unit(1024, 2048, 32, 60, 128) == 4);
+  CHECK(unit(1024, 2048, 32, 64, -129) == 1);
+}
+
 TEST_CASE("cuda_kernels: one launch for each call, and none without elements") {
   using namespace tenon;
   simulated_cuda::reset(1);
