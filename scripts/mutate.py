@@ -44,7 +44,7 @@ EQUIVALENT = ROOT / "scripts" / "mutants_equivalent.txt"
 sys.path.insert(0, str(TESTS / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
-FOLDERS = ("core kernels tensor backend exchange module interop interop/npy compat testing allocation cuda "
+FOLDERS = (". core kernels tensor backend exchange module interop interop/npy compat testing allocation cuda "
            "interop/executorch interop/mdspan interop/onnxruntime interop/python")
 # What needs libtorch's headers, which take 20 s for each mutant.
 LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten|torchscript)\.h)")
