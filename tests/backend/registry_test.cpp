@@ -5,6 +5,8 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/exchange/binary.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
 
 using namespace tenon;
 using tests::MinimalBackend;
@@ -31,6 +33,21 @@ TEST_CASE("registry: backend_for finds what is registered, in whichever order ot
   CHECK(&backend_for(device(1)) == &b);
   unregister_backend(b);
   RAISES(NotFound, "unregister_backend: backend b is not registered", (unregister_backend(b), 0));
+}
+
+TEST_CASE("registry: a backend that is named nowhere else fetches what came as a pointer") {
+  MinimalBackend b("b", device(7));
+  register_backend(b);
+  void* const p = b.allocate(8, 64);
+  const int32_t numbers[] = {3, 4};
+  REQUIRE(b.copy_from_host(p, numbers, sizeof numbers) == Error::Ok);
+  {
+    const TensorPtr t = for_blob(p, {2}, ScalarType::Int).device(device(7)).make_tensor_ptr();
+    const auto bytes = to_binary(t);
+    REQUIRE(bytes.size() == sizeof numbers);
+    CHECK(std::memcmp(bytes.data(), numbers, sizeof numbers) == 0);
+  }
+  b.deallocate(p, 8);
 }
 
 TEST_CASE("registry: a device has one backend, which the error names; the CPU always has its own") {

@@ -85,6 +85,26 @@ TEST_CASE("write_svg: blocks have labels, tooltips and a legend, the peak its va
   }
 }
 
+TEST_CASE("write_svg: five times lie under the plot, at even distances") {
+  TrackedBackend tracked;
+  void* const a = tracked.make({64, 256}, "zeros");
+  TrackedBackend::wait(160);  // with some room to the right
+  tracked.drop(a, 65536);
+  const std::string svg = picture(tracked);
+  double last = 0;
+  double step = 0;
+  for (const char* text : {"0 ns", "41 us", "82 us", "123 us", "164 us"}) {
+    INFO(text);
+    const size_t end = svg.find("' text-anchor='middle'>" + std::string(text) + "</text>");
+    REQUIRE(end != std::string::npos);
+    const double x = std::stod(svg.substr(svg.rfind("<text x='", end) + 9));
+    if (step != 0) CHECK(std::abs(x - last - step) < 1);
+    if (last != 0) step = x - last;
+    last = x;
+  }
+  CHECK(step > 100);
+}
+
 TEST_CASE("write_svg: without allocations it is an empty plot") {
   TrackedBackend tracked;
   CHECK(contains(picture(tracked),

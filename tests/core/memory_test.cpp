@@ -31,6 +31,17 @@ TEST_CASE("memory: allocated memory is aligned to 64 bytes and all of it can be 
   }
 }
 
+TEST_CASE("memory: large blocks are aligned too, and all of them can be written") {
+  for (size_t nbytes : {(size_t{8} << 20) - 1, size_t{8} << 20, (size_t{11} << 20) + 5}) {
+    const Allocation block = allocate(nbytes);
+    INFO("nbytes " << nbytes);
+    REQUIRE(block.base != nullptr);
+    CHECK(address(block.data) % 64 == 0);
+    std::memset(block.data, 0xa5, nbytes);
+    std::free(block.base);
+  }
+}
+
 TEST_CASE("memory: zeroed memory is aligned and reads as zero, also where memory was used before") {
   for (size_t nbytes : kSizes) {
     const Allocation dirty = allocate(nbytes);

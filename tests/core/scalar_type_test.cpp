@@ -258,3 +258,12 @@ TEST_CASE("scalar_type: what is known about a type is known to the compiler") {
   STATIC_REQUIRE(promoteTypes(ScalarType::Byte, ScalarType::Char) == ScalarType::Short);
   STATIC_REQUIRE(toString(ScalarType::Int)[0] == 'I');
 }
+
+TEST_CASE("ScalarType: numbers are the integer elements but bool, no characters and no floats") {
+  CHECK(detail::is_number_v<int8_t>);
+  CHECK(detail::is_number_v<uint64_t>);
+  CHECK_FALSE(detail::is_number_v<bool>);
+  CHECK_FALSE(detail::is_number_v<char16_t>);
+  CHECK_FALSE(detail::is_number_v<float>);
+  CHECK_FALSE(detail::is_number_v<Half>);
+}
