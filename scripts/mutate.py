@@ -15,7 +15,7 @@ A mutant is one header with one change, in a folder that the compiler looks in f
 match the header (matching_tests) are compiled with it, alone and without optimisation, and run.
   invalid     does not compile: another one is drawn instead
   caught      a test fails, crashes or does not end
-  equivalent  no test fails, and mutants_equivalent.txt says why none can
+  equivalent  no test fails, and mutants_judged.txt says why none can
   survived    no test fails
 """
 
@@ -40,7 +40,7 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-EQUIVALENT = ROOT / "scripts" / "mutants_equivalent.txt"
+JUDGED = ROOT / "scripts" / "mutants_judged.txt"
 sys.path.insert(0, str(TESTS / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
@@ -214,7 +214,7 @@ def quotas(weights, count):
     return result
 
 
-def read_equivalent(text):
+def read_judged(text):
     """The judged mutants {(header, old, new): why}: paragraphs of header, "- old", "+ new" and why."""
     judged = {}
     for paragraph in re.split(r"\n\s*\n", text):
@@ -442,11 +442,11 @@ def test_header(builder, header, headers, wanted, arguments, results):
 
 
 def judge(result, judged):
-    """A mutant's result, with why it is one that no test can find."""
-    why = judged.get((result["header"].removeprefix("tenon/"), result["old"], result["new"]))
-    if result["state"] == "survived" and why is not None:
+    """A mutant's result, with what was judged of one that survived: "Equivalent: " and why, or what it means."""
+    why = judged.get((result["header"].removeprefix("tenon/"), result["old"], result["new"]), "")
+    if result["state"] == "survived" and why.startswith("Equivalent: "):
         return {**result, "state": "equivalent", "why": why}
-    return result
+    return {**result, "why": why}
 
 
 # --- The report -----------------------------------------------------------------------------------
@@ -535,7 +535,7 @@ each of them, and counts how many the tests find. It writes this page and its pi
         for result in listed:
             text += f"- {result['header'].removeprefix('tenon/')}:{result['line']}\n\n"
             text += f"      - {result['old']}\n      + {result['new']}\n\n"
-            text += f"  {result['why']}\n" if state == "equivalent" else ""
+            text += f"  {result['why'].removeprefix('Equivalent: ') or 'Not judged yet.'}\n"
     return text
 
 
@@ -560,7 +560,7 @@ def main(arguments):
         found = pool.map(lambda header: test_header(builder, header, headers, wanted[header], arguments, results),
                          sorted(wanted))
         found = [result for counted in found for result in counted]
-    judged = read_equivalent(EQUIVALENT.read_text(encoding="utf-8"))
+    judged = read_judged(JUDGED.read_text(encoding="utf-8"))
     found = [judge(result, judged) for result in found]
     totals = collections.Counter(result["state"] for result in found)
     tried = [result for result in results.used.values() if isinstance(result, dict)]

@@ -70,17 +70,20 @@ class Mutants(unittest.TestCase):
         self.assertEqual(sum(mutate.quotas({"a": 1, "b": 1, "c": 1}, 10).values()), 10)
 
     def test_a_mutant_survives_unless_it_was_judged(self):
-        judged = mutate.read_equivalent("# words\n\ncore/a.h\n- x < y\n+ x <= y\nthe same\nfor all x\n")
+        judged = mutate.read_judged("# words\n\ncore/a.h\n- x < y\n+ x <= y\nEquivalent: the same\nfor all x\n"
+                                    "\ncore/a.h\n- a < b\n+ a <= b\nA leak.\n")
         found = {"header": "tenon/core/a.h", "old": "x < y", "new": "x <= y", "state": "survived"}
         self.assertEqual(mutate.judge(found, judged)["state"], "equivalent")
-        self.assertEqual(mutate.judge(found, judged)["why"], "the same for all x")
+        self.assertEqual(mutate.judge(found, judged)["why"], "Equivalent: the same for all x")
+        leak = mutate.judge({**found, "old": "a < b", "new": "a <= b"}, judged)
+        self.assertEqual((leak["state"], leak["why"]), ("survived", "A leak."))
         self.assertEqual(mutate.judge({**found, "new": "x > y"}, judged)["state"], "survived")
         self.assertEqual(mutate.judge({**found, "state": "caught"}, judged)["state"], "caught")
         with self.assertRaises(ValueError):
-            mutate.read_equivalent("core/a.h\n- x\n+ y\n")  # without a reason
+            mutate.read_judged("core/a.h\n- x\n+ y\n")  # without a reason
 
     def test_every_judged_mutant_is_one_of_its_header(self):
-        for header, old, new in mutate.read_equivalent(mutate.EQUIVALENT.read_text(encoding="utf-8")):
+        for header, old, new in mutate.read_judged(mutate.JUDGED.read_text(encoding="utf-8")):
             text = (ROOT / "include" / "tenon" / header).read_text(encoding="utf-8")
             self.assertIn((old, new), changes(text), header)
 
