@@ -67,7 +67,13 @@ MORE_TESTS = {
     "exchange/dlpack_types.h": ["exchange/dlpack_import_test.cpp"],
     "interop/npy/header.h": ["interop/npy_test.cpp"],
     "interop/file.h": ["interop/npy_test.cpp"],
-    "kernels/copy_elements.h": ["tensor/copy_test.cpp"],
+    "interop/pybind11.h": ["interop/python/test_pybind11.py"],
+    "interop/nanobind.h": ["interop/python/test_nanobind.py"],
+    "interop/python/import.h": ["interop/python_test.py", "interop/python/test_numpy.py",
+                                "interop/python/test_pybind11.py"],
+    "interop/python/tensor_type.h": ["interop/python_test.py", "interop/python/capsule_test.py",
+                                     "interop/python/test_numpy.py"],
+    "kernels/copy_elements.h": ["tensor/copy_test.cpp", "kernels/normalize_test.cpp"],
     "kernels/copy_plan.h": ["tensor/copy_test.cpp", "tensor/copy_overlap_test.cpp"],
     "kernels/philox.h": ["kernels/random_elements_test.cpp"],
     "kernels/random_plan.h": ["kernels/random_bounds_test.cpp", "tensor/random_test.cpp"],
@@ -87,6 +93,7 @@ MORE_TESTS = {
 }
 
 
+PYTHON_MODULES = {"test_pybind11.py": "interop/pybind11_test.cpp", "test_nanobind.py": "interop/nanobind_test.cpp"}
 # Those of all headers of these folders: they make every allocation of every function fail, and count them.
 ALLOCATION_TESTS = ["allocation/allocation_failure_test.cpp", "allocation/allocation_count_test.cpp"]
 ALLOCATING = ("core", "kernels", "backend", "tensor", "exchange", "module")
@@ -268,19 +275,20 @@ class Builder:
         self.python = {}  # by a test file in Python: command and environment
         for test in json.loads(ctest)["tests"]:
             for word in test.get("command", []):
-                if word.endswith("_test.py"):
+                if word.endswith(".py") and TESTS in pathlib.Path(word).parents:
                     properties = {item["name"]: item["value"] for item in test["properties"]}
                     environment = dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", []))
                     self.python[pathlib.Path(word)] = test["command"], environment
 
     def can(self, test):
-        return test in (self.python if test.suffix == ".py" else self.commands)
+        is_module = test.relative_to(TESTS).as_posix() in PYTHON_MODULES.values()  # which a test in Python imports
+        return not is_module and test in (self.python if test.suffix == ".py" else self.commands)
 
     @staticmethod
     def sources(test):
         """What a test is compiled of, with the changed header."""
         if test.suffix == ".py":
-            return [TESTS / "interop/python/module.cpp"]
+            return [TESTS / PYTHON_MODULES.get(test.name, "interop/python/module.cpp")]
         kernels = TESTS / "cuda" / "kernels_test.cpp"  # which has the kernels that the others call
         return [test, kernels] if test.parent == kernels.parent and test != kernels else [test]
 
@@ -423,7 +431,8 @@ def test_header(builder, header, headers, wanted, arguments, results):
     tests = [test for test in matching_tests(header) if builder.can(test)]
 
     def is_valid(result):  # while the tests are as they were: the one that found it, or all
-        return result["tests"] == text_of_tests(result, tests)
+        is_among = not result["by"] or TESTS / result["by"] in tests
+        return is_among and result["tests"] == text_of_tests(result, tests)
 
     counted = []
     for mutant in draw_order(header, text, arguments.seed):
