@@ -74,6 +74,8 @@ MORE_TESTS = {
     "interop/python/tensor_type.h": ["interop/python_test.py", "interop/python/capsule_test.py",
                                      "interop/python/test_numpy.py"],
     "kernels/copy_elements.h": ["tensor/copy_test.cpp", "kernels/normalize_test.cpp"],
+    "kernels/vector.h": ["kernels/copy_elements_test.cpp", "kernels/transpose_test.cpp"],
+    "module/evalue.h": ["module/outputs_test.cpp", "module/module_test.cpp", "module/function_module_test.cpp"],
     "kernels/copy_plan.h": ["tensor/copy_test.cpp", "tensor/copy_overlap_test.cpp"],
     "kernels/philox.h": ["kernels/random_elements_test.cpp"],
     "kernels/random_plan.h": ["kernels/random_bounds_test.cpp", "tensor/random_test.cpp"],
@@ -117,16 +119,16 @@ ASSIGNMENT = re.compile(r"^ +\*?[\w.:>\[\]-]+ (?:[+|&-]|<<|>>)?= ", re.MULTILINE
 HIDDEN = re.compile(r'R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"' r"|(?<![\w])'(?:\\.|[^'\\\n])+'"
                     r"|//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
-NVCC_ONLY = re.compile(r"^#if defined\(__CUDA_ARCH__\)\n(?:(?!#).*\n)*", re.MULTILINE)
+ELSEWHERE = re.compile(r"^#if (?:defined\(__CUDA_ARCH__\)|TENON_ATEN_MODE)\n(?:(?!#).*\n)*", re.MULTILINE)
 
 
 def mask(text):
-    """The text with comments, literals, preprocessor lines, static_asserts and what nvcc alone compiles blanked, as
-    long as before."""
+    """The text with comments, literals, preprocessor lines, static_asserts and what only nvcc or ATen mode
+    compiles blanked, as long as before."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match if isinstance(match, str) else match.group())
     code = HIDDEN.sub(blank, text)
-    for match in list(NVCC_ONLY.finditer(text)):
+    for match in list(ELSEWHERE.finditer(text)):
         code = code[:match.start()] + blank(match) + code[match.end():]
     for match in list(re.finditer(r"\bstatic_assert\(", code)):
         end = closing(code, match.end() - 1) + 1
@@ -307,6 +309,8 @@ class Builder:
         words = [word for word in shlex.split(link)
                  if word != output and not re.search(r"(_test|/tenon)\.cpp\.o$", word)]
         needs = [word for word in words if re.match(r"tests/.*\.(o|a)$", word)]
+        if source.relative_to(TESTS).as_posix() in PYTHON_MODULES.values():
+            needs.append("tenon_test_module")  # which their tests import too
         if needs:  # else Ninja would build all
             subprocess.run(["ninja", "-C", self.build, *needs], check=True, stdout=subprocess.DEVNULL)
         return words
