@@ -302,8 +302,8 @@ include/tenon are run. The goals are {GOALS["lines"]} % and {GOALS["branches"]} 
   two conditions, and a macro's conditions count where it is used: each `TENON_TRY` has a branch for
   the error. All instantiations of a template are one. Conditions that the compiler decides
   (`if constexpr`, constants) have none, and ways out by an exception are none.
-- The programs are those of {", ".join(f"tests/{folder}" for folder in FOLDERS.split())}. CUDA runs
-  on the simulated runtime, kernels included.
+- The programs are those of the folders of tests/ that the script lists, in their plain build, with
+  every partner that was fetched. CUDA runs on the simulated runtime, kernels included.
 - A program that ends by a signal or `_Exit()` leaves no profile: what runs only right before that
   is missing here.
 

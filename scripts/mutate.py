@@ -83,7 +83,7 @@ MORE_TESTS = {
     "tensor/copy.h": ["tensor/backend_copy_test.cpp"],
     "tensor/data.h": ["tensor/tensor_ptr_values_test.cpp"],
     "tensor/deleter.h": ["tensor/tensor_ptr_test.cpp"],
-    "tensor/draft.h": ["tensor/tensor_ptr_test.cpp", "tensor/creators_test.cpp"],
+    "tensor/draft.h": ["exchange/dlpack_test.cpp", "tensor/tensor_ptr_test.cpp", "tensor/creators_test.cpp"],
     "tensor/make.h": ["tensor/tensor_ptr_test.cpp", "tensor/tensor_ptr_values_test.cpp", "tensor/creators_test.cpp",
                       "tensor/backend_creators_test.cpp"],
     "tensor/place.h": ["tensor/creators_test.cpp", "tensor/backend_lifetime_test.cpp"],

@@ -208,3 +208,13 @@ TEST_CASE("creators: more than the address space is refused, more than the machi
   RAISES(OutOfMemory, "zeros: ", zeros({kMost}));
   CHECK(try_empty({PTRDIFF_MAX}, ScalarType::Byte).error() == Error::OutOfMemory);
 }
+
+TEST_CASE("full: of zero is zero in memory that was something else before") {
+  for (int64_t numel : {3, 100, 5000}) {
+    CAPTURE(numel);
+    for (int i = 0; i < 4; ++i) {
+      CHECK(values<float>(full({numel}, 1.5f)) == Floats(static_cast<size_t>(numel), 1.5f));
+      CHECK(values<float>(full({numel}, 0.0f)) == Floats(static_cast<size_t>(numel), 0.0f));
+    }
+  }
+}
