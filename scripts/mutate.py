@@ -97,7 +97,7 @@ MORE_TESTS = {
 
 PYTHON_MODULES = {"test_pybind11.py": "interop/pybind11_test.cpp", "test_nanobind.py": "interop/nanobind_test.cpp"}
 # Those of all headers of these folders: they make every allocation of every function fail, and count them.
-ALLOCATION_TESTS = ["allocation/allocation_failure_test.cpp", "allocation/allocation_count_test.cpp"]
+ALLOCATION_TESTS = sorted((TESTS / "allocation").glob("*_test.cpp"))
 ALLOCATING = ("core", "kernels", "backend", "tensor", "exchange", "module")
 
 # --- Mutants --------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def matching_tests(header):
     name = header.removeprefix("tenon/")
     files += [TESTS / test for test in MORE_TESTS.get(name, [])]
     if name.startswith(ALLOCATING) and not name.startswith("backend/cuda"):
-        files += [TESTS / test for test in ALLOCATION_TESTS]
+        files += ALLOCATION_TESTS
     return list(dict.fromkeys(file for file in files if file.exists()))
 
 
