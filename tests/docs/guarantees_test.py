@@ -27,7 +27,7 @@ TEST_CASE(
     "a: "
     "stays") {{}}
 ''',
-    "tests/CMakeLists.txt": f"if(X)\n  # {MARK}\n  add_test(NAME a/long COMMAND a)\nendif()\n",
+    "tests/CMakeLists.txt": f"add(*_test.cpp)\nif(X)\n  # {MARK}\n  add_test(NAME a/long COMMAND a)\nendif()\n",
 }
 
 
@@ -56,6 +56,33 @@ class Guarantees(unittest.TestCase):
 
     def test_a_mark_that_was_removed_is_missed(self):
         self.assertEqual(len(faults(a=TESTS["tests/a_test.cpp"].replace(f"// {MARK}\n", "", 1))), 1)
+
+    def test_a_test_that_is_taken_out_of_the_code_is_missed(self):
+        text = TESTS["tests/a_test.cpp"]
+        missing = ['docs/guarantees.md: `tests/a_test.cpp`: "a: works": no marked test of that name']
+        for before, after in [("#if 0\n", "#endif\n"), ("  # if 0  // later\n", "#else\n"), ("/*\n", "*/\n")]:
+            works, rest = text.split("TEST_CASE(\"a: other\"")
+            self.assertEqual(faults(a=before + works + after + "TEST_CASE(\"a: other\"" + rest), missing)
+        self.assertIn("tests/a_test.cpp:1: no test follows the mark",
+                      faults(a=text.replace('TEST_CASE("a: works"', '// TEST_CASE("a: works"')))
+
+    def test_a_test_that_does_not_run_by_itself_is_a_fault(self):
+        text = TESTS["tests/a_test.cpp"]
+        for tag in ["[.]", "[.slow]", "[!mayfail]", "[x][!shouldfail]", "[!hide]"]:
+            self.assertEqual(faults(a=text.replace('"a: works"', f'"a: works", "{tag}"')),
+                             ['tests/a_test.cpp:1: "a: works" is left out of what runs'])
+        self.assertEqual(faults(a=text.replace('"a: works"', '"a: works", "[x]"')), [])
+        self.assertTrue(guarantees.is_left_out(f"@unittest.skip('')\n# {MARK}\ndef test_it(self):", 2))
+        self.assertFalse(guarantees.is_left_out(f"# {MARK}\ndef test_it(self):", 1))
+
+    def test_a_file_that_is_not_built_is_a_fault(self):
+        lists = {"tests/CMakeLists.txt": "foreach(folder a b/c e)\n*_test.cpp", "tests/e/CMakeLists.txt": "main.cpp d",
+                 "tests/f/CMakeLists.txt": "*_test.cpp"}
+        for path, built in [("a/x_test.cpp", True), ("b/c/x_test.cpp", True), ("x_test.cpp", True),
+                            ("e/main.cpp", True), ("e/d.cpp", True), ("e/CMakeLists.txt", True),
+                            ("c/x_test.cpp", False), ("a/x.cpp", False), ("e/maine.cpp", False),
+                            ("f/x_test.cpp", False), ("f/CMakeLists.txt", False)]:
+            self.assertEqual(guarantees.is_built("tests/" + path, lists), built, path)
 
     def test_a_promise_that_was_removed_leaves_its_tests_unlisted(self):
         page = PAGE.replace('- It works.\n  - `tests/a_test.cpp`: "a: works"\n', "")
