@@ -28,8 +28,12 @@ TOGETHER = ("as a plain value", "constants")
 
 OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/testing/")
 NAMESPACE = re.compile(r"namespace detail \{")
+FORWARD = re.compile(r"^namespace detail \{\n[^{}]*\}\n", re.MULTILINE)  # only declares
 NAMESPACE_END = re.compile(r"\}\s*// namespace detail")
-CLASS = re.compile(r"(?:class|struct)\s+(?:TENON_\w+\s+|\[\[\w+\]\]\s+)?(\w+)(?= final| :| \{)")
+CLASS = re.compile(r"(?:template <.*> )?(?:class|struct)\s+(?:(?:TENON_\w+|alignas)(?:\(.*?\))?\s+|"
+                   r"\[\[\w+\]\]\s+)*(\w+)(?= final| :| \{|$)")
+UNSEEN = re.compile(r"^[ \t]*#[ \t]*if 0\b.*?^[ \t]*#[ \t]*(?:else|elif|endif)\b|^[ \t]*/\*.*?\*/|"
+                    r"^[ \t]*//[ \t]*\w*TEST_CASE.*?$", re.MULTILINE | re.DOTALL)
 TAGS = re.compile(r"\[threads\]((?:\[[^\]]+\])+)")
 
 
@@ -39,7 +43,7 @@ def public_classes(headers):
     for header, text in headers.items():
         if header.startswith(OMITTED):
             continue
-        lines = text.splitlines()
+        lines = FORWARD.sub(lambda match: "\n" * match.group().count("\n"), text).splitlines()
         is_public = True
         for i, line in enumerate(lines):
             if NAMESPACE.match(line):
@@ -52,8 +56,10 @@ def public_classes(headers):
             first = i
             while first > 0 and lines[first - 1].startswith(("///", "template")):
                 first -= 1
-            has_line = any(re.match(r"///.*\b[Tt]hreads: ", doc) for doc in lines[first:i])
-            classes[match.group(1)] = (f"{header}:{i + 1}", has_line)
+            has_line = any(re.match(r"///.*\b[Tt]hreads: \S", doc) for doc in lines[first:i])
+            # Where there are two of that name, one without a line is what counts.
+            if classes.get(match.group(1), ("", True))[1]:
+                classes[match.group(1)] = (f"{header}:{i + 1}", has_line)
     return classes
 
 
@@ -72,7 +78,7 @@ def table_rows(document):
 
 def tags(text):
     """What the tests of a file are of. A literal may go on in the next line."""
-    text = re.sub(r'"\n\s*"', "", text)
+    text = re.sub(r'"\n\s*"', "", UNSEEN.sub("", text))
     return {tag for found in TAGS.findall(text) for tag in re.findall(r"\[([^\]]+)\]", found)}
 
 

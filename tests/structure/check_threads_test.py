@@ -42,6 +42,24 @@ class Threads(unittest.TestCase):
         self.assertEqual(self.faults(header),
                          ['tenon/core/a.h:10: the comment of Shared has no line "Threads: ..."'])
 
+    def test_classes_of_other_forms_and_behind_declarations_are_seen(self):
+        for form in ["namespace detail {\nstruct Plan;\n}\n\nstruct New {\n};\n", "class New\n    : public Base {\n};\n",
+                     "template <class T> class New {\n};\n", "struct alignas(8) New {\n};\n",
+                     "class TENON_DEPRECATED(\"it\") New : Base {\n};\n"]:
+            self.assertEqual(len(self.faults({**HEADERS, "tenon/core/c.h": form})), 1, form)
+
+    def test_of_two_classes_of_a_name_each_has_a_line(self):
+        for header in ["tenon/core/0.h", "tenon/core/c.h"]:
+            self.assertEqual(self.faults({**HEADERS, header: "class Shared {\n};\n"}),
+                             [header + ':1: the comment of Shared has no line "Threads: ..."'])
+
+    def test_what_does_not_run_has_no_tags(self):
+        case = 'TEST_CASE("a: b", "[threads][Shared]") {}\n'
+        self.assertEqual(check_threads.tags(case), {"Shared"})
+        for text in ["// " + case, "/*\n" + case + "*/\n", "#if 0\n" + case + "#endif\n"]:
+            self.assertEqual(check_threads.tags(text), set())
+        self.assertEqual(check_threads.tags("// [threads][Shared]\nvoid f() {}\n"), {"Shared"})
+
     def test_a_line_may_say_two_things(self):
         header = {**HEADERS, "tenon/core/a.h":
                   HEADERS["tenon/core/a.h"].replace("Threads: any.", "Errors, threads: as Base's.")}
