@@ -342,15 +342,33 @@ struct Outcome {
   tenon::Error error = tenon::Error::Ok;
   bool bad_alloc = false;
   bool user_error = false;
-  char text[200] = "";  // of a tenon::Exception
+  char text[200] = "";  // of a tenon::Exception, or a Result
 };
+
+/// Calls f; how it ended, with a Result's text.
+template <class F>
+void call(const F& f, Outcome& outcome) {
+  const auto& result = f();
+  if constexpr (IsResult<std::decay_t<decltype(result)>>::value) {
+    if (!result.ok()) std::snprintf(outcome.text, sizeof outcome.text, "%s", result.message());
+  }
+  outcome.error = error_of(result);
+}
+/// Whether a text begins with the name of the try_ form that `what` calls; of a member, of for_blob.
+inline bool is_by_its_name(const char* what, const char* text) {
+  const char* const end = std::strstr(text, ": ");
+  const std::string name(text, end == nullptr ? text : end);
+  const bool is_member = std::strstr(what, ".try_") != nullptr;
+  return name.rfind(is_member ? "for_blob" : "try_", 0) == 0 &&
+         std::string(what).append("(").find(name + '(') != std::string::npos;
+}
 
 template <class F>
 Outcome outcome_of(const F& f) {
   Outcome outcome;
 #if TENON_HAS_EXCEPTIONS
   try {
-    outcome.error = error_of(f());
+    call(f, outcome);
   } catch (const tenon::Exception& e) {
     stop_failing();
     std::snprintf(outcome.text, sizeof outcome.text, "%s", e.what());
@@ -362,7 +380,7 @@ Outcome outcome_of(const F& f) {
     outcome.user_error = true;
   }
 #else
-  outcome.error = error_of(f());
+  call(f, outcome);
 #endif
   return outcome;
 }
@@ -417,6 +435,10 @@ int64_t fail_each_of(Fault fault, const char* what, const Expected& expected, co
     if (completed) {
       check(!failed, outcome, "it fails by itself");
       break;
+    }
+    if (IsResult<decltype(f())>::value && std::strstr(what, "try_") != nullptr) {
+      check(!failed || thrown || is_by_its_name(what, outcome.text), outcome,
+            "the text is not by the name of the try_ form");
     }
     ++tally.calls;
     tally.failures[static_cast<int>(fault)] += made;
