@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Calls leave the state of the C library and the processor as it was: errno, the locale, the
 // rounding mode, floating-point flags, signal handlers, threads. Registers: tests/registers.
+#include <tenon/backend/pool.h>
+#include <tenon/backend/tracking.h>
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
@@ -153,6 +155,22 @@ void check_calls() {
     static_cast<void>(from_blob(to_blob(t)));
     static_cast<void>(from_binary(to_binary(t), {4, 4}, ScalarType::Float));
   });
+  check("views, and tensors of tensors", [] {
+    const TensorPtr t = iota({4, 4}, ScalarType::Float);
+    static_cast<void>(cat({transpose(t, 0, 1), *t}));
+    static_cast<void>(contiguous(flip(t, {0})));
+    static_cast<void>(try_select(t, 0, 9).ok());
+  });
+  check("backends", [] {
+    alignas(64) unsigned char memory[4096];
+    ArenaBackend arena(memory, sizeof memory);
+    PoolBackend pool(host_backend());
+    TrackingBackend tracking(pool);
+    const TensorPtr t = ones({10, 10}, tracking);
+    static_cast<void>(try_zeros({10000}, arena).ok());
+    static_cast<void>(backend_transfer(backend_copy(t, arena), pool));
+    static_cast<void>(tracking.leak_report());
+  });
   check("a module", [] {
     FunctionModule module([](Span<const EValue> in) { return std::vector<EValue>{in[0]}; });
     static_cast<void>(module.forward(zeros({3})).ok());
@@ -160,10 +178,11 @@ void check_calls() {
   });
 }
 
-/// Of the signals that programs handle. A sanitizer has handlers of its own.
+void handle(int) {}
+/// A sanitizer has handlers of its own.
 std::vector<void (*)(int)> handlers() {
   std::vector<void (*)(int)> found;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT, SIGPIPE}) {
+  for (int signal = 1; signal < 32; ++signal) {
     struct sigaction action = {};
     sigaction(signal, nullptr, &action);
     found.push_back(action.sa_handler);
@@ -174,7 +193,12 @@ std::vector<void (*)(int)> handlers() {
 }  // namespace
 
 int main() {
+  // None as a program begins with, which a call might set again.
+  std::setlocale(LC_ALL, "C.UTF-8");
   const std::string locale = std::setlocale(LC_ALL, nullptr);
+  for (const int signal : {SIGTERM, SIGINT, SIGPIPE, SIGUSR1, SIGALRM, SIGCHLD, SIGXFSZ}) {
+    std::signal(signal, &handle);
+  }
   const auto handlers_before = handlers();
   const int threads = count_threads();
   for (const int rounding : {FE_TONEAREST, FE_UPWARD}) {
