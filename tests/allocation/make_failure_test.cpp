@@ -183,6 +183,7 @@ TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothi
   fail_each_random("random_", 4, [&](auto& g) { return random_(turned, 0, 9, g); });
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory: every random creator leaves its generator where it was") {
   const auto source = zeros({2, 3});
   const Unchanged given(source);

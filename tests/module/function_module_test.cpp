@@ -260,6 +260,7 @@ TEST_CASE(
          FunctionModule(add, {kPair, kPair}, kPair, small));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that is an input") {
   alignas(64) static unsigned char buffer[1 << 14];
   ArenaBackend arena(buffer, sizeof buffer);

@@ -192,6 +192,7 @@ TEST_CASE("Module: a runtime's outputs in a device's memory are copied and fille
   CHECK(host->const_data_ptr<float>()[1] == 3);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Module: an input without data is refused before the runtime sees it, described or not") {
   struct Taker final : Module {
     int runs = 0;

@@ -71,6 +71,7 @@ TEST_CASE("NameList: it keeps names of braces and ranges, and gives an empty one
   CHECK(cut[1] == std::string("three"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {
   CHECK(images().check(zeros({1, 8, 8})) == Error::Ok);
   CHECK(images().check(zeros({0, 8, 8})) == Error::Ok);
@@ -134,6 +135,7 @@ TEST_CASE("TensorSpec: one that cannot be met says so") {
   CHECK(bounded({8, -1}, {8, 1}).check(zeros({8, 1})) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ValueSpec: it tells kinds of values, and describes tensors if it was given a spec") {
   const ValueSpec image("image", images());
   CHECK(std::string(image.name()) == "image");

@@ -179,6 +179,7 @@ TEST_CASE("bad input: each creator reports each by its own name and releases wha
   CHECK(checked > 300);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("bad input: a null pointer value for elements is refused, and the deleter runs once") {
   int checked = 0;
   for (const BadCreator& creator : kCreators) {

@@ -61,6 +61,7 @@ TEST_CASE("copy_: a read-only destination is refused, views of it too", "[plain]
   CHECK(Ints(data, data + 4) == Ints{1, 2, 3, 4});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("copy_: a placeholder, and memory that the host cannot reach, are refused") {
   check_neither(Error::InvalidState, "is a placeholder without data",
                 make_tensor({3}, nullptr, ScalarType::Int));

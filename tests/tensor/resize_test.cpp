@@ -383,6 +383,7 @@ TEST_CASE("reserve: never shrinks, and rounds up to whole elements") {
   CHECK(const_data_ptr(t) == data);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("reserve: what cannot grow is refused beyond its room, and nothing changes") {
   int32_t data[4] = {};
   auto fixed = counting(4, kStatic);
