@@ -233,7 +233,7 @@ def main(arguments):
     functions = public_functions(headers)
     tests = pathlib.Path(arguments[0], "tests")
     covered = set()
-    for path in [*tests.glob("allocation/*.cpp"), *tests.glob("interop/python/failures_test.cpp")]:
+    for path in [*tests.glob("allocation/*_test.cpp"), *tests.glob("interop/python/failures_test.cpp")]:
         covered |= covered_functions(path.read_text(encoding="utf-8"))
     if not functions or not covered:
         print(f"{arguments[0]} has no headers, or no cases", file=sys.stderr)

@@ -93,6 +93,11 @@ class Cases(unittest.TestCase):
             'fail_each("what Is::this", f, [&](auto& g) { return tenon::rand(make<int>(g)); });'),
             {"zeros", "rand", "make", "Is::this"})
 
+    def test_a_case_that_is_not_compiled_covers_nothing(self):
+        for after in ["#endif", "#else"]:
+            self.assertEqual(check_failures.covered_functions(
+                f"#if 0\nFAIL_EACH(zeros({{2}}));\n{after}\nFAIL_EACH(ones({{2}}));\n"), {"ones"})
+
     def test_members_are_covered_by_name(self):
         self.assertEqual(check_failures.covered_functions(
             'FAIL_EACH_OF("Module::run, Text::operator=, Backend::~Backend: and more", m.run());'),

@@ -6,14 +6,15 @@ import re
 
 TOKEN = re.compile(r"""R"\(.*?\)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|//[^\n]*|/\*.*?\*/"""
                    r"""|[0-9](?:'?[0-9A-Za-z_.])*|[A-Za-z_]\w*|::|->|\S""", re.DOTALL)
+UNSEEN = re.compile(r"^[ \t]*#[ \t]*if 0\b.*?^[ \t]*#[ \t]*(?:else|elif|endif)\b", re.MULTILINE | re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 MACRO = re.compile(r"TENON_\w+$")
 WORD = re.compile(r"[A-Za-z_]\w*$")
 
 
 def tokens_of(text):
-    """The code's tokens, without comments and directives: all branches of an #if are there."""
-    found = TOKEN.findall(DIRECTIVE.sub("", text))
+    """The code's tokens, without comments and directives: all branches of an #if but `#if 0`."""
+    found = TOKEN.findall(DIRECTIVE.sub("", UNSEEN.sub("", text)))
     return [token for token in found if not token.startswith(("//", "/*"))
             and not re.match(r"TENON_(BEGIN|END)_\w+$", token)]
 
