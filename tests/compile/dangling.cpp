@@ -3,6 +3,7 @@
 // it must warn on exactly the marked lines. `good` has what to write instead, and other code that is
 // correct.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tenon/module/module.h>
@@ -340,6 +341,34 @@ size_t f() {
   return std::string(name).size();
 }
 }  // namespace name_of_a_temporary
+
+// All other attributes, each by itself.
+namespace kept {
+void f() {
+  const auto tensors = make_value().toTensorList();            // expected-warning {{temporary}}
+  const auto optional = make_value().toOptionalTensorList();   // expected-warning {{temporary}}
+  const auto doubles = make_value().toDoubleList();            // expected-warning {{temporary}}
+  const auto bools = make_value().toBoolList();                // expected-warning {{temporary}}
+  const auto strides = make().accessor<float, 1>().strides();  // expected-warning {{temporary}}
+  const void* const bytes = const_data_ptr(make());            // expected-warning {{temporary}}
+  const float* const floats = const_data_ptr<float>(make());   // expected-warning {{temporary}}
+  void* const written = mutable_data_ptr(make());              // expected-warning {{temporary}}
+  const int64_t* const sizes = Dims{1, 2}.data();              // expected-warning {{temporary}}
+  const int64_t* const begin = Dims{1, 2}.begin();             // expected-warning {{temporary}}
+  const int64_t* const end = Dims{1, 2}.end();                 // expected-warning {{temporary}}
+  const int64_t& first = Dims{1, 2}[0];                        // expected-warning {{temporary}}
+  const int64_t& last = Dims{1, 2}.back();                     // expected-warning {{temporary}}
+  const Tensor& value = *try_make();                           // expected-warning {{temporary}}
+  const char* const text = Text("text").c_str();               // expected-warning {{temporary}}
+  const std::string_view view = Text("text");                  // expected-warning {{temporary}}
+  const char* const name = NameList{"a", "b"}[0];              // expected-warning {{temporary}}
+  const EValues one = make_value();                            // expected-warning {{temporary}}
+  const EValues many = std::vector<EValue>(2);                 // expected-warning {{temporary}}
+  const TensorArgs both = {make(), make()};                    // expected-warning {{temporary}}
+  const TensorArgs range = std::vector<Tensor>(2);             // expected-warning {{temporary}}
+  const auto tried = make_value().tryToDoubleList();           // expected-warning {{temporary}}
+}
+}  // namespace kept
 
 // A tensor does not keep borrowed memory.
 namespace blob_of_a_local {
