@@ -78,6 +78,16 @@ void arena_behind_a_block() {
   static_cast<float*>(block)[2] = 1;
   find_read(static_cast<float*>(block) + 3);
 }
+void arena_behind_a_block_in_a_hole() {
+  ArenaBackend arena(buffer, sizeof buffer);
+  void* const hole = arena.allocate(64, 64);
+  static_cast<void>(arena.allocate(64, 64));
+  arena.deallocate(hole, 64);
+  void* const block = arena.allocate(12, 64);
+  if (block != hole) std::exit(1);
+  static_cast<float*>(block)[2] = 1;
+  find_read(static_cast<float*>(block) + 3);
+}
 void arena_padding() {
   ArenaBackend arena(buffer, sizeof buffer);
   auto* const first = static_cast<float*>(arena.allocate(64, 64));
@@ -292,6 +302,7 @@ constexpr Case kCases[] = {
     CASE(arena_not_handed_out),
     CASE(arena_written),
     CASE(arena_behind_a_block),
+    CASE(arena_behind_a_block_in_a_hole),
     CASE(arena_padding),
     CASE(arena_first_of_a_hole),
     CASE(arena_last_of_a_hole),
