@@ -3,6 +3,11 @@
 // from_dlpack() refuses it in dlpack_hostile_test.cpp.
 #include "tenon/exchange/dlpack_import.h"
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 #include "backend/device_helpers.h"
 #include "backend/helpers.h"
 #include "exchange/dlpack_helpers.h"
@@ -103,6 +108,24 @@ TEST_CASE("from_dlpack: of another major version it calls the deleter, and touch
     lent.tensor().shape = lent.tensor().strides = reinterpret_cast<int64_t*>(uintptr_t{8});
     check_refused(lent, Error::NotSupported, "from_dlpack: the struct is of DLPack ");
   }
+#if __has_include(<sys/mman.h>)
+  // What follows the deleter lies where reading it ends the program.
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  void* const pages = ::mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  REQUIRE(::mprotect(pages, page, PROT_READ | PROT_WRITE) == 0);
+  auto* const managed =
+      reinterpret_cast<Versioned*>(static_cast<char*>(pages) + page - offsetof(Versioned, flags));
+  int released = 0;
+  managed->version = {2, 0};
+  managed->manager_ctx = &released;
+  managed->deleter = [](Versioned* self) { ++*static_cast<int*>(self->manager_ctx); };
+  CHECK(check_dlpack(managed).size() == 1);
+  CHECK(released == 0);
+  RAISES(NotSupported, "from_dlpack: the struct is of DLPack 2.0", from_dlpack(managed));
+  CHECK(released == 1);
+  CHECK(::munmap(pages, 2 * page) == 0);
+#endif
 }
 
 TEST_CASE("from_dlpack: higher minor versions, unknown flags, no deleter and no owner are taken") {
