@@ -128,11 +128,14 @@ TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
 TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the same memory") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const void* const data = const_data_ptr(t);
-  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2}, {1}, {0, 9}, {2, 1, 3}, {6, 1}, {2, 3}};
+  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2},    {0, 9}, {5, 0},
+                           {1},    {0}, {0, 9}, {2, 1, 3}, {6, 1}, {2, 3}};
   for (const Vector& shape : shapes) {
     CAPTURE(shape);
     REQUIRE(resize_tensor_ptr(t, shape) == Error::Ok);
     CHECK(sizes(t) == shape);
+    CHECK(t->numel() ==
+          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
     CHECK(t->is_contiguous());
     CHECK(const_data_ptr(t) == data);
   }
@@ -557,6 +560,14 @@ TEST_CASE("resize: a backend that changes the tensor while it allocates stops th
     backend.use = [&] { CHECK(backend_deallocate(t) == Deallocation::Ok); };
     CHECK(grow(t, reserve, 1000) == Error::InvalidState);
     CHECK(backend.live_blocks() == 0);
+
+    CallingBackend device;
+    device.opaque = true;
+    t = full({400}, 7, ScalarType::Int, kDynamic, device);
+    device.use = [&] { CHECK(backend_deallocate(t) == Deallocation::Ok); };
+    CHECK(grow(t, reserve, 1000) == Error::InvalidState);
+    CHECK(device.use == nullptr);
+    CHECK(device.live_blocks() == 0);
   }
 }
 
