@@ -266,6 +266,13 @@ TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, 
     for (const TensorPtr& t : all) CHECK(tests::values<float>(t) == tests::Floats(3, 7.0f));
     all.clear();
     CHECK(arena.used() == 0);
+    std::vector<unsigned char*> aligned;
+    while (void* const p = arena.allocate(kUnit, 4 * kUnit)) {
+      aligned.push_back(static_cast<unsigned char*>(p));
+      REQUIRE(aligned.back() + kUnit <= end);
+    }
+    for (unsigned char* p : aligned) arena.deallocate(p, kUnit);
+    CHECK(arena.used() == 0);
     for (void* p = nullptr; (p = arena.allocate(kUnit, 1)) != nullptr;) std::memset(p, 0, kUnit);
     CHECK(std::count(bytes, begin, 0xa5) == begin - bytes);
     CHECK(std::count(end, bytes + sizeof bytes, 0xa5) == bytes + sizeof bytes - end);
