@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "tenon/backend/backend.h"
+#include "tenon/backend/cpu.h"
 
 namespace tests {
 

@@ -139,6 +139,7 @@ TEST_CASE("tracking: destroyed with leaks it lists them, the ten largest") {
   CHECK(told.count() == 4);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("tracking: a tag that is used twice is one entry, and the innermost scope counts") {
   TrackedBackend tracked;
   void* p[5] = {tracked.make({1})};

@@ -521,6 +521,7 @@ TEST_CASE("outputs: one without elements has the shape that it was returned with
   CHECK(second->sizes() == Dims{0, 1});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: a deleter that runs after an error does not replace its text") {
   static float memory[2];
   FunctionModule module(

@@ -403,6 +403,7 @@ TEST_CASE("reserve: what cannot grow is refused beyond its room, and nothing cha
 }
 
 // In ATen mode the gap is room already.
+// A promise of docs/guarantees.md.
 TEST_CASE("reserve: adopted rows with a gap of more than is asked for move as a whole", "[plain]") {
   Ints data(1004);
   std::iota(data.begin(), data.end(), 0);

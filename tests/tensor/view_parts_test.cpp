@@ -7,6 +7,7 @@
 using namespace tenon;
 using namespace tests;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("select: leaves out the dimension and takes what is at the index") {
   const Tensor t = counted({2, 3});
   check_tensor(tenon::select(t, 0, 1), {3}, {1}, {3, 4, 5});
@@ -56,6 +57,7 @@ TEST_CASE("slice: takes every step-th element from start up to end, and cuts off
   RAISES(InvalidArgument, "step -1", slice(t, 0, 9, 0, -1));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("narrow: takes length elements from start, and refuses what is not there") {
   const Tensor t = counted({10});
   check_tensor(narrow(t, 0, 2, 3), {3}, {1}, {2, 3, 4});
