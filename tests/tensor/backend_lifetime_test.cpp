@@ -59,6 +59,27 @@ TEST_CASE("lifetime: a backend that goes first says so once; its tensors' elemen
   CHECK(told.count() == 1);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("lifetime: memory that the host reads is not read once its backend is gone", "[plain]") {
+  const Reports told;
+  alignas(64) char buffer[4096];
+  TensorPtr t;
+  {
+    ArenaBackend arena(buffer, sizeof buffer);
+    t = zeros({1}, arena);
+  }
+  const std::string words = "the tensor is in memory of backend arena, which was destroyed";
+  CHECK(contains(tenon::to_string(t), "not shown: " + words));
+  RAISES(InvalidState, words, const_data_ptr<float>(t));
+  RAISES(InvalidState, words, mutable_data_ptr<float>(t));
+  RAISES(InvalidState, words, (tenon::accessor<const float, 1>(*t)));
+  RAISES(InvalidState, words, t->item<float>());
+  RAISES(InvalidState, words, to_dlpack(t));
+  RAISES(InvalidState, "the source tensor is in memory of backend arena", to_blob(t));
+  t.reset();
+  CHECK(told.count() == 1);
+}
+
 TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so, and no more") {
   const Reports told;
   auto backend = std::make_unique<MinimalBackend>("gpu");

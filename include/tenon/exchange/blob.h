@@ -119,6 +119,7 @@ TENON_LAZY Error divide_strides(Blob& blob) noexcept {
 TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
+  TENON_TRY(check_owner(from, "the source tensor"));
   if (TENON_UNLIKELY(from.opaque && from.device.is_host_accessible())) {
     return fail(Error::NotSupported, "the source tensor is in memory on ", from.device,
                 " that only its backend reaches, which a Blob cannot say");

@@ -106,8 +106,16 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   return fail_reach("the tensor", tensor.device);
 }
 
+/// Whether the backend that gave the memory is there; its memory may be gone with it.
+inline Error check_owner(const TensorFields& tensor, const char* role) noexcept {
+  if (tensor.backend == nullptr || tensor.backend->find() != nullptr) return Error::Ok;
+  return fail(Error::InvalidState, role, " is in memory of backend ",
+              static_cast<const char*>(tensor.backend->name), ", which was destroyed");
+}
+
 inline Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
+  TENON_TRY(check_owner(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.is_template())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
@@ -144,7 +152,8 @@ inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept 
                 tensor.type);
   }
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  return TENON_UNLIKELY(!tensor.is_host_accessible()) ? fail_host_access(tensor) : Error::Ok;
+  if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
+  return check_owner(tensor, "the tensor");
 }
 
 }  // namespace detail

@@ -196,6 +196,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
 /// Writes the elements of a tensor that has some.
 TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions& options,
                                 std::string& out) {
+  TENON_TRY(check_owner(tensor, "the tensor"));
   TensorText t(tensor, options, out);
   HostBuffer buffer;
   Layout compact;

@@ -13,14 +13,8 @@ namespace detail {
 /// pointer.
 /// Errors: InvalidState when it is gone.
 inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
-  backend = nullptr;
-  if (tensor.backend == nullptr) return Error::Ok;
-  backend = tensor.backend->find();
-  if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail(Error::InvalidState, role, " is in memory of backend ",
-                static_cast<const char*>(tensor.backend->name), ", which was destroyed");
-  }
-  return Error::Ok;
+  backend = tensor.backend == nullptr ? nullptr : tensor.backend->find();
+  return check_owner(tensor, role);
 }
 
 /// The backend that is registered for a device which the host does not reach.
