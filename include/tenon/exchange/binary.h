@@ -40,6 +40,8 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   const TensorFields& from = fields(tensor);
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
+  KeptTensor kept;
+  TENON_TRY(kept.keep(tensor, place.backend));
   const int64_t count = limit < from.layout.numel ? limit : from.layout.numel;
   if (count == 0) return Error::Ok;
   const size_t element_size = elementSize(from.type);

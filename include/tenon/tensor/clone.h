@@ -44,14 +44,16 @@ TENON_LAZY Error copy_with_backend(const TensorFields& to, const TensorFields& f
   return copy_between(out, source, mode, cast);
 }
 
-/// Makes the clone if it or the source is in a backend's memory. Holds the source: the backend's
-/// code may drop, resize or deallocate it while it allocates.
-TENON_LAZY TENON_NOINLINE Error make_with_backend(const TensorArg& source, const Making& making,
+/// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
+/// deallocate the source while it allocates, not while it copies.
+TENON_LAZY TENON_NOINLINE Error make_with_backend(const Tensor& source, const Making& making,
                                                   CastMode mode, CastFunction cast,
                                                   Draft& draft) noexcept {
-  const Tensor handle = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   TENON_TRY(make_new(making, draft));
-  return copy_with_backend(fields(draft), fields(TensorArg(handle)), mode, cast);
+  const TensorArg from(source);
+  MemoryHold held;
+  TENON_TRY(held.hold(from));
+  return copy_with_backend(fields(draft), fields(from), mode, cast);
 }
 
 /// Finds the clone's backend when the source or the options involve one.
@@ -109,18 +111,16 @@ Out clone(const char* function, const TensorArg& source, const CreatorOptions& o
   Error error = plan_clone(source, options, mode, casting, same_device, making, placeholder);
   if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
   const TensorFields& from = *making.like;
+  const bool on_heap = making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
+  const Tensor handle = on_heap ? Tensor() : source.tensor();  // a backend's code may drop it
   Made<Out> made(making.backend);
   if (TENON_UNLIKELY(placeholder)) {
     error = make_placeholder(from, making.type, making.dynamism, made.draft());
+  } else if (TENON_UNLIKELY(!on_heap)) {
+    error = make_with_backend(handle, making, mode, casting.cast, made.draft());
   } else {
-    const bool on_heap =
-        making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
-    if (TENON_UNLIKELY(!on_heap)) {
-      error = make_with_backend(source, making, mode, casting.cast, made.draft());
-    } else {
-      error = make_new(making, made.draft());
-      if (error == Error::Ok) error = copy_on_host(fields(made.draft()), from, mode, casting.cast);
-    }
+    error = make_new(making, made.draft());
+    if (error == Error::Ok) error = copy_on_host(fields(made.draft()), from, mode, casting.cast);
   }
   if constexpr (!std::is_same_v<Afterwards, std::nullptr_t>) {
     if (error == Error::Ok) error = made.commit();

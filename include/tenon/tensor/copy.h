@@ -139,9 +139,13 @@ TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy 
   return Error::Ok;
 }
 
-TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job) noexcept {
+/// `kept` keeps both tensors until it goes.
+TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job,
+                          KeptTensor (&kept)[2]) noexcept {
   TENON_TRY(find_destination(dst, "the destination", job.dst));
-  return find_source(src, "the source", job.src);
+  TENON_TRY(find_source(src, "the source", job.src));
+  TENON_TRY(kept[0].keep(dst, job.src.backend));
+  return kept[1].keep(src, job.dst.backend);
 }
 
 /// Checks a list of a Normalize, of which `name` is the name.
@@ -249,6 +253,8 @@ TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcep
   TENON_TRY(find_destination(tensor, "the tensor", out));
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
+  KeptTensor kept;
+  TENON_TRY(kept.keep(tensor, out.backend));
   return fill_place(fields(tensor), out, element);
 }
 
@@ -256,6 +262,8 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
   Place out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
+  KeptTensor kept;
+  TENON_TRY(kept.keep(tensor, out.backend));
   return fill_place(fields(tensor), out, element);
 }
 
@@ -274,14 +282,15 @@ TENON_LAZY Error make_contiguous(const TensorArg& source, const Making& making,
 
 template <class Out>
 Out contiguous(const char* function, const TensorArg& tensor) {
-  auto dynamism = TensorShapeDynamism::STATIC;
-  if (check_defined(tensor, "the tensor") == Error::Ok) {
-    if (fields(tensor).layout.is_contiguous()) return tensor.tensor();
-    dynamism = fields(tensor).dynamism;
+  if (check_defined(tensor, "the tensor") == Error::Ok && fields(tensor).layout.is_contiguous()) {
+    return tensor.tensor();
   }
-  return create_like<Out>(function, tensor, CreatorOptions(dynamism),
+  const Tensor handle = tensor.defined() ? tensor.tensor() : Tensor();  // the caller's may go
+  const TensorArg source(handle);
+  const auto dynamism = source.defined() ? fields(source).dynamism : TensorShapeDynamism::STATIC;
+  return create_like<Out>(function, source, CreatorOptions(dynamism),
                           [&](const auto& making, auto& made) noexcept {
-                            return make_contiguous(tensor, making, made.draft());
+                            return make_contiguous(source, making, made.draft());
                           });
 }
 
@@ -314,7 +323,8 @@ template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
   detail::CopyJob job;
-  Error error = detail::make_job(dst, src, job);
+  detail::KeptTensor kept[2];
+  Error error = detail::make_job(dst, src, job, kept);
   if (error == Error::Ok) error = detail::run_job(job, mode, policy, &detail::cast_elements<>);
   return detail::blame_if("copy_", error);
 }
@@ -337,7 +347,8 @@ template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, const Normalize& normalize,
                           CastMode mode = CastMode::Checked) noexcept {
   detail::CopyJob job;
-  Error error = detail::make_job(dst, src, job);
+  detail::KeptTensor kept[2];
+  Error error = detail::make_job(dst, src, job, kept);
   if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
   return detail::blame_if("copy_", error);
 }
@@ -347,7 +358,8 @@ template <class = void>
 CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
   CopyPlan plan;
   detail::CopyJob job;
-  Error error = detail::make_job(dst, src, job);
+  detail::KeptTensor kept[2];
+  Error error = detail::make_job(dst, src, job, kept);
   if (error == Error::Ok) error = detail::plan_job(job, mode, plan);
   detail::raise_if("plan_copy", error);
   return plan;

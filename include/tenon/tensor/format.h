@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "tenon/tensor/format_numbers.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/place.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -253,6 +254,8 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
     return std::string("not shown: ") + last_error_message();
   }
   const detail::TensorFields& tensor = detail::fields(t);
+  detail::KeptTensor kept;
+  static_cast<void>(kept.keep(t, nullptr));
   const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;
   std::string refusal;

@@ -8,6 +8,7 @@
 #include "tenon/kernels/convert.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/draft.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/place.h"
 
 TENON_BEGIN_NAMESPACE
