@@ -98,6 +98,12 @@ TEST_CASE("lifetime: a backend may drop, grow or deallocate the tensor that it i
       [&] { static_cast<void>(uniform_(t) == Error::Ok); },
       [&] { static_cast<void>(to_binary(t)); },
       [&] { text = tenon::to_string(t); },
+      [&] {
+        static_cast<void>(tenon::try_cat({source, t}, 1).ok());
+      },
+      [&] {
+        static_cast<void>(tenon::try_stack({t, source}, 1).ok());
+      },
   };
   const std::vector<std::function<void()>> uses = {
       [&] { t.reset(); },

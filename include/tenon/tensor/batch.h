@@ -19,13 +19,16 @@ namespace detail {
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
 /// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.
+/// Of a TensorPtr that itself, which a backend's code may reset between two uses.
 struct ListedTensor {
   ListedTensor(const Tensor& t TENON_LIFETIMEBOUND) noexcept : tensor(&t) {}
-  ListedTensor(const TensorPtr& t TENON_LIFETIMEBOUND) noexcept : tensor(t.get()) {}
+  ListedTensor(const TensorPtr& t TENON_LIFETIMEBOUND) noexcept : pointer(&t) {}
   operator ConstTensorArg() const noexcept {
-    return tensor == nullptr ? no_tensor() : ConstTensorArg(*tensor);
+    const Tensor* const listed = pointer != nullptr ? pointer->get() : tensor;
+    return listed == nullptr ? no_tensor() : ConstTensorArg(*listed);
   }
-  const Tensor* tensor;
+  const Tensor* tensor = nullptr;
+  const TensorPtr* pointer = nullptr;
 };
 
 template <class C>
@@ -202,6 +205,8 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
   for (size_t i = 0; i < batch.tensors.size(); ++i) {
     const ConstTensorArg tensor = batch.tensors[i];
     TENON_TRY(find_piece(tensor, i, job.src));
+    KeptTensor kept;
+    TENON_TRY(kept.keep(tensor, out.backend));
     TensorView& from = job.src.view;
     if (batch.skips(from.sizes)) continue;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {
