@@ -180,6 +180,12 @@ TEST_CASE("BackendOptions: read gives a whole number within bounds, else changes
   CHECK(tests::contains(refused({"limit", UINT64_MAX}), "is 18446744073709551615;"));
 }
 
+TEST_CASE("BackendOptions: a null name is an empty one") {
+  RETURNS(InvalidArgument, "there is no option \"\"",
+          BackendOptions({{nullptr, 1}}).check_names({"limit"}));
+  CHECK(BackendOptions({{nullptr, 1}}).find("limit") == nullptr);
+}
+
 TEST_CASE("BackendOptions: check_names refuses a name that is not among those given") {
   const auto check = [](const BackendOptions& options) {
     return options.check_names({"limit", "mode"});

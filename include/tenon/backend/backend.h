@@ -30,10 +30,10 @@ class DeviceBackend;
 /// Ownership: refers to both texts, which outlive the call they are passed to.
 struct BackendOption {
   BackendOption(const char* option TENON_LIFETIMEBOUND, const own::Scalar& number) noexcept
-      : name(option), value(number) {}
+      : name(option != nullptr ? option : ""), value(number) {}
   BackendOption(const char* option TENON_LIFETIMEBOUND,
                 const char* word TENON_LIFETIMEBOUND) noexcept
-      : name(option), text(word) {}
+      : name(option != nullptr ? option : ""), text(word) {}
 
   const char* name;
   own::Scalar value;
