@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/kept.h"
+
+#include "backend/helpers.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
+
+/// Calls `use` once, when it is asked for memory or for bytes.
+class CallingBackend : public MinimalBackend {
+ public:
+  std::function<void()> use;
+
+  void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    call();
+    return MinimalBackend::allocate(nbytes, alignment);
+  }
+  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
+    const Error error = MinimalBackend::copy_to_host(dst, src, nbytes);
+    call();
+    return error;
+  }
+
+ private:
+  void call() {
+    if (const auto once = std::exchange(use, nullptr)) once();
+  }
+};
+
+}  // namespace
+
+// A promise of docs/guarantees.md.
+TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is called for",
+          "[plain]") {
+  CallingBackend backend;
+  TensorPtr t;
+  TensorPtr source;
+  TensorPtr made;
+  std::string text;
+  const std::vector<std::function<void()>> calls = {
+      [&] { made = clone_tensor_ptr(t); },
+      [&] { made = clone_tensor_ptr(t, ScalarType::Double); },
+      [&] { made = backend_copy(t, backend); },
+      [&] { made = backend_transfer(t, host_backend()); },
+      [&] { static_cast<void>(tenon::to(t, ScalarType::Half)); },
+      [&] { static_cast<void>(copy_(t, transpose(source, 0, 1)) == Error::Ok); },
+      [&] { static_cast<void>(uniform_(t) == Error::Ok); },
+      [&] { static_cast<void>(to_binary(t)); },
+      [&] { text = tenon::to_string(t); },
+      [&] {
+        static_cast<void>(tenon::try_cat({source, t}, 1).ok());
+      },
+      [&] {
+        static_cast<void>(tenon::try_stack({t, source}, 1).ok());
+      },
+  };
+  const std::vector<std::function<void()>> uses = {
+      [&] { t.reset(); },
+      [&] { *t = Tensor(); },
+      [&] {
+        static_cast<void>(resize_tensor_ptr(t, {100, 100}) == Error::Ok);
+      },
+      [&] { static_cast<void>(backend_deallocate(t)); },
+  };
+  for (const auto& call : calls) {
+    for (const auto& use : uses) {
+      t = full({6, 6}, 3, kDynamic, backend);
+      source = ones({6, 6}, backend);
+      backend.use = use;
+      call();
+      CHECK(backend.faults == 0);
+      backend.use = nullptr;
+    }
+  }
+  CHECK(contains(text, "[[3. 3. 3. 3. 3. 3.]"));
+  t.reset();
+  source.reset();
+  made.reset();
+  CHECK(backend.live_blocks() == 0);
+}
