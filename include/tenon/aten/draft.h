@@ -189,6 +189,8 @@ class MemoryHold {
   c10::Storage storage_;
 };
 
+using Borrow = MemoryHold;
+
 /// The same as a shared_ptr.
 inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   return call_libtorch([&] {

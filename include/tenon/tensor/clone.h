@@ -51,7 +51,7 @@ TENON_LAZY TENON_NOINLINE Error make_with_backend(const Tensor& source, const Ma
                                                   Draft& draft) noexcept {
   TENON_TRY(make_new(making, draft));
   const TensorArg from(source);
-  MemoryHold held;
+  Borrow held;
   TENON_TRY(held.hold(from));
   return copy_with_backend(fields(draft), fields(from), mode, cast);
 }

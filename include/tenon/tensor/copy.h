@@ -273,7 +273,7 @@ TENON_LAZY Error make_contiguous(const TensorArg& source, const Making& making,
                                  Draft& draft) noexcept {
   CopyJob job;
   TENON_TRY(find_place(fields(source), "the source tensor", job.src));
-  MemoryHold held;
+  Borrow held;
   TENON_TRY(held.hold(source));
   TENON_TRY(make_owned(job.src.view.sizes, {}, making, Contents::Uninitialized, draft));
   job.dst = place_of_new(fields(draft), view_of(fields(draft)));

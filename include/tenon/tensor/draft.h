@@ -106,6 +106,28 @@ class MemoryHold {
   TensorImplPtr base_;
 };
 
+/// Counts as a borrow of a tensor that is held elsewhere: meanwhile it neither grows nor lets its
+/// memory go. Less code than a MemoryHold.
+class Borrow {
+ public:
+  Borrow() noexcept = default;
+  Borrow(const Borrow&) = delete;
+  Borrow& operator=(const Borrow&) = delete;
+  ~Borrow() {
+    if (count_ != nullptr) static_cast<void>(count_->remove());
+  }
+
+  /// For one that is of no tensor yet.
+  Error hold(const TensorArg& tensor) noexcept {
+    count_ = &fields(tensor).borrows;
+    count_->add();
+    return Error::Ok;
+  }
+
+ private:
+  AtomicCount* count_ = nullptr;
+};
+
 /// The same as a shared_ptr; null if there is nothing to keep.
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;

@@ -17,12 +17,12 @@ class KeptTensor {
     const TensorFields& kept = fields(tensor);
     if (kept.backend == nullptr && other == nullptr && kept.is_host_accessible()) return Error::Ok;
     handle_ = tensor.tensor();
-    return memory_.hold(tensor);
+    return memory_.hold(handle_);
   }
 
  private:
   Tensor handle_;
-  MemoryHold memory_;
+  Borrow memory_;  // goes first
 };
 
 }  // namespace detail
