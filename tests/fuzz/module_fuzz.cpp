@@ -220,6 +220,7 @@ void run_module(fuzz::Input& in) {
   for (size_t n = in.choose(4); n > 0; --n) add(planned, output_specs);
 
   int calls = 0;
+  bool has_run = false;  // whether there are outputs of a run
   const auto returns = [&](Span<const EValue> values) {
     ++calls;
     FUZZ_CHECK(values.size() >= inputs.size());
@@ -318,8 +319,11 @@ void run_module(fuzz::Input& in) {
         // What comes before the call may fail as well where there are outputs to make.
         FUZZ_CHECK(calls == before || (accepted && calls == before + 1));
         FUZZ_CHECK(!accepted || is_writing || calls == before + 1);
-        FUZZ_CHECK(outputs.ok() ||
-                   (*outputs.message() != '\0' && module.get_output().error() != Error::Ok));
+        // Inputs that are refused leave the outputs of the run before.
+        if (accepted) has_run = outputs.ok();
+        FUZZ_CHECK(outputs.ok() || *outputs.message() != '\0');
+        FUZZ_CHECK(accepted || !outputs.ok());
+        FUZZ_CHECK(module.get_outputs().error() == (has_run ? Error::Ok : Error::InvalidState));
         if (!outputs.ok()) break;
         FUZZ_CHECK(calls == before + 1 && (odd & 1) == 0);
         FUZZ_CHECK(module.get_outputs()->size() == outputs->size());
