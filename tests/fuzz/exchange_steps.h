@@ -200,10 +200,13 @@ inline void to_dlpack_step(Program& p) {
   }
   Export lent;
   if (which == 2) {
+    // Before the call, in which a backend's code may drop or change the source.
+    if (expected == Error::Ok) {
+      lent.impl = clone_of(p, source, source.impl->shape.type, CastMode::Checked, owner, false);
+    }
     auto made = tenon::try_to_dlpack(source.tensor, true);
     if (!p.settle(expected, made.error())) return;
     lent.managed = *made;
-    lent.impl = clone_of(p, source, source.impl->shape.type, CastMode::Checked, owner, false);
     lent.impl->memory->real = static_cast<const char*>(lent.managed->dl_tensor.data);
     FUZZ_CHECK((lent.managed->flags & tenon::kDLPackIsCopied) != 0);
   } else if (which < 2) {
