@@ -511,13 +511,13 @@ TEST_CASE("outputs: elements that two outputs share are the last one's, where it
 
 TEST_CASE("outputs: one without elements has the shape that it was returned with") {
   FunctionModule module([](Span<const EValue> in) { return in.vec(); });
-  const TensorPtr none = zeros({0});
+  const TensorPtr source = zeros({0});
   const TensorPtr first = make_tensor_ptr({0, 1}, nullptr);  // set, and returned as the second
   const TensorPtr second = zeros({0, 1});
   REQUIRE(module.set_output(first, 0) == Error::Ok);
   REQUIRE(module.set_output(second, 1) == Error::Ok);
-  REQUIRE(module.forward({none, first}).ok());
-  CHECK(first->sizes() == none->sizes());
+  REQUIRE(module.forward({source, first}).ok());
+  CHECK(first->sizes() == source->sizes());
   CHECK(second->sizes() == Dims{0, 1});
 }
 
