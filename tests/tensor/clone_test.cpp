@@ -186,10 +186,10 @@ TEST_CASE("clone: a backend may drop the source while it allocates") {
 
   Ints more = {4, 5, 6};
   auto base = until_released(more);
-  auto view = flip(base, {0});
+  auto view = slice(base, 0, 1, 3);
   base.reset();
   backend.use = [&] { view = Tensor(); };
-  CHECK(values<int32_t>(backend_copy(view, backend)) == Ints{6, 5, 4});
+  CHECK(values<int32_t>(backend_copy(view, backend)) == Ints{5, 6});
   CHECK(more == Ints{-1, -1, -1});
 }
 
