@@ -252,15 +252,25 @@ class TENON_EXPORT FunctionModule final : public Module {
  private:
   template <class F, class... Specs>
   void add_forward(F&& f, const Specs&... specs) {
-    detail::raise_if("FunctionModule", add("forward", std::forward<F>(f), specs...));
+    detail::Stored<detail::Function> made;
+    Error error = make(made, "forward", std::forward<F>(f), specs...);
+    if (error == Error::Ok) error = functions_.push_back(std::move(made));
+    detail::raise_if("FunctionModule", error);
   }
   template <class F, class... Specs>
   Error add(std::string_view name, F&& f, const Specs&... specs) {
     detail::Stored<detail::Function> made;
+    TENON_TRY(make(made, name, std::forward<F>(f), specs...));
+    TENON_TRY(check_name(made->name));  // now: the callable's constructor may have added methods
+    return functions_.push_back(std::move(made));
+  }
+  template <class F, class... Specs>
+  Error make(detail::Stored<detail::Function>& made, std::string_view name, F&& f,
+             const Specs&... specs) {
     TENON_TRY(detail::call_safely(
         [&] { return detail::make_function(made, functions_.where(), name, std::forward<F>(f)); }));
     if constexpr (sizeof...(specs) != 0) TENON_TRY(describe(*made, specs...));
-    return adopt(std::move(made));
+    return Error::Ok;
   }
   static Error describe(detail::Function& function, const ValueSpecs& inputs,
                         const ValueSpecs& outputs) noexcept {
@@ -273,9 +283,9 @@ class TENON_EXPORT FunctionModule final : public Module {
     TENON_TRY(detail::store_specs("input", inputs, function.specs.inputs));
     return detail::store_specs("output", outputs, function.specs.outputs);
   }
-  Error adopt(detail::Stored<detail::Function> function) noexcept {
-    const char* const name = function->name.c_str();
-    if (TENON_UNLIKELY(!detail::is_name(function->name, name))) {
+  Error check_name(const Text& given) const noexcept {
+    const char* const name = given.c_str();
+    if (TENON_UNLIKELY(!detail::is_name(given, name))) {
       return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");
     }
     for (const auto& other : functions_) {
@@ -283,7 +293,7 @@ class TENON_EXPORT FunctionModule final : public Module {
         return detail::fail(Error::InvalidArgument, "there is a method \"", name, "\" already");
       }
     }
-    return functions_.push_back(std::move(function));
+    return Error::Ok;
   }
 
   detail::StoredArray<detail::Stored<detail::Function>> functions_;
