@@ -284,7 +284,7 @@ inline Expected retyped(const Model& old, ScalarType type, const char* memory) {
   const bool complex = type == ScalarType::ComplexHalf || type == ScalarType::ComplexFloat ||
                        type == ScalarType::ComplexDouble;
   const auto alignment = static_cast<uintptr_t>(complex ? model.item() / 2 : model.item());
-  const auto address = reinterpret_cast<uintptr_t>(memory + old.start);
+  const auto address = reinterpret_cast<uintptr_t>(memory) + static_cast<uintptr_t>(old.start);
   if (!model.at.empty() && address % alignment != 0) return refused(Error::InvalidArgument);
   return expected;
 }
