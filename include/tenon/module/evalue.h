@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "tenon/backend/calls.h"
 #include "tenon/core/optional.h"
@@ -128,7 +129,8 @@ template <class C>
 struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())),
                                    decltype(std::end(std::declval<const C&>())),
                                    decltype(std::size(std::declval<const C&>()))>> {
-  using type = Bare<decltype(*std::begin(std::declval<const C&>()))>;
+  using type = std::conditional_t<std::is_same_v<C, std::vector<bool>>, bool,
+                                  Bare<decltype(*std::begin(std::declval<const C&>()))>>;
 };
 
 /// The kind of value that a T becomes by its type alone, else None.

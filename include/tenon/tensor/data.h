@@ -4,6 +4,7 @@
 #pragma once
 
 #include <iterator>
+#include <vector>
 
 #include "tenon/backend/registry.h"
 #include "tenon/config.h"
@@ -99,7 +100,9 @@ struct RangeElement {
 template <class C>
 struct RangeElement<C, std::void_t<decltype(std::begin(std::declval<C&>())),
                                    decltype(std::end(std::declval<C&>()))>> {
-  using type = std::decay_t<decltype(*std::begin(std::declval<const C&>()))>;
+  // libc++'s iterator of a const std::vector<bool> gives an object that stands for a bool.
+  using type = std::conditional_t<std::is_same_v<std::decay_t<C>, std::vector<bool>>, bool,
+                                  std::decay_t<decltype(*std::begin(std::declval<const C&>()))>>;
 };
 
 template <class C>
