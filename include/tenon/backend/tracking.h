@@ -16,6 +16,7 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/backend/backend.h"
