@@ -14,9 +14,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
-#include <type_traits>
 #include <vector>
 
 #include "tenon/backend/backend.h"
