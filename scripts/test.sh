@@ -6,8 +6,8 @@
 #   scripts/test.sh             the tests, built with the default compiler
 #   scripts/test.sh --all       what CI runs, on Debian 12: everything with g++, ThreadSanitizer included; with clang++,
 #                               AddressSanitizer, UBSan and the other major version of Catch2, all that is not about
-#                               compiling; tests on Cortex-M machines in QEMU; for armhf and s390x, under qemu-user, what
-#                               differs between processors; clang-tidy, formatting.
+#                               compiling; tests on Cortex-M machines in QEMU; for s390x, under qemu-user, what differs
+#                               between processors; clang-tidy, formatting.
 #                               Warnings are errors, and a missing partner is one too
 #   scripts/test.sh --nightly   all of that, the sanitizers with every test and a minute for each fuzzer, the benchmark
 #                               programs, and builds that find other things: -O3 -march=native, more compilers,
@@ -52,7 +52,7 @@ if [ -n "$all" ]; then
   need_header CL/cl.h opencl-headers
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
   need qemu-system-arm qemu-system-arm
-  for triple in aarch64-linux-gnu arm-linux-gnueabihf s390x-linux-gnu riscv64-linux-gnu; do
+  for triple in s390x-linux-gnu ${nightly:+arm-linux-gnueabihf aarch64-linux-gnu riscv64-linux-gnu}; do
     need "$triple-g++" "g++-$triple"
   done
   need qemu-s390x-static qemu-user-static
@@ -171,7 +171,7 @@ else
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
   run cortex-m --preset cortex-m "${options[@]}" -DTENON_PARTNERS_DIR=
-  for processor in armhf s390x ${nightly:+aarch64 riscv64}; do
+  for processor in s390x ${nightly:+armhf aarch64 riscv64}; do
     run "$processor" --preset "$processor" "${options[@]}"
   done
   wait "$fetching" || {
