@@ -65,6 +65,7 @@ bool is_empty_callable(const F& f) noexcept {
 struct DimNames;
 struct DeleterChain;
 struct ReleaseToBackend;
+struct ShmSegment;
 
 /// The callables that target() recognises, by a number: in another shared library the same type's
 /// table has another address.
@@ -72,6 +73,7 @@ template <class F>
 inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
                                       : std::is_same_v<F, DeleterChain>     ? 2
                                       : std::is_same_v<F, ReleaseToBackend> ? 3
+                                      : std::is_same_v<F, ShmSegment>       ? 4
                                                                             : 0;
 
 }  // namespace detail

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+// shm_create, shm_attach, shm_fd: tensors in shared memory, which several processes map.
+//
+// Who owns what. The memory belongs to the kernel, which frees it when no process has it mapped or
+// open and it has no name. Each tensor has a mapping and a descriptor of its own, and gives up both
+// with its last handle, view and export. Memory without a name needs no more.
+// A name is a file in /dev/shm, as shm_open() makes it. Its owners are the tensors of that name in
+// all processes; each descriptor has a shared lock (flock) on the file.
+// - shm_create() makes and locks a file without a name, and gives it the name last (O_TMPFILE,
+//   linkat): nobody sees half of it, and of two creators one gets the name.
+// - An owner that goes closes its descriptor, which drops the lock, and tries for the exclusive
+//   lock by another one. It gets that if it was the last, and removes the name.
+// - An owner that is killed, or ends without running destructors, loses mapping and lock to the
+//   kernel. If it was the last, the name is left, abandoned: shm_attach() then removes it and says
+//   NotFound, shm_create() replaces it.
+// - Names are removed under the exclusive lock only, and only while they refer to the locked file.
+//   One who gets the shared lock looks whether the name still does.
+// - fork(): parent and child have one descriptor, and the lock goes when both have closed it.
+//   Whichever goes last removes the name. exec() closes the child's.
+//
+// What is trusted. Whoever may write to the memory may change the elements at any time. The header
+// is read once, into a copy that is checked: what another process writes to it later does not
+// matter. Memory without a name is sealed against shrinking. A file with a name cannot be: who may
+// write to it may shorten it, and reading what is gone ends the process with SIGBUS. So names are
+// for processes that trust each other (by default those of one user), descriptors for all.
+#pragma once
+
+#if !defined(__linux__)
+#error "tenon: interop/shm.h needs Linux, for memfd_create and for locks on shared memory"
+#endif
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "tenon/core/result.h"
+#include "tenon/interop/file.h"
+#include "tenon/interop/shm/shm_header.h"
+#include "tenon/tensor/make.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What a tensor over shared memory may do with it.
+enum class ShmAccess : uint8_t {
+  ReadOnly,  ///< the mapping is read-only, and so is the tensor
+  ReadWrite,
+};
+
+namespace detail {
+
+/// Copies the header of open memory and checks the copy.
+inline Error read_shm(int fd, ShmLayout& shm) noexcept {
+  ShmHeader header;
+  struct stat status;
+  if (::fstat(fd, &status) != 0) return file_error("cannot read it", errno);
+  if (!S_ISREG(status.st_mode) || ::pread(fd, &header, sizeof header, 0) != sizeof header) {
+    return fail(Error::InvalidArgument, "it is too short for the header of a tensor");
+  }
+  return parse_shm_header(header, static_cast<uint64_t>(status.st_size), shm);
+}
+
+/// A name as a parameter, text of any kind, and its path: "/dev/shm/x" of "/x", as shm_open() has
+/// it. (That function makes no files without a name, and is in librt before glibc 2.34.)
+class ShmName {
+ public:
+  ShmName(const char* name) noexcept { set(name == nullptr ? std::string_view() : name); }
+  template <class S, class = std::enable_if_t<std::is_convertible_v<const S&, std::string_view>>>
+  ShmName(const S& name) noexcept {
+    set(name);
+  }
+  const char* path() const noexcept { return path_; }
+  Error error() const noexcept { return error_; }
+  /// Puts the path in front of an error's message.
+  Error blame_if(Error error) const noexcept {
+    return error == Error::Ok ? error : FilePath(path_).blame(error);
+  }
+
+ private:
+  static constexpr size_t kMost = 256;  // "/" and NAME_MAX others
+
+  void set(std::string_view name) noexcept {
+    name.substr(0, kMost).copy(path_ + 8, kMost);
+    if (name.size() < 2 || name.size() > kMost || name.rfind('/') != 0 || name == "/." ||
+        name == "/.." || name.find('\0') != name.npos) {
+      error_ = fail(Error::InvalidArgument, "the name has ", name.size(),
+                    " characters; expected \"/\" and 1 to 255 others, none of them '/' or zero");
+    }
+  }
+
+  char path_[8 + kMost + 1] = "/dev/shm";
+  Error error_ = Error::Ok;
+};
+
+/// How often to look again while others are removing and making files of one name.
+inline constexpr int kShmAttempts = 100;
+
+/// Whether the path is that of the open file.
+inline bool is_path_of(int fd, const char* path) noexcept {
+  struct stat file;
+  struct stat named;
+  return ::fstat(fd, &file) == 0 && ::lstat(path, &named) == 0 && file.st_dev == named.st_dev &&
+         file.st_ino == named.st_ino;
+}
+
+inline int open_shm(const char* path, int access) noexcept {
+  return ::open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/// Removes the name of a file that nobody has a lock on. False if that is not so.
+inline bool remove_abandoned(int fd, const char* path) noexcept {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(fd, path)) return false;
+  ::unlink(path);
+  return true;
+}
+
+/// A descriptor, a mapping and a share in a name: what a tensor over shared memory releases.
+struct ShmSegment {
+  int fd = -1;
+  void* base = nullptr;
+  size_t length = 0;
+  char* path = nullptr;  // on the heap; null without a name
+
+  void operator()(void*) const noexcept {
+    const KeepErrno keep;
+    if (base != nullptr) ::munmap(base, length);
+    // The lock belongs to what open() made, which a forked process may share: what another open()
+    // makes shows whether it is still held.
+    const int other = path != nullptr ? open_shm(path, O_RDONLY) : -1;
+    const bool has_name = other >= 0 && is_path_of(fd, path);
+    if (fd >= 0) ::close(fd);
+    if (has_name) remove_abandoned(other, path);
+    if (other >= 0) ::close(other);
+    std::free(path);
+  }
+};
+
+/// Opens the file of a name and becomes one of its owners, of which `owner` takes the duties. A name
+/// that was abandoned is removed.
+inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& owner) noexcept {
+  for (int attempt = 0; attempt < kShmAttempts; ++attempt) {
+    owner.emplace(nullptr, ShmSegment());
+    ShmSegment& segment = *owner.stored<ShmSegment>();
+    const int fd = segment.fd = open_shm(path, access);
+    if (fd < 0 && errno == ENOENT) return fail(Error::NotFound, "there is no such memory");
+    if (fd < 0) return file_error("cannot open it", errno);
+    TENON_TRY(read_shm(fd, shm));
+    segment.path = ::strdup(path);
+    if (segment.path == nullptr) return file_error("cannot open it", ENOMEM);
+    if (remove_abandoned(fd, path)) {
+      return fail(Error::NotFound, "it was abandoned by processes that ended; its name is removed");
+    }
+    if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(fd, path)) return Error::Ok;
+    ::usleep(1000);  // whoever removes it holds the lock for microseconds
+  }
+  return fail(Error::InUse, "another process keeps it locked");
+}
+
+/// Maps an open segment and makes the tensor, which takes over from `owner`.
+inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& owner,
+                             Draft& draft) noexcept {
+  const bool readonly = access == ShmAccess::ReadOnly;
+  const int protection = readonly ? PROT_READ : PROT_READ | PROT_WRITE;
+  ShmSegment& segment = *owner.stored<ShmSegment>();
+  void* const base = ::mmap(nullptr, shm.length, protection, MAP_SHARED, segment.fd, 0);
+  if (base == MAP_FAILED) return file_error("cannot map it", errno);
+  segment.base = base;
+  segment.length = shm.length;
+  return make_from_pointer(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
+                           shm.layout.sizes, {}, shm.layout.strides, public_type(shm.type),
+                           TensorShapeDynamism::DYNAMIC_BOUND, Device(), owner, draft);
+}
+
+/// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
+inline Error reserve_shm(int fd, size_t length) noexcept {
+  struct statvfs room;
+  int code = ::fstatvfs(fd, &room) != 0 ? errno : 0;
+  // f_blocks is 0 where there is no limit.
+  if (code == 0 && room.f_blocks != 0 && length / room.f_frsize >= room.f_bavail) code = ENOSPC;
+  constexpr size_t kPiece = size_t{16} << 20;  // a signal undoes the call that it interrupts
+  for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
+    code = ::posix_fallocate(fd, static_cast<off_t>(at),
+                             static_cast<off_t>(std::min(kPiece, length - at)));
+  }
+  if (code == 0) return Error::Ok;
+  return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
+}
+
+/// Gives the file a name that has no living owner.
+inline Error name_shm(int fd, const char* path) noexcept {
+  char self[32];
+  std::snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+  Error error = Error::NotFound;
+  for (int attempt = 0; error == Error::NotFound && attempt < kShmAttempts; ++attempt) {
+    if (::linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return Error::Ok;
+    if (errno != EEXIST) return file_error("cannot give it its name", errno);
+    Deleter other;
+    ShmLayout shm;
+    error = open_named(path, O_RDONLY, shm, other);
+  }
+  if (error == Error::OutOfMemory) return error;
+  return fail(Error::InUse,
+              "the name is taken: ", error == Error::Ok ? "it has an owner" : last_error_message());
+}
+
+/// Makes shared memory, of this name unless that is null, and a tensor over it.
+inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
+                        const Dims& strides, mode_t mode, Draft& draft) noexcept {
+  const KeepErrno keep;
+  if (name != nullptr) TENON_TRY(name->error());
+  ShmLayout shm;
+  TENON_TRY(shm.set(type.value_or(ScalarType::Undefined), sizes, strides));
+  ShmHeader header;
+  header.type = static_cast<int32_t>(shm.type);
+  header.rank = shm.layout.sizes.size();
+  std::copy(shm.layout.sizes.begin(), shm.layout.sizes.end(), header.sizes);
+  std::copy(shm.layout.strides.begin(), shm.layout.strides.end(), header.strides);
+
+  Deleter owner(nullptr, ShmSegment());
+  ShmSegment& segment = *owner.stored<ShmSegment>();
+  const int fd = segment.fd = name != nullptr
+                                  ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)
+                                  : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return file_error("cannot make shared memory", errno);
+  if (name != nullptr) {
+    segment.path = ::strdup(name->path());
+    if (segment.path == nullptr) return file_error("cannot make shared memory", ENOMEM);
+    TENON_TRY(reserve_shm(fd, shm.length));
+  } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0) {
+    return file_error("cannot make so much shared memory", errno, Error::OutOfMemory);
+  }
+  if (::pwrite(fd, &header, sizeof header, 0) != sizeof header ||
+      (name != nullptr ? ::flock(fd, LOCK_SH | LOCK_NB)
+                       : ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) != 0) {
+    return file_error("cannot make shared memory", errno);
+  }
+  TENON_TRY(make_shm_tensor(shm, ShmAccess::ReadWrite, owner, draft));
+  return name != nullptr ? name_shm(fd, name->path()) : Error::Ok;
+}
+
+/// Makes a tensor over the memory of a name.
+inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noexcept {
+  const KeepErrno keep;
+  TENON_TRY(name.error());
+  Deleter owner;
+  ShmLayout shm;
+  const int flags = access == ShmAccess::ReadOnly ? O_RDONLY : O_RDWR;
+  TENON_TRY(open_named(name.path(), flags, shm, owner));
+  return make_shm_tensor(shm, access, owner, draft);
+}
+
+/// The same of a descriptor.
+inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept {
+  const KeepErrno keep;
+  const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return file_error("cannot duplicate it", errno);
+  Deleter owner(nullptr, ShmSegment{fd, nullptr, 0, nullptr});
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    return fail(Error::InvalidArgument,
+                "not sealed against shrinking, as memory without a name is");
+  }
+  ShmLayout shm;
+  TENON_TRY(read_shm(fd, shm));
+  return make_shm_tensor(shm, access, owner, draft);
+}
+
+}  // namespace detail
+
+template <class Out>
+struct ShmCreate {
+  const char* function;
+
+  /// Makes a tensor in shared memory of this name, for other processes to attach by it. The
+  /// elements are zero, and begin at a page. The strides are dense ones, or others that keep the
+  /// elements apart, as of empty_strided(). DYNAMIC_BOUND: a new shape is this tensor's alone.
+  ///
+  /// `name` is "/x", as shm_open()'s: "/" and up to 255 other characters; `mode` its permissions,
+  /// less those of umask(). A name that was abandoned is replaced.
+  /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
+  /// one goes, and the name removed when the last goes. See above for killed processes and fork().
+  /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument
+  /// (the name; sizes and strides as of make_layout(); strides that overlap or are negative);
+  /// InvalidType (Undefined); OutOfMemory (/dev/shm is full, too); AccessFailed; NotSupported (in
+  /// ATen mode, for a dtype that it lacks). Nothing is left then.
+  /// Threads: any.
+  /// Cost: O(bytes): the memory is reserved.
+  /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
+  Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
+                 const Dims& strides = {}, mode_t mode = 0600) const {
+    detail::Made<Out> made;
+    const Error error = detail::create_shm(&name, sizes, type, strides, mode, made.draft());
+    return made.finish(function, name.blame_if(error));
+  }
+
+  /// The same without a name, for processes that are given its descriptor: by fork(), or over a
+  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing.
+  ///
+  /// Ownership: the memory goes with its last mapping and descriptor, in whatever way a process
+  /// ends.
+  /// Cost: O(1); a page when it is first used.
+  /// Source: memfd_create.
+  Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
+    detail::Made<Out> made;
+    const Error error = detail::create_shm(nullptr, sizes, type, strides, 0, made.draft());
+    return made.finish(function, error);
+  }
+};
+
+template <class Out>
+struct ShmAttach {
+  const char* function;
+
+  /// Makes a tensor over the memory that another process made, or this one, with the sizes,
+  /// strides and dtype that it was made with.
+  ///
+  /// Ownership: an owner like the one that made it, which may go before.
+  /// Errors: NotFound (no such name; one that was abandoned, which is removed); InvalidArgument
+  /// (the name; memory that is no tensor's; a header that does not describe this memory);
+  /// InvalidType (of a header); NotSupported (another version of the header; ReadOnly in ATen mode);
+  /// AccessFailed (permissions); InUse (another process keeps the file locked, for longer than 0.1
+  /// seconds); OutOfMemory.
+  /// Threads: any.
+  /// Cost: O(1); a page is mapped when it is first used.
+  /// Source: shm_open and mmap.
+  Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
+    detail::Made<Out> made;
+    return made.finish(function, name.blame_if(detail::attach_shm(name, access, made.draft())));
+  }
+
+  /// The same by a descriptor of memory without a name.
+  ///
+  /// Ownership: the descriptor is duplicated; the given one stays the caller's, to close.
+  /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
+  /// name are not; AccessFailed too for what is no descriptor, or not open for writing.
+  Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
+    detail::Made<Out> made;
+    Error error = detail::attach_shm(descriptor, access, made.draft());
+    if (error != Error::Ok) {
+      error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());
+    }
+    return made.finish(function, error);
+  }
+};
+
+inline constexpr ShmCreate<TensorPtr> shm_create{"shm_create"};
+inline constexpr ShmAttach<TensorPtr> shm_attach{"shm_attach"};
+inline constexpr ShmCreate<Result<TensorPtr>> try_shm_create{"try_shm_create"};
+inline constexpr ShmAttach<Result<TensorPtr>> try_shm_attach{"try_shm_attach"};
+
+/// The descriptor of a tensor's shared memory, to pass on to another process.
+/// Ownership: the tensor's; valid as long as its memory.
+/// Errors: InvalidArgument for other tensors, and for views; InvalidState for an undefined one.
+inline int shm_fd(detail::ConstTensorArg t) {
+  detail::raise_if("shm_fd", detail::check_metadata(t, "the tensor"));
+  Deleter* const kept = detail::deleter_of(t);
+  auto* const segment = kept == nullptr ? nullptr : kept->target<detail::ShmSegment>();
+  TENON_CHECK(segment != nullptr, Error::InvalidArgument,
+              "shm_fd: the tensor is not one of shm_create() or shm_attach()");
+  return segment->fd;
+}
+
+TENON_END_NAMESPACE
