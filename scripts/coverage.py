@@ -34,7 +34,7 @@ from mutate import mask
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include" / "tenon"
 REVIEWED = ROOT / "scripts" / "coverage_missing.txt"
-FOLDERS = (". core kernels tensor backend exchange module interop interop/npy compat testing allocation aten "
+FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation aten "
            "cuda environment fuzz no_error_text no_exceptions no_heap opencl openmp threads interop/aten "
            "interop/executorch interop/mdspan interop/onnxruntime interop/python interop/torchscript")
 GOALS = {"lines": 95, "branches": 90}

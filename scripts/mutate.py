@@ -44,7 +44,7 @@ JUDGED = ROOT / "scripts" / "mutants_judged.txt"
 sys.path.insert(0, str(TESTS / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
-FOLDERS = (". core kernels tensor backend exchange module interop interop/npy compat testing allocation cuda "
+FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
            "interop/executorch interop/mdspan interop/onnxruntime interop/python")
 # What needs libtorch's headers, which take 20 s for each mutant.
 LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten|torchscript)\.h)")
@@ -67,6 +67,7 @@ MORE_TESTS = {
     "exchange/dlpack_types.h": ["exchange/dlpack_import_test.cpp"],
     "interop/npy/header.h": ["interop/npy_test.cpp"],
     "interop/file.h": ["interop/npy_test.cpp"],
+    "interop/shm/shm_header.h": ["interop/shm_test.cpp"],
     "interop/pybind11.h": ["interop/python/test_pybind11.py"],
     "interop/nanobind.h": ["interop/python/test_nanobind.py"],
     "interop/python/import.h": ["interop/python_test.py", "interop/python/test_numpy.py",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blobs, DLPack, binaries and .npy files with what they allocate and call failing.
+// Blobs, DLPack, binaries, .npy files and shared memory with what they allocate and call failing.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "allocation/failures.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/interop/npy.h"
+#include "tenon/interop/shm.h"
 #include "tenon/ostream.h"
 
 using namespace tenon;
@@ -189,4 +190,37 @@ TEST_CASE("out of memory: .npy files are read and written whole, or not at all")
   std::remove(path.c_str());
   std::ifstream aside(".tenon-" + std::to_string(::getpid()) + "-0.tmp");
   CHECK_FALSE(aside.is_open());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("out of memory: shared memory is made and attached whole, or no name is left") {
+  const std::string name = "/tenon-failing-" + std::to_string(::getpid());
+  const std::string path = "/dev/shm" + name;
+  const auto exists = [&] { return ::access(path.c_str(), F_OK) == 0; };
+  FAIL_EACH(shm_create(name, {2, 3}, ScalarType::Int));
+  FAIL_EACH(try_shm_create(name, kDeep, ScalarType::Int));
+  FAIL_EACH(shm_create({2, 3}, ScalarType::Int));
+  FAIL_EACH(try_shm_create(kDeep, ScalarType::Int));
+  CHECK_FALSE(exists());
+  {
+    const TensorPtr t = shm_create(name, {2, 3}, ScalarType::Int);
+    const TensorPtr deep = shm_create(kDeep, ScalarType::Int);
+    const Unchanged given(t, deep);
+    FAIL_EACH(shm_attach(name));
+    FAIL_EACH(try_shm_attach(name));
+    FAIL_EACH(shm_attach(shm_fd(deep)));
+    FAIL_EACH(try_shm_attach(shm_fd(deep), ShmAccess::ReadWrite));
+    CHECK(exists());
+  }
+  CHECK_FALSE(exists());
+  // Of a name that was abandoned.
+  fail_each("try_shm_create(name)", Expected(), [&] {
+    {
+      const Uncounted uncounted;
+      const TensorPtr t = shm_create(name + "-", {2}, ScalarType::Int);
+      static_cast<void>(::link((path + "-").c_str(), path.c_str()));
+    }
+    return try_shm_create(name, {2, 3}, ScalarType::Int);
+  });
+  CHECK_FALSE(exists());
 }

@@ -9,6 +9,7 @@ static int faults = 0;
 
 #include "allocation/fail_each.h"
 #include "tenon/interop/npy.h"
+#include "tenon/interop/shm.h"
 #include "tenon/module/function_module.h"
 #include "tenon/tensor/expr.h"
 
@@ -188,6 +189,9 @@ void check_memory() {
   fail_each("write_npy", recovers(), [&] { return write_npy(path.c_str(), t); });
   fail_each("try_read_npy", recovers(), [&] { return try_read_npy(path.c_str()); });
   std::remove(path.c_str());
+  FAIL_EACH(try_shm_create(kDeep, ScalarType::Int));
+  const TensorPtr shared = shm_create(kDeep, ScalarType::Int);
+  FAIL_EACH(try_shm_attach(shm_fd(shared)));
 }
 
 void check_modules(Backend& memory) {

@@ -144,8 +144,8 @@ struct ShmSegment {
   }
 };
 
-/// Opens the file of a name and becomes one of its owners, of which `owner` takes the duties. A name
-/// that was abandoned is removed.
+/// Opens the file of a name and becomes one of its owners, whose duties `owner` takes. A name that
+/// was abandoned is removed.
 inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& owner) noexcept {
   for (int attempt = 0; attempt < kShmAttempts; ++attempt) {
     owner.emplace(nullptr, ShmSegment());
@@ -326,9 +326,9 @@ struct ShmAttach {
   /// Ownership: an owner like the one that made it, which may go before.
   /// Errors: NotFound (no such name; one that was abandoned, which is removed); InvalidArgument
   /// (the name; memory that is no tensor's; a header that does not describe this memory);
-  /// InvalidType (of a header); NotSupported (another version of the header; ReadOnly in ATen mode);
-  /// AccessFailed (permissions); InUse (another process keeps the file locked, for longer than 0.1
-  /// seconds); OutOfMemory.
+  /// InvalidType (of a header); NotSupported (another version of the header; ReadOnly in ATen
+  /// mode); AccessFailed (permissions); InUse (another process keeps the file locked, for longer
+  /// than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.

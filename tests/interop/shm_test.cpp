@@ -1,0 +1,713 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/shm.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "interop/files.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+/// A name of this test's, which is removed at its end whatever happens.
+class Name {
+ public:
+  Name() {
+    static int count = 0;
+    name_ = "/tenon-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  }
+  ~Name() { ::unlink(path().c_str()); }
+  operator std::string() const { return name_; }
+  operator std::string_view() const { return name_; }
+  std::string path() const { return "/dev/shm" + name_; }
+  bool exists() const { return ::access(path().c_str(), F_OK) == 0; }
+
+ private:
+  std::string name_;
+};
+
+/// A child process that runs f, and ends with what that returns; 99 if it throws.
+class Child {
+ public:
+  template <class F>
+  explicit Child(const F& f) : id_(::fork()) {
+    REQUIRE(id_ >= 0);
+    if (id_ != 0) return;
+    ::alarm(60);
+    int status = 99;
+    try {
+      status = f();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "in a child: %s\n", e.what());
+    }
+    ::_exit(status);
+  }
+  Child(Child&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+  Child& operator=(Child&&) = delete;
+  ~Child() {
+    if (id_ <= 0) return;
+    kill();
+    wait();
+  }
+  void kill() const { ::kill(id_, SIGKILL); }
+  /// The exit's status, or 1000 and the signal that ended it.
+  int wait() {
+    int status = 0;
+    if (::waitpid(std::exchange(id_, 0), &status, 0) < 0) return -1;
+    return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  pid_t id_;
+};
+
+/// One byte after another, between processes that were forked.
+class Pipe {
+ public:
+  Pipe() { REQUIRE(::pipe(ends_) == 0); }
+  ~Pipe() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  void put(int count = 1) const {
+    for (int i = 0; i < count; ++i) static_cast<void>(!::write(ends_[1], "x", 1));
+  }
+  void get() const {
+    char byte = 0;
+    static_cast<void>(!::read(ends_[0], &byte, 1));
+  }
+
+ private:
+  int ends_[2];
+};
+
+/// How many descriptors are open.
+size_t count_descriptors() {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    static_cast<void>(entry);
+    ++count;
+  }
+  return count;
+}
+/// Whether any mapping has this in its line: a name's path, or "memfd:tenon".
+bool has_mapping(const std::string& text) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Sends a descriptor over a UNIX socket, and receives one.
+bool send_descriptor(int socket, int descriptor) {
+  char byte = 'x';
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  cmsghdr* const control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(control), &descriptor, sizeof descriptor);
+  return ::sendmsg(socket, &message, 0) == 1;
+}
+int receive_descriptor(int socket) {
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  int descriptor = -1;
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  const cmsghdr* const control = CMSG_FIRSTHDR(&message);
+  if (control != nullptr) std::memcpy(&descriptor, CMSG_DATA(control), sizeof descriptor);
+  return descriptor;
+}
+
+/// A memfd with these bytes.
+int make_memfd(const std::vector<unsigned char>& bytes, int seals) {
+  const int fd = ::memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  REQUIRE(fd >= 0);
+  REQUIRE(::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  REQUIRE((seals == 0 || ::fcntl(fd, F_ADD_SEALS, seals) == 0));
+  return fd;
+}
+std::vector<unsigned char> bytes_of(int fd) {
+  std::vector<unsigned char> bytes(static_cast<size_t>(::lseek(fd, 0, SEEK_END)));
+  REQUIRE(::pread(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+constexpr auto kWrite = ShmAccess::ReadWrite;
+
+/// A child that makes {7, 8, 9} of this name, says so, and waits to be killed.
+Child begin_owner(const Name& name, const Pipe& made) {
+  return Child([&] {
+    const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    for (int i = 0; i < 3; ++i) t->mutable_data_ptr<int32_t>()[i] = 7 + i;
+    made.put();
+    for (;;) ::pause();
+    return 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("shm_create: another process attaches by name, and both see what either writes") {
+  const Name name;
+  const TensorPtr t = shm_create(name, {2, 3}, ScalarType::Float);
+  CHECK(values<float>(t) == Floats{0, 0, 0, 0, 0, 0});
+  CHECK(ownership(t) == Ownership::Adopted);
+  CHECK_FALSE(is_readonly(t));
+  CHECK(reinterpret_cast<uintptr_t>(t->const_data_ptr()) % 4096 == 0);
+  t->mutable_data_ptr<float>()[4] = 1.5f;
+  Child child([&] {
+    const TensorPtr theirs = shm_attach(name, kWrite);
+    if (theirs->sizes() != Dims({2, 3}) || theirs->const_data_ptr<float>()[4] != 1.5f) return 1;
+    theirs->mutable_data_ptr<float>()[0] = -2;
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(values<float>(t) == Floats{-2, 0, 0, 0, 1.5f, 0});
+  CHECK(name.exists());
+}
+
+TEST_CASE("shm_create: every dtype, strides, no elements, a number and 64 dimensions arrive") {
+  for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i) {
+    const auto type = static_cast<ScalarType>(i);
+    if (detail::check_type(type) != Error::Ok) continue;
+    const TensorPtr t = shm_create({3}, type);
+    const TensorPtr theirs = shm_attach(shm_fd(t));
+    CHECK(theirs->scalar_type() == type);
+    CHECK(theirs->nbytes() == 3 * elementSize(type));
+  }
+  const TensorPtr turned = shm_create({2, 3}, ScalarType::Short, {1, 2});
+  CHECK(strides(shm_attach(shm_fd(turned))) == Vector{1, 2});
+  CHECK(tests::dim_order(shm_attach(shm_fd(turned))) == Vector{1, 0});
+  const TensorPtr padded = shm_create({2, 3}, ScalarType::Short, {8, 1});
+  CHECK(strides(shm_attach(shm_fd(padded))) == Vector{8, 1});
+  CHECK(shm_attach(shm_fd(shm_create({0, 5}, ScalarType::Float)))->sizes() == Dims({0, 5}));
+  const TensorPtr number = shm_create({}, ScalarType::Double);
+  number->mutable_data_ptr<double>()[0] = 2.5;
+  CHECK(shm_attach(shm_fd(number))->item<double>() == 2.5);
+  CHECK(shm_attach(shm_fd(shm_create(Vector(64, 1), ScalarType::Float)))->dim() == 64);
+}
+
+TEST_CASE("shm_create: the name and permissions are a file's in /dev/shm, by default its user's") {
+  const Name name;
+  const mode_t mask = ::umask(022);
+  struct stat status;
+  {
+    const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    REQUIRE(::stat(name.path().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    CHECK(status.st_size == 4096 + 12);
+  }
+  const TensorPtr t = shm_create(name, {3}, ScalarType::Int, {}, 0666);
+  ::umask(mask);
+  REQUIRE(::stat(name.path().c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0644);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faults") {
+  const Name name;
+  const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+  const TensorPtr by_name = shm_attach(name);
+  const TensorPtr anonymous = shm_create({3}, ScalarType::Int);
+  const TensorPtr by_descriptor = shm_attach(shm_fd(anonymous));
+  for (const TensorPtr& theirs : {std::cref(by_name), std::cref(by_descriptor)}) {
+    CHECK(is_readonly(theirs));
+    RAISES(InvalidState, "read-only", theirs->mutable_data_ptr<int32_t>());
+    CHECK(fill_(theirs, 1) == Error::InvalidState);
+    Child child([&] {
+      ::signal(SIGSEGV, SIG_DFL);
+      *const_cast<volatile int32_t*>(theirs->const_data_ptr<int32_t>()) = 1;
+      return 0;
+    });
+    CHECK(child.wait() == 1000 + SIGSEGV);
+  }
+  CHECK(values<int32_t>(t) == Ints{0, 0, 0});
+}
+
+TEST_CASE("shm_attach: by a descriptor that came over a socket") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  Child child([&] {
+    const int descriptor = receive_descriptor(ends[1]);
+    const TensorPtr theirs = shm_attach(descriptor, kWrite);
+    ::close(descriptor);  // the tensor has one of its own
+    if (theirs->const_data_ptr<int64_t>()[1] != 5) return 1;
+    theirs->mutable_data_ptr<int64_t>()[0] = 6;
+    return shm_fd(theirs) == descriptor ? 2 : 0;
+  });
+  const TensorPtr t = shm_create({2}, ScalarType::Long);
+  t->mutable_data_ptr<int64_t>()[1] = 5;
+  REQUIRE(send_descriptor(ends[0], shm_fd(t)));
+  CHECK(child.wait() == 0);
+  CHECK(values<int64_t>(t) == Longs{6, 5});
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("shm_attach: by a descriptor that is not open for writing, only to read") {
+  const TensorPtr t = shm_create({2}, ScalarType::Long);
+  const std::string path = "/proc/self/fd/" + std::to_string(shm_fd(t));
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  CHECK(is_readonly(shm_attach(descriptor)));
+  RAISES(AccessFailed, "shm_attach: descriptor " + std::to_string(descriptor) + ": cannot map it",
+         shm_attach(descriptor, kWrite));
+  ::close(descriptor);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: the name goes with the last tensor of it, in whatever order they go") {
+  for (const bool creator_first : {true, false}) {
+    const Name name;
+    TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    TensorPtr other = shm_attach(name, kWrite);
+    Tensor view = slice(other, 0, 1, 3);
+    t->mutable_data_ptr<int32_t>()[2] = 4;
+    if (creator_first) t.reset();
+    other.reset();
+    CHECK(name.exists());
+    if (!creator_first) {
+      view = Tensor();
+      CHECK(name.exists());
+      t.reset();
+    } else {
+      CHECK(view.const_data_ptr<int32_t>()[1] == 4);
+      CHECK(shm_attach(name)->numel() == 3);
+      view = Tensor();
+    }
+    CHECK_FALSE(name.exists());
+    CHECK_FALSE(has_mapping(name.path()));
+    RAISES(NotFound, "shm_attach: " + name.path() + ": there is no such memory", shm_attach(name));
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: memory outlives an owner that is killed, and its name goes with the last one") {
+  const Name name;
+  const Pipe made;
+  Child owner = begin_owner(name, made);
+  made.get();
+  TensorPtr t = shm_attach(name);
+  owner.kill();
+  CHECK(owner.wait() == 1000 + SIGKILL);
+  CHECK(values<int32_t>(t) == Ints{7, 8, 9});
+  CHECK(values<int32_t>(shm_attach(name)) == Ints{7, 8, 9});
+  CHECK(name.exists());
+  t.reset();
+  CHECK_FALSE(name.exists());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: what the last owner left when it was killed is NotFound, and removed") {
+  for (const auto access : {ShmAccess::ReadOnly, kWrite}) {
+    const Name name;
+    const Pipe made;
+    Child owner = begin_owner(name, made);
+    made.get();
+    owner.kill();
+    owner.wait();
+    CHECK(name.exists());
+    RAISES(NotFound, "it was abandoned", shm_attach(name, access));
+    CHECK_FALSE(name.exists());
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm_create: replaces what the last owner left, but not what has an owner") {
+  const Name name;
+  const Pipe made;
+  Child owner = begin_owner(name, made);
+  made.get();
+  RAISES(InUse, "shm_create: " + name.path() + ": the name is taken: it has an owner",
+         shm_create(name, {1}, ScalarType::Int));
+  CHECK(values<int32_t>(shm_attach(name)) == Ints{7, 8, 9});
+  owner.kill();
+  owner.wait();
+  TensorPtr t = shm_create(name, {2}, ScalarType::Int);
+  CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 0});
+  t.reset();
+  CHECK_FALSE(name.exists());
+}
+
+TEST_CASE("shm_create: of several at once exactly one makes the name, a free or an abandoned one") {
+  for (int round = 0; round < 20; ++round) {
+    const Name name;
+    if (round % 2 == 1) {
+      Child([&] {
+        shm_create(name, {3}, ScalarType::Int).release();
+        return 0;
+      }).wait();
+      CHECK(name.exists());
+    }
+    const Pipe start;
+    const Pipe tried;
+    const Pipe end;
+    std::vector<Child> children;
+    for (int i = 0; i < 4; ++i) {
+      children.emplace_back([&] {
+        start.get();
+        const Result<TensorPtr> t = try_shm_create(name, {i + 1}, ScalarType::Int);
+        tried.put();
+        end.get();
+        return t.ok() ? 0 : t.error() == Error::InUse ? 1 : 2;
+      });
+    }
+    start.put(4);
+    for (int i = 0; i < 4; ++i) tried.get();
+    end.put(4);
+    std::vector<int> counts(3, 0);
+    for (Child& child : children) ++counts.at(static_cast<size_t>(child.wait()));
+    CHECK(counts == std::vector<int>{1, 3, 0});
+    CHECK_FALSE(name.exists());
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: processes make, attach, drop and are killed at random: nobody sees half a tensor") {
+  const Name name;
+  constexpr int64_t kCount = 1000;
+  std::vector<Child> children;
+  for (int i = 0; i < 4; ++i) {
+    children.emplace_back([&] {
+      std::mt19937 random(static_cast<unsigned>(i));
+      TensorPtr mine;
+      for (int n = 0; n < 3000; ++n) {
+        switch (random() % 4) {
+          case 0: {
+            Result<TensorPtr> made = try_shm_create(name, {kCount}, ScalarType::Long);
+            if (!made.ok() && made.error() != Error::InUse) return 1;
+            if (made.ok()) mine = std::move(*made);
+            break;
+          }
+          case 1: mine.reset(); break;
+          case 2: {
+            Result<TensorPtr> found = try_shm_attach(name, kWrite);
+            if (!found.ok() && found.error() != Error::NotFound) return 2;
+            if (found.ok() && (*found)->numel() != kCount) return 3;
+            if (found.ok()) mine = std::move(*found);
+            break;
+          }
+          default:
+            // One that ends at once, with a tensor.
+            if (random() % 20 != 0) break;
+            Child([&] {
+              Result<TensorPtr> found = try_shm_attach(name);
+              ::kill(::getpid(), SIGKILL);
+              return 0;
+            }).wait();
+        }
+      }
+      return 0;
+    });
+  }
+  for (Child& child : children) CHECK(child.wait() == 0);
+  CHECK(try_shm_attach(name).error() == Error::NotFound);
+  CHECK_FALSE(name.exists());
+}
+
+TEST_CASE("shm: a name that another program removed may be used anew; each memory is its own") {
+  const Name name;
+  TensorPtr old = shm_create(name, {3}, ScalarType::Int);
+  REQUIRE(::shm_unlink(std::string(name).c_str()) == 0);
+  RAISES(NotFound, "no such memory", shm_attach(name));
+  const TensorPtr t = shm_create(name, {2}, ScalarType::Int);
+  t->mutable_data_ptr<int32_t>()[0] = 1;
+  CHECK(values<int32_t>(old) == Ints{0, 0, 0});
+  old.reset();
+  CHECK(name.exists());
+  CHECK(values<int32_t>(shm_attach(name)) == Ints{1, 0});
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: after fork() parent and child own one tensor each; the name goes with the last") {
+  for (const bool child_first : {true, false}) {
+    const Name name;
+    const Pipe parent_dropped;
+    TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    Child child([&] {
+      if (!child_first) parent_dropped.get();
+      if (!name.exists()) return 1;
+      t->mutable_data_ptr<int32_t>()[1] = 6;
+      t.reset();
+      return name.exists() == child_first ? 0 : 2;
+    });
+    if (child_first) {
+      CHECK(child.wait() == 0);
+      CHECK(name.exists());
+      CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 6, 0});
+      t.reset();
+    } else {
+      t.reset();
+      parent_dropped.put();
+      CHECK(child.wait() == 0);
+    }
+    CHECK_FALSE(name.exists());
+  }
+  // A child that ends without dropping it is no owner anymore.
+  const Name name;
+  TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+  CHECK(Child([] { return 0; }).wait() == 0);
+  t.reset();
+  CHECK_FALSE(name.exists());
+}
+
+TEST_CASE("shm: names that are none are errors, also those with a zero in them") {
+  const std::string longest = "/" + std::string(255, 'x');
+  const std::string names[] = {"",
+                               "/",
+                               "x",
+                               "x/y",
+                               "//",
+                               "/a/b",
+                               "/.",
+                               "/..",
+                               "/../x",
+                               "/a/",
+                               longest + "x",
+                               std::string("/a\0b", 4),
+                               std::string("/\0", 2)};
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    RAISES(InvalidArgument, "expected \"/\" and 1 to 255 others",
+           shm_create(name, {3}, ScalarType::Int));
+    RAISES(InvalidArgument, "shm_attach: ", shm_attach(name));
+  }
+  const char* const null = nullptr;
+  RAISES(InvalidArgument, "the name has 0 characters", shm_create(null, {3}, ScalarType::Int));
+  RAISES(InvalidArgument, "the name has 0 characters", shm_attach(null));
+  ::unlink(("/dev/shm" + longest).c_str());
+  CHECK(shm_create(longest, {3}, ScalarType::Int)->numel() == 3);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: the memory of other programs is neither a tensor nor replaced") {
+  const Name name;
+  for (const std::string& content :
+       {std::string(), std::string(100, 'x'), std::string(8192, '\0')}) {
+    put_file(name.path(), std::vector<uint8_t>(content.begin(), content.end()));
+    RAISES(InvalidArgument, "the header of a tensor", shm_attach(name));
+    RAISES(InUse, "the name is taken: ", shm_create(name, {3}, ScalarType::Int));
+    CHECK(file_bytes(name.path()).size() == content.size());
+  }
+  ::unlink(name.path().c_str());
+  std::filesystem::create_symlink("/etc/passwd", name.path());
+  RAISES(AccessFailed, "cannot open it", shm_attach(name));
+  RAISES(InUse, "the name is taken: cannot open it", shm_create(name, {3}, ScalarType::Int));
+  ::unlink(name.path().c_str());
+  REQUIRE(::mkfifo(name.path().c_str(), 0600) == 0);  // nobody waits for its writer
+  RAISES(InvalidArgument, "the header of a tensor", shm_attach(name));
+  ::unlink(name.path().c_str());
+  REQUIRE(::mkdir(name.path().c_str(), 0700) == 0);
+  RAISES(InvalidArgument, "the header of a tensor", shm_attach(name));
+  RAISES(AccessFailed, "cannot open it", shm_attach(name, kWrite));
+  ::rmdir(name.path().c_str());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm_attach: a header of any bytes gives a tensor within the memory, or an error") {
+  const Name name;
+  const TensorPtr t = shm_create({5, 7}, ScalarType::Int);
+  const std::vector<unsigned char> good = bytes_of(shm_fd(t));
+  std::mt19937 random(1);
+  int accepted = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<unsigned char> bytes = good;
+    // Mostly near the beginning of the lists, where it counts.
+    static const size_t kPlaces[] = {0, 8, 12, 16, 24, 32, 39, 40, 47, 544, 551, 552, 559};
+    for (auto changes = random() % 3; changes-- > 0;) {
+      const size_t at =
+          random() % 3 == 0 ? random() % 1056 : kPlaces[random() % std::size(kPlaces)];
+      bytes[at] = static_cast<unsigned char>(random() % 2 == 0 ? random() % 8 : random());
+    }
+    if (random() % 3 == 0) bytes.resize(random() % bytes.size());
+    const int fd = make_memfd(bytes, F_SEAL_SHRINK);
+    const Result<TensorPtr> found = try_shm_attach(fd);
+    ::close(fd);
+    put_file(name.path(), bytes);
+    const Result<TensorPtr> named = try_shm_attach(name);  // nobody owns it
+    CHECK_FALSE(named.ok());
+    if (!found.ok()) continue;
+    ++accepted;
+    CHECK(named.error() == Error::NotFound);
+    CHECK(to_binary(*found).size() == (*found)->nbytes());  // reads every element
+  }
+  CHECK(accepted > 100);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: what is written to the header later does not matter to those who attached before") {
+  const Name name;
+  const TensorPtr t = shm_create(name, {2, 3}, ScalarType::Int);
+  const TensorPtr theirs = shm_attach(name);
+  const std::vector<unsigned char> wrong(1056);
+  REQUIRE(::pwrite(shm_fd(t), wrong.data(), wrong.size(), 0) == 1056);
+  CHECK(theirs->sizes() == Dims({2, 3}));
+  CHECK(values<int32_t>(theirs) == Ints{0, 0, 0, 0, 0, 0});
+  RAISES(InvalidArgument, "the header of a tensor", shm_attach(name));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: memory without a name cannot be shortened, and what can be is refused") {
+  const TensorPtr t = shm_create({1000}, ScalarType::Int);
+  const TensorPtr theirs = shm_attach(shm_fd(t), kWrite);
+  for (const off_t length : {0, 4096, 100000}) {
+    CHECK(::ftruncate(shm_fd(theirs), length) == -1);
+    CHECK(errno == EPERM);
+  }
+  CHECK(::ftruncate(shm_fd(t), 0) == -1);
+  const int fd = make_memfd(bytes_of(shm_fd(t)), 0);
+  RAISES(InvalidArgument, "descriptor " + std::to_string(fd) + ": not sealed against shrinking",
+         shm_attach(fd));
+  ::close(fd);
+  const Name name;
+  const TensorPtr named = shm_create(name, {3}, ScalarType::Int);
+  RAISES(InvalidArgument, "not sealed against shrinking", shm_attach(shm_fd(named)));
+  CHECK(name.exists());
+}
+
+TEST_CASE("shm_attach: what is no descriptor, or one of something else, is an error") {
+  RAISES(AccessFailed, "shm_attach: descriptor -1: cannot duplicate it", shm_attach(-1));
+  RAISES(AccessFailed, "Bad file descriptor", shm_attach(987654));
+  const Pipe pipe;
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  RAISES(InvalidArgument, "not sealed", shm_attach(socket));
+  ::close(socket);
+  const int empty_file = make_memfd({}, F_SEAL_SHRINK);
+  RAISES(InvalidArgument, "too short for the header", shm_attach(empty_file));
+  ::close(empty_file);
+}
+
+TEST_CASE("shm_attach: a file that another process keeps locked is InUse, after a while") {
+  const Name name;
+  {
+    const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    Child([&] {  // has the name gone, so that it is not removed
+      ::link(name.path().c_str(), (name.path() + "x").c_str());
+      return 0;
+    })
+        .wait();
+  }
+  REQUIRE(::rename((name.path() + "x").c_str(), name.path().c_str()) == 0);
+  const int fd = ::open(name.path().c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::flock(fd, LOCK_EX | LOCK_NB) == 0);
+  RAISES(InUse, "another process keeps it locked", shm_attach(name));
+  RAISES(InUse, "the name is taken: another process keeps it locked",
+         shm_create(name, {3}, ScalarType::Int));
+  ::close(fd);
+  RAISES(NotFound, "abandoned", shm_attach(name));
+}
+
+TEST_CASE("shm_create: dtypes, sizes and strides that are none leave nothing") {
+  const Name name;
+  const size_t before = count_descriptors();
+  RAISES(InvalidType, "", shm_create(name, {3}, ScalarType::Undefined));
+  RAISES(InvalidArgument, "is negative", shm_create(name, {-1}, ScalarType::Int));
+  RAISES(InvalidArgument, "is negative", shm_create({-1}, ScalarType::Int));
+  RAISES(InvalidArgument, "overflow", shm_create({INT64_MAX, 2}, ScalarType::Int));
+  RAISES(InvalidArgument, "differ in length", shm_create({3, 2}, ScalarType::Int, {1}));
+  RAISES(InvalidArgument, "may overlap", shm_create(name, {3, 2}, ScalarType::Int, {1, 1}));
+  RAISES(InvalidArgument, "are negative", shm_create({3}, ScalarType::Int, {-1}));
+  RAISES(OutOfMemory, "cannot reserve the memory in /dev/shm: No space left on device",
+         shm_create(name, {int64_t{1} << 50}, ScalarType::Byte));
+  RAISES(OutOfMemory, "shm_create: cannot ", shm_create({int64_t{1} << 60}, ScalarType::Byte));
+  CHECK_FALSE(name.exists());
+  CHECK(count_descriptors() == before);
+}
+
+TEST_CASE("shm: everything is released, and errno is left as it was") {
+  const Name name;
+  const size_t before = count_descriptors();
+  errno = 77;
+  {
+    const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    const TensorPtr theirs = shm_attach(name);
+    const TensorPtr anonymous = shm_create({3}, ScalarType::Int);
+    const TensorPtr again = shm_attach(shm_fd(anonymous));
+    CHECK(errno == 77);
+    CHECK_FALSE(try_shm_create(name, {3}, ScalarType::Int).ok());
+    CHECK_FALSE(try_shm_attach("/tenon-test-none").ok());
+    CHECK_FALSE(try_shm_attach(-1).ok());
+    CHECK(errno == 77);
+    CHECK(count_descriptors() == before + 4);
+    CHECK(has_mapping("memfd:tenon"));
+  }
+  CHECK(errno == 77);
+  CHECK(count_descriptors() == before);
+  CHECK_FALSE(has_mapping("memfd:tenon"));
+  CHECK_FALSE(has_mapping("/dev/shm"));
+}
+
+TEST_CASE("shm: a tensor is resized within its memory, for itself alone, and cannot grow") {
+  const TensorPtr t = shm_create({2, 3}, ScalarType::Int);
+  TensorPtr theirs = shm_attach(shm_fd(t));
+  CHECK(resize_tensor_ptr(theirs, {3, 2}) == Error::Ok);
+  CHECK(t->sizes() == Dims({2, 3}));
+  RETURNS(InvalidArgument, "has room for 6", resize_tensor_ptr(theirs, {7}));
+  CHECK(theirs->sizes() == Dims({3, 2}));
+}
+
+TEST_CASE("shm_fd: is of the tensors of this header alone") {
+  RAISES(InvalidArgument, "shm_fd: the tensor is not one of", shm_fd(zeros({3})));
+  RAISES(InvalidState, "shm_fd: the tensor is undefined", shm_fd(Tensor()));
+  const TensorPtr t = shm_create({2, 3}, ScalarType::Int);
+  RAISES(InvalidArgument, "shm_fd: ", shm_fd(select(t, 0, 1)));
+  CHECK(shm_fd(make_tensor_ptr(t)) == shm_fd(t));
+}
+
+TEST_CASE("shm: by any kind of text, and by the name of each function", "[threads][ShmCreate]") {
+  const Name name;
+  const std::string text = name;
+  TensorPtr t = shm_create(text, {3}, ScalarType::Int);
+  CHECK(shm_attach(text.c_str())->numel() == 3);
+  CHECK(shm_attach(std::string_view(text))->numel() == 3);
+  CHECK(std::string(try_shm_create(text, {3}, ScalarType::Int).message())
+            .rfind("try_shm_create: /dev/shm/", 0) == 0);
+  CHECK(std::string(try_shm_attach(-1).message()).rfind("try_shm_attach: descriptor -1", 0) == 0);
+  // Threads make, attach and drop as processes do.
+  t.reset();
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (size_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 300; ++n) {
+        const auto made = try_shm_create(text, {3}, ScalarType::Int);
+        const auto found = try_shm_attach(text);
+        wrong[i] += !made.ok() && made.error() != Error::InUse;
+        wrong[i] += found.ok() ? (*found)->numel() != 3 : found.error() != Error::NotFound;
+        wrong[i] += made.ok() && !found.ok();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4, 0));
+  CHECK_FALSE(name.exists());
+}
