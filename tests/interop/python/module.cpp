@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backend/device_helpers.h"
+#include "tenon/interop/shm.h"
 #include "tenon/tenon.h"
 
 namespace {
@@ -152,6 +153,37 @@ PyObject* make(PyObject*, PyObject* args, PyObject* keywords) {
     }
     return to_python(tensor);
   });
+}
+
+// shm_create(name, shape, dtype, strides): a tensor in shared memory, and its descriptor. The name is
+// None for memory without one.
+PyObject* create_shm(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  const char* type_name = nullptr;
+  PyObject* shape = nullptr;
+  PyObject* strides_object = nullptr;
+  if (PyArg_ParseTuple(args, "zOsO", &name, &shape, &type_name, &strides_object) == 0) {
+    return nullptr;
+  }
+  Dims sizes;
+  Dims strides;
+  ScalarType type = ScalarType::Undefined;
+  if (!read_dims(shape, sizes) || !read_dims(strides_object, strides) ||
+      !read_type(type_name, type)) {
+    return nullptr;
+  }
+  return guarded([&] {
+    const TensorPtr t =
+        name != nullptr ? shm_create(name, sizes, type, strides) : shm_create(sizes, type, strides);
+    return Py_BuildValue("(Ni)", to_python(t), shm_fd(t));
+  });
+}
+
+// shm_attach(name): a tensor over shared memory, to read and write.
+PyObject* attach_shm(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  if (PyArg_ParseTuple(args, "s", &name) == 0) return nullptr;
+  return guarded([&] { return to_python(shm_attach(name, ShmAccess::ReadWrite)); });
 }
 
 // as_strided(object, sizes, strides, offset=0): a view, strides in elements.
@@ -567,6 +599,8 @@ PyMethodDef methods[] = {
     {"capsule", &capsule, METH_VARARGS, nullptr},
     {"take_capsule", with_keywords(&take<true>), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"shm_create", &create_shm, METH_VARARGS, nullptr},
+    {"shm_attach", &attach_shm, METH_VARARGS, nullptr},
     {"as_strided", &as_strided, METH_VARARGS, nullptr},
     {"fill", &fill, METH_VARARGS, nullptr},
     {"data_pointer", &data_pointer, METH_O, nullptr},
