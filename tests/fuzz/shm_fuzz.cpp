@@ -45,8 +45,8 @@ detail::ShmHeader take_header(fuzz::Input& in, uint64_t room, bool& known, bool&
   }
   const size_t wrong = in.choose(16);
   if (wrong == 1) header.magic[in.choose(8)] ^= 1;
-  if (wrong == 2) header.version ^= 1 + in.take<uint16_t>();
-  if (wrong == 3) header.offset ^= 1 + in.take<uint16_t>();
+  if (wrong == 2) header.version ^= 1u + in.take<uint16_t>();
+  if (wrong == 3) header.offset ^= 1u + in.take<uint16_t>();
   if (wrong == 4) header.rank = kMaxDims + 1 + in.take<uint32_t>();
   if (wrong == 5) header.type = 1000 + in.take<uint16_t>();
   if (wrong >= 1 && wrong <= 5) {
