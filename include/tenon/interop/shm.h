@@ -186,7 +186,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   int code = ::fstatvfs(fd, &room) != 0 ? errno : 0;
   // f_blocks is 0 where there is no limit.
   if (code == 0 && room.f_blocks != 0 && length / room.f_frsize >= room.f_bavail) code = ENOSPC;
-  constexpr size_t kPiece = size_t{16} << 20;  // a signal undoes the call that it interrupts
+  constexpr size_t kPiece = size_t{256} << 10;  // a signal undoes the call that it interrupts
   for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
     code = ::posix_fallocate(fd, static_cast<off_t>(at),
                              static_cast<off_t>(std::min(kPiece, length - at)));
