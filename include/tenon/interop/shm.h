@@ -63,7 +63,7 @@ inline Error read_shm(int fd, ShmLayout& shm) noexcept {
   ShmHeader header;
   struct stat status;
   if (::fstat(fd, &status) != 0) return file_error("cannot read it", errno);
-  if (!S_ISREG(status.st_mode) || ::pread(fd, &header, sizeof header, 0) != sizeof header) {
+  if (::pread(fd, &header, sizeof header, 0) != sizeof header) {
     return fail(Error::InvalidArgument, "it is too short for the header of a tensor");
   }
   return parse_shm_header(header, static_cast<uint64_t>(status.st_size), shm);
@@ -186,7 +186,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   int code = ::fstatvfs(fd, &room) != 0 ? errno : 0;
   // f_blocks is 0 where there is no limit.
   if (code == 0 && room.f_blocks != 0 && length / room.f_frsize >= room.f_bavail) code = ENOSPC;
-  constexpr size_t kPiece = size_t{256} << 10;  // a signal undoes the call that it interrupts
+  constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
     code = ::posix_fallocate(fd, static_cast<off_t>(at),
                              static_cast<off_t>(std::min(kPiece, length - at)));
