@@ -342,3 +342,12 @@ void f(tenon::TensorPtr& t) { std::cout << *t; }
 #endif
 void f(tenon::TensorPtr& t) { std::cout << t->sizes(); }
 #endif
+
+// A system without what shared memory takes.
+// shm_on_another_system: interop/shm.h needs Linux
+#if defined(shm_on_another_system)
+#if !defined(CONTROL)
+#undef __linux__
+#endif
+#include <tenon/interop/shm.h>
+#endif
