@@ -2,5 +2,6 @@
 // What clang-tidy reads: every public header.
 #include "tenon/compat/executorch.h"
 #include "tenon/interop/npy.h"
+#include "tenon/interop/shm.h"
 #include "tenon/ostream.h"
 #include "tenon/tenon.h"

@@ -24,7 +24,7 @@ struct ShmHeader {
   int64_t sizes[kMaxDims] = {};
   int64_t strides[kMaxDims] = {};  // in elements
 };
-static_assert(sizeof(ShmHeader) == 32 + 2 * 8 * kMaxDims && sizeof(ShmHeader) <= kShmOffset);
+static_assert(sizeof(ShmHeader) == 32 + 16 * kMaxDims && sizeof(ShmHeader) <= kShmOffset);
 
 /// What a header says, checked.
 struct ShmLayout {
