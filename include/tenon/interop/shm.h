@@ -182,10 +182,12 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& ow
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
 inline Error reserve_shm(int fd, size_t length) noexcept {
-  struct statvfs room;
+  struct statvfs room = {};
   int code = ::fstatvfs(fd, &room) != 0 ? errno : 0;
-  // f_blocks is 0 where there is no limit.
-  if (code == 0 && room.f_blocks != 0 && length / room.f_frsize >= room.f_bavail) code = ENOSPC;
+  // Without a limit, f_blocks is 0: then no more than the machine has.
+  const auto machine = static_cast<fsblkcnt_t>(::sysconf(_SC_PHYS_PAGES));
+  const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
+  if (code == 0 && length / room.f_frsize >= blocks) code = ENOSPC;
   constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
     code = ::posix_fallocate(fd, static_cast<off_t>(at),
