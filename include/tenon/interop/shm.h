@@ -50,11 +50,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a tensor over shared memory may do with it.
-enum class ShmAccess : uint8_t {
-  ReadOnly,  ///< the mapping is read-only, and so is the tensor
-  ReadWrite,
-};
+/// What a tensor may do with its memory. ReadOnly: mapping and tensor are read-only.
+enum class ShmAccess : uint8_t { ReadOnly, ReadWrite };
 
 namespace detail {
 
