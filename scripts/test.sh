@@ -94,9 +94,9 @@ took() {
   started=$SECONDS spent=$now
 }
 
-# run NAME CMAKE_OPTION...: configures, builds and tests in build/NAME, and adds up the results.
-run() {
-  local build=$root/build/$1 what=build/$1 output=$root/build/$1/test.log rc=0
+# build NAME CMAKE_OPTION...: configures and builds in build/NAME.
+build() {
+  local build=$root/build/$1 what=build/$1
   shift
   step "building in $what"
   mkdir -p "$build"
@@ -104,6 +104,12 @@ run() {
   logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "$@"
   logged "$build/build.log" cmake --build "$build" --parallel "$(nproc)"
   took "built $what"
+}
+
+# run NAME CMAKE_OPTION...: builds, tests, and adds up the results.
+run() {
+  build "$@"
+  local build=$root/build/$1 what=build/$1 output=$root/build/$1/test.log rc=0
   ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error >"$output" 2>&1 || rc=$?
   # "100% tests passed, 0 tests failed out of 350", the last such line: what a failed test printed may have its own.
   # Skipped tests count as passed there.
@@ -206,7 +212,7 @@ if [ -n "$nightly" ]; then
   done
   check "analyzers" python3 scripts/analyze.py "$headers"
 
-  run benchmarks --preset gcc "${options[@]}" -DTENON_BUILD_BENCHMARKS=ON \
+  build benchmarks --preset gcc "${options[@]}" -DTENON_BUILD_BENCHMARKS=ON \
     -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF
   check "benchmark programs" python3 tests/benchmark/compare.py build/benchmarks/tests/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
