@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "tensors.h"
+
+#include <tenon/tensor/expr.h>
+
+#include <atomic>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace {
+
+ErlNifResourceType* home_type = nullptr;
+ErlNifResourceType* tensor_type = nullptr;
+// What a binary has of a tensor: a type of its own, so that a binary is no tensor to deallocate.
+ErlNifResourceType* bytes_type = nullptr;
+
+/// The object of a resource. Of a tensor null once it is deallocated; read and changed atomically.
+template <class T>
+using Object = std::shared_ptr<const T>;
+
+template <class T>
+void destroy(ErlNifEnv*, void* object) {
+  static_cast<Object<T>*>(object)->~Object<T>();
+}
+
+/// A new resource, of which the caller has a reference; null is OutOfMemory.
+template <class T>
+void* make_resource(ErlNifResourceType* type, Object<T> object) {
+  void* const resource = enif_alloc_resource(type, sizeof object);
+  if (resource == nullptr) throw std::bad_alloc();
+  return ::new (resource) Object<T>(std::move(object));
+}
+
+/// A type for the objects of this library as it is loaded. When the module is loaded again from the
+/// same file it is the same library, which takes its objects over; those of another one stay with
+/// that, which stays loaded.
+template <class T>
+ErlNifResourceType* open_type(ErlNifEnv* env, const char* name) noexcept {
+  char text[64];
+  std::snprintf(text, sizeof text, "%s %p", name, static_cast<void*>(&tensor_type));
+  constexpr auto kFlags = static_cast<ErlNifResourceFlags>(ERL_NIF_RT_CREATE | ERL_NIF_RT_TAKEOVER);
+  return enif_open_resource_type(env, nullptr, text, &destroy<T>, kFlags, nullptr);
+}
+
+/// One for all, since it has no state of its own, or none that its users see.
+template <class B>
+std::shared_ptr<const Home> home_of() {
+  static const auto home = std::make_shared<const Home>(Home{nullptr, std::make_unique<B>()});
+  return home;
+}
+
+Object<Held>* find_object(const Call& call, ERL_NIF_TERM term) {
+  void* resource = nullptr;
+  return enif_get_resource(call.env, term, tensor_type, &resource)
+             ? static_cast<Object<Held>*>(resource)
+             : nullptr;
+}
+
+}  // namespace
+
+bool open_resource_types(ErlNifEnv* env) noexcept {
+  home_type = open_type<Home>(env, "backend");
+  tensor_type = open_type<Held>(env, "tensor");
+  bytes_type = open_type<Held>(env, "bytes");
+  return home_type != nullptr && tensor_type != nullptr && bytes_type != nullptr;
+}
+
+std::shared_ptr<const Home> cpu_home() { return home_of<tenon::CpuBackend>(); }
+
+std::shared_ptr<const Home> get_home(const Call& call, ERL_NIF_TERM term) {
+  void* resource = nullptr;
+  if (enif_get_resource(call.env, term, home_type, &resource)) {
+    return *static_cast<Object<Home>*>(resource);
+  }
+  if (is_atom(call.env, term, "cpu")) return cpu_home();
+  if (is_atom(call.env, term, "template")) return home_of<tenon::TemplateBackend>();
+  if (is_atom(call.env, term, "expr")) return home_of<tenon::ExprBackend>();
+  refuse("the backend", term, ":cpu, :template, :expr, or the handle of an arena or a tracker");
+}
+
+ERL_NIF_TERM make_home(ErlNifEnv* env, std::shared_ptr<const Home> home) {
+  void* const resource = make_resource<Home>(home_type, std::move(home));
+  const ERL_NIF_TERM term = enif_make_resource(env, resource);
+  enif_release_resource(resource);
+  return term;
+}
+
+HeldPtr find_held(const Call& call, ERL_NIF_TERM term) {
+  Object<Held>* const object = find_object(call, term);
+  if (object == nullptr) return nullptr;
+  HeldPtr held = std::atomic_load(object);
+  if (held == nullptr) throw std::invalid_argument("the tensor is deallocated");
+  return held;
+}
+
+HeldPtr get_held(const Call& call, ERL_NIF_TERM term) {
+  HeldPtr held = find_held(call, term);
+  if (held == nullptr) refuse("the tensor", term, "a tensor of tenon's");
+  return held;
+}
+
+ERL_NIF_TERM make_tensor(ErlNifEnv* env, HeldPtr held) {
+  void* const resource = make_resource<Held>(tensor_type, std::move(held));
+  const ERL_NIF_TERM term = enif_make_resource(env, resource);
+  enif_release_resource(resource);
+  return term;
+}
+
+bool drop_held(const Call& call, ERL_NIF_TERM term) {
+  Object<Held>* const object = find_object(call, term);
+  if (object == nullptr) refuse("the tensor", term, "a tensor of tenon's");
+  return std::atomic_exchange(object, HeldPtr()) != nullptr;
+}
+
+ERL_NIF_TERM make_shared_binary(ErlNifEnv* env, HeldPtr held, const void* bytes, size_t nbytes) {
+  void* const resource = make_resource<Held>(bytes_type, std::move(held));
+  const ERL_NIF_TERM term = enif_make_resource_binary(env, resource, bytes, nbytes);
+  enif_release_resource(resource);
+  return term;
+}
