@@ -272,9 +272,7 @@ static ERL_NIF_TERM lives_in(const Call& call) {
   return make_atom(call.env, is_there ? "true" : "false");
 }
 
-static ERL_NIF_TERM backend_deallocate(const Call& call) {
-  return make_atom(call.env, drop_held(call, call.argv[0]) ? "ok" : "already_deallocated");
-}
+static ERL_NIF_TERM backend_deallocate(const Call& call) { return drop_tensor(call, call.argv[0]); }
 
 static ERL_NIF_TERM materialize(const Call& call) {
   const HeldPtr held = get_held(call, call.argv[0]);

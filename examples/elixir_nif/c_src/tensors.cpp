@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <new>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -25,6 +27,20 @@ void destroy(ErlNifEnv*, void* object) {
   static_cast<Object<T>*>(object)->~Object<T>();
 }
 
+/// Of a tensor or a binary, on whichever thread collects it. A scheduler leaves a large block to a
+/// thread that does nothing else.
+void destroy_held(ErlNifEnv* env, void* object) {
+  auto& held = *static_cast<Object<Held>*>(object);
+  if (held != nullptr && held.use_count() == 1 && held->is_long_to_release() &&
+      enif_thread_type() == ERL_NIF_THR_NORMAL_SCHEDULER) {
+    try {
+      std::thread([held = std::move(held)]() mutable noexcept { held.reset(); }).detach();
+    } catch (const std::system_error&) {  // no thread: `held` was dropped here
+    }
+  }
+  destroy<Held>(env, object);
+}
+
 /// A new resource, of which the caller has a reference; null is OutOfMemory.
 template <class T>
 void* make_resource(ErlNifResourceType* type, Object<T> object) {
@@ -36,12 +52,11 @@ void* make_resource(ErlNifResourceType* type, Object<T> object) {
 /// A type for the objects of this library as it is loaded. When the module is loaded again from the
 /// same file it is the same library, which takes its objects over; those of another one stay with
 /// that, which stays loaded.
-template <class T>
-ErlNifResourceType* open_type(ErlNifEnv* env, const char* name) noexcept {
+ErlNifResourceType* open_type(ErlNifEnv* env, const char* name, ErlNifResourceDtor* destroy) {
   char text[64];
   std::snprintf(text, sizeof text, "%s %p", name, static_cast<void*>(&tensor_type));
   constexpr auto kFlags = static_cast<ErlNifResourceFlags>(ERL_NIF_RT_CREATE | ERL_NIF_RT_TAKEOVER);
-  return enif_open_resource_type(env, nullptr, text, &destroy<T>, kFlags, nullptr);
+  return enif_open_resource_type(env, nullptr, text, destroy, kFlags, nullptr);
 }
 
 /// One for all, since it has no state of its own, or none that its users see.
@@ -61,9 +76,9 @@ Object<Held>* find_object(const Call& call, ERL_NIF_TERM term) {
 }  // namespace
 
 bool open_resource_types(ErlNifEnv* env) noexcept {
-  home_type = open_type<Home>(env, "backend");
-  tensor_type = open_type<Held>(env, "tensor");
-  bytes_type = open_type<Held>(env, "bytes");
+  home_type = open_type(env, "backend", &destroy<Home>);
+  tensor_type = open_type(env, "tensor", &destroy_held);
+  bytes_type = open_type(env, "bytes", &destroy_held);
   return home_type != nullptr && tensor_type != nullptr && bytes_type != nullptr;
 }
 
@@ -108,10 +123,14 @@ ERL_NIF_TERM make_tensor(ErlNifEnv* env, HeldPtr held) {
   return term;
 }
 
-bool drop_held(const Call& call, ERL_NIF_TERM term) {
+ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term) {
   Object<Held>* const object = find_object(call, term);
   if (object == nullptr) refuse("the tensor", term, "a tensor of tenon's");
-  return std::atomic_exchange(object, HeldPtr()) != nullptr;
+  HeldPtr held = std::atomic_load(object);
+  const bool is_long = held != nullptr && held->is_long_to_release();
+  if (is_long && enif_thread_type() == ERL_NIF_THR_NORMAL_SCHEDULER) return call.reschedule();
+  held = std::atomic_exchange(object, HeldPtr());  // of two calls, one has it
+  return make_atom(call.env, held != nullptr ? "ok" : "already_deallocated");
 }
 
 ERL_NIF_TERM make_shared_binary(ErlNifEnv* env, HeldPtr held, const void* bytes, size_t nbytes) {

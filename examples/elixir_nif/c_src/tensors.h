@@ -62,6 +62,10 @@ struct Held {
 
   bool is_host() const { return tensor.device().is_cpu(); }
   double nbytes() const { return static_cast<double>(tensor.nbytes()); }
+  /// The system needs some 10 ms to take 1 GiB back.
+  bool is_long_to_release() const {
+    return root == nullptr && binary == nullptr && is_host() && nbytes() > 16 * 1024 * 1024;
+  }
 };
 using HeldPtr = std::shared_ptr<const Held>;
 
@@ -78,8 +82,8 @@ HeldPtr get_held(const Call& call, ERL_NIF_TERM term);
 /// The same; null when the term is none.
 HeldPtr find_held(const Call& call, ERL_NIF_TERM term);
 ERL_NIF_TERM make_tensor(ErlNifEnv* env, HeldPtr held);
-/// Lets go of a term's tensor. False when that was done before.
-bool drop_held(const Call& call, ERL_NIF_TERM term);
+/// Lets go of a term's tensor: :ok, or :already_deallocated.
+ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term);
 
 /// A binary over memory of a tensor, which stays while the binary does.
 ERL_NIF_TERM make_shared_binary(ErlNifEnv* env, HeldPtr held, const void* bytes, size_t nbytes);

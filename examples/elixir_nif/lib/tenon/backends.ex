@@ -46,9 +46,14 @@ defmodule Tenon.ArenaBackend do
     options = Keyword.validate!(options, [:bytes, :arena, :seed])
 
     case Keyword.split(options, [:bytes, :arena]) do
-      {[arena: _], _} -> options
-      {[bytes: bytes], rest} -> [arena: Native.arena(bytes)] ++ rest
-      {given, _} -> raise ArgumentError, "expected either :bytes or :arena, got: #{Kernel.inspect(given)}"
+      {[arena: _], _} ->
+        options
+
+      {[bytes: bytes], rest} ->
+        [arena: Native.arena(bytes)] ++ rest
+
+      {given, _} ->
+        raise ArgumentError, "expected either :bytes or :arena, got: #{Kernel.inspect(given)}"
     end
   end
 
@@ -114,7 +119,7 @@ defmodule Tenon.TemplateBackend do
         Tenon.TemplateBackend
       >
       iex> Tenon.to_binary(Tenon.template({2, 3}, {:f, 32}))
-      ** (ArgumentError) to_binary: the tensor is a template, which has a type and a shape, no data
+      ** (ArgumentError) to_binary: the tensor is a template, Float {2, 3}, which has no data
   """
   use Tenon.Backend
 

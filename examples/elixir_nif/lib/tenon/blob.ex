@@ -74,7 +74,15 @@ defmodule Tenon.Blob do
   def to_blob(binary) when is_binary(binary) do
     {ptr, size} = Native.binary_bytes(binary)
     strides = [1]
-    %__MODULE__{ptr: ptr, shape: {size}, strides: strides, dtype: {:u, 8}, element_size: 1, owner: binary}
+
+    %__MODULE__{
+      ptr: ptr,
+      shape: {size},
+      strides: strides,
+      dtype: {:u, 8},
+      element_size: 1,
+      owner: binary
+    }
   end
 
   def to_blob(other) do
