@@ -41,12 +41,18 @@ void destroy_held(ErlNifEnv* env, void* object) {
   destroy<Held>(env, object);
 }
 
-/// A new resource, of which the caller has a reference; null is OutOfMemory.
+/// The term of a new resource.
 template <class T>
-void* make_resource(ErlNifResourceType* type, Object<T> object) {
+ERL_NIF_TERM make(const Call& call, ErlNifResourceType* type, Object<T> object,
+                  const void* bytes = nullptr, size_t nbytes = 0) {
   void* const resource = enif_alloc_resource(type, sizeof object);
   if (resource == nullptr) throw std::bad_alloc();
-  return ::new (resource) Object<T>(std::move(object));
+  ::new (resource) Object<T>(std::move(object));
+  const ERL_NIF_TERM term = bytes == nullptr
+                                ? enif_make_resource(call.env, resource)
+                                : enif_make_resource_binary(call.env, resource, bytes, nbytes);
+  enif_release_resource(resource);
+  return term;
 }
 
 /// A type for the objects of this library as it is loaded. When the module is loaded again from the
@@ -61,16 +67,15 @@ ErlNifResourceType* open_type(ErlNifEnv* env, const char* name, ErlNifResourceDt
 
 /// One for all, since it has no state of its own, or none that its users see.
 template <class B>
-std::shared_ptr<const Home> home_of() {
+HomePtr home_of() {
   static const auto home = std::make_shared<const Home>(Home{nullptr, std::make_unique<B>()});
   return home;
 }
 
 Object<Held>* find_object(const Call& call, ERL_NIF_TERM term) {
   void* resource = nullptr;
-  return enif_get_resource(call.env, term, tensor_type, &resource)
-             ? static_cast<Object<Held>*>(resource)
-             : nullptr;
+  if (!enif_get_resource(call.env, term, tensor_type, &resource)) return nullptr;
+  return static_cast<Object<Held>*>(resource);
 }
 
 }  // namespace
@@ -82,24 +87,21 @@ bool open_resource_types(ErlNifEnv* env) noexcept {
   return home_type != nullptr && tensor_type != nullptr && bytes_type != nullptr;
 }
 
-std::shared_ptr<const Home> cpu_home() { return home_of<tenon::CpuBackend>(); }
+HomePtr cpu_home() { return home_of<tenon::CpuBackend>(); }
 
-std::shared_ptr<const Home> get_home(const Call& call, ERL_NIF_TERM term) {
+HomePtr get_home(const Call& call, ERL_NIF_TERM term) {
   void* resource = nullptr;
   if (enif_get_resource(call.env, term, home_type, &resource)) {
     return *static_cast<Object<Home>*>(resource);
   }
-  if (is_atom(call.env, term, "cpu")) return cpu_home();
-  if (is_atom(call.env, term, "template")) return home_of<tenon::TemplateBackend>();
-  if (is_atom(call.env, term, "expr")) return home_of<tenon::ExprBackend>();
+  if (term == enif_make_atom(call.env, "cpu")) return cpu_home();
+  if (term == enif_make_atom(call.env, "template")) return home_of<tenon::TemplateBackend>();
+  if (term == enif_make_atom(call.env, "expr")) return home_of<tenon::ExprBackend>();
   refuse("the backend", term, ":cpu, :template, :expr, or the handle of an arena or a tracker");
 }
 
-ERL_NIF_TERM make_home(ErlNifEnv* env, std::shared_ptr<const Home> home) {
-  void* const resource = make_resource<Home>(home_type, std::move(home));
-  const ERL_NIF_TERM term = enif_make_resource(env, resource);
-  enif_release_resource(resource);
-  return term;
+ERL_NIF_TERM make_home(const Call& call, Home home) {
+  return make<Home>(call, home_type, std::make_shared<const Home>(std::move(home)));
 }
 
 HeldPtr find_held(const Call& call, ERL_NIF_TERM term) {
@@ -116,26 +118,28 @@ HeldPtr get_held(const Call& call, ERL_NIF_TERM term) {
   return held;
 }
 
-ERL_NIF_TERM make_tensor(ErlNifEnv* env, HeldPtr held) {
-  void* const resource = make_resource<Held>(tensor_type, std::move(held));
-  const ERL_NIF_TERM term = enif_make_resource(env, resource);
-  enif_release_resource(resource);
-  return term;
+ERL_NIF_TERM make_tensor(const Call& call, Held held) {
+  return make<Held>(call, tensor_type, std::make_shared<const Held>(std::move(held)));
 }
 
 ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term) {
   Object<Held>* const object = find_object(call, term);
   if (object == nullptr) refuse("the tensor", term, "a tensor of tenon's");
   HeldPtr held = std::atomic_load(object);
-  const bool is_long = held != nullptr && held->is_long_to_release();
-  if (is_long && enif_thread_type() == ERL_NIF_THR_NORMAL_SCHEDULER) return call.reschedule();
+  if (held != nullptr && held->is_long_to_release() && call.is_long(held->nbytes())) {
+    return call.reschedule();
+  }
   held = std::atomic_exchange(object, HeldPtr());  // of two calls, one has it
-  return make_atom(call.env, held != nullptr ? "ok" : "already_deallocated");
+  return enif_make_atom(call.env, held != nullptr ? "ok" : "already_deallocated");
 }
 
-ERL_NIF_TERM make_shared_binary(ErlNifEnv* env, HeldPtr held, const void* bytes, size_t nbytes) {
-  void* const resource = make_resource<Held>(bytes_type, std::move(held));
-  const ERL_NIF_TERM term = enif_make_resource_binary(env, resource, bytes, nbytes);
-  enif_release_resource(resource);
-  return term;
+ERL_NIF_TERM make_shared_binary(const Call& call, HeldPtr held, const void* bytes, size_t nbytes) {
+  return make<Held>(call, bytes_type, std::move(held), bytes, nbytes);
+}
+
+double Target::nbytes() const {
+  if (!home->is_host()) return 0;
+  auto count = static_cast<double>(elementSize(type));
+  for (const int64_t size : sizes) count *= static_cast<double>(size);
+  return count;
 }

@@ -4,6 +4,7 @@
 
 #include <tenon/backend/tracking.h>
 
+#include <array>
 #include <memory>
 #include <mutex>
 
@@ -27,10 +28,8 @@ class SharedArena final : public tenon::HostMemoryBackend {
     arena_.deallocate(p, nbytes);
   }
 
-  struct Figures {
-    size_t used, high_water, capacity;
-  };
-  Figures figures() const {
+  /// Bytes in use, the most there were, and all.
+  std::array<size_t, 3> statistics() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return {arena_.used(), arena_.high_water(), arena_.capacity()};
   }
@@ -43,7 +42,7 @@ class SharedArena final : public tenon::HostMemoryBackend {
 
 /// Where tensors are: a backend, which stays while tensors are in it.
 struct Home {
-  std::shared_ptr<const Home> inner;  // of the backend that this one wraps
+  std::shared_ptr<const Home> inner;  // of the backend that this one wraps, and goes after it
   std::unique_ptr<tenon::Backend> backend;
   const SharedArena* arena = nullptr;  // the backend, where it is one
   const tenon::TrackingBackend* tracking = nullptr;
@@ -51,14 +50,16 @@ struct Home {
   bool is_host() const noexcept { return backend->device().is_cpu(); }
 };
 
+using HomePtr = std::shared_ptr<const Home>;
+
 /// A tensor, which never changes, and what it needs. Shared by its term, by binaries over its
 /// memory, by tensors that were made of its blob, and by calls that work on it.
 struct Held {
-  std::shared_ptr<const Home> home;        // the first: it goes last
-  std::shared_ptr<const Held> root;        // the one whose memory it is, if that is another's
-  std::shared_ptr<const KeptTerm> binary;  // the one whose bytes it is
-  bool is_trusted = false;                 // memory of which we know nothing
+  HomePtr home;  // the first: it goes last
   tenon::Tensor tensor;
+  std::shared_ptr<const Held> root = nullptr;        // whose memory it is, if that is another's
+  std::shared_ptr<const KeptTerm> binary = nullptr;  // whose bytes it is
+  bool is_trusted = false;                           // memory of which we know nothing
 
   bool is_host() const { return tensor.device().is_cpu(); }
   double nbytes() const { return static_cast<double>(tensor.nbytes()); }
@@ -73,17 +74,36 @@ using HeldPtr = std::shared_ptr<const Held>;
 bool open_resource_types(ErlNifEnv* env) noexcept;
 
 /// The backend of a handle: :cpu, :template, :expr, or a term by make_home().
-std::shared_ptr<const Home> get_home(const Call& call, ERL_NIF_TERM term);
-ERL_NIF_TERM make_home(ErlNifEnv* env, std::shared_ptr<const Home> home);
-std::shared_ptr<const Home> cpu_home();
+HomePtr get_home(const Call& call, ERL_NIF_TERM term);
+ERL_NIF_TERM make_home(const Call& call, Home home);
+HomePtr cpu_home();
 
 /// The tensor of a term by make_tensor(). Throws when it is deallocated.
 HeldPtr get_held(const Call& call, ERL_NIF_TERM term);
 /// The same; null when the term is none.
 HeldPtr find_held(const Call& call, ERL_NIF_TERM term);
-ERL_NIF_TERM make_tensor(ErlNifEnv* env, HeldPtr held);
+ERL_NIF_TERM make_tensor(const Call& call, Held held);
 /// Lets go of a term's tensor: :ok, or :already_deallocated.
 ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term);
 
 /// A binary over memory of a tensor, which stays while the binary does.
-ERL_NIF_TERM make_shared_binary(ErlNifEnv* env, HeldPtr held, const void* bytes, size_t nbytes);
+ERL_NIF_TERM make_shared_binary(const Call& call, HeldPtr held, const void* bytes, size_t nbytes);
+
+/// What begins the arguments of all that make tensors: backend, type, shape.
+struct Target {
+  explicit Target(const Call& call)
+      : home(get_home(call, call.argv[0])),
+        type(get_type(call, call.argv[1])),
+        sizes(get_dims(call, "the shape", call.argv[2])) {}
+
+  tenon::Backend& backend() const noexcept { return *home->backend; }
+  /// To be written. Of a shape that is an error, any number.
+  double nbytes() const;
+  ERL_NIF_TERM finish(const Call& call, const tenon::TensorPtr& made) const {
+    return make_tensor(call, {home, *made});
+  }
+
+  HomePtr home;
+  tenon::ScalarType type;
+  tenon::Dims sizes;
+};

@@ -32,24 +32,21 @@ void make_atoms(ErlNifEnv* env) noexcept;
 [[noreturn]] void refuse(const char* what, ERL_NIF_TERM given, const char* expected);
 
 bool is_nil(ERL_NIF_TERM term) noexcept;
-/// Whether it is the atom of that name.
-bool is_atom(ErlNifEnv* env, ERL_NIF_TERM term, const char* name) noexcept;
 
-/// A tuple or a list of integers, at most 64. That sizes are valid is tenon's to check.
+/// A list of integers, at most 64. That sizes are valid is tenon's to check.
 tenon::Dims get_dims(const Call& call, const char* what, ERL_NIF_TERM term);
-/// `{:f, 32}`.
+/// By its number, see lib/tenon/type.ex.
 tenon::ScalarType get_type(const Call& call, ERL_NIF_TERM term);
 /// A number, true, false, :nan, :infinity, :neg_infinity, or `{real, imaginary}`.
 tenon::Scalar get_scalar(const Call& call, const char* what, ERL_NIF_TERM term);
-int64_t get_integer(const Call& call, const char* what, ERL_NIF_TERM term, int64_t least);
-double get_double(const Call& call, const char* what, ERL_NIF_TERM term);
+int64_t get_integer(const Call& call, const char* what, ERL_NIF_TERM term);
 uint64_t get_unsigned(const Call& call, const char* what, ERL_NIF_TERM term);
+double get_double(const Call& call, const char* what, ERL_NIF_TERM term);
+ErlNifBinary get_binary(const Call& call, ERL_NIF_TERM term);
 
-ERL_NIF_TERM make_atom(ErlNifEnv* env, const char* name) noexcept;
+ERL_NIF_TERM make_binary(ErlNifEnv* env, const void* bytes, size_t nbytes) noexcept;
 ERL_NIF_TERM make_text(ErlNifEnv* env, const std::string& text) noexcept;
-ERL_NIF_TERM make_type(ErlNifEnv* env, tenon::ScalarType type) noexcept;
-ERL_NIF_TERM make_tuple(ErlNifEnv* env, tenon::ArrayRef<int64_t> numbers);
-ERL_NIF_TERM make_list(ErlNifEnv* env, tenon::ArrayRef<int64_t> numbers);
+ERL_NIF_TERM make_dims(ErlNifEnv* env, tenon::ArrayRef<int64_t> numbers) noexcept;
 /// What get_scalar() takes, of one element.
 ERL_NIF_TERM make_element(ErlNifEnv* env, tenon::ScalarType type, const void* element);
 
@@ -64,5 +61,10 @@ struct KeptTerm {
   ErlNifEnv* env;
   ERL_NIF_TERM term;
   KeptTerm* next;  // once it is dropped
+
+  /// Whether it is a binary.
+  bool get_binary(ErlNifBinary& binary) const noexcept {
+    return enif_inspect_binary(env, term, &binary) != 0;
+  }
 };
 std::shared_ptr<const KeptTerm> keep(ERL_NIF_TERM term);

@@ -116,7 +116,7 @@ defmodule Tenon do
       iex> Tenon.from_binary(<<1, 2, 3>>, {:u, 16}, shape: {2})
       ** (ArgumentError) from_binary: 3 bytes were given, sizes {2} of UInt16 need 4
   """
-  @spec from_binary(binary, Tensor.type(), keyword) :: Tensor.t()
+  @spec from_binary(binary, Tenon.Type.t(), keyword) :: Tensor.t()
   def from_binary(binary, type, opts \\ []) do
     {shape, opts} = Keyword.pop_lazy(opts, :shape, fn -> {elements!(binary, type)} end)
     {out, backend, options, _} = target(shape, Keyword.put(opts, :type, type))
@@ -130,7 +130,7 @@ defmodule Tenon do
       iex> {t.shape, t.names}
       {{8, 3}, [:batch, nil]}
   """
-  @spec template(tuple, Tensor.type(), keyword) :: Tensor.t()
+  @spec template(tuple, Tenon.Type.t(), keyword) :: Tensor.t()
   def template(shape, type, opts \\ []) do
     constant(0, shape, [type: type, backend: Tenon.TemplateBackend] ++ opts)
   end
@@ -144,7 +144,7 @@ defmodule Tenon do
       iex> Tenon.iota({3}, type: {:u, 16}) |> Tenon.to_binary(limit: 1)
       <<0, 0>>
       iex> Tenon.iota({3}) |> Tenon.to_binary(limit: -1)
-      ** (ArgumentError) to_binary: the limit is -1; expected an integer from 0 to 2^63 - 1
+      ** (ArgumentError) the limit is -1; expected an integer from 0 on
   """
   @spec to_binary(Tensor.t(), keyword) :: binary
   def to_binary(tensor, opts \\ []) do
@@ -312,16 +312,22 @@ defmodule Tenon do
 
   defp axis!(axis, _names), do: axis
 
-  defp elements!(binary, {_, bits}) when is_binary(binary) and is_integer(bits) and bits >= 8,
-    do: div(byte_size(binary), div(bits, 8))
+  defp elements!(binary, type) when is_binary(binary),
+    do: div(byte_size(binary), Tenon.Type.bytes(type))
 
   # Which the NIF refuses.
   defp elements!(_binary, _type), do: 0
 
   defp limit!(tensor, opts) do
     case Keyword.validate!(opts, [:limit])[:limit] do
-      nil -> size(tensor)
-      limit -> min(limit, size(tensor))
+      nil ->
+        size(tensor)
+
+      limit when is_integer(limit) and limit >= 0 ->
+        min(limit, size(tensor))
+
+      limit ->
+        raise ArgumentError, "the limit is #{inspect(limit)}; expected an integer from 0 on"
     end
   end
 

@@ -143,12 +143,12 @@ defmodule Tenon.BlobTest do
 
   test "what has no memory, or memory that moves, has no blob" do
     for t <- [Tenon.template({2}, {:f, 32}), Tenon.iota({2}, backend: Tenon.ExprBackend)] do
-      assert_raise ArgumentError, ~r/^to_blob: the tensor is .*; expected one with memory/, fn ->
+      assert_raise ArgumentError, "to_blob: the tensor has no memory", fn ->
         Blob.to_blob(t)
       end
     end
 
-    assert_raise ArgumentError, ~r/moves it/, fn -> Blob.to_blob(<<1, 2, 3>>) end
+    assert_raise ArgumentError, ~r/which moves/, fn -> Blob.to_blob(<<1, 2, 3>>) end
 
     assert_raise ArgumentError, ~r/expected a Tenon.Tensor or a binary/, fn ->
       Blob.to_blob(<<1::3>>)

@@ -4,6 +4,7 @@ defmodule Tenon.PagesTest do
 
   doctest Tenon
   doctest Tenon.Tensor
+  doctest Tenon.Type
   doctest Tenon.Backend
   doctest Tenon.Blob
   doctest Tenon.CpuBackend

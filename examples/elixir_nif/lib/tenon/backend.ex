@@ -67,31 +67,24 @@ defmodule Tenon.Backend do
       defstruct [:ref]
 
       @impl true
-      def constant(out, value, options),
-        do: put(out, Native.constant(handle(options), out.type, out.shape, value))
+      def constant(out, value, options), do: make(:constant, out, [value], options)
 
       @impl true
-      def eye(out, options), do: put(out, Native.eye(handle(options), out.type, out.shape))
+      def eye(out, options), do: make(:eye, out, [], options)
 
       @impl true
-      def iota(out, axis, options),
-        do: put(out, Native.iota(handle(options), out.type, out.shape, axis))
+      def iota(out, axis, options), do: make(:iota, out, [axis], options)
 
       @impl true
-      def random_uniform(out, min, max, options) do
-        {handle, seed} = {handle(options), options[:seed]}
-        put(out, Native.random_uniform(handle, out.type, out.shape, min, max, seed))
-      end
+      def random_uniform(out, min, max, options),
+        do: make(:random_uniform, out, [min, max, Backend.seed(options)], options)
 
       @impl true
-      def random_normal(out, mean, deviation, options) do
-        {handle, seed} = {handle(options), options[:seed]}
-        put(out, Native.random_normal(handle, out.type, out.shape, mean, deviation, seed))
-      end
+      def random_normal(out, mean, deviation, options),
+        do: make(:random_normal, out, [mean, deviation, Backend.seed(options)], options)
 
       @impl true
-      def from_binary(out, binary, options),
-        do: put(out, Native.from_binary(handle(options), out.type, out.shape, binary))
+      def from_binary(out, binary, options), do: make(:from_binary, out, [binary], options)
 
       @impl true
       def to_binary(tensor, limit), do: Native.to_binary(tensor.data.ref, limit)
@@ -124,10 +117,20 @@ defmodule Tenon.Backend do
       @impl true
       def backend_deallocate(tensor), do: Native.backend_deallocate(tensor.data.ref)
 
-      defp put(out, ref), do: %{out | data: %__MODULE__{ref: ref}}
+      defp make(function, out, arguments, options) do
+        shape = Tuple.to_list(out.shape)
+        arguments = [handle(options), Tenon.Type.number!(out.type), shape | arguments]
+        %{out | data: %__MODULE__{ref: apply(Native, function, arguments)}}
+      end
 
       defoverridable inspect: 2
     end
+  end
+
+  # Of the numbers that are drawn: the option, or else one that the process's own generator draws.
+  @doc false
+  def seed(options) do
+    options[:seed] || :rand.uniform(0x10000000000000000) - 1
   end
 
   @doc """

@@ -59,7 +59,10 @@ defmodule Tenon.ArenaBackend do
 
   @doc "Bytes that are not free, that never were free at once, and all: a map of `used`, `high_water`, `capacity`."
   @spec statistics(keyword) :: %{atom => non_neg_integer}
-  def statistics(options), do: Native.statistics(handle(options))
+  def statistics(options) do
+    [used, high_water, capacity] = Native.statistics(handle(options))
+    %{used: used, high_water: high_water, capacity: capacity}
+  end
 
   @doc false
   def handle(options), do: Keyword.fetch!(options, :arena)
@@ -102,7 +105,10 @@ defmodule Tenon.TrackingBackend do
   one time, `peak_bytes`; all that was ever asked for, `total_bytes` and `total_count`. A map.
   """
   @spec statistics(keyword) :: %{atom => non_neg_integer}
-  def statistics(options), do: Native.statistics(handle(options))
+  def statistics(options) do
+    names = [:live_bytes, :peak_bytes, :total_bytes, :live_count, :total_count]
+    Map.new(Enum.zip(names, Native.statistics(handle(options))))
+  end
 
   @doc false
   def handle(options), do: Keyword.fetch!(options, :tracker)

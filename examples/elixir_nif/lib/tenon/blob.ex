@@ -34,7 +34,7 @@ defmodule Tenon.Blob do
           ptr: non_neg_integer,
           shape: tuple,
           strides: [integer] | nil,
-          dtype: Tensor.type(),
+          dtype: Tenon.Type.t(),
           device: :cpu,
           element_size: pos_integer | nil,
           owner: term
@@ -58,32 +58,8 @@ defmodule Tenon.Blob do
       ** (ArgumentError) to_blob: expected a Tenon.Tensor or a binary, got: :none
   """
   @spec to_blob(Tensor.t() | binary) :: t
-  def to_blob(%Tensor{data: %{ref: ref}} = tensor) do
-    {ptr, shape, strides, dtype, element_size} = Native.to_blob(ref)
-
-    %__MODULE__{
-      ptr: ptr,
-      shape: shape,
-      strides: strides,
-      dtype: dtype,
-      element_size: element_size,
-      owner: tensor
-    }
-  end
-
-  def to_blob(binary) when is_binary(binary) do
-    {ptr, size} = Native.binary_bytes(binary)
-    strides = [1]
-
-    %__MODULE__{
-      ptr: ptr,
-      shape: {size},
-      strides: strides,
-      dtype: {:u, 8},
-      element_size: 1,
-      owner: binary
-    }
-  end
+  def to_blob(%Tensor{data: %{ref: ref}} = tensor), do: describe(Native.to_blob(ref), tensor)
+  def to_blob(binary) when is_binary(binary), do: describe(Native.to_blob(binary), binary)
 
   def to_blob(other) do
     raise ArgumentError,
@@ -112,7 +88,7 @@ defmodule Tenon.Blob do
 
       iex> blob = Tenon.Blob.to_blob(Tenon.iota({6}, type: {:s, 16}))
       iex> Tenon.Blob.from_blob(%{blob | shape: {4}, strides: [2]})
-      ** (ArgumentError) from_blob: the memory is not inside of the tensor that is its owner; one that is kept for another reason is given in a tuple
+      ** (ArgumentError) from_blob: the memory is not inside of the tensor or binary that is its owner; one that is kept for another reason is given in a tuple
   """
   @spec from_blob(t | map, keyword) :: Tensor.t()
   def from_blob(blob, opts \\ [])
@@ -129,19 +105,47 @@ defmodule Tenon.Blob do
       raise ArgumentError, "from_blob: the device is #{inspect(blob.device)}; expected :cpu"
     end
 
-    strides = Map.get(blob, :strides)
     element_size = Map.get(blob, :element_size)
-    refs = Enum.map(owners, &ref/1)
-    ref = Native.from_blob(ptr, shape, strides, dtype, element_size, refs)
-    shape = if is_list(shape), do: List.to_tuple(shape), else: shape
-    names = List.duplicate(nil, tuple_size(shape))
-    %Tensor{type: dtype, shape: shape, names: names, data: struct!(backend(owners), ref: ref)}
+
+    if element_size not in [nil, Tenon.Type.bytes(dtype)] do
+      raise ArgumentError,
+            "from_blob: the element_size is #{inspect(element_size)}; expected " <>
+              "#{Tenon.Type.bytes(dtype)} of #{inspect(dtype)}"
+    end
+
+    strides = list(Map.get(blob, :strides))
+    owner_refs = Enum.map(owners, &ref/1)
+    shape = list(shape)
+    ref = Native.from_blob(ptr, shape, strides, Tenon.Type.number!(dtype), owner_refs)
+
+    %Tensor{
+      type: dtype,
+      shape: List.to_tuple(shape),
+      names: List.duplicate(nil, length(shape)),
+      data: struct!(backend(owners), ref: ref)
+    }
   end
 
   def from_blob(other, _opts) do
     raise ArgumentError,
           "from_blob: expected a blob with :ptr, :shape and :dtype, got: #{inspect(other)}"
   end
+
+  defp describe({ptr, shape, strides, number}, owner) do
+    dtype = Tenon.Type.of(number)
+
+    %__MODULE__{
+      ptr: ptr,
+      shape: List.to_tuple(shape),
+      strides: strides,
+      dtype: dtype,
+      element_size: Tenon.Type.bytes(dtype),
+      owner: owner
+    }
+  end
+
+  defp list(tuple) when is_tuple(tuple), do: Tuple.to_list(tuple)
+  defp list(other), do: other
 
   defp ref(%Tensor{data: %{ref: ref}}) when is_reference(ref), do: ref
   defp ref(other), do: other

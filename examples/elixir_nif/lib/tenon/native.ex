@@ -33,9 +33,8 @@ defmodule Tenon.Native do
   def backend_deallocate(_tensor), do: stub()
   def materialize(_tensor, _backend), do: stub()
   def to_dot(_tensor), do: stub()
-  def to_blob(_tensor), do: stub()
-  def binary_bytes(_binary), do: stub()
-  def from_blob(_ptr, _shape, _strides, _type, _element_size, _owners), do: stub()
+  def to_blob(_tensor_or_binary), do: stub()
+  def from_blob(_ptr, _shape, _strides, _type, _owners), do: stub()
 
   defp stub, do: :erlang.nif_error(:nif_not_loaded)
 end

@@ -22,9 +22,7 @@ defmodule Tenon.Tensor do
       >
   """
 
-  @typedoc "The type of elements, such as `{:f, 32}`."
-  @type type :: {atom, pos_integer}
-  @type t :: %__MODULE__{data: struct, type: type, shape: tuple, names: [atom]}
+  @type t :: %__MODULE__{data: struct, type: Tenon.Type.t(), shape: tuple, names: [atom]}
 
   @enforce_keys [:type, :shape, :names]
   defstruct [:data, :type, :shape, :names]
