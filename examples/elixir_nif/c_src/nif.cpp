@@ -122,18 +122,11 @@ static ERL_NIF_TERM tracking(const Call& call) {
 /// live count, total count].
 static ERL_NIF_TERM statistics(const Call& call) {
   const HomePtr home = get_home(call, call.argv[0]);
-  std::vector<int64_t> figures;
-  const auto put = [&](auto figure) { figures.push_back(static_cast<int64_t>(figure)); };
-  if (home->arena != nullptr) {
-    for (const size_t figure : home->arena->statistics()) put(figure);
-  } else if (home->tracking != nullptr) {
-    const tenon::TrackingBackend& now = *home->tracking;
-    for (const uint64_t n : {now.live_bytes(), now.peak_bytes(), now.total_bytes()}) put(n);
-    for (const int64_t n : {now.live_count(), now.total_count()}) put(n);
-  } else {
-    refuse("the backend", call.argv[0], "that of an arena or a tracker");
-  }
-  return make_dims(call.env, figures);
+  if (home->arena != nullptr) return make_dims(call.env, home->arena->statistics());
+  const tenon::TrackingBackend* const now = home->tracking;
+  if (now == nullptr) refuse("the backend", call.argv[0], "that of an arena or a tracker");
+  return make_dims(call.env, tenon::Dims{now->live_bytes(), now->peak_bytes(), now->total_bytes(),
+                                         now->live_count(), now->total_count()});
 }
 
 // The creators' first arguments are those of a Target: backend, type, shape.
@@ -321,27 +314,25 @@ ERL_NIF_TERM run(ErlNifEnv* env, int, const ERL_NIF_TERM* argv) noexcept {
   }
 }
 
-#define TENON_NIF(name, arity) \
-  { #name, arity, &run < nif::name>, 0 }
-ErlNifFunc functions[] = {TENON_NIF(arena, 1),
-                          TENON_NIF(tracking, 1),
-                          TENON_NIF(statistics, 1),
-                          TENON_NIF(constant, 4),
-                          TENON_NIF(eye, 3),
-                          TENON_NIF(iota, 4),
-                          TENON_NIF(random_uniform, 6),
-                          TENON_NIF(random_normal, 6),
-                          TENON_NIF(from_binary, 4),
-                          TENON_NIF(to_binary, 2),
-                          TENON_NIF(to_flat_list, 2),
-                          TENON_NIF(backend_copy, 2),
-                          TENON_NIF(lives_in, 2),
-                          TENON_NIF(backend_deallocate, 1),
-                          TENON_NIF(materialize, 2),
-                          TENON_NIF(expression, 1),
-                          TENON_NIF(to_dot, 1),
-                          TENON_NIF(to_blob, 1),
-                          TENON_NIF(from_blob, 5)};
+ErlNifFunc functions[] = {{"arena", 1, &run<nif::arena>, 0},
+                          {"tracking", 1, &run<nif::tracking>, 0},
+                          {"statistics", 1, &run<nif::statistics>, 0},
+                          {"constant", 4, &run<nif::constant>, 0},
+                          {"eye", 3, &run<nif::eye>, 0},
+                          {"iota", 4, &run<nif::iota>, 0},
+                          {"random_uniform", 6, &run<nif::random_uniform>, 0},
+                          {"random_normal", 6, &run<nif::random_normal>, 0},
+                          {"from_binary", 4, &run<nif::from_binary>, 0},
+                          {"to_binary", 2, &run<nif::to_binary>, 0},
+                          {"to_flat_list", 2, &run<nif::to_flat_list>, 0},
+                          {"backend_copy", 2, &run<nif::backend_copy>, 0},
+                          {"lives_in", 2, &run<nif::lives_in>, 0},
+                          {"backend_deallocate", 1, &run<nif::backend_deallocate>, 0},
+                          {"materialize", 2, &run<nif::materialize>, 0},
+                          {"expression", 1, &run<nif::expression>, 0},
+                          {"to_dot", 1, &run<nif::to_dot>, 0},
+                          {"to_blob", 1, &run<nif::to_blob>, 0},
+                          {"from_blob", 5, &run<nif::from_blob>, 0}};
 
 int load(ErlNifEnv* env, void**, ERL_NIF_TERM) {
   make_atoms(env);

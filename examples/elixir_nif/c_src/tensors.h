@@ -4,7 +4,6 @@
 
 #include <tenon/backend/tracking.h>
 
-#include <array>
 #include <memory>
 #include <mutex>
 
@@ -29,7 +28,7 @@ class SharedArena final : public tenon::HostMemoryBackend {
   }
 
   /// Bytes in use, the most there were, and all.
-  std::array<size_t, 3> statistics() const {
+  tenon::Dims statistics() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return {arena_.used(), arena_.high_water(), arena_.capacity()};
   }
