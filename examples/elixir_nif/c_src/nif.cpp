@@ -270,15 +270,17 @@ static ERL_NIF_TERM to_flat_list(const Call& call) {
 
 /// Of both functions that make a tensor in a backend's memory of another: tensor, backend.
 template <class Copy>
-ERL_NIF_TERM copy_to(const Call& call, const Copy& copy) {
+ERL_NIF_TERM make_copy(const Call& call, const Copy& copy) {
   const HeldPtr held = get_held(call, call.argv[0]);
   HomePtr home = get_home(call, call.argv[1]);
   if (call.is_long(held->nbytes())) return call.reschedule();
   const tenon::TensorPtr made = copy(held->tensor, *home->backend);
   return make_tensor(call, {std::move(home), *made});
 }
-static ERL_NIF_TERM backend_copy(const Call& call) { return copy_to(call, tenon::backend_copy); }
-static ERL_NIF_TERM materialize(const Call& call) { return copy_to(call, tenon::materialize); }
+static ERL_NIF_TERM backend_copy(const Call& call) { return make_copy(call, tenon::backend_copy); }
+static ERL_NIF_TERM materialize(const Call& call) {
+  return make_copy(call, [](const auto& t, auto& to) { return tenon::materialize(t, to); });
+}
 
 static ERL_NIF_TERM lives_in(const Call& call) {
   const bool is_there = get_held(call, call.argv[0])->home == get_home(call, call.argv[1]);

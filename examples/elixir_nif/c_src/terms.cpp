@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-using tenon::Error;
 using tenon::ScalarType;
 
 namespace {
@@ -194,7 +193,7 @@ ERL_NIF_TERM raise(const Call& call) noexcept {
   try {
     throw;
   } catch (const tenon::Exception& e) {
-    is_argument = e.error() != Error::OutOfMemory && e.error() != Error::Internal;
+    is_argument = e.error() != tenon::Error::OutOfMemory && e.error() != tenon::Error::Internal;
     // tenon's name of the function gives way to the one that was called.
     const char* const colon = std::strstr(e.what(), ": ");
     text = colon == nullptr ? e.what() : colon + 2;
