@@ -57,7 +57,7 @@ if [ -n "$all" ]; then
   done
   need qemu-s390x-static qemu-user-static
   need mix elixir
-  need_header /usr/lib/erlang/usr/include/erl_nif.h erlang-dev
+  need_header erl_nif.h erlang-dev
   need clinfo "ocl-icd-opencl-dev pocl-opencl-icd clinfo" # a device made of the CPU
   install_missing
   # Clang's sanitizers, in a package of each version.
