@@ -428,8 +428,9 @@ class EValue {
       if (value.isIntegral(false)) return put(value.template to<int64_t>());
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
-      if (TENON_UNLIKELY(value == nullptr)) refuse_null("text");
-      put_list<kKind>(std::string_view(value));
+      const Type text = value;  // GCC 11 warns where an array is compared
+      if (TENON_UNLIKELY(text == nullptr)) refuse_null("text");
+      put_list<kKind>(std::string_view(text));
     } else if constexpr (kKind != ValueKind::None) {
       put_list<kKind>(value);
     } else {
