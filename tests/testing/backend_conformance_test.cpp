@@ -144,7 +144,7 @@ TEST_CASE("conformance: a backend of the nine functions that copies later") {
     }
     Error copy_within(void* dst, const void* src, size_t nbytes) override {
       const std::lock_guard<std::mutex> lock(mutex);
-      begun.push_back([=] { return inner().copy_within(dst, src, nbytes); });
+      begun.push_back([this, dst, src, nbytes] { return inner().copy_within(dst, src, nbytes); });
       return Error::Ok;
     }
     Error synchronize() override {
