@@ -177,9 +177,13 @@ TENON_LAZY Result<Blob> make_owned_blob(const char* function,
 /// A Deleter's callable that keeps two owners until it is destroyed.
 template <class Owner>
 struct KeepBoth {
+  // Not an aggregate: GCC 11 leaks the first member of one when the second's move throws.
+  KeepBoth(std::shared_ptr<const void>&& first, Owner&& second)
+      : blob_owner(std::move(first)), owner(std::move(second)) {}
+  void operator()(void*) const noexcept {}
+
   std::shared_ptr<const void> blob_owner;
   Owner owner;  // last, to be destroyed first
-  void operator()(void*) const noexcept {}
 };
 
 }  // namespace detail
@@ -265,7 +269,7 @@ template <class Owner, class... Options,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
-  Deleter owners(blob.data, detail::KeepBoth<Owner>{std::move(blob.owner), std::move(owner)});
+  Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
   return detail::make_from_blob<Out>(function, blob, owners, options...);
 }
 
