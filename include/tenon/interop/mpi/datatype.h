@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// What MPI calls things: its errors as tenon's, and datatypes for elements, shapes and slabs.
+#pragma once
+
+#if !__has_include(<mpi.h>)
+#error "tenon: interop/mpi.h needs MPI's <mpi.h> in the include path; mpicxx has it there"
+#endif
+
+// Without the C++ bindings that MPI-3 took away: they are a library more, full of warnings.
+#if !defined(OMPI_SKIP_MPICXX)
+#define OMPI_SKIP_MPICXX 1
+#endif
+#if !defined(MPICH_SKIP_MPICXX)
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <climits>
+#include <utility>
+
+#include "tenon/core/layout.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/kernels/copy_plan.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The kind of error that an error class of MPI's is here.
+constexpr Error own_mpi_error(int error_class) noexcept {
+  switch (error_class) {
+    case MPI_SUCCESS: return Error::Ok;
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_TAG:
+    case MPI_ERR_COMM:
+    case MPI_ERR_RANK:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_GROUP:
+    case MPI_ERR_OP:
+    case MPI_ERR_ARG:
+    case MPI_ERR_TRUNCATE:
+    case MPI_ERR_DISP:
+    case MPI_ERR_SIZE:
+    case MPI_ERR_RMA_RANGE: return Error::InvalidArgument;
+    case MPI_ERR_REQUEST:
+    case MPI_ERR_WIN:
+    case MPI_ERR_LOCKTYPE:
+    case MPI_ERR_ASSERT:
+    case MPI_ERR_RMA_SYNC:
+    case MPI_ERR_RMA_CONFLICT: return Error::InvalidState;
+    case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
+    case MPI_ERR_NO_MEM: return Error::OutOfMemory;
+    default: return Error::AccessFailed;  // of the network or the other rank
+  }
+}
+
+/// The error of an MPI function's code, with MPI's text behind the function's name.
+TENON_COLD inline Error fail_mpi(const char* function, int code) noexcept {
+  int error_class = MPI_ERR_UNKNOWN;
+  MPI_Error_class(code, &error_class);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return fail(own_mpi_error(error_class), function, ": ", static_cast<const char*>(text));
+}
+inline Error check_mpi(const char* function, int code) noexcept {
+  return TENON_UNLIKELY(code != MPI_SUCCESS) ? fail_mpi(function, code) : Error::Ok;
+}
+
+inline bool is_mpi_finalized() noexcept {
+  int is_finalized = 0;
+  MPI_Finalized(&is_finalized);
+  return is_finalized != 0;
+}
+inline Error check_mpi_runs() noexcept {
+  int is_initialized = 0;
+  MPI_Initialized(&is_initialized);
+  if (TENON_UNLIKELY(is_initialized == 0)) {
+    return fail(Error::InvalidState, "MPI is not initialised yet; the program calls MPI_Init");
+  }
+  if (TENON_UNLIKELY(is_mpi_finalized())) {
+    return fail(Error::InvalidState, "MPI is finalised already");
+  }
+  return Error::Ok;
+}
+
+/// MPI's own type for an element. Where it has none: an unsigned integer of the same size, which
+/// moves the bits.
+inline MPI_Datatype mpi_element(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::Byte:
+    case ScalarType::Float8_e5m2:
+    case ScalarType::Float8_e4m3fn:
+    case ScalarType::Float8_e5m2fnuz:
+    case ScalarType::Float8_e4m3fnuz: return MPI_UINT8_T;
+    case ScalarType::Char: return MPI_INT8_T;
+    case ScalarType::Short: return MPI_INT16_T;
+    case ScalarType::Int: return MPI_INT32_T;
+    case ScalarType::Long: return MPI_INT64_T;
+    case ScalarType::UInt16:
+    case ScalarType::Half:
+    case ScalarType::BFloat16: return MPI_UINT16_T;
+    case ScalarType::UInt32:
+    case ScalarType::ComplexHalf: return MPI_UINT32_T;
+    case ScalarType::UInt64: return MPI_UINT64_T;
+    case ScalarType::Float: return MPI_FLOAT;
+    case ScalarType::Double: return MPI_DOUBLE;
+    case ScalarType::ComplexFloat: return MPI_C_FLOAT_COMPLEX;
+    case ScalarType::ComplexDouble: return MPI_C_DOUBLE_COMPLEX;
+    case ScalarType::Bool: return MPI_C_BOOL;
+    case ScalarType::Undefined: break;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+/// Owns a datatype that was made.
+class MpiType {
+ public:
+  MpiType() noexcept = default;
+  explicit MpiType(MPI_Datatype made) noexcept : type_(made) {}
+  MpiType(MpiType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+  MpiType& operator=(MpiType&& other) noexcept {
+    std::swap(type_, other.type_);
+    return *this;
+  }
+  ~MpiType() {
+    if (type_ != MPI_DATATYPE_NULL && !is_mpi_finalized()) MPI_Type_free(&type_);
+  }
+  MPI_Datatype get() const noexcept { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Makes `count` blocks, `stride` bytes apart, of `block` consecutive `inner`s. MPI counts in int:
+/// more of them are a type of types.
+inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_Aint stride,
+                             MpiType& made) noexcept {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  if (TENON_UNLIKELY(count > INT_MAX)) {
+    const int64_t whole = count / INT_MAX;
+    MpiType piece;
+    MpiType pieces;
+    MpiType rest;
+    TENON_TRY(repeat_mpi_type(inner, block, INT_MAX, stride, piece));
+    TENON_TRY(repeat_mpi_type(piece.get(), 1, whole, stride * INT_MAX, pieces));
+    TENON_TRY(repeat_mpi_type(inner, block, count % INT_MAX, stride, rest));
+    const int ones[] = {1, 1};
+    const MPI_Aint at[] = {0, stride * INT_MAX * whole};
+    const MPI_Datatype types[] = {pieces.get(), rest.get()};
+    TENON_TRY(
+        check_mpi("MPI_Type_create_struct", MPI_Type_create_struct(2, ones, at, types, &type)));
+  } else {
+    TENON_TRY(
+        check_mpi("MPI_Type_create_hvector",
+                  MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
+  }
+  made = MpiType(type);
+  return Error::Ok;
+}
+
+/// Makes the type of a shape's elements in row-major order, relative to element 0. The shape has
+/// elements, which its extent was checked for. Strides of any sign: MPI's displacements have one
+/// too, and what is sent may share memory.
+inline Error make_mpi_shape(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ScalarType type,
+                            MpiType& made) noexcept {
+  struct Dim {
+    int64_t size;
+    int64_t stride;
+  };
+  // Without sizes of 1, and neighbours that lie like one merged.
+  Dim dims[kMaxLongDims];
+  size_t rank = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    if (rank != 0 && dims[rank - 1].stride == strides[d] * sizes[d]) {
+      dims[rank - 1] = {dims[rank - 1].size * sizes[d], strides[d]};
+    } else {
+      dims[rank++] = {sizes[d], strides[d]};
+    }
+  }
+  const auto element_size = static_cast<MPI_Aint>(elementSize(type));
+  MPI_Datatype inner = mpi_element(type);
+  int block = 1;
+  if (rank > 1 && dims[rank - 1].stride == 1 && dims[rank - 1].size <= INT_MAX) {
+    block = static_cast<int>(dims[--rank].size);
+  }
+  if (rank == 0) dims[rank++] = {1, 1};
+  for (; rank > 0; --rank) {
+    const Dim& dim = dims[rank - 1];
+    MpiType outer;
+    TENON_TRY(repeat_mpi_type(inner, block, dim.size, dim.stride * element_size, outer));
+    made = std::move(outer);
+    inner = made.get();
+    block = 1;
+  }
+  return Error::Ok;
+}
+
+/// Makes the type ready for use.
+inline Error commit_mpi_type(const MpiType& type) noexcept {
+  MPI_Datatype handle = type.get();
+  return check_mpi("MPI_Type_commit", MPI_Type_commit(&handle));
+}
+
+/// Changes the type's extent, the bytes from one to the next: lower bound 0, so that the next one's
+/// element 0 is as far away, backward where it is negative.
+inline Error resize_mpi_type(MPI_Aint extent, MpiType& type) noexcept {
+  MPI_Datatype resized = MPI_DATATYPE_NULL;
+  TENON_TRY(check_mpi("MPI_Type_create_resized",
+                      MPI_Type_create_resized(type.get(), 0, extent, &resized)));
+  type = MpiType(resized);
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Op: how reductions combine elements, by MPI's operations and for its lack of those our own.
+#pragma once
+
+#include "tenon/interop/mpi/datatype.h"
+
+TENON_BEGIN_NAMESPACE
+namespace mpi {
+
+/// How the elements of all ranks become one. Of Bool, Sum and Max are "or", Product and Min "and".
+/// Half, BFloat16, Float8 and ComplexHalf are combined in float, pair by pair, and rounded each
+/// time.
+/// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
+enum class Op : uint8_t { Sum, Product, Min, Max };
+
+}  // namespace mpi
+namespace detail {
+
+constexpr const char* toString(mpi::Op op) noexcept {
+  return name_at("Sum\0Product\0Min\0Max\0unknown",
+                 op <= mpi::Op::Max ? static_cast<size_t>(op) : 4);
+}
+
+template <mpi::Op op>
+TENON_ALWAYS_INLINE float combine(float a, float b) noexcept {
+  if constexpr (op == mpi::Op::Sum) return a + b;
+  if constexpr (op == mpi::Op::Product) return a * b;
+  if constexpr (op == mpi::Op::Min) return b < a ? b : a;
+  return a < b ? b : a;
+}
+
+/// What MPI_Op_create takes, for elements T that compute in float.
+template <class T, mpi::Op op>
+TENON_VECTORIZE void reduce_elements(void* in, void* inout, int* count, MPI_Datatype*) {
+  const auto* const a = static_cast<const T*>(in);
+  auto* const b = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) {
+    b[i] = combine<op>(static_cast<float>(a[i]), static_cast<float>(b[i]));
+  }
+}
+template <bool kIsProduct>
+void reduce_complex_halves(void* in, void* inout, int* count, MPI_Datatype*) {
+  const auto* const a = static_cast<const own::complex<own::Half>*>(in);
+  auto* const b = static_cast<own::complex<own::Half>*>(inout);
+  for (int i = 0; i < *count; ++i) {
+    const float re = a[i].real(), im = a[i].imag();
+    const float real = b[i].real(), imag = b[i].imag();
+    b[i] = kIsProduct ? own::complex<own::Half>(re * real - im * imag, re * imag + im * real)
+                      : own::complex<own::Half>(re + real, im + imag);
+  }
+}
+
+template <class T>
+MPI_User_function* reduction_of(mpi::Op op) noexcept {
+  switch (op) {
+    case mpi::Op::Sum: return &reduce_elements<T, mpi::Op::Sum>;
+    case mpi::Op::Product: return &reduce_elements<T, mpi::Op::Product>;
+    case mpi::Op::Min: return &reduce_elements<T, mpi::Op::Min>;
+    default: return &reduce_elements<T, mpi::Op::Max>;
+  }
+}
+
+/// The function for elements that MPI cannot combine; null for the others.
+inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
+  switch (type) {
+    case ScalarType::Half: return reduction_of<own::Half>(op);
+    case ScalarType::BFloat16: return reduction_of<own::BFloat16>(op);
+    case ScalarType::Float8_e5m2: return reduction_of<own::Float8_e5m2>(op);
+    case ScalarType::Float8_e4m3fn: return reduction_of<own::Float8_e4m3fn>(op);
+    case ScalarType::Float8_e5m2fnuz: return reduction_of<own::Float8_e5m2fnuz>(op);
+    case ScalarType::Float8_e4m3fnuz: return reduction_of<own::Float8_e4m3fnuz>(op);
+    case ScalarType::ComplexHalf:
+      return op == mpi::Op::Product ? &reduce_complex_halves<true> : &reduce_complex_halves<false>;
+    default: return nullptr;
+  }
+}
+
+/// An operation for the length of a call: MPI's, or one that is made and freed.
+class MpiOperation {
+ public:
+  MpiOperation() noexcept = default;
+  MpiOperation(const MpiOperation&) = delete;
+  MpiOperation& operator=(const MpiOperation&) = delete;
+  ~MpiOperation() {
+    if (is_made_) MPI_Op_free(&op_);
+  }
+
+  /// Errors: InvalidType (complex elements have no order), InvalidArgument (no Op).
+  Error find(ScalarType type, mpi::Op op) noexcept {
+    if (TENON_UNLIKELY(op > mpi::Op::Max)) {
+      return fail(Error::InvalidArgument, "number ", static_cast<int>(op), " is no operation");
+    }
+    if (TENON_UNLIKELY(isComplexType(type) && op >= mpi::Op::Min)) {
+      return fail(Error::InvalidType, toString(op), " of ", type,
+                  ": complex numbers have no order");
+    }
+    if (MPI_User_function* const function = own_reduction(type, op)) {
+      TENON_TRY(check_mpi("MPI_Op_create", MPI_Op_create(function, 1, &op_)));
+      is_made_ = true;
+      return Error::Ok;
+    }
+    const bool is_bool = type == ScalarType::Bool;
+    switch (op) {
+      case mpi::Op::Sum: op_ = is_bool ? MPI_LOR : MPI_SUM; break;
+      case mpi::Op::Product: op_ = is_bool ? MPI_LAND : MPI_PROD; break;
+      case mpi::Op::Min: op_ = is_bool ? MPI_LAND : MPI_MIN; break;
+      case mpi::Op::Max: op_ = is_bool ? MPI_LOR : MPI_MAX; break;
+    }
+    return Error::Ok;
+  }
+  MPI_Op get() const noexcept { return op_; }
+  /// Whether its code is the program's, for memory that the host reads.
+  bool is_made() const noexcept { return is_made_; }
+
+ private:
+  MPI_Op op_ = MPI_OP_NULL;
+  bool is_made_ = false;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Request: a send or a receive that is under way.
+#pragma once
+
+#include <memory>
+
+#include "tenon/interop/mpi/agreement.h"
+#include "tenon/interop/mpi/buffer.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether a message that was received is all that the tensor holds. MPI refuses a longer one.
+inline Error check_received(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
+  MPI_Count received = 0;
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return Error::Ok;  // from nobody: nothing, by MPI's rules
+  TENON_TRY(
+      check_mpi("MPI_Get_elements_x", MPI_Get_elements_x(&status, buffer.element, &received)));
+  if (TENON_UNLIKELY(received != buffer.numel)) {
+    return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ",
+                static_cast<int64_t>(received), " elements, the tensor ", buffer.numel);
+  }
+  return Error::Ok;
+}
+
+/// The records of a message, where shapes are checked.
+struct MpiExchange {
+  MpiRecord own;
+  MpiRecord message;
+  MPI_Request request = MPI_REQUEST_NULL;  // that sends `own`, or receives `message`
+};
+
+}  // namespace detail
+
+namespace mpi {
+
+class Communicator;
+
+/// A send or a receive that was begun, by Communicator::isend() or irecv(). Move-only.
+///
+/// Ownership: keeps the tensor and its memory alive, which can neither grow nor be let go of, until
+/// wait() or test() has said that it is done. (Memory lent by raw pointer is the caller's to keep.)
+/// A request that is dropped before: a receive is cancelled, or where its message has arrived
+/// already, completed; a send is waited for, until the receiver has taken the message or MPI has
+/// copied it. After MPI_Finalize it lets go of the tensor and does nothing else.
+/// Threads: one thread at a time; what the level of MPI_Init_thread allows.
+/// Source: mpi4py.MPI.Request, which keeps the buffer; boost::mpi::request.
+class Request {
+ public:
+  /// Nothing under way: done.
+  Request() noexcept = default;
+  Request(Request&& other) noexcept
+      : request_(std::exchange(other.request_, MPI_REQUEST_NULL)),
+        is_receive_(other.is_receive_),
+        buffer_(std::move(other.buffer_)),
+        tensor_(std::move(other.tensor_)),
+        hold_(std::move(other.hold_)),
+        exchange_(std::move(other.exchange_)) {}
+  /// Drops what it was of.
+  Request& operator=(Request&& other) noexcept {
+    if (this != &other) {
+      this->~Request();
+      ::new (static_cast<void*>(this)) Request(std::move(other));
+    }
+    return *this;
+  }
+  ~Request() {
+    if (request_ == MPI_REQUEST_NULL || detail::is_mpi_finalized()) return;
+    if (is_receive_) {
+      MPI_Cancel(&request_);
+      if (exchange_ != nullptr) MPI_Cancel(&exchange_->request);
+    }
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    if (exchange_ != nullptr) MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE);
+  }
+
+  /// Whether nothing is under way.
+  bool is_done() const noexcept { return request_ == MPI_REQUEST_NULL; }
+
+  /// Waits until the message is sent, or is in the tensor; then lets go of the tensor, whatever the
+  /// outcome. Ok when nothing is under way.
+  /// Errors: of a receive InvalidArgument, when the message is longer or shorter than the tensor,
+  /// which may have been written to, or of another shape where shapes are checked; what a
+  /// backend reports that copies to the tensor; AccessFailed with MPI's text.
+  Error wait() noexcept {
+    MPI_Status status;
+    return detail::blame_if("wait", complete(true, status));
+  }
+  /// The same without waiting: false when it is not done yet.
+  Result<bool> test() noexcept {
+    MPI_Status status;
+    const Error error = complete(false, status);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("test", error);
+    return is_done();
+  }
+
+ private:
+  friend class Communicator;
+
+  /// Keeps a tensor.
+  Error keep(const TensorArg& tensor, bool is_receive) noexcept {
+    is_receive_ = is_receive;
+    tensor_ = tensor.tensor();
+    return hold_.hold(tensor);
+  }
+  Error complete(bool waits, MPI_Status& status) noexcept {
+    if (is_done()) return Error::Ok;
+    TENON_TRY(detail::check_mpi_runs());
+    int is_complete = 1;
+    const int code =
+        waits ? MPI_Wait(&request_, &status) : MPI_Test(&request_, &is_complete, &status);
+    if (is_complete == 0 && code == MPI_SUCCESS) return Error::Ok;
+    request_ = MPI_REQUEST_NULL;
+    const Error error = finish(code, status);
+    *this = Request();
+    return error;
+  }
+  Error finish(int code, const MPI_Status& status) noexcept {
+    Error error = Error::Ok;
+    if (exchange_ != nullptr) {
+      error = detail::check_mpi("MPI_Wait", MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE));
+      if (is_receive_ && error == Error::Ok) {
+        error = detail::compare_message(exchange_->message, status.MPI_SOURCE, exchange_->own);
+      }
+    }
+    TENON_TRY(error);
+    TENON_TRY(detail::check_mpi("MPI_Wait", code));
+    if (!is_receive_) return Error::Ok;
+    TENON_TRY(detail::check_received(status, buffer_));
+    return buffer_.store(tensor_);
+  }
+
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  bool is_receive_ = false;
+  detail::MpiBuffer buffer_;
+  Tensor tensor_;
+  detail::MemoryHold hold_;
+  std::unique_ptr<detail::MpiExchange> exchange_;
+};
+
+}  // namespace mpi
+
+TENON_END_NAMESPACE
