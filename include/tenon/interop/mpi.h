@@ -12,6 +12,7 @@
 #include "tenon/interop/mpi/part.h"
 #include "tenon/interop/mpi/reduction.h"
 #include "tenon/interop/mpi/request.h"
+#include "tenon/interop/mpi/window.h"
 
 TENON_BEGIN_NAMESPACE
 namespace mpi {
@@ -170,6 +171,19 @@ class Communicator {
   Error reduce_scatter(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum,
                        int64_t dim = 0) const noexcept {
     return detail::blame_if("reduce_scatter", reduce_parts(source, out, op, dim));
+  }
+
+  /// Makes a Window over each rank's tensor: memory of the host, from its lowest element to its
+  /// highest one, what lies between them included.
+  /// Errors: InvalidType for tensors of several dtypes; where one rank's tensor is refused,
+  /// InvalidArgument on the others.
+  /// Source: MPI_Win_create.
+  Result<Window> window(TensorArg t) const noexcept {
+    Window made;
+    Error error = check_usable();
+    if (error == Error::Ok) error = made.make(comm_, size_, t);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("window", error);
+    return made;
   }
 
  private:

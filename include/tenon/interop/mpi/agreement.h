@@ -10,19 +10,10 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The functions that ranks call together, in the order of their names below.
-enum class MpiCall : uint8_t {
-  Send,
-  Bcast,
-  Scatter,
-  Gather,
-  Allgather,
-  Allreduce,
-  ReduceScatter,
-  Window
-};
+enum class MpiCall : uint8_t { Send, Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter };
 
 constexpr const char* toString(MpiCall call) noexcept {
-  return name_at("send\0bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter\0window",
+  return name_at("send\0bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter",
                  static_cast<size_t>(call));
 }
 

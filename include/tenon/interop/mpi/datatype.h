@@ -134,27 +134,36 @@ class MpiType {
 };
 
 /// Makes `count` blocks, `stride` bytes apart, of `block` consecutive `inner`s. MPI counts in int:
-/// more of them are a type of types.
+/// more of them are pieces, a type of types. So are those at a stride of -1 byte, which Open MPI
+/// takes for no stride at all (opal_datatype_add, of version 4.1).
 inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_Aint stride,
                              MpiType& made) noexcept {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  if (TENON_UNLIKELY(count > INT_MAX)) {
-    const int64_t whole = count / INT_MAX;
+  const bool is_backward_byte = stride == -1 && count > 1;
+  if (TENON_UNLIKELY(count > INT_MAX || is_backward_byte)) {
+    const int64_t length = is_backward_byte ? 2 : INT_MAX;  // of a piece
     MpiType piece;
     MpiType pieces;
     MpiType rest;
-    TENON_TRY(repeat_mpi_type(inner, block, INT_MAX, stride, piece));
-    TENON_TRY(repeat_mpi_type(piece.get(), 1, whole, stride * INT_MAX, pieces));
-    TENON_TRY(repeat_mpi_type(inner, block, count % INT_MAX, stride, rest));
+    if (is_backward_byte) {
+      const MPI_Aint both[] = {0, -1};
+      TENON_TRY(check_mpi("MPI_Type_create_hindexed_block",
+                          MPI_Type_create_hindexed_block(2, block, both, inner, &type)));
+      piece = MpiType(type);
+    } else {
+      TENON_TRY(repeat_mpi_type(inner, block, length, stride, piece));
+    }
+    TENON_TRY(repeat_mpi_type(piece.get(), 1, count / length, stride * length, pieces));
+    TENON_TRY(repeat_mpi_type(inner, block, count % length, stride, rest));
     const int ones[] = {1, 1};
-    const MPI_Aint at[] = {0, stride * INT_MAX * whole};
+    const MPI_Aint at[] = {0, stride * (count - count % length)};
     const MPI_Datatype types[] = {pieces.get(), rest.get()};
     TENON_TRY(
         check_mpi("MPI_Type_create_struct", MPI_Type_create_struct(2, ones, at, types, &type)));
   } else {
-    TENON_TRY(
-        check_mpi("MPI_Type_create_hvector",
-                  MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
+    TENON_TRY(check_mpi(
+        "MPI_Type_create_hvector",
+        MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
   }
   made = MpiType(type);
   return Error::Ok;

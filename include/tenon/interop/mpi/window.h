@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Window: a tensor's memory, which other ranks read and write.
+#pragma once
+
+#include <forward_list>
+#include <memory>
+
+#include "tenon/interop/mpi/buffer.h"
+#include "tenon/interop/mpi/reduction.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a rank has in a window. Numbers that MPI sends as they are.
+struct MpiExposed {
+  int64_t error;  // that it found in its tensor
+  int64_t type;
+  int64_t reach;  // elements from the lowest to the highest one
+};
+
+/// An operation whose tensor MPI may still read or write.
+struct MpiAccess {
+  int target = 0;
+  bool is_get = false;
+  MpiBuffer buffer;
+  Tensor tensor;
+  MemoryHold hold;
+};
+
+}  // namespace detail
+
+namespace mpi {
+
+class Communicator;
+
+/// Whether others may hold the lock of a target at the same time.
+enum class Lock : uint8_t { Exclusive, Shared };
+
+/// Every rank's tensor, of one dtype and of sizes of its own, as memory that all of them read and
+/// write. Move-only; Communicator::window() makes it.
+///
+/// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
+/// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
+/// returns; until then the tensor must not be changed, and that of a get() not be read.
+/// Shapes and units: a displacement counts elements of the target, from its lowest one. The
+/// tensor's elements go to, or come from, one after another in row-major order; or lie there as
+/// `strides` say, in elements, one for each dimension of the tensor: so a block of a matrix is put
+/// in the middle of another.
+/// Ownership: keeps the window's tensor, and until they are done those of operations, alive; they
+/// can neither grow nor be let go of. (Memory lent by raw pointer is the caller's to keep.)
+/// Destroying it is collective, as MPI_Win_free is, and outside of fence() and lock(); after
+/// MPI_Finalize it does nothing.
+/// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
+/// tensor of another dtype than the window's, InvalidState from MPI outside of fence() and lock().
+/// Threads: one thread at a time.
+/// Source: MPI_Win_create; mpi4py.MPI.Win.
+class Window {
+ public:
+  Window(Window&& other) noexcept { *this = std::move(other); }
+  Window& operator=(Window&& other) noexcept {
+    std::swap(window_, other.window_);
+    std::swap(ranks_, other.ranks_);
+    exposed_.swap(other.exposed_);
+    memory_.swap(other.memory_);
+    accesses_.swap(other.accesses_);
+    return *this;
+  }
+  ~Window() {
+    if (window_ != MPI_WIN_NULL && !detail::is_mpi_finalized()) MPI_Win_free(&window_);
+  }
+
+  /// MPI_WIN_NULL after it was moved from.
+  MPI_Win get() const noexcept { return window_; }
+
+  /// Writes the tensor's elements to the target's memory.
+  /// Errors: InvalidArgument for strides at which they would share memory there.
+  /// Source: MPI_Put.
+  Error put(detail::ConstTensorArg t, int target, int64_t displacement = 0,
+            const Dims& strides = {}) noexcept {
+    return detail::blame_if("put", access(Kind::Put, t, target, displacement, strides));
+  }
+  /// Reads the tensor's elements from the target's memory.
+  /// Source: MPI_Get.
+  Error get(TensorArg t, int target, int64_t displacement = 0, const Dims& strides = {}) noexcept {
+    return detail::blame_if("get", access(Kind::Get, t, target, displacement, strides));
+  }
+  /// Combines the tensor's elements with those in the target's memory, each in one piece, so that
+  /// several ranks may do it at once.
+  /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
+  /// operations; InvalidType for Min and Max of complex elements.
+  /// Source: MPI_Accumulate.
+  Error accumulate(detail::ConstTensorArg t, int target, int64_t displacement = 0, Op op = Op::Sum,
+                   const Dims& strides = {}) noexcept {
+    return detail::blame_if("accumulate",
+                            access(Kind::Accumulate, t, target, displacement, strides, op));
+  }
+
+  /// Collective: ends what was begun by all ranks, and begins the next.
+  /// Source: MPI_Win_fence.
+  Error fence() noexcept {
+    return detail::blame_if("fence",
+                            end("MPI_Win_fence", kAll, [&] { return MPI_Win_fence(0, window_); }));
+  }
+  /// Source: MPI_Win_lock.
+  Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
+    const auto lock_target = [&]() noexcept -> Error {
+      TENON_TRY(check_target(target));
+      const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
+      return detail::check_mpi("MPI_Win_lock", MPI_Win_lock(how, target, 0, window_));
+    };
+    return detail::blame_if("lock", lock_target());
+  }
+  /// Source: MPI_Win_unlock.
+  Error unlock(int target) noexcept {
+    return detail::blame_if(
+        "unlock", end("MPI_Win_unlock", target, [&] { return MPI_Win_unlock(target, window_); }));
+  }
+  /// Ends what was begun with the target, which stays locked.
+  /// Source: MPI_Win_flush.
+  Error flush(int target) noexcept {
+    return detail::blame_if(
+        "flush", end("MPI_Win_flush", target, [&] { return MPI_Win_flush(target, window_); }));
+  }
+
+ private:
+  friend class Communicator;
+  enum class Kind : uint8_t { Put, Get, Accumulate };
+  static constexpr int kAll = -1;
+
+  Window() noexcept = default;
+
+  /// Collective. What is wrong with one rank's tensor, all find out.
+  Error make(MPI_Comm comm, int ranks, const TensorArg& t) noexcept {
+    ranks_ = ranks;
+    exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks)]);
+    memory_.reset(new (std::nothrow) detail::MpiAccess);
+    const auto prepare = [&]() noexcept -> Error {
+      if (TENON_UNLIKELY(exposed_ == nullptr || memory_ == nullptr)) {
+        return detail::fail_no_memory("a window");
+      }
+      detail::Place place;
+      TENON_TRY(detail::find_destination(t, "the tensor", place));
+      if (TENON_UNLIKELY(place.backend != nullptr)) {
+        return detail::fail_reach("the tensor", place.view.device,
+                                  "; a window is memory of the host");
+      }
+      memory_->tensor = t.tensor();
+      return memory_->hold.hold(t);
+    };
+    const Error error = prepare();
+    if (exposed_ == nullptr) return error;  // the others wait
+    detail::MpiExposed mine{static_cast<int64_t>(error), 0, 0};
+    char* base = nullptr;
+    int64_t element_size = 1;
+    if (error == Error::Ok) {
+      const detail::TensorFields& f = detail::fields(t);
+      element_size = static_cast<int64_t>(elementSize(f.type));
+      mine.type = static_cast<int64_t>(f.type);
+      mine.reach = f.layout.extent.max - f.layout.extent.min + 1;
+      base = static_cast<char*>(f.data) + f.layout.extent.min * element_size;
+    }
+    TENON_TRY(detail::check_mpi(
+        "MPI_Allgather",
+        MPI_Allgather(&mine, 3, MPI_INT64_T, exposed_.get(), 3, MPI_INT64_T, comm)));
+    TENON_TRY(error);
+    TENON_TRY(check_exposed());
+    TENON_TRY(detail::check_mpi("MPI_Win_create", MPI_Win_create(base, mine.reach * element_size,
+                                                                 static_cast<int>(element_size),
+                                                                 MPI_INFO_NULL, comm, &window_)));
+    MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN);
+    return Error::Ok;
+  }
+  Error check_exposed() const noexcept {
+    for (int r = 0; r < ranks_; ++r) {
+      const detail::MpiExposed& theirs = exposed_[static_cast<size_t>(r)];
+      if (TENON_UNLIKELY(theirs.error != 0)) {
+        return detail::fail(Error::InvalidArgument, "rank ", r, " found an error in its tensor: ",
+                            toString(static_cast<Error>(theirs.error)));
+      }
+      if (TENON_UNLIKELY(theirs.type != exposed_[0].type)) {
+        return detail::fail(Error::InvalidType, "rank ", r, " has a tensor of ", type_of(theirs),
+                            ", rank 0 one of ", type_of(exposed_[0]));
+      }
+    }
+    return Error::Ok;
+  }
+  static detail::ScalarType type_of(const detail::MpiExposed& exposed) noexcept {
+    return static_cast<detail::ScalarType>(exposed.type);
+  }
+
+  Error check_usable() const noexcept {
+    if (TENON_UNLIKELY(window_ == MPI_WIN_NULL)) {
+      return detail::fail(Error::InvalidState, "the window was moved from");
+    }
+    return detail::check_mpi_runs();
+  }
+  Error check_target(int target) const noexcept {
+    TENON_TRY(check_usable());
+    if (TENON_UNLIKELY(target < 0 || target >= ranks_)) {
+      return detail::fail(Error::InvalidArgument, "rank ", target, " is none of the ", ranks_,
+                          " ranks");
+    }
+    return Error::Ok;
+  }
+
+  /// Lays the tensor's sizes out in the target's memory.
+  Error place_at(const detail::TensorFields& t, int target, int64_t displacement,
+                 const Dims& strides, Layout& there) const noexcept {
+    const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
+    if (TENON_UNLIKELY(static_cast<int64_t>(t.type) != exposed.type)) {
+      return detail::fail(Error::InvalidType, "the tensor is ", t.type, ", the window ",
+                          type_of(exposed));
+    }
+    TENON_TRY(make_layout(t.layout.sizes, {}, strides, elementSize(t.type), there));
+    if (there.numel == 0) return Error::Ok;
+    if (TENON_UNLIKELY(displacement < -there.extent.min ||
+                       displacement >= exposed.reach - there.extent.max)) {
+      return detail::fail(Error::OutOfBounds, "elements ", there.extent.min, " to ",
+                          there.extent.max, " from displacement ", displacement,
+                          " leave the memory of rank ", target, ", which has ", exposed.reach);
+    }
+    return Error::Ok;
+  }
+
+  Error access(Kind kind, const TensorArg& t, int target, int64_t displacement, const Dims& strides,
+               Op op = Op::Sum) noexcept {
+    TENON_TRY(check_target(target));
+    TENON_TRY(detail::check_defined(t, "the tensor"));
+    const detail::TensorFields& f = detail::fields(t);
+    Layout there;
+    TENON_TRY(place_at(f, target, displacement, strides, there));
+    if (TENON_UNLIKELY(kind != Kind::Get && there.may_overlap())) {
+      return detail::fail(Error::InvalidArgument, "at strides ", there.strides,
+                          " elements of sizes ", there.sizes, " may share memory");
+    }
+    detail::MpiOperation operation;
+    if (kind == Kind::Accumulate) TENON_TRY(operation.find(f.type, op));
+    if (TENON_UNLIKELY(operation.is_made())) {
+      return detail::fail(Error::NotSupported, "MPI has no operations for ", f.type);
+    }
+    if (TENON_UNLIKELY(!detail::has_memory_for([&] { accesses_.emplace_front(); }))) {
+      return detail::fail_no_memory("an operation");
+    }
+    const Error error = start(kind, t, target, displacement, there, operation.get());
+    if (TENON_UNLIKELY(error != Error::Ok)) accesses_.pop_front();
+    return error;
+  }
+  /// Starts what `accesses_` begins with.
+  Error start(Kind kind, const TensorArg& t, int target, int64_t displacement, const Layout& there,
+              MPI_Op op) noexcept {
+    detail::MpiAccess& made = accesses_.front();
+    made.target = target;
+    made.is_get = kind == Kind::Get;
+    made.tensor = t.tensor();
+    detail::MpiBuffer& here = made.buffer;
+    TENON_TRY(
+        here.find(t, "the tensor", made.is_get ? detail::MpiUse::Write : detail::MpiUse::Read));
+    TENON_TRY(here.describe(t));
+    TENON_TRY(made.hold.hold(t));
+    int count = static_cast<int>(here.numel);
+    MPI_Datatype type = here.element;
+    detail::MpiType shape;
+    if (!there.is_contiguous() || here.numel > INT_MAX) {
+      TENON_TRY(detail::make_mpi_shape(there.sizes, there.strides, detail::fields(t).type, shape));
+      TENON_TRY(detail::commit_mpi_type(shape));
+      count = 1;
+      type = shape.get();
+    }
+    switch (kind) {
+      case Kind::Put:
+        return detail::check_mpi("MPI_Put", MPI_Put(here.data, here.count, here.type, target,
+                                                    displacement, count, type, window_));
+      case Kind::Get:
+        return detail::check_mpi("MPI_Get", MPI_Get(here.data, here.count, here.type, target,
+                                                    displacement, count, type, window_));
+      default:
+        return detail::check_mpi(
+            "MPI_Accumulate", MPI_Accumulate(here.data, here.count, here.type, target, displacement,
+                                             count, type, op, window_));
+    }
+  }
+
+  /// Calls what ends the operations with a target, and lets go of their tensors.
+  template <class Call>
+  Error end(const char* function, int target, const Call& call) noexcept {
+    TENON_TRY(target == kAll ? check_usable() : check_target(target));
+    Error error = detail::check_mpi(function, call());
+    accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
+      if (target != kAll && done.target != target) return false;
+      if (done.is_get && error == Error::Ok) error = done.buffer.store(done.tensor);
+      return true;
+    });
+    return error;
+  }
+
+  MPI_Win window_ = MPI_WIN_NULL;
+  int ranks_ = 0;
+  std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
+  std::unique_ptr<detail::MpiAccess> memory_;      // the window's own
+  std::forward_list<detail::MpiAccess> accesses_;
+};
+
+}  // namespace mpi
+TENON_END_NAMESPACE

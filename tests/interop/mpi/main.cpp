@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// main() of a program that mpirun starts several times. Each rank runs the same cases in the same
+// order. One that fails ends all of them: the others would wait for it.
+#if __has_include(<catch2/catch_session.hpp>)
+#include <catch2/catch_session.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
+
+#include "tenon/interop/mpi/datatype.h"
+
+int main(int argc, char** argv) {
+  int level = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+  Catch::Session session;
+  session.configData().abortAfter = 1;
+  const int failed = session.run(argc, argv);
+  if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/mpi/window.h"
+
+#include <thread>
+
+#include "backend/fault_backend.h"
+#include "interop/mpi/ranks.h"
+#include "support/calls.h"
+
+using namespace tenon;
+using mpi::Lock;
+using mpi::Op;
+using mpi::Window;
+using tests::laid;
+using tests::Lay;
+using tests::world;
+
+namespace {
+
+int next() { return (world().rank() + 1) % world().size(); }
+int previous() { return (world().rank() + world().size() - 1) % world().size(); }
+int32_t at(const TensorPtr& t, int64_t i) { return t->const_data_ptr<int32_t>()[i]; }
+
+}  // namespace
+
+TEST_CASE("Window: what is put between fences is in the next rank's tensor, of every dtype") {
+  for (const ScalarType type : tests::all_types()) {
+    const TensorPtr memory = zeros({10}, type);
+    Window window = *world().window(memory);
+    REQUIRE(window.fence() == Error::Ok);
+    const Tensor out = laid({2, 3}, Lay::Fortran, type);
+    tests::fill_with(out, tests::numbers(world().rank()));
+    REQUIRE(window.put(out, next(), 4) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+    CHECK(tests::has(view(narrow(*memory, 0, 4, 6), {2, 3}), tests::numbers(previous())));
+  }
+}
+
+TEST_CASE("Window: strides put a block into the middle of another rank's matrix, and get it back") {
+  const TensorPtr memory = zeros({4, 5}, ScalarType::Int);
+  Window window = *world().window(memory);
+  REQUIRE(window.fence() == Error::Ok);
+  for (const Lay lay : tests::kLays) {
+    const Tensor out = laid({2, 3}, lay);
+    tests::fill_with(out, tests::numbers(world().rank()));
+    REQUIRE(window.put(out, next(), 6, {5, 1}) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+    const Tensor block = narrow(narrow(*memory, 0, 1, 2), 1, 1, 3);
+    CHECK(tests::has(block, tests::numbers(previous())));
+    CHECK(at(memory, 5) == 0);
+    CHECK(at(memory, 9) == 0);
+
+    const Tensor in = laid({2, 3}, lay);
+    REQUIRE(window.get(in, next(), 6, {5, 1}) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+    CHECK(tests::has(in, tests::numbers(world().rank())));
+    // Backward: the same block, its rows turned.
+    REQUIRE(window.get(in, next(), 11, {-5, 1}) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+    CHECK(tests::has(flip(in, {0}), tests::numbers(world().rank())));
+    REQUIRE(zero_(memory) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+  }
+}
+
+TEST_CASE("Window: accumulate combines what several ranks add at once") {
+  const TensorPtr memory = full({4}, 10, ScalarType::Int);
+  Window window = *world().window(memory);
+  REQUIRE(window.fence() == Error::Ok);
+  const TensorPtr mine = full({2}, world().rank() + 1, ScalarType::Int);
+  REQUIRE(window.accumulate(mine, 0) == Error::Ok);
+  REQUIRE(window.accumulate(mine, 0, 2, Op::Max) == Error::Ok);
+  REQUIRE(window.fence() == Error::Ok);
+  const int n = world().size();
+  CHECK(at(memory, 1) == (world().rank() == 0 ? 10 + n * (n + 1) / 2 : 10));
+  CHECK(at(memory, 3) == 10);
+  RETURNS(NotSupported, "MPI has no operations for Half", [&] {
+    Window halves = *world().window(zeros({2}, ScalarType::Half));
+    static_cast<void>(halves.fence());
+    const Error error = halves.accumulate(ones({2}, ScalarType::Half), 0);
+    const std::string text = last_error_message();
+    static_cast<void>(halves.fence());
+    return detail::fail(error, text.c_str());
+  }());
+}
+
+TEST_CASE("Window: with the target's lock, operations are done at flush and unlock") {
+  const TensorPtr memory = zeros({4}, ScalarType::Int);
+  {
+    Window window = *world().window(memory);
+    const TensorPtr mine = full({1}, world().rank() + 1, ScalarType::Int);
+    REQUIRE(window.lock(next()) == Error::Ok);
+    REQUIRE(window.put(mine, next(), 1) == Error::Ok);
+    REQUIRE(window.flush(next()) == Error::Ok);
+    const TensorPtr back = zeros({1}, ScalarType::Int);
+    REQUIRE(window.get(back, next(), 1) == Error::Ok);
+    REQUIRE(window.unlock(next()) == Error::Ok);
+    CHECK(at(back, 0) == world().rank() + 1);
+    REQUIRE(window.lock(next(), Lock::Shared) == Error::Ok);
+    REQUIRE(window.get(back, next(), 0) == Error::Ok);
+    REQUIRE(window.unlock(next()) == Error::Ok);
+    CHECK(at(back, 0) == 0);
+  }
+  CHECK(at(memory, 1) == previous() + 1);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("Window: keeps its tensor, and those of operations until they are done") {
+  tests::Calls calls;
+  tests::Calls sent;
+  int32_t memory[2] = {};
+  int32_t number = 3;
+  {
+    Window window = *world().window(from_blob(memory, {2}, ScalarType::Int, calls.deleter()));
+    REQUIRE(window.fence() == Error::Ok);
+    REQUIRE(window.put(from_blob(&number, {1}, ScalarType::Int, sent.deleter()), next()) ==
+            Error::Ok);
+    CHECK(sent.count == 0);
+    REQUIRE(window.fence() == Error::Ok);
+    CHECK(sent.count == 1);
+    CHECK(memory[0] == 3);
+    Window moved = std::move(window);
+    CHECK(window.get() == MPI_WIN_NULL);  // NOLINT(bugprone-use-after-move)
+    RETURNS(InvalidState, "moved from", window.fence());
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("Window: over reversed and strided tensors, of other sizes on each rank") {
+  const int64_t rows = world().rank() + 1;
+  const Tensor memory = laid({rows, 2}, Lay::Reversed);
+  Window window = *world().window(memory);
+  REQUIRE(window.fence() == Error::Ok);
+  const TensorPtr mine = full({1}, world().rank() + 7, ScalarType::Int);
+  REQUIRE(window.put(mine, next(), 0) == Error::Ok);  // the lowest element, the last of all
+  REQUIRE(window.fence() == Error::Ok);
+  CHECK(select(select(memory, 0, rows - 1), 0, 1).item<int32_t>() == previous() + 7);
+  const int64_t there = 2 * (next() + 1);
+  RETURNS(OutOfBounds, "leave the memory of rank", window.put(mine, next(), there));
+  REQUIRE(window.fence() == Error::Ok);
+}
+
+TEST_CASE("Window: memory of a device is put and got by way of the host, but is no window") {
+  tests::FaultBackend device;
+  const TensorPtr memory = zeros({2}, ScalarType::Int);
+  Window window = *world().window(memory);
+  REQUIRE(window.fence() == Error::Ok);
+  const TensorPtr there = full({2}, world().rank() + 1, ScalarType::Int, device);
+  REQUIRE(window.put(there, next()) == Error::Ok);
+  REQUIRE(window.fence() == Error::Ok);
+  CHECK(at(memory, 1) == previous() + 1);
+  REQUIRE(window.get(there, world().rank()) == Error::Ok);
+  REQUIRE(window.fence() == Error::Ok);
+  CHECK(device.get<int32_t>(there->const_data_ptr(), 0) == previous() + 1);
+  CHECK(device.faults == 0);
+  const Result<Window> refused = world().window(there);
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK(tests::contains(refused.message(), "window: the tensor is on ext_dev:0"));
+}
+
+TEST_CASE("Window: what is wrong with one rank's tensor, all ranks find out") {
+  const Result<Window> window = world().window(world().rank() == 1 ? TensorPtr() : zeros({2}));
+  CHECK(window.error() == (world().rank() == 1 ? Error::InvalidState : Error::InvalidArgument));
+  const Result<Window> mixed =
+      world().window(zeros({2}, world().rank() == 1 ? ScalarType::Int : ScalarType::Float));
+  CHECK(mixed.error() == Error::InvalidType);
+  CHECK(tests::contains(mixed.message(), "rank 1 has a tensor of Int, rank 0 one of Float"));
+}
+
+TEST_CASE("Window: what leaves the target's memory, or is of another dtype, is refused") {
+  const TensorPtr memory = zeros({6}, ScalarType::Int);
+  Window window = *world().window(memory);
+  const TensorPtr two = ones({2}, ScalarType::Int);
+  REQUIRE(window.fence() == Error::Ok);
+  RETURNS(OutOfBounds, "put: elements 0 to 1 from displacement 5", window.put(two, 0, 5));
+  RETURNS(OutOfBounds, "", window.get(two, 0, -1));
+  RETURNS(OutOfBounds, "", window.get(two, 0, INT64_MAX));
+  RETURNS(OutOfBounds, "", window.put(two, 0, 2, {4}));
+  RETURNS(OutOfBounds, "", window.put(two, 0, 2, {-3}));
+  RETURNS(InvalidArgument, "may share memory", window.put(two, 0, 2, {0}));
+  RETURNS(InvalidArgument, "differ in length", window.put(two, 0, 2, {1, 1}));
+  RETURNS(InvalidType, "the tensor is Float, the window Int", window.put(ones({2}), 0));
+  RETURNS(InvalidArgument, "rank 99 is none of", window.put(two, 99));
+  RETURNS(InvalidArgument, "rank -1 is none of", window.lock(-1));
+  RETURNS(InvalidState, "undefined", window.put(Tensor(), 0));
+  CHECK(window.put(zeros({0}, ScalarType::Int), 0, 99) == Error::Ok);
+  REQUIRE(window.fence() == Error::Ok);
+  CHECK(at(memory, 5) == 0);
+}
+
+TEST_CASE("Window: one thread at a time", "[threads][Window][Lock]") {
+  const TensorPtr memory = zeros({1}, ScalarType::Int);
+  Window window = *world().window(memory);
+  const TensorPtr one = ones({1}, ScalarType::Int);
+  REQUIRE(window.lock(next()) == Error::Ok);
+  std::thread([&] { CHECK(window.put(one, next()) == Error::Ok); }).join();
+  REQUIRE(window.unlock(next()) == Error::Ok);
+  MPI_Barrier(world().get());
+  CHECK(at(memory, 0) == 1);
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/mpi.h"
+
+#include <thread>
+
+#include "backend/fault_backend.h"
+#include "interop/mpi/ranks.h"
+
+using namespace tenon;
+using mpi::Check;
+using mpi::Communicator;
+using mpi::Op;
+using tests::checked_world;
+using tests::kLays;
+using tests::laid;
+using tests::Lay;
+using tests::Longs;
+using tests::numbers;
+using tests::world;
+
+namespace {
+
+int next() { return (world().rank() + 1) % world().size(); }
+int previous() { return (world().rank() + world().size() - 1) % world().size(); }
+
+/// Sends round the ranks, without relying on MPI to copy messages.
+void send_round(const Communicator& comm, const Tensor& out, const Tensor& in, int tag = 0) {
+  mpi::Request send = *comm.isend(out, next(), tag);
+  REQUIRE(comm.recv(in, previous(), tag) == Error::Ok);
+  REQUIRE(send.wait() == Error::Ok);
+}
+
+Longs with_size(Longs sizes, size_t dim, int64_t size) {
+  sizes[dim] = size;
+  return sizes;
+}
+
+/// A number of a tensor of small whole numbers, by its row-major index.
+double number(const Tensor& t, int64_t i) {
+  double value = 0;
+  tests::for_each_element(t.as_view(), [&](int64_t at, const auto&, const void* p) {
+    if (at == i) value = tests::read_number(t.scalar_type(), p);
+  });
+  return value;
+}
+void set_numbers(const Tensor& t, const std::function<double(int64_t)>& value) {
+  tests::for_each_element(t.as_view(), [&](int64_t at, const auto&, void* p) {
+    tests::write_number(t.scalar_type(), p, value(at));
+  });
+}
+
+/// The combination of one number of each rank.
+double combined(Op op, const std::function<double(int)>& of_rank) {
+  double all = of_rank(0);
+  for (int r = 1; r < world().size(); ++r) {
+    const double one = of_rank(r);
+    all = op == Op::Sum       ? all + one
+          : op == Op::Product ? all * one
+          : op == Op::Min     ? std::min(all, one)
+                              : std::max(all, one);
+  }
+  return all;
+}
+
+constexpr Op kOps[] = {Op::Sum, Op::Product, Op::Min, Op::Max};
+
+}  // namespace
+
+TEST_CASE("Communicator: a duplicate, which says its rank and size and returns errors") {
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Communicator comm;
+  CHECK(comm.rank() == rank);
+  CHECK(comm.size() >= 2);
+  CHECK(!comm.checks_shapes());
+  CHECK(checked_world().checks_shapes());
+  int compared = 0;
+  MPI_Comm_compare(comm.get(), MPI_COMM_WORLD, &compared);
+  CHECK(compared == MPI_CONGRUENT);
+  MPI_Errhandler handler;
+  MPI_Comm_get_errhandler(comm.get(), &handler);
+  CHECK(handler == MPI_ERRORS_RETURN);
+
+  Communicator moved = std::move(comm);
+  CHECK(moved.rank() == rank);
+  CHECK(comm.get() == MPI_COMM_NULL);  // NOLINT(bugprone-use-after-move)
+  RETURNS(InvalidState, "send: the communicator was moved from", comm.send(ones({1}), 0));
+  RETURNS(InvalidState, "moved from", comm.bcast(ones({1})));
+  RETURNS(InvalidState, "window: the communicator was moved from", comm.window(ones({1})).error());
+}
+
+TEST_CASE("Communicator: of a part of the ranks; what is none is refused") {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world().rank() % 2, 0, &half);
+  {
+    const Communicator comm(half);
+    CHECK(comm.size() == world().size() / 2);
+    const TensorPtr t = full({2}, world().rank() % 2, ScalarType::Int);
+    REQUIRE(comm.allreduce(t) == Error::Ok);
+    CHECK(number(*t, 1) == world().rank() % 2 * comm.size());
+
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, (world().rank() + 1) % 2, 0, &between);
+    RAISES(InvalidArgument, "Communicator: it is an intercommunicator", Communicator(between));
+    MPI_Comm_free(&between);
+  }
+  MPI_Comm_free(&half);
+  RAISES(InvalidArgument, "is MPI_COMM_NULL", Communicator(MPI_COMM_NULL));
+  const Result<Communicator> made = Communicator::try_make(MPI_COMM_NULL);
+  CHECK(made.error() == Error::InvalidArgument);
+  CHECK(std::string(made.message()) == "Communicator::try_make: the communicator is MPI_COMM_NULL");
+  CHECK(Communicator::try_make(MPI_COMM_SELF)->size() == 1);
+}
+
+TEST_CASE("send, recv: elements of every dtype, between all layouts") {
+  for (const ScalarType type : tests::all_types()) {
+    for (const Lay from : kLays) {
+      for (const Lay to : kLays) {
+        const Tensor out = laid({3, 2, 4}, from, type);
+        const Tensor in = laid({3, 2, 4}, to, type);
+        tests::fill_with(out, numbers(world().rank()));
+        send_round(world(), out, in);
+        INFO(toString(type) << " from " << static_cast<int>(from) << " to " << static_cast<int>(to));
+        CHECK(tests::has(in, numbers(previous())));
+      }
+    }
+  }
+}
+
+TEST_CASE("send, recv: rank 0, no elements, broadcast sources and large messages") {
+  const TensorPtr scalar = full({}, world().rank(), ScalarType::Int);
+  const TensorPtr in = zeros({}, ScalarType::Int);
+  send_round(world(), *scalar, *in);
+  CHECK(in->item<int32_t>() == previous());
+  send_round(world(), *zeros({0, 3}), *zeros({3, 0}));
+
+  const TensorPtr row = full({1, 4}, world().rank(), ScalarType::Int);
+  const TensorPtr rows = zeros({3, 4}, ScalarType::Int);
+  send_round(world(), expand(*row, {3, 4}), *rows);
+  for (int64_t i = 0; i < 12; ++i) CHECK(number(*rows, i) == previous());
+
+  for (const Lay lay : {Lay::C, Lay::Fortran}) {
+    const Tensor large = laid({600, 500}, lay);
+    tests::fill_with(large, numbers(world().rank()));
+    const Tensor other = laid({600, 500}, Lay::C);
+    send_round(world(), large, other);
+    CHECK(tests::has(other, numbers(previous())));
+  }
+}
+
+TEST_CASE("send, recv: MPI_ANY_SOURCE and MPI_ANY_TAG take what comes, MPI_PROC_NULL nothing") {
+  for (const Communicator* comm : {&world(), &checked_world()}) {
+    if (comm->rank() == 0) {
+      double sum = 0;
+      for (int r = 1; r < comm->size(); ++r) {
+        const TensorPtr t = zeros({2}, ScalarType::Int);
+        REQUIRE(comm->recv(t, MPI_ANY_SOURCE, MPI_ANY_TAG) == Error::Ok);
+        sum += number(*t, 1);
+      }
+      CHECK(sum == comm->size() * (comm->size() - 1) / 2);
+    } else {
+      REQUIRE(comm->send(full({2}, comm->rank(), ScalarType::Int), 0, comm->rank()) == Error::Ok);
+    }
+    const TensorPtr kept = ones({2});
+    CHECK(comm->send(kept, MPI_PROC_NULL) == Error::Ok);
+    CHECK(comm->recv(kept, MPI_PROC_NULL) == Error::Ok);
+    CHECK(comm->irecv(kept, MPI_PROC_NULL)->wait() == Error::Ok);
+    CHECK(number(*kept, 1) == 1);
+    MPI_Barrier(comm->get());
+  }
+}
+
+TEST_CASE("send, recv: a message that is longer or shorter than the tensor is an error") {
+  const TensorPtr four = ones({4});
+  mpi::Request sends[] = {*world().isend(four, next(), 1), *world().isend(four, next(), 2)};
+  RETURNS(InvalidArgument, "has 4 elements, the tensor 5", world().recv(zeros({5}), previous(), 1));
+  CHECK(world().recv(zeros({3}), previous(), 2) == Error::InvalidArgument);
+  CHECK(tests::contains(last_error_message(), "recv: MPI_Recv: "));
+  for (mpi::Request& send : sends) CHECK(send.wait() == Error::Ok);
+}
+
+TEST_CASE("send, recv: ranks, tags and tensors that cannot be are refused before MPI is called") {
+  const TensorPtr t = zeros({2});
+  const int n = world().size();
+  RETURNS(InvalidArgument, "send: rank " + std::to_string(n) + " is none of the",
+          world().send(t, n));
+  RETURNS(InvalidArgument, "rank -7", world().recv(t, -7));
+  RETURNS(InvalidArgument, "is none of", world().send(t, MPI_ANY_SOURCE));
+  RETURNS(InvalidArgument, "tag -3 is negative", world().send(t, 0, -3));
+  RETURNS(InvalidArgument, "is negative", world().send(t, 0, MPI_ANY_TAG));
+  RETURNS(InvalidArgument, "isend: tag -3", world().isend(t, 0, -3).error());
+  RETURNS(InvalidArgument, "irecv: rank 99", world().irecv(t, 99).error());
+  RETURNS(InvalidState, "send: the tensor is undefined", world().send(Tensor(), 0));
+  RETURNS(InvalidState, "recv: the tensor is undefined", world().recv(TensorPtr(), 0));
+  RETURNS(InvalidState, "placeholder", world().send(from_blob(nullptr, {2}), 0));
+  const float constant = 1;
+  RETURNS(InvalidState, "read-only", world().irecv(from_blob(&constant, {1}), 0).error());
+  RETURNS(InvalidArgument, "share memory", world().recv(expand(*zeros({1}), {2}), 0));
+  const TensorPtr gone = zeros({2});
+  static_cast<void>(backend_deallocate(gone));
+  RETURNS(InvalidState, "was deallocated", world().send(gone, 0));
+}
+
+TEST_CASE("bcast: the root's elements are everywhere, of every dtype and layout") {
+  for (const ScalarType type : tests::all_types()) {
+    for (int root = 0; root < world().size(); ++root) {
+      for (const Lay lay : kLays) {
+        // Another layout on each rank.
+        const Tensor t =
+            laid({3, 4},
+                 kLays[(static_cast<size_t>(lay) + static_cast<size_t>(world().rank())) % 4], type);
+        if (world().rank() == root) tests::fill_with(t, numbers(root));
+        REQUIRE(world().bcast(t, root) == Error::Ok);
+        CHECK(tests::has(t, numbers(root)));
+      }
+    }
+  }
+  CHECK(world().bcast(zeros({0})) == Error::Ok);
+  const float constant = 4;  // the root's may be read-only
+  const TensorPtr t = world().rank() == 0 ? from_blob(&constant, {1}) : zeros({1});
+  REQUIRE(world().bcast(t) == Error::Ok);
+  CHECK(number(*t, 0) == 4);
+}
+
+TEST_CASE("scatter, gather, allgather: parts of any dimension, even or not, between all layouts") {
+  const int ranks = world().size();
+  const int rank = world().rank();
+  for (const int64_t n : {int64_t{8}, int64_t{5}, int64_t{1}, int64_t{0}}) {
+    for (size_t dim = 0; dim < 3; ++dim) {
+      for (const Lay whole : kLays) {
+        for (const Lay piece : kLays) {
+          const int root = ranks - 1;
+          const mpi::Part mine = mpi::part(n, ranks, rank);
+          const Longs sizes = with_size({2, 3, 2}, dim, n);
+          const auto along = static_cast<int64_t>(dim) - (n == 5 ? 3 : 0);  // from the end too
+          const Tensor all = laid(sizes, whole);
+          const Tensor part = laid(with_size(sizes, dim, mine.size), piece);
+          tests::fill_with(all, numbers(9));
+          REQUIRE(world().scatter(rank == root ? all : Tensor(), part, root, along) == Error::Ok);
+          REQUIRE(tests::has(part, numbers(9, dim, mine.begin)));
+
+          const Tensor gathered = laid(sizes, whole);
+          REQUIRE(world().gather(part, rank == root ? gathered : Tensor(), root, along) ==
+                  Error::Ok);
+          if (rank == root) REQUIRE(tests::has(gathered, numbers(9)));
+
+          const Tensor everywhere = laid(sizes, whole);
+          REQUIRE(world().allgather(part, everywhere, along) == Error::Ok);
+          REQUIRE(tests::has(everywhere, numbers(9)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("scatter, gather: every dtype, and sources that are broadcast") {
+  const int ranks = world().size();
+  const mpi::Part mine = mpi::part(7, ranks, world().rank());
+  for (const ScalarType type : tests::all_types()) {
+    const Tensor all = laid({7, 2}, Lay::Gaps, type);
+    tests::fill_with(all, numbers(3));
+    const Tensor part = laid({mine.size, 2}, Lay::C, type);
+    REQUIRE(world().scatter(all, part) == Error::Ok);
+    CHECK(tests::has(part, numbers(3, 0, mine.begin)));
+    const Tensor back = laid({7, 2}, Lay::Reversed, type);
+    REQUIRE(world().gather(part, back) == Error::Ok);
+    if (world().rank() == 0) CHECK(tests::has(back, numbers(3)));
+  }
+  for (const ScalarType type : {ScalarType::Byte, ScalarType::Float}) {  // backward, one by one
+    const Tensor all = laid({7}, Lay::Reversed, type);
+    tests::fill_with(all, numbers(4));
+    const Tensor part = laid({mine.size}, Lay::Reversed, type);
+    REQUIRE(world().scatter(all, part) == Error::Ok);
+    CHECK(tests::has(part, numbers(4, 0, mine.begin)));
+    const Tensor back = laid({7}, Lay::Reversed, type);
+    REQUIRE(world().allgather(part, back) == Error::Ok);
+    CHECK(tests::has(back, numbers(4)));
+  }
+  const TensorPtr row = full({1, 2}, 6, ScalarType::Int);
+  const TensorPtr part = zeros({mine.size, 2}, ScalarType::Int);
+  REQUIRE(world().scatter(expand(*row, {7, 2}), part) == Error::Ok);
+  for (int64_t i = 0; i < part->numel(); ++i) CHECK(number(*part, i) == 6);
+}
+
+TEST_CASE("allreduce: every dtype and operation, in place and to another tensor") {
+  for (const ScalarType type : tests::all_types()) {
+    for (const Op op : kOps) {
+      if (isComplexType(type) && op >= Op::Min) continue;
+      for (const Lay lay : kLays) {
+        // Small enough for 8 bits: of floats too.
+        const auto value = [&](int rank, int64_t i) {
+          return static_cast<double>(type == ScalarType::Bool ? (rank + i) % 2 : (rank + i) % 3);
+        };
+        const Tensor t = laid({2, 3}, lay, type);
+        const Tensor out = laid({2, 3}, Lay::Fortran, type);
+        set_numbers(t, [&](int64_t i) { return value(world().rank(), i); });
+        REQUIRE(world().allreduce(t, out, op) == Error::Ok);
+        CHECK(number(t, 1) == value(world().rank(), 1));
+        REQUIRE(world().allreduce(t, op) == Error::Ok);
+        for (int64_t i = 0; i < 6; ++i) {
+          double expected = combined(op, [&](int r) { return value(r, i); });
+          if (type == ScalarType::Bool) expected = expected != 0;
+          CHECK(number(t, i) == expected);
+          CHECK(number(out, i) == expected);
+        }
+      }
+    }
+  }
+  CHECK(world().allreduce(zeros({0})) == Error::Ok);
+}
+
+TEST_CASE("reduce_scatter: parts of any dimension, even or not") {
+  const int ranks = world().size();
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Half, ScalarType::BFloat16,
+                                ScalarType::Bool, ScalarType::ComplexFloat, ScalarType::Long}) {
+    for (const int64_t n : {int64_t{8}, int64_t{5}, int64_t{1}, int64_t{0}}) {
+      for (size_t dim = 0; dim < 2; ++dim) {
+        for (const Lay lay : kLays) {
+          const mpi::Part mine = mpi::part(n, ranks, world().rank());
+          const Longs sizes = with_size({3, 3}, dim, n);
+          const Tensor source = laid(sizes, lay, type);
+          const Tensor out = laid(with_size(sizes, dim, mine.size), lay, type);
+          const auto value = [&](int rank, int64_t i) {
+            return static_cast<double>(type == ScalarType::Bool ? 1 : (rank + i) % 5);
+          };
+          set_numbers(source, [&](int64_t i) { return value(world().rank(), i); });
+          REQUIRE(world().reduce_scatter(source, out, Op::Sum, static_cast<int64_t>(dim)) ==
+                  Error::Ok);
+          tests::for_each_element(out.as_view(), [&](int64_t, const auto& index, const void* p) {
+            const int64_t row = index[0] + (dim == 0 ? mine.begin : 0);
+            const int64_t column = index[1] + (dim == 1 ? mine.begin : 0);
+            const int64_t i = row * sizes[1] + column;
+            double expected = combined(Op::Sum, [&](int r) { return value(r, i); });
+            if (type == ScalarType::Bool) expected = 1;
+            CHECK(tests::read_number(type, p) == expected);
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("collectives: every function refuses what it cannot do by its own name, on all ranks") {
+  const TensorPtr two = zeros({2, 2});
+  const int n = world().size();
+  const std::string root = "root " + std::to_string(n) + " is none of the";
+  RETURNS(InvalidArgument, "bcast: " + root, world().bcast(two, n));
+  RETURNS(InvalidArgument, "scatter: " + root, world().scatter(two, two, n));
+  RETURNS(InvalidArgument, "gather: root -1", world().gather(two, two, -1));
+  RETURNS(OutOfBounds, "scatter: dimension 2", world().scatter(two, two, 0, 2));
+  RETURNS(OutOfBounds, "gather: dimension -3", world().gather(two, two, 0, -3));
+  RETURNS(OutOfBounds, "allgather: dimension 0", world().allgather(zeros({}), two));
+  RETURNS(OutOfBounds, "reduce_scatter: dimension 0", world().reduce_scatter(two, zeros({})));
+  RETURNS(InvalidState, "bcast: the tensor is undefined", world().bcast(TensorPtr()));
+  RETURNS(InvalidState, "allgather: the output is undefined", world().allgather(two, Tensor()));
+  RETURNS(InvalidArgument, "allgather: the part of rank", world().allgather(two, two));
+  RETURNS(InvalidType, "the tensors are Float and Int",
+          world().allgather(zeros({1}, ScalarType::Int), zeros({n})));
+  RETURNS(InvalidType, "allreduce: Max of ComplexFloat: complex numbers have no order",
+          world().allreduce(zeros({1}, ScalarType::ComplexFloat), Op::Max));
+  RETURNS(InvalidArgument, "the source is Float {2, 2}, the output Float {4}",
+          world().allreduce(two, zeros({4})));
+  RETURNS(InvalidArgument, "share memory", world().allreduce(two, two));
+  RETURNS(InvalidArgument, "share memory", world().allreduce(expand(*zeros({1}), {2})));
+  const TensorPtr all = zeros({n});
+  RETURNS(InvalidArgument, "share memory",
+          world().allgather(narrow(*all, 0, world().rank(), 1), all));
+  RETURNS(InvalidArgument, "share memory",
+          world().reduce_scatter(all, narrow(*all, 0, world().rank(), 1)));
+  const float constant[1] = {};
+  RETURNS(InvalidState, "read-only", world().allreduce(from_blob(constant, {1})));
+}
+
+TEST_CASE("collectives: memory of a device goes by way of the host") {
+  tests::FaultBackend device;
+  const int n = world().size();
+  const TensorPtr one = full({1, 2}, world().rank() + 1, ScalarType::Float, device);
+  const TensorPtr all = zeros({n, 2}, device);
+  REQUIRE(world().allgather(one, all) == Error::Ok);
+  CHECK(device.get<float>(all->const_data_ptr(), 2 * n - 1) == static_cast<float>(n));
+  REQUIRE(world().scatter(all, one, n - 1) == Error::Ok);
+  REQUIRE(world().gather(one, all) == Error::Ok);
+  REQUIRE(world().bcast(all) == Error::Ok);
+  CHECK(device.get<float>(all->const_data_ptr(), 2 * n - 1) == static_cast<float>(n));
+  REQUIRE(world().allreduce(all) == Error::Ok);
+  CHECK(device.get<float>(all->const_data_ptr(), 1) == static_cast<float>(n));
+  REQUIRE(world().reduce_scatter(all, one) == Error::Ok);
+  CHECK(device.get<float>(one->const_data_ptr(), 1) ==
+        static_cast<float>(n * n * (world().rank() + 1)));
+  send_round(world(), *one, *one);
+  CHECK(device.faults == 0);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("checks: where shapes differ, every rank gets the error, and nothing is written") {
+  const Communicator& comm = checked_world();
+  const bool is_odd = comm.rank() == 1;
+  const Tensor t = *full({2, 3}, comm.rank());
+  const Tensor turned = *full({3, 2}, comm.rank());
+  RETURNS(InvalidArgument,
+          "bcast: rank 1 called bcast of Float {3, 2}, root 0; rank 0 called bcast of Float {2, 3}",
+          comm.bcast(is_odd ? turned : t));
+  CHECK(number(t, 0) == comm.rank());
+  RETURNS(InvalidArgument, "allreduce of Float {3, 2}, Sum", comm.allreduce(is_odd ? turned : t));
+  CHECK(comm.allreduce(t, is_odd ? Op::Max : Op::Sum) == Error::InvalidArgument);
+  CHECK(comm.bcast(t, is_odd ? 1 : 0) == Error::InvalidArgument);
+  CHECK((is_odd ? comm.bcast(t) : comm.allreduce(t)) == Error::InvalidArgument);
+
+  const int n = comm.size();
+  const Tensor whole = *zeros({2 * n});
+  const TensorPtr part = zeros({is_odd ? 1 : 2});
+  CHECK(comm.scatter(whole, part) == Error::InvalidArgument);
+  CHECK(tests::contains(last_error_message(), "rank 1 called scatter of Float {1}, dim 0, root 0"));
+  CHECK(comm.gather(part, whole) == Error::InvalidArgument);
+  CHECK(comm.allgather(part, zeros({is_odd ? n : 2 * n})) == Error::InvalidArgument);
+  CHECK(comm.reduce_scatter(zeros({is_odd ? n : 2 * n}), part) == Error::InvalidArgument);
+  // An error that only one rank finds.
+  CHECK(comm.bcast(is_odd ? Tensor() : t) ==
+        (is_odd ? Error::InvalidState : Error::InvalidArgument));
+  CHECK(tests::contains(last_error_message(), is_odd ? "undefined" : "rank 1 found an error"));
+  // All agree: as without checks.
+  REQUIRE(comm.allreduce(t) == Error::Ok);
+  CHECK(number(t, 0) == n * (n - 1) / 2);
+  REQUIRE(comm.scatter(comm.rank() == 0 ? whole : Tensor(), zeros({2})) == Error::Ok);
+  REQUIRE(comm.gather(zeros({2}), comm.rank() == 0 ? whole : Tensor(), 0, -1) == Error::Ok);
+  REQUIRE(comm.allgather(zeros({2}), whole) == Error::Ok);
+  REQUIRE(comm.reduce_scatter(whole, zeros({2})) == Error::Ok);
+}
+
+TEST_CASE("checks: recv finds another shape before it writes, and the next message is the next") {
+  const Communicator& comm = checked_world();
+  for (const int64_t size : {int64_t{2}, int64_t{1} << 18}) {
+    const TensorPtr in = full({size, 3}, 7);
+    const TensorPtr turned = full({3, size}, 1);
+    const TensorPtr good = full({size, 3}, 2);
+    mpi::Request sends[] = {*comm.isend(turned, next()), *comm.isend(good, next())};
+    RETURNS(InvalidArgument,
+            "recv: rank " + std::to_string(previous()) + " called send of Float {3",
+            comm.recv(in, previous()));
+    CHECK(number(*in, 0) == 7);
+    REQUIRE(comm.recv(in, previous()) == Error::Ok);
+    CHECK(number(*in, 0) == 2);
+    for (mpi::Request& send : sends) CHECK(send.wait() == Error::Ok);
+  }
+}
+
+TEST_CASE("threads: with MPI_THREAD_MULTIPLE several threads send and receive at once",
+          "[threads][Communicator][Check][Op]") {
+  int level = 0;
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_MULTIPLE) return;
+  std::vector<std::thread> threads;
+  std::vector<Error> errors(4, Error::Ok);
+  std::vector<TensorPtr> received;
+  for (int i = 0; i < 4; ++i) received.push_back(zeros({1000}, ScalarType::Int));
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const auto at = static_cast<size_t>(i);
+      for (int round = 0; round < 20; ++round) {
+        Result<mpi::Request> send =
+            world().isend(full({1000}, i * 100 + world().rank(), ScalarType::Int), next(), i);
+        Error error = send.error();
+        if (error == Error::Ok) error = world().recv(received[at], previous(), i);
+        if (error == Error::Ok) error = send->wait();
+        if (error != Error::Ok) errors[at] = error;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 4; ++i) {
+    CHECK(errors[static_cast<size_t>(i)] == Error::Ok);
+    CHECK(number(*received[static_cast<size_t>(i)], 999) == i * 100 + previous());
+  }
+}
