@@ -253,6 +253,15 @@ TEST_CASE("scatter, gather, allgather: parts of any dimension, even or not, betw
   }
 }
 
+TEST_CASE("scatter, gather, allgather, reduce_scatter: slabs without elements") {
+  const TensorPtr all = zeros({7, 0});
+  const TensorPtr part = zeros({mpi::part(7, world().size(), world().rank()).size, 0});
+  CHECK(world().scatter(all, part) == Error::Ok);
+  CHECK(world().gather(part, all) == Error::Ok);
+  CHECK(world().allgather(part, all) == Error::Ok);
+  CHECK(world().reduce_scatter(all, part) == Error::Ok);
+}
+
 TEST_CASE("scatter, gather: every dtype, and sources that are broadcast") {
   const int ranks = world().size();
   const mpi::Part mine = mpi::part(7, ranks, world().rank());

@@ -444,6 +444,18 @@ class Communicator {
     return Error::Ok;
   }
 
+  /// Describes both by slabs. Open MPI's ranks choose how to do MPI_Allgatherv by the size of their
+  /// own datatype to send times the number of those to receive, and would wait for each other.
+  Error describe_uneven(const Tensor& mine, const Tensor& all, detail::MpiBuffer& from,
+                        detail::MpiBuffer& to) const noexcept {
+    TENON_TRY(to.describe_slabs(all, true));
+    TENON_TRY(from.describe_slabs(mine, true));
+    from.count = from.numel == 0 ? 0 : static_cast<int>(mine.size(0));
+    if (from.numel == 0) from.type = to.type;
+    set_parts(all.size(0), to.count);
+    return Error::Ok;
+  }
+
   Error join_all(const TensorArg& t, const TensorArg& out, int64_t dim) const noexcept {
     TENON_TRY(check_usable());
     detail::MpiBuffer from;
@@ -452,7 +464,11 @@ class Communicator {
     Tensor mine;
     detail::MpiRecord record(detail::MpiCall::Allgather);
     record.dim = dim;
-    TENON_TRY(agree(prepare_join(t, out, dim, mine, all, from, to), record, out));
+    const auto prepare = [&]() noexcept -> Error {
+      TENON_TRY(prepare_join(t, out, dim, mine, all, from, to));
+      return all.size(0) % size_ == 0 ? Error::Ok : describe_uneven(mine, all, from, to);
+    };
+    TENON_TRY(agree(prepare(), record, out));
     if (all.size(0) % size_ == 0) {
       TENON_TRY(detail::check_mpi(
           "MPI_Allgather",

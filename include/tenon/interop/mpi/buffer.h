@@ -95,13 +95,13 @@ struct MpiBuffer {
   }
 
   /// Describes what dimension 0 has at an index, so that `count` of `type` are one slab, and those
-  /// of the next index follow by the type's extent.
-  Error describe_slabs(const TensorArg& tensor) noexcept {
+  /// of the next index follow by the type's extent. `as_one` makes that a datatype in any case.
+  Error describe_slabs(const TensorArg& tensor, bool as_one = false) noexcept {
     const TensorFields& t = fields(tensor);
     const Layout& layout = t.layout;
     const int64_t n = layout.sizes[0];
     const int64_t slab = numel == 0 ? 0 : numel / n;
-    if (numel == 0 || (contiguous && numel <= INT_MAX)) {
+    if (numel == 0 || (contiguous && numel <= INT_MAX && !as_one)) {
       type = element;
       count = static_cast<int>(slab);
       return Error::Ok;

@@ -161,9 +161,9 @@ inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_A
     TENON_TRY(
         check_mpi("MPI_Type_create_struct", MPI_Type_create_struct(2, ones, at, types, &type)));
   } else {
-    TENON_TRY(check_mpi(
-        "MPI_Type_create_hvector",
-        MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
+    TENON_TRY(
+        check_mpi("MPI_Type_create_hvector",
+                  MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
   }
   made = MpiType(type);
   return Error::Ok;
