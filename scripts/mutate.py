@@ -46,8 +46,8 @@ import check_headers  # noqa: E402  (which test file belongs to a header)
 
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
            "interop/executorch interop/mdspan interop/onnxruntime interop/python")
-# What needs libtorch's headers, which take 20 s for each mutant.
-LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten|torchscript)\.h)")
+# What needs libtorch's headers, which take 20 s for each mutant, and what mpirun has to start.
+LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten|torchscript)\.h|interop/mpi)")
 GOAL = 90  # % caught
 TIMEOUT = 120  # of a test, in seconds; the slowest takes 20
 # What a mutant may take, in bytes. Simulated GPUs reserve addresses of 16 GiB.
@@ -534,7 +534,7 @@ each of them, and counts how many the tests find. It writes this page and its pi
   script, and last those of tests/allocation that call every function. They are compiled without optimisation and stop at the first failure. A mutant is caught
   when one of them fails ({how["fails"]}), crashes ({how["crashes"]}) or does not end ({how["does not end"]}).
 - Left out are the headers that need libtorch, which takes 20 seconds to compile for each mutant:
-  `aten/`, `interop/aten.h` and `interop/torchscript.h`.
+  `aten/`, `interop/aten.h` and `interop/torchscript.h`; and those of MPI, whose tests `mpirun` starts.
 
 | | mutants | caught | survived | equivalent | caught |
 |---|---:|---:|---:|---:|---:|

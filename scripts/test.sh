@@ -59,6 +59,8 @@ if [ -n "$all" ]; then
   need mix elixir
   need_header erl_nif.h erlang-dev
   need clinfo "ocl-icd-opencl-dev pocl-opencl-icd clinfo" # a device made of the CPU
+  need mpicxx.openmpi "libopenmpi-dev openmpi-bin"
+  need mpicxx.mpich "libmpich-dev mpich"
   install_missing
   # Clang's sanitizers, in a package of each version.
   [ -e "$(clang++ -print-file-name=libclang_rt.asan-$(uname -m).so)" ] ||

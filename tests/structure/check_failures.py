@@ -31,6 +31,7 @@ OTHER_HEADERS = {
     "tenon/compat/": "ExecuTorch's names for functions that have cases",
     "tenon/interop/aten.h": "tests/interop/aten_from_test.cpp lets each of their allocations fail",
     "tenon/interop/executorch": "tests/interop/executorch lets each of their allocations fail",
+    "tenon/interop/mpi": "their allocations are among those of MPI, which does not survive when its own fail",
     "tenon/interop/nanobind.h": "registers a translator once, when a module is imported",
     "tenon/interop/onnxruntime.h": "ONNX Runtime ends the program where its allocations fail",
     "tenon/interop/pybind11.h": "registers a translator once, when a module is imported",

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "tenon/interop/mpi/agreement.h"
-#include "tenon/interop/mpi/buffer.h"
 #include "tenon/interop/mpi/datatype.h"
 #include "tenon/interop/mpi/part.h"
 #include "tenon/interop/mpi/reduction.h"
 #include "tenon/interop/mpi/request.h"
+#include "tenon/interop/mpi/tensor_buffer.h"
 #include "tenon/interop/mpi/window.h"
 
 TENON_BEGIN_NAMESPACE
@@ -258,6 +258,7 @@ class Communicator {
     detail::MpiBuffer buffer;
     TENON_TRY(buffer.find(t, "the tensor", detail::MpiUse::Read));
     TENON_TRY(buffer.describe(t));
+    if (destination == MPI_PROC_NULL) return Error::Ok;
     if (records_ != nullptr) {
       detail::MpiRecord record;
       record.describe(t);
@@ -274,8 +275,9 @@ class Communicator {
     detail::MpiBuffer buffer;
     TENON_TRY(buffer.find(t, "the tensor", detail::MpiUse::Write));
     TENON_TRY(buffer.describe(t));
+    if (source == MPI_PROC_NULL) return Error::Ok;
     MPI_Status status;
-    if (records_ != nullptr && source != MPI_PROC_NULL) {
+    if (records_ != nullptr) {
       detail::MpiRecord own;
       detail::MpiRecord message;
       own.describe(t);
@@ -293,7 +295,7 @@ class Communicator {
     TENON_TRY(detail::check_mpi(
         "MPI_Recv", MPI_Recv(buffer.data, buffer.count, buffer.type, source, tag, comm_, &status)));
     TENON_TRY(detail::check_received(status, buffer));
-    return source == MPI_PROC_NULL ? Error::Ok : buffer.store(t);
+    return buffer.store(t);
   }
 
   Error begin(const TensorArg& t, int peer, int tag, bool is_receive,
@@ -304,8 +306,9 @@ class Communicator {
     TENON_TRY(
         buffer.find(t, "the tensor", is_receive ? detail::MpiUse::Write : detail::MpiUse::Read));
     TENON_TRY(buffer.describe(t));
+    if (peer == MPI_PROC_NULL) return Error::Ok;  // done
     TENON_TRY(made.keep(t, is_receive));
-    if (records_ != nullptr && peer != MPI_PROC_NULL) {
+    if (records_ != nullptr) {
       TENON_TRY(begin_exchange(t, peer, tag, is_receive, made.exchange_));
     }
     return is_receive

@@ -4,9 +4,9 @@
 #include "interop/mpi/ranks.h"
 
 using namespace tenon;
-using tests::Longs;
 using detail::MpiCall;
 using detail::MpiRecord;
+using tests::Longs;
 
 namespace {
 

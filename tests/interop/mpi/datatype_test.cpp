@@ -5,8 +5,8 @@
 #include "support/shapes.h"
 
 using namespace tenon;
-using tests::Longs;
 using detail::MpiType;
+using tests::Longs;
 
 namespace {
 

@@ -159,6 +159,18 @@ TEST_CASE("Window: memory of a device is put and got by way of the host, but is 
   CHECK(tests::contains(refused.message(), "window: the tensor is on ext_dev:0"));
 }
 
+TEST_CASE("Window: begins at the lowest element, wherever that lies") {
+  for (int64_t first = 0; first < 20; ++first) {
+    const TensorPtr all = zeros({40}, ScalarType::Byte);
+    const Tensor memory = narrow(*all, 0, first, 20);
+    Window window = *world().window(memory);
+    REQUIRE(window.fence() == Error::Ok);
+    REQUIRE(window.put(ones({1}, ScalarType::Byte), next()) == Error::Ok);
+    REQUIRE(window.fence() == Error::Ok);
+    for (int64_t i = 0; i < 40; ++i) CHECK(all->const_data_ptr<uint8_t>()[i] == (i == first));
+  }
+}
+
 TEST_CASE("Window: what is wrong with one rank's tensor, all ranks find out") {
   const Result<Window> window = world().window(world().rank() == 1 ? TensorPtr() : zeros({2}));
   CHECK(window.error() == (world().rank() == 1 ? Error::InvalidState : Error::InvalidArgument));

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "tenon/interop/mpi/agreement.h"
-#include "tenon/interop/mpi/buffer.h"
+#include "tenon/interop/mpi/tensor_buffer.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -13,7 +13,6 @@ namespace detail {
 /// Whether a message that was received is all that the tensor holds. MPI refuses a longer one.
 inline Error check_received(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
-  if (status.MPI_SOURCE == MPI_PROC_NULL) return Error::Ok;  // from nobody: nothing, by MPI's rules
   TENON_TRY(
       check_mpi("MPI_Get_elements_x", MPI_Get_elements_x(&status, buffer.element, &received)));
   if (TENON_UNLIKELY(received != buffer.numel)) {
@@ -43,6 +42,9 @@ class Communicator;
 /// A request that is dropped before: a receive is cancelled, or where its message has arrived
 /// already, completed; a send is waited for, until the receiver has taken the message or MPI has
 /// copied it. After MPI_Finalize it lets go of the tensor and does nothing else.
+/// Errors: MPICH raises what goes wrong in MPI_Wait and MPI_Test, such as a message that is too
+/// long, on MPI_COMM_WORLD, whose handler ends the program: a program that wants it returned gives
+/// that MPI_ERRORS_RETURN.
 /// Threads: one thread at a time; what the level of MPI_Init_thread allows.
 /// Source: mpi4py.MPI.Request, which keeps the buffer; boost::mpi::request.
 class Request {

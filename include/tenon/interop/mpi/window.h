@@ -5,8 +5,8 @@
 #include <forward_list>
 #include <memory>
 
-#include "tenon/interop/mpi/buffer.h"
 #include "tenon/interop/mpi/reduction.h"
+#include "tenon/interop/mpi/tensor_buffer.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -15,7 +15,8 @@ namespace detail {
 struct MpiExposed {
   int64_t error;  // that it found in its tensor
   int64_t type;
-  int64_t reach;  // elements from the lowest to the highest one
+  int64_t reach;   // elements from the lowest to the highest one
+  int64_t offset;  // bytes before the lowest one
 };
 
 /// An operation whose tensor MPI may still read or write.
@@ -126,6 +127,7 @@ class Window {
   friend class Communicator;
   enum class Kind : uint8_t { Put, Get, Accumulate };
   static constexpr int kAll = -1;
+  static constexpr uintptr_t kAlignment = 64;
 
   Window() noexcept = default;
 
@@ -149,24 +151,27 @@ class Window {
     };
     const Error error = prepare();
     if (exposed_ == nullptr) return error;  // the others wait
-    detail::MpiExposed mine{static_cast<int64_t>(error), 0, 0};
+    detail::MpiExposed mine{static_cast<int64_t>(error), 0, 0, 0};
     char* base = nullptr;
-    int64_t element_size = 1;
+    MPI_Aint nbytes = 0;
     if (error == Error::Ok) {
       const detail::TensorFields& f = detail::fields(t);
-      element_size = static_cast<int64_t>(elementSize(f.type));
+      const auto element_size = static_cast<int64_t>(elementSize(f.type));
       mine.type = static_cast<int64_t>(f.type);
       mine.reach = f.layout.extent.max - f.layout.extent.min + 1;
+      // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
       base = static_cast<char*>(f.data) + f.layout.extent.min * element_size;
+      mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % kAlignment);
+      base -= mine.offset;
+      nbytes = mine.reach * element_size + mine.offset;
     }
     TENON_TRY(detail::check_mpi(
         "MPI_Allgather",
-        MPI_Allgather(&mine, 3, MPI_INT64_T, exposed_.get(), 3, MPI_INT64_T, comm)));
+        MPI_Allgather(&mine, 4, MPI_INT64_T, exposed_.get(), 4, MPI_INT64_T, comm)));
     TENON_TRY(error);
     TENON_TRY(check_exposed());
-    TENON_TRY(detail::check_mpi("MPI_Win_create", MPI_Win_create(base, mine.reach * element_size,
-                                                                 static_cast<int>(element_size),
-                                                                 MPI_INFO_NULL, comm, &window_)));
+    TENON_TRY(detail::check_mpi("MPI_Win_create",
+                                MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &window_)));
     MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN);
     return Error::Ok;
   }
@@ -229,6 +234,7 @@ class Window {
     const detail::TensorFields& f = detail::fields(t);
     Layout there;
     TENON_TRY(place_at(f, target, displacement, strides, there));
+    if (there.numel == 0) return Error::Ok;
     if (TENON_UNLIKELY(kind != Kind::Get && there.may_overlap())) {
       return detail::fail(Error::InvalidArgument, "at strides ", there.strides,
                           " elements of sizes ", there.sizes, " may share memory");
@@ -266,17 +272,19 @@ class Window {
       count = 1;
       type = shape.get();
     }
+    const MPI_Aint at =
+        displacement * here.element_size + exposed_[static_cast<size_t>(target)].offset;
     switch (kind) {
       case Kind::Put:
-        return detail::check_mpi("MPI_Put", MPI_Put(here.data, here.count, here.type, target,
-                                                    displacement, count, type, window_));
+        return detail::check_mpi(
+            "MPI_Put", MPI_Put(here.data, here.count, here.type, target, at, count, type, window_));
       case Kind::Get:
-        return detail::check_mpi("MPI_Get", MPI_Get(here.data, here.count, here.type, target,
-                                                    displacement, count, type, window_));
+        return detail::check_mpi(
+            "MPI_Get", MPI_Get(here.data, here.count, here.type, target, at, count, type, window_));
       default:
         return detail::check_mpi(
-            "MPI_Accumulate", MPI_Accumulate(here.data, here.count, here.type, target, displacement,
-                                             count, type, op, window_));
+            "MPI_Accumulate",
+            MPI_Accumulate(here.data, here.count, here.type, target, at, count, type, op, window_));
     }
   }
 

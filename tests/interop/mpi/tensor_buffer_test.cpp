@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/mpi/buffer.h"
+#include "tenon/interop/mpi/tensor_buffer.h"
 
 #include "backend/fault_backend.h"
 #include "interop/mpi/ranks.h"
