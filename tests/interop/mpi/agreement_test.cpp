@@ -69,14 +69,15 @@ TEST_CASE("mpi records: an error that one rank found is an error of all") {
 }
 
 TEST_CASE("mpi records: every rank returns the same error, the one at fault its own") {
-  const mpi::Communicator& comm = tests::world();
-  std::vector<MpiRecord> all(static_cast<size_t>(comm.size()));
-  MpiRecord mine = record_of(MpiCall::Bcast, zeros({2}), 0);
-  CHECK(detail::agree(comm.get(), comm.size(), mine, Error::Ok, all.data()) == Error::Ok);
-  const Error own = comm.rank() == 1 ? detail::fail(Error::InvalidType, "mine") : Error::Ok;
-  const Error error = detail::agree(comm.get(), comm.size(), mine, own, all.data());
-  CHECK(error == (comm.rank() == 1 ? Error::InvalidType : Error::InvalidArgument));
-  CHECK(tests::contains(last_error_message(), comm.rank() == 1 ? "mine" : "rank 1 found"));
+  detail::MpiRanks ranks;
+  REQUIRE(ranks.make(MPI_COMM_WORLD, true) == Error::Ok);
+  const TensorPtr t = zeros({2});
+  const MpiRecord record(MpiCall::Bcast, 0);
+  CHECK(ranks.agree(Error::Ok, record, t) == Error::Ok);
+  const Error own = ranks.rank == 1 ? detail::fail(Error::InvalidType, "mine") : Error::Ok;
+  CHECK(ranks.agree(own, record, t) ==
+        (ranks.rank == 1 ? Error::InvalidType : Error::InvalidArgument));
+  CHECK(tests::contains(last_error_message(), ranks.rank == 1 ? "mine" : "rank 1 found"));
 }
 
 TEST_CASE("mpi records: of 64 dimensions too") {

@@ -37,14 +37,14 @@ MPI_Count extent_of(const MpiType& type) {
 }  // namespace
 
 TEST_CASE("mpi errors: each class of MPI's is a kind of ours, with its text") {
-  CHECK(detail::check_mpi("MPI_Send", MPI_SUCCESS) == Error::Ok);
-  RETURNS(InvalidArgument, "MPI_Send: ", detail::check_mpi("MPI_Send", MPI_ERR_RANK));
-  CHECK(std::strlen(last_error_message()) > std::strlen("MPI_Send: "));
-  RETURNS(InvalidArgument, "", detail::check_mpi("MPI_Recv", MPI_ERR_TRUNCATE));
-  RETURNS(OutOfMemory, "", detail::check_mpi("MPI_Win_create", MPI_ERR_NO_MEM));
-  RETURNS(InvalidState, "", detail::check_mpi("MPI_Put", MPI_ERR_RMA_SYNC));
-  RETURNS(NotSupported, "", detail::check_mpi("MPI_Put", MPI_ERR_UNSUPPORTED_OPERATION));
-  RETURNS(AccessFailed, "", detail::check_mpi("MPI_Recv", MPI_ERR_OTHER));
+  CHECK(detail::check_mpi(MPI_SUCCESS) == Error::Ok);
+  RETURNS(InvalidArgument, "MPI: ", detail::check_mpi(MPI_ERR_RANK));
+  CHECK(std::strlen(last_error_message()) > std::strlen("MPI: "));
+  RETURNS(InvalidArgument, "", detail::check_mpi(MPI_ERR_TRUNCATE));
+  RETURNS(OutOfMemory, "", detail::check_mpi(MPI_ERR_NO_MEM));
+  RETURNS(InvalidState, "", detail::check_mpi(MPI_ERR_RMA_SYNC));
+  RETURNS(NotSupported, "", detail::check_mpi(MPI_ERR_UNSUPPORTED_OPERATION));
+  RETURNS(AccessFailed, "", detail::check_mpi(MPI_ERR_OTHER));
 }
 
 TEST_CASE("mpi elements: every dtype has a type of MPI's of the same size") {
@@ -53,7 +53,6 @@ TEST_CASE("mpi elements: every dtype has a type of MPI's of the same size") {
     REQUIRE(MPI_Type_size(detail::mpi_element(type), &size) == MPI_SUCCESS);
     CHECK(static_cast<size_t>(size) == elementSize(type));
   }
-  CHECK(detail::mpi_element(ScalarType::Undefined) == MPI_DATATYPE_NULL);
 }
 
 TEST_CASE("mpi shapes: any strides, negative and zero ones too, are taken in row-major order") {
@@ -112,14 +111,14 @@ TEST_CASE("mpi slabs: the next follows by the extent, backward too, or is the sa
   }
 }
 
-TEST_CASE("mpi types: what is refused says which function of MPI's did it") {
+TEST_CASE("mpi types: what MPI refuses is not made") {
   const int before_size = 5;
   MPI_Errhandler before;
   MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MpiType made;
   CHECK(detail::repeat_mpi_type(MPI_DATATYPE_NULL, 1, before_size, 4, made) != Error::Ok);
-  CHECK(tests::contains(last_error_message(), "MPI_Type_create_hvector: "));
+  CHECK(tests::contains(last_error_message(), "MPI: "));
   CHECK(made.get() == MPI_DATATYPE_NULL);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
   MPI_Errhandler_free(&before);

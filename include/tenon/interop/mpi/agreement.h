@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// MpiRecord: what a rank says of a call to the others, where a Communicator checks shapes.
+// MpiRanks: the ranks of a communicator, and how they find out whether they call the same.
 #pragma once
+
+#include <memory>
+#include <new>
 
 #include "tenon/interop/mpi/part.h"
 #include "tenon/interop/mpi/reduction.h"
@@ -21,16 +24,17 @@ constexpr const char* toString(MpiCall call) noexcept {
 struct MpiRecord {
   static constexpr int64_t kNone = INT64_MIN;
   int64_t error = 0;  // that the rank found in its arguments, and that it returns
-  int64_t call = 0;
-  int64_t root = kNone;
-  int64_t dim = kNone;
-  int64_t op = kNone;
+  int64_t call;
+  int64_t root;
+  int64_t dim;
+  int64_t op;
   int64_t type = static_cast<int64_t>(ScalarType::Undefined);
   int64_t rank = 0;
   int64_t sizes[kMaxDims] = {};
 
-  explicit MpiRecord(MpiCall called = MpiCall::Send) noexcept
-      : call(static_cast<int64_t>(called)) {}
+  explicit MpiRecord(MpiCall called = MpiCall::Send, int64_t at_root = kNone, int64_t along = kNone,
+                     int64_t by = kNone) noexcept
+      : call(static_cast<int64_t>(called)), root(at_root), dim(along), op(by) {}
 
   void describe(const TensorArg& tensor) noexcept {
     const TensorFields& t = fields(tensor);
@@ -90,17 +94,6 @@ inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   return Error::Ok;
 }
 
-/// Tells all ranks of a call's arguments, in which the rank has found `error`, before the call.
-/// Collective. `all` has room for every rank's record.
-inline Error agree(MPI_Comm comm, int ranks, MpiRecord& mine, Error error,
-                   MpiRecord* all) noexcept {
-  mine.error = static_cast<int64_t>(error);
-  TENON_TRY(check_mpi("MPI_Allgather", MPI_Allgather(&mine, kMpiRecordLength, MPI_INT64_T, all,
-                                                     kMpiRecordLength, MPI_INT64_T, comm)));
-  TENON_TRY(error);
-  return compare_records(all, ranks);
-}
-
 /// Compares a message's record, from rank `source`, with the receiver's.
 inline Error compare_message(const MpiRecord& message, int source, const MpiRecord& own) noexcept {
   if (agrees(message, source, own, 1)) return Error::Ok;
@@ -108,6 +101,95 @@ inline Error compare_message(const MpiRecord& message, int source, const MpiReco
               "; the tensor to receive it is ", toString(static_cast<ScalarType>(own.type)), ' ',
               own.shape());
 }
+
+/// The ranks of a communicator. Move-only.
+struct MpiRanks {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm leading = MPI_COMM_NULL;  // of the records that lead messages
+  int rank = 0;
+  int size = 0;
+  std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
+  std::unique_ptr<MpiRecord[]> records;  // of each rank; null where shapes are not checked
+
+  MpiRanks() noexcept = default;
+  MpiRanks(MpiRanks&& other) noexcept { *this = std::move(other); }
+  MpiRanks& operator=(MpiRanks&& other) noexcept {
+    std::swap(comm, other.comm);
+    std::swap(leading, other.leading);
+    std::swap(rank, other.rank);
+    std::swap(size, other.size);
+    parts.swap(other.parts);
+    records.swap(other.records);
+    return *this;
+  }
+  ~MpiRanks() {
+    if (comm == MPI_COMM_NULL || is_mpi_finalized()) return;
+    if (leading != MPI_COMM_NULL) MPI_Comm_free(&leading);
+    MPI_Comm_free(&comm);
+  }
+
+  /// Makes it those of a duplicate of `given`. Collective.
+  Error make(MPI_Comm given, bool checks) noexcept {
+    TENON_TRY(check_mpi_runs());
+    if (TENON_UNLIKELY(given == MPI_COMM_NULL)) {
+      return fail(Error::InvalidArgument, "the communicator is MPI_COMM_NULL");
+    }
+    int is_between = 0;
+    TENON_TRY(check_mpi(MPI_Comm_test_inter(given, &is_between)));
+    if (TENON_UNLIKELY(is_between != 0)) {
+      return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
+    }
+    TENON_TRY(check_mpi(MPI_Comm_dup(given, &comm)));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (checks) TENON_TRY(check_mpi(MPI_Comm_dup(comm, &leading)));
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    const auto n = static_cast<size_t>(size);
+    parts.reset(new (std::nothrow) int[2 * n]);
+    if (checks) records.reset(new (std::nothrow) MpiRecord[n]);
+    const bool has_memory = parts != nullptr && (records != nullptr || !checks);
+    return TENON_UNLIKELY(!has_memory) ? fail_no_memory("the ranks") : Error::Ok;
+  }
+
+  Error check_usable() const noexcept {
+    if (TENON_UNLIKELY(comm == MPI_COMM_NULL)) {
+      return fail(Error::InvalidState, "the communicator was moved from");
+    }
+    return TENON_UNLIKELY(is_mpi_finalized()) ? check_mpi_runs() : Error::Ok;
+  }
+  /// `what` is "rank" or "root".
+  Error check_rank(const char* what, int r) const noexcept {
+    if (r >= 0 && r < size) return Error::Ok;
+    return fail(Error::InvalidArgument, what, ' ', r, " is none of the ", size, " ranks");
+  }
+  Error check_peer(int peer, int tag, bool is_receive) const noexcept {
+    const bool is_any = is_receive && peer == MPI_ANY_SOURCE;
+    if (!is_any && peer != MPI_PROC_NULL) TENON_TRY(check_rank("rank", peer));
+    if (tag >= 0 || (is_receive && tag == MPI_ANY_TAG)) return Error::Ok;
+    return fail(Error::InvalidArgument, "tag ", tag, " is negative");
+  }
+
+  /// Fills in what each rank has of n slabs, of `count` each: counts, then displacements.
+  void set_parts(int64_t n, int count) const noexcept {
+    for (int r = 0; r < size; ++r) {
+      const mpi::Part of_rank = mpi::part(n, size, r);
+      parts[static_cast<size_t>(r)] = static_cast<int>(of_rank.size * count);
+      parts[static_cast<size_t>(size + r)] = static_cast<int>(of_rank.begin * count);
+    }
+  }
+
+  /// Tells all ranks of a call's arguments, of which this one found `error`, before the call, where
+  /// shapes are checked. Collective. `tensor` is what the record tells of.
+  Error agree(Error error, MpiRecord record, const TensorArg& tensor) const noexcept {
+    if (records == nullptr) return error;
+    if (error == Error::Ok) record.describe(tensor);
+    record.error = static_cast<int64_t>(error);
+    TENON_TRY(check_mpi(MPI_Allgather(&record, kMpiRecordLength, MPI_INT64_T, records.get(),
+                                      kMpiRecordLength, MPI_INT64_T, comm)));
+    TENON_TRY(error);
+    return compare_records(records.get(), size);
+  }
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -29,24 +29,15 @@ namespace detail {
 constexpr Error own_mpi_error(int error_class) noexcept {
   switch (error_class) {
     case MPI_SUCCESS: return Error::Ok;
-    case MPI_ERR_BUFFER:
     case MPI_ERR_COUNT:
     case MPI_ERR_TYPE:
     case MPI_ERR_TAG:
-    case MPI_ERR_COMM:
     case MPI_ERR_RANK:
     case MPI_ERR_ROOT:
-    case MPI_ERR_GROUP:
-    case MPI_ERR_OP:
     case MPI_ERR_ARG:
-    case MPI_ERR_TRUNCATE:
-    case MPI_ERR_DISP:
-    case MPI_ERR_SIZE:
-    case MPI_ERR_RMA_RANGE: return Error::InvalidArgument;
+    case MPI_ERR_TRUNCATE: return Error::InvalidArgument;
     case MPI_ERR_REQUEST:
     case MPI_ERR_WIN:
-    case MPI_ERR_LOCKTYPE:
-    case MPI_ERR_ASSERT:
     case MPI_ERR_RMA_SYNC:
     case MPI_ERR_RMA_CONFLICT: return Error::InvalidState;
     case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
@@ -55,17 +46,17 @@ constexpr Error own_mpi_error(int error_class) noexcept {
   }
 }
 
-/// The error of an MPI function's code, with MPI's text behind the function's name.
-TENON_COLD inline Error fail_mpi(const char* function, int code) noexcept {
+/// The error of a code that a function of MPI's returned, with the message "MPI: <its text>".
+TENON_COLD inline Error fail_mpi(int code) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
   MPI_Error_class(code, &error_class);
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  return fail(own_mpi_error(error_class), function, ": ", static_cast<const char*>(text));
+  return fail(own_mpi_error(error_class), "MPI: ", static_cast<const char*>(text));
 }
-inline Error check_mpi(const char* function, int code) noexcept {
-  return TENON_UNLIKELY(code != MPI_SUCCESS) ? fail_mpi(function, code) : Error::Ok;
+inline Error check_mpi(int code) noexcept {
+  return TENON_UNLIKELY(code != MPI_SUCCESS) ? fail_mpi(code) : Error::Ok;
 }
 
 inline bool is_mpi_finalized() noexcept {
@@ -89,29 +80,22 @@ inline Error check_mpi_runs() noexcept {
 /// moves the bits.
 inline MPI_Datatype mpi_element(ScalarType type) noexcept {
   switch (type) {
-    case ScalarType::Byte:
-    case ScalarType::Float8_e5m2:
-    case ScalarType::Float8_e4m3fn:
-    case ScalarType::Float8_e5m2fnuz:
-    case ScalarType::Float8_e4m3fnuz: return MPI_UINT8_T;
     case ScalarType::Char: return MPI_INT8_T;
     case ScalarType::Short: return MPI_INT16_T;
     case ScalarType::Int: return MPI_INT32_T;
     case ScalarType::Long: return MPI_INT64_T;
-    case ScalarType::UInt16:
-    case ScalarType::Half:
-    case ScalarType::BFloat16: return MPI_UINT16_T;
-    case ScalarType::UInt32:
-    case ScalarType::ComplexHalf: return MPI_UINT32_T;
-    case ScalarType::UInt64: return MPI_UINT64_T;
     case ScalarType::Float: return MPI_FLOAT;
     case ScalarType::Double: return MPI_DOUBLE;
     case ScalarType::ComplexFloat: return MPI_C_FLOAT_COMPLEX;
     case ScalarType::ComplexDouble: return MPI_C_DOUBLE_COMPLEX;
     case ScalarType::Bool: return MPI_C_BOOL;
-    case ScalarType::Undefined: break;
+    default: break;
   }
-  return MPI_DATATYPE_NULL;
+  const size_t size = elementSize(type);
+  return size == 1   ? MPI_UINT8_T
+         : size == 2 ? MPI_UINT16_T
+         : size == 4 ? MPI_UINT32_T
+                     : MPI_UINT64_T;
 }
 
 /// Owns a datatype that was made.
@@ -139,16 +123,14 @@ class MpiType {
 inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_Aint stride,
                              MpiType& made) noexcept {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  const bool is_backward_byte = stride == -1 && count > 1;
-  if (TENON_UNLIKELY(count > INT_MAX || is_backward_byte)) {
-    const int64_t length = is_backward_byte ? 2 : INT_MAX;  // of a piece
+  const int64_t length = stride == -1 && count > 1 ? 2 : INT_MAX;  // of a piece
+  if (TENON_UNLIKELY(count > INT_MAX || length == 2)) {
     MpiType piece;
     MpiType pieces;
     MpiType rest;
-    if (is_backward_byte) {
+    if (length == 2) {
       const MPI_Aint both[] = {0, -1};
-      TENON_TRY(check_mpi("MPI_Type_create_hindexed_block",
-                          MPI_Type_create_hindexed_block(2, block, both, inner, &type)));
+      TENON_TRY(check_mpi(MPI_Type_create_hindexed_block(2, block, both, inner, &type)));
       piece = MpiType(type);
     } else {
       TENON_TRY(repeat_mpi_type(inner, block, length, stride, piece));
@@ -158,12 +140,10 @@ inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_A
     const int ones[] = {1, 1};
     const MPI_Aint at[] = {0, stride * (count - count % length)};
     const MPI_Datatype types[] = {pieces.get(), rest.get()};
-    TENON_TRY(
-        check_mpi("MPI_Type_create_struct", MPI_Type_create_struct(2, ones, at, types, &type)));
+    TENON_TRY(check_mpi(MPI_Type_create_struct(2, ones, at, types, &type)));
   } else {
-    TENON_TRY(
-        check_mpi("MPI_Type_create_hvector",
-                  MPI_Type_create_hvector(static_cast<int>(count), block, stride, inner, &type)));
+    const int n = static_cast<int>(count);
+    TENON_TRY(check_mpi(MPI_Type_create_hvector(n, block, stride, inner, &type)));
   }
   made = MpiType(type);
   return Error::Ok;
@@ -210,15 +190,14 @@ inline Error make_mpi_shape(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, 
 /// Makes the type ready for use.
 inline Error commit_mpi_type(const MpiType& type) noexcept {
   MPI_Datatype handle = type.get();
-  return check_mpi("MPI_Type_commit", MPI_Type_commit(&handle));
+  return check_mpi(MPI_Type_commit(&handle));
 }
 
 /// Changes the type's extent, the bytes from one to the next: lower bound 0, so that the next one's
 /// element 0 is as far away, backward where it is negative.
 inline Error resize_mpi_type(MPI_Aint extent, MpiType& type) noexcept {
   MPI_Datatype resized = MPI_DATATYPE_NULL;
-  TENON_TRY(check_mpi("MPI_Type_create_resized",
-                      MPI_Type_create_resized(type.get(), 0, extent, &resized)));
+  TENON_TRY(check_mpi(MPI_Type_create_resized(type.get(), 0, extent, &resized)));
   type = MpiType(resized);
   return Error::Ok;
 }

@@ -62,17 +62,17 @@ MPI_User_function* reduction_of(mpi::Op op) noexcept {
 
 /// The function for elements that MPI cannot combine; null for the others.
 inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
-  switch (type) {
-    case ScalarType::Half: return reduction_of<own::Half>(op);
-    case ScalarType::BFloat16: return reduction_of<own::BFloat16>(op);
-    case ScalarType::Float8_e5m2: return reduction_of<own::Float8_e5m2>(op);
-    case ScalarType::Float8_e4m3fn: return reduction_of<own::Float8_e4m3fn>(op);
-    case ScalarType::Float8_e5m2fnuz: return reduction_of<own::Float8_e5m2fnuz>(op);
-    case ScalarType::Float8_e4m3fnuz: return reduction_of<own::Float8_e4m3fnuz>(op);
-    case ScalarType::ComplexHalf:
+  const auto of_element = [&](auto tag) noexcept -> MPI_User_function* {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, own::complex<own::Half>>) {
       return op == mpi::Op::Product ? &reduce_complex_halves<true> : &reduce_complex_halves<false>;
-    default: return nullptr;
-  }
+    } else if constexpr (!std::is_arithmetic_v<T> && sizeof(T) <= 2) {
+      return reduction_of<T>(op);
+    } else {
+      return nullptr;
+    }
+  };
+  return own::visit(type, of_element, []() noexcept -> MPI_User_function* { return nullptr; });
 }
 
 /// An operation for the length of a call: MPI's, or one that is made and freed.
@@ -95,17 +95,13 @@ class MpiOperation {
                   ": complex numbers have no order");
     }
     if (MPI_User_function* const function = own_reduction(type, op)) {
-      TENON_TRY(check_mpi("MPI_Op_create", MPI_Op_create(function, 1, &op_)));
+      TENON_TRY(check_mpi(MPI_Op_create(function, 1, &op_)));
       is_made_ = true;
       return Error::Ok;
     }
-    const bool is_bool = type == ScalarType::Bool;
-    switch (op) {
-      case mpi::Op::Sum: op_ = is_bool ? MPI_LOR : MPI_SUM; break;
-      case mpi::Op::Product: op_ = is_bool ? MPI_LAND : MPI_PROD; break;
-      case mpi::Op::Min: op_ = is_bool ? MPI_LAND : MPI_MIN; break;
-      case mpi::Op::Max: op_ = is_bool ? MPI_LOR : MPI_MAX; break;
-    }
+    const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
+    const MPI_Op ops_of_bool[] = {MPI_LOR, MPI_LAND, MPI_LAND, MPI_LOR};
+    op_ = (type == ScalarType::Bool ? ops_of_bool : ops)[static_cast<size_t>(op)];
     return Error::Ok;
   }
   MPI_Op get() const noexcept { return op_; }

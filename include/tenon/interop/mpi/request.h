@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Request: a send or a receive that is under way.
+// Messages between two ranks, and Request: one that is under way.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace detail {
 inline Error check_received(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
   TENON_TRY(
-      check_mpi("MPI_Get_elements_x", MPI_Get_elements_x(&status, buffer.element, &received)));
+      check_mpi(MPI_Get_elements_x(&status, buffer.element, &received)));
   if (TENON_UNLIKELY(received != buffer.numel)) {
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ",
                 static_cast<int64_t>(received), " elements, the tensor ", buffer.numel);
@@ -28,6 +28,52 @@ struct MpiExchange {
   MpiRecord message;
   MPI_Request request = MPI_REQUEST_NULL;  // that sends `own`, or receives `message`
 };
+
+inline Error send_message(const MpiRanks& ranks, const TensorArg& t, int destination,
+                          int tag) noexcept {
+  TENON_TRY(ranks.check_usable());
+  TENON_TRY(ranks.check_peer(destination, tag, false));
+  MpiBuffer buffer;
+  TENON_TRY(buffer.find(t, "the tensor", MpiUse::Read));
+  TENON_TRY(buffer.describe(t));
+  if (destination == MPI_PROC_NULL) return Error::Ok;
+  if (ranks.records != nullptr) {
+    MpiRecord record;
+    record.describe(t);
+    TENON_TRY(check_mpi(
+        MPI_Send(&record, kMpiRecordLength, MPI_INT64_T, destination, tag, ranks.leading)));
+  }
+  return check_mpi(MPI_Send(buffer.data, buffer.count, buffer.type, destination, tag, ranks.comm));
+}
+
+inline Error receive_message(const MpiRanks& ranks, const TensorArg& t, int source,
+                             int tag) noexcept {
+  TENON_TRY(ranks.check_usable());
+  TENON_TRY(ranks.check_peer(source, tag, true));
+  MpiBuffer buffer;
+  TENON_TRY(buffer.find(t, "the tensor", MpiUse::Write));
+  TENON_TRY(buffer.describe(t));
+  if (source == MPI_PROC_NULL) return Error::Ok;
+  MPI_Status status;
+  if (ranks.records != nullptr) {
+    MpiRecord own;
+    MpiRecord message;
+    own.describe(t);
+    TENON_TRY(check_mpi(
+        MPI_Recv(&message, kMpiRecordLength, MPI_INT64_T, source, tag, ranks.leading, &status)));
+    source = status.MPI_SOURCE;  // whose message it is that follows
+    tag = status.MPI_TAG;
+    const Error error = compare_message(message, source, own);
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      MPI_Recv(nullptr, 0, MPI_BYTE, source, tag, ranks.comm, MPI_STATUS_IGNORE);  // truncates it
+      return error;
+    }
+  }
+  TENON_TRY(check_mpi(
+      MPI_Recv(buffer.data, buffer.count, buffer.type, source, tag, ranks.comm, &status)));
+  TENON_TRY(check_received(status, buffer));
+  return buffer.store(t);
+}
 
 }  // namespace detail
 
@@ -99,11 +145,39 @@ class Request {
  private:
   friend class Communicator;
 
-  /// Keeps a tensor.
-  Error keep(const TensorArg& tensor, bool is_receive) noexcept {
+  Error begin(const detail::MpiRanks& ranks, const TensorArg& t, int peer, int tag,
+              bool is_receive) noexcept {
+    TENON_TRY(ranks.check_usable());
+    TENON_TRY(ranks.check_peer(peer, tag, is_receive));
+    const auto use = is_receive ? detail::MpiUse::Write : detail::MpiUse::Read;
+    detail::MpiBuffer& b = buffer_;
+    TENON_TRY(b.find(t, "the tensor", use));
+    TENON_TRY(b.describe(t));
+    if (peer == MPI_PROC_NULL) return Error::Ok;  // done
     is_receive_ = is_receive;
-    tensor_ = tensor.tensor();
-    return hold_.hold(tensor);
+    tensor_ = t.tensor();
+    TENON_TRY(hold_.hold(t));
+    if (ranks.records != nullptr) TENON_TRY(begin_exchange(ranks, t, peer, tag));
+    return detail::check_mpi(
+        is_receive ? MPI_Irecv(b.data, b.count, b.type, peer, tag, ranks.comm, &request_)
+                   : MPI_Isend(b.data, b.count, b.type, peer, tag, ranks.comm, &request_));
+  }
+  Error begin_exchange(const detail::MpiRanks& ranks, const TensorArg& t, int peer,
+                       int tag) noexcept {
+    if (TENON_UNLIKELY(peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG)) {
+      return detail::fail(Error::NotSupported,
+                          "where shapes are checked, a receive that does not wait has to say the "
+                          "source and the tag");
+    }
+    exchange_.reset(new (std::nothrow) detail::MpiExchange);
+    if (TENON_UNLIKELY(exchange_ == nullptr)) return detail::fail_no_memory("a request");
+    detail::MpiExchange& e = *exchange_;
+    e.own.describe(t);
+    constexpr int kLength = detail::kMpiRecordLength;
+    return detail::check_mpi(
+        is_receive_
+            ? MPI_Irecv(&e.message, kLength, MPI_INT64_T, peer, tag, ranks.leading, &e.request)
+            : MPI_Isend(&e.own, kLength, MPI_INT64_T, peer, tag, ranks.leading, &e.request));
   }
   Error complete(bool waits, MPI_Status& status) noexcept {
     if (is_done()) return Error::Ok;
@@ -118,15 +192,13 @@ class Request {
     return error;
   }
   Error finish(int code, const MPI_Status& status) noexcept {
-    Error error = Error::Ok;
     if (exchange_ != nullptr) {
-      error = detail::check_mpi("MPI_Wait", MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE));
-      if (is_receive_ && error == Error::Ok) {
-        error = detail::compare_message(exchange_->message, status.MPI_SOURCE, exchange_->own);
+      TENON_TRY(detail::check_mpi(MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE)));
+      if (is_receive_) {
+        TENON_TRY(detail::compare_message(exchange_->message, status.MPI_SOURCE, exchange_->own));
       }
     }
-    TENON_TRY(error);
-    TENON_TRY(detail::check_mpi("MPI_Wait", code));
+    TENON_TRY(detail::check_mpi(code));
     if (!is_receive_) return Error::Ok;
     TENON_TRY(detail::check_received(status, buffer_));
     return buffer_.store(tensor_);

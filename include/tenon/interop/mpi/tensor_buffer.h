@@ -78,56 +78,47 @@ struct MpiBuffer {
   }
 
   /// Describes all elements, in row-major order.
-  Error describe(const TensorArg& tensor) noexcept {
-    if (TENON_UNLIKELY(!contiguous || numel > INT_MAX)) {
-      const Layout& layout = fields(tensor).layout;
-      const int64_t one = 1;
-      TENON_TRY(contiguous
-                    ? make_mpi_shape({&numel, 1}, {&one, 1}, fields(tensor).type, made)
-                    : make_mpi_shape(layout.sizes, layout.strides, fields(tensor).type, made));
-      type = made.get();
-      count = 1;
-      return commit_mpi_type(made);
-    }
-    type = element;
-    count = static_cast<int>(numel);
-    return Error::Ok;
-  }
-
+  Error describe(const TensorArg& tensor) noexcept { return describe_from(0, tensor, false); }
   /// Describes what dimension 0 has at an index, so that `count` of `type` are one slab, and those
   /// of the next index follow by the type's extent. `as_one` makes that a datatype in any case.
   Error describe_slabs(const TensorArg& tensor, bool as_one = false) noexcept {
-    const TensorFields& t = fields(tensor);
-    const Layout& layout = t.layout;
-    const int64_t n = layout.sizes[0];
-    const int64_t slab = numel == 0 ? 0 : numel / n;
-    if (numel == 0 || (contiguous && numel <= INT_MAX && !as_one)) {
-      type = element;
-      count = static_cast<int>(slab);
-      return Error::Ok;
-    }
-    if (TENON_UNLIKELY(n > INT_MAX)) {
-      return fail(Error::NotSupported, "size ", n,
-                  " of the dimension is more than MPI counts; "
-                  "view() makes two dimensions of it");
-    }
-    const int64_t one = 1;
-    const size_t rest = layout.sizes.size() - 1;
-    TENON_TRY(contiguous ? make_mpi_shape({&slab, 1}, {&one, 1}, t.type, made)
-                         : make_mpi_shape({layout.sizes.data() + 1, rest},
-                                          {layout.strides.data() + 1, rest}, t.type, made));
-    const int64_t step = contiguous ? slab : n == 1 ? 0 : layout.strides[0];
-    TENON_TRY(resize_mpi_type(step * static_cast<MPI_Aint>(element_size), made));
-    type = made.get();
-    count = 1;
-    return commit_mpi_type(made);
+    return describe_from(1, tensor, as_one);
   }
-
   /// The i-th element of contiguous ones.
   void* at(int64_t i) const noexcept { return static_cast<char*>(data) + i * element_size; }
   /// Copies what MPI has written to the tensor.
   Error store(const TensorArg& tensor) const noexcept {
     return copy.defined() ? copy_(tensor, copy) : Error::Ok;
+  }
+
+ private:
+  Error describe_from(size_t first, const TensorArg& tensor, bool as_one) noexcept {
+    const TensorFields& t = fields(tensor);
+    const Dims& sizes = t.layout.sizes;
+    const Dims& strides = t.layout.strides;
+    const int64_t n = numel == 0 || first == 0 ? numel : numel / sizes[0];
+    if (TENON_UNLIKELY(numel != 0 && (!contiguous || numel > INT_MAX || as_one))) {
+      const int64_t one = 1;
+      TENON_TRY(contiguous
+                    ? make_mpi_shape({&n, 1}, {&one, 1}, t.type, made)
+                    : make_mpi_shape({sizes.data() + first, sizes.size() - first},
+                                     {strides.data() + first, sizes.size() - first}, t.type, made));
+      if (first == 1) {
+        if (TENON_UNLIKELY(sizes[0] > INT_MAX)) {
+          return fail(Error::NotSupported, "size ", sizes[0],
+                      " of the dimension is more than MPI "
+                      "counts; view() makes two dimensions of it");
+        }
+        const int64_t step = contiguous ? n : sizes[0] == 1 ? 0 : strides[0];
+        TENON_TRY(resize_mpi_type(step * element_size, made));
+      }
+      type = made.get();
+      count = 1;
+      return commit_mpi_type(made);
+    }
+    type = element;
+    count = static_cast<int>(n);
+    return Error::Ok;
   }
 };
 

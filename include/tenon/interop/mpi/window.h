@@ -99,28 +99,25 @@ class Window {
   /// Collective: ends what was begun by all ranks, and begins the next.
   /// Source: MPI_Win_fence.
   Error fence() noexcept {
-    return detail::blame_if("fence",
-                            end("MPI_Win_fence", kAll, [&] { return MPI_Win_fence(0, window_); }));
+    return detail::blame_if("fence", end(kAll, [&] { return MPI_Win_fence(0, window_); }));
   }
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
     const auto lock_target = [&]() noexcept -> Error {
       TENON_TRY(check_target(target));
       const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
-      return detail::check_mpi("MPI_Win_lock", MPI_Win_lock(how, target, 0, window_));
+      return detail::check_mpi(MPI_Win_lock(how, target, 0, window_));
     };
     return detail::blame_if("lock", lock_target());
   }
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
-    return detail::blame_if(
-        "unlock", end("MPI_Win_unlock", target, [&] { return MPI_Win_unlock(target, window_); }));
+    return detail::blame_if("unlock", end(target, [&] { return MPI_Win_unlock(target, window_); }));
   }
   /// Ends what was begun with the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
-    return detail::blame_if(
-        "flush", end("MPI_Win_flush", target, [&] { return MPI_Win_flush(target, window_); }));
+    return detail::blame_if("flush", end(target, [&] { return MPI_Win_flush(target, window_); }));
   }
 
  private:
@@ -166,12 +163,10 @@ class Window {
       nbytes = mine.reach * element_size + mine.offset;
     }
     TENON_TRY(detail::check_mpi(
-        "MPI_Allgather",
         MPI_Allgather(&mine, 4, MPI_INT64_T, exposed_.get(), 4, MPI_INT64_T, comm)));
     TENON_TRY(error);
     TENON_TRY(check_exposed());
-    TENON_TRY(detail::check_mpi("MPI_Win_create",
-                                MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &window_)));
+    TENON_TRY(detail::check_mpi(MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &window_)));
     MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN);
     return Error::Ok;
   }
@@ -277,22 +272,21 @@ class Window {
     switch (kind) {
       case Kind::Put:
         return detail::check_mpi(
-            "MPI_Put", MPI_Put(here.data, here.count, here.type, target, at, count, type, window_));
+            MPI_Put(here.data, here.count, here.type, target, at, count, type, window_));
       case Kind::Get:
         return detail::check_mpi(
-            "MPI_Get", MPI_Get(here.data, here.count, here.type, target, at, count, type, window_));
+            MPI_Get(here.data, here.count, here.type, target, at, count, type, window_));
       default:
         return detail::check_mpi(
-            "MPI_Accumulate",
             MPI_Accumulate(here.data, here.count, here.type, target, at, count, type, op, window_));
     }
   }
 
   /// Calls what ends the operations with a target, and lets go of their tensors.
   template <class Call>
-  Error end(const char* function, int target, const Call& call) noexcept {
+  Error end(int target, const Call& call) noexcept {
     TENON_TRY(target == kAll ? check_usable() : check_target(target));
-    Error error = detail::check_mpi(function, call());
+    Error error = detail::check_mpi(call());
     accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
       if (done.is_get && error == Error::Ok) error = done.buffer.store(done.tensor);
