@@ -77,7 +77,7 @@ class Communicator {
   int rank() const noexcept { return ranks_.rank; }
   int size() const noexcept { return ranks_.size; }
   /// The duplicate, valid while this lives; MPI_COMM_NULL after it was moved from.
-  MPI_Comm get() const noexcept { return ranks_.comm; }
+  MPI_Comm get() const noexcept { return ranks_.comm ? ranks_.comm.get() : MPI_COMM_NULL; }
   bool checks_shapes() const noexcept { return ranks_.records != nullptr; }
 
   // --- Point to point: each message is one tensor -----------------------------------------------
@@ -167,7 +167,7 @@ class Communicator {
   Result<Window> window(TensorArg t) const noexcept {
     Window made;
     Error error = ranks_.check_usable();
-    if (error == Error::Ok) error = made.make(ranks_.comm, ranks_.size, t);
+    if (error == Error::Ok) error = made.make(ranks_.comm.get(), ranks_.size, t);
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("window", error);
     return made;
   }

@@ -20,7 +20,7 @@ TEST_CASE("mpi buffer: a contiguous tensor is its data, its elements and their b
   CHECK(buffer.data == t->mutable_data_ptr());
   CHECK(buffer.count == 12);
   CHECK(buffer.type == MPI_UINT16_T);
-  CHECK(buffer.made.get() == MPI_DATATYPE_NULL);
+  CHECK(!buffer.made);
   CHECK(!buffer.copy.defined());
   CHECK(buffer.at(2) == t->mutable_data_ptr<Half>() + 2);
 }
@@ -101,7 +101,7 @@ TEST_CASE("mpi buffer: more elements than MPI counts are a datatype, without mem
   MPI_Type_size_x(buffer.type, &size);
   CHECK(size == many);
   RETURNS(NotSupported, "size 2147483649 of the dimension is more than MPI counts",
-          buffer.describe_slabs(t));
+          buffer.describe(t, 1));
   // A dense one, whose memory nobody touches.
   uint8_t first = 0;
   const TensorPtr dense = from_blob(&first, {many}, ScalarType::Byte);
@@ -117,14 +117,14 @@ TEST_CASE("mpi buffer: slabs of a contiguous tensor are elements, others datatyp
   MpiBuffer dense;
   const TensorPtr t = zeros({4, 3, 2}, ScalarType::Float);
   REQUIRE(dense.find(t, "it", MpiUse::Read) == Error::Ok);
-  REQUIRE(dense.describe_slabs(t) == Error::Ok);
+  REQUIRE(dense.describe(t, 1) == Error::Ok);
   CHECK(dense.count == 6);
   CHECK(dense.type == MPI_FLOAT);
 
   const Tensor back = flip(*t, {0});
   MpiBuffer reversed;
   REQUIRE(reversed.find(back, "it", MpiUse::Read) == Error::Ok);
-  REQUIRE(reversed.describe_slabs(back) == Error::Ok);
+  REQUIRE(reversed.describe(back, 1) == Error::Ok);
   CHECK(reversed.count == 1);
   MPI_Aint lower = 1;
   MPI_Aint extent = 0;

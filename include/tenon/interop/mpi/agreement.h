@@ -102,31 +102,16 @@ inline Error compare_message(const MpiRecord& message, int source, const MpiReco
               own.shape());
 }
 
-/// The ranks of a communicator. Move-only.
+using MpiComm = MpiOwner<MPI_Comm, &MPI_Comm_free>;
+
+/// The ranks of a communicator.
 struct MpiRanks {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm leading = MPI_COMM_NULL;  // of the records that lead messages
+  MpiComm comm;
+  MpiComm leading;  // of the records that lead messages
   int rank = 0;
   int size = 0;
   std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
   std::unique_ptr<MpiRecord[]> records;  // of each rank; null where shapes are not checked
-
-  MpiRanks() noexcept = default;
-  MpiRanks(MpiRanks&& other) noexcept { *this = std::move(other); }
-  MpiRanks& operator=(MpiRanks&& other) noexcept {
-    std::swap(comm, other.comm);
-    std::swap(leading, other.leading);
-    std::swap(rank, other.rank);
-    std::swap(size, other.size);
-    parts.swap(other.parts);
-    records.swap(other.records);
-    return *this;
-  }
-  ~MpiRanks() {
-    if (comm == MPI_COMM_NULL || is_mpi_finalized()) return;
-    if (leading != MPI_COMM_NULL) MPI_Comm_free(&leading);
-    MPI_Comm_free(&comm);
-  }
 
   /// Makes it those of a duplicate of `given`. Collective.
   Error make(MPI_Comm given, bool checks) noexcept {
@@ -139,11 +124,15 @@ struct MpiRanks {
     if (TENON_UNLIKELY(is_between != 0)) {
       return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
     }
-    TENON_TRY(check_mpi(MPI_Comm_dup(given, &comm)));
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (checks) TENON_TRY(check_mpi(MPI_Comm_dup(comm, &leading)));
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    for (MpiComm* made : {&comm, &leading}) {
+      if (made == &leading && !checks) break;
+      MPI_Comm duplicate = MPI_COMM_NULL;
+      TENON_TRY(check_mpi(MPI_Comm_dup(given, &duplicate)));
+      MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+      *made = MpiComm(duplicate);
+    }
+    MPI_Comm_rank(given, &rank);
+    MPI_Comm_size(given, &size);
     const auto n = static_cast<size_t>(size);
     parts.reset(new (std::nothrow) int[2 * n]);
     if (checks) records.reset(new (std::nothrow) MpiRecord[n]);
@@ -152,7 +141,7 @@ struct MpiRanks {
   }
 
   Error check_usable() const noexcept {
-    if (TENON_UNLIKELY(comm == MPI_COMM_NULL)) {
+    if (TENON_UNLIKELY(!comm)) {
       return fail(Error::InvalidState, "the communicator was moved from");
     }
     return TENON_UNLIKELY(is_mpi_finalized()) ? check_mpi_runs() : Error::Ok;
@@ -185,7 +174,7 @@ struct MpiRanks {
     if (error == Error::Ok) record.describe(tensor);
     record.error = static_cast<int64_t>(error);
     TENON_TRY(check_mpi(MPI_Allgather(&record, kMpiRecordLength, MPI_INT64_T, records.get(),
-                                      kMpiRecordLength, MPI_INT64_T, comm)));
+                                      kMpiRecordLength, MPI_INT64_T, comm.get())));
     TENON_TRY(error);
     return compare_records(records.get(), size);
   }

@@ -34,7 +34,7 @@ struct MpiParts {
     TENON_TRY(check_part(*given, piece, dim, ranks.size, ranks.rank));
     TENON_TRY(whole.find(all, "the whole", cuts ? MpiUse::Read : MpiUse::Write, form));
     TENON_TRY(check_apart(whole, all, part, mine));
-    TENON_TRY(whole.describe_slabs(all));
+    TENON_TRY(whole.describe(all, 1));
     ranks.set_parts(all.size(0), whole.count);
     return Error::Ok;
   }
@@ -42,8 +42,8 @@ struct MpiParts {
   /// Describes both by slabs. Open MPI's ranks choose how to do MPI_Allgatherv by the size of their
   /// own datatype to send times the number of those to receive, and would wait for each other.
   Error describe_alike(const MpiRanks& ranks) noexcept {
-    TENON_TRY(whole.describe_slabs(all, true));
-    TENON_TRY(part.describe_slabs(mine, true));
+    TENON_TRY(whole.describe(all, 1, true));
+    TENON_TRY(part.describe(mine, 1, true));
     part.count = part.numel == 0 ? 0 : static_cast<int>(mine.size(0));
     if (part.numel == 0) part.type = whole.type;
     ranks.set_parts(all.size(0), whole.count);
@@ -61,7 +61,7 @@ inline Error broadcast(const MpiRanks& ranks, const TensorArg& t, int root) noex
   int64_t done = 0;
   do {
     const int n = mpi_piece(buffer, done);
-    TENON_TRY(check_mpi(MPI_Bcast(buffer.at(done), n, buffer.element, root, ranks.comm)));
+    TENON_TRY(check_mpi(MPI_Bcast(buffer.at(done), n, buffer.element, root, ranks.comm.get())));
     done += n;
   } while (done < buffer.numel);
   return use == MpiUse::Read ? Error::Ok : buffer.store(t);
@@ -83,11 +83,11 @@ inline Error cut_or_join(const MpiRanks& ranks, MpiCall call, const TensorArg& a
   const int* const at = counts + ranks.size;
   if (cuts) {
     TENON_TRY(check_mpi(MPI_Scatterv(whole.data, counts, at, whole.type, part.data, part.count,
-                                     part.type, root, ranks.comm)));
+                                     part.type, root, ranks.comm.get())));
     return part.store(p.mine);
   }
   TENON_TRY(check_mpi(MPI_Gatherv(part.data, part.count, part.type, whole.data, counts, at,
-                                  whole.type, root, ranks.comm)));
+                                  whole.type, root, ranks.comm.get())));
   return is_root ? whole.store(p.all) : Error::Ok;
 }
 
@@ -103,15 +103,15 @@ inline Error join_everywhere(const MpiRanks& ranks, const TensorArg& piece, cons
   const int* const counts = ranks.parts.get();
   TENON_TRY(check_mpi(p.is_even(ranks)
                           ? MPI_Allgather(part.data, part.count, part.type, whole.data, counts[0],
-                                          whole.type, ranks.comm)
+                                          whole.type, ranks.comm.get())
                           : MPI_Allgatherv(part.data, part.count, part.type, whole.data, counts,
-                                           counts + ranks.size, whole.type, ranks.comm)));
+                                           counts + ranks.size, whole.type, ranks.comm.get())));
   return whole.store(p.all);
 }
 
 /// Where the program's own code combines elements, it reads them.
 inline MpiForm form_for(const MpiOperation& operation) noexcept {
-  return operation.is_made() ? MpiForm::Host : MpiForm::Contiguous;
+  return operation.made ? MpiForm::Host : MpiForm::Contiguous;
 }
 
 inline Error check_alike(const TensorArg& source, const TensorArg& out) noexcept {
@@ -147,7 +147,7 @@ inline Error reduce(const MpiRanks& ranks, const TensorArg* source, const Tensor
     const int n = mpi_piece(to, done);
     const void* const read = source == nullptr ? MPI_IN_PLACE : from.at(done);
     TENON_TRY(
-        check_mpi(MPI_Allreduce(read, to.at(done), n, to.element, operation.get(), ranks.comm)));
+        check_mpi(MPI_Allreduce(read, to.at(done), n, to.element, operation.op, ranks.comm.get())));
     done += n;
   } while (done < to.numel);
   return to.store(out);
@@ -170,9 +170,9 @@ inline Error reduce_parts(const MpiRanks& ranks, const TensorArg& source, const 
   const int* const counts = ranks.parts.get();
   TENON_TRY(check_mpi(p.is_even(ranks)
                           ? MPI_Reduce_scatter_block(p.whole.data, p.part.data, counts[0],
-                                                     p.part.element, operation.get(), ranks.comm)
+                                                     p.part.element, operation.op, ranks.comm.get())
                           : MPI_Reduce_scatter(p.whole.data, p.part.data, counts, p.part.element,
-                                               operation.get(), ranks.comm)));
+                                               operation.op, ranks.comm.get())));
   return p.part.store(p.mine);
 }
 

@@ -29,17 +29,12 @@ namespace detail {
 constexpr Error own_mpi_error(int error_class) noexcept {
   switch (error_class) {
     case MPI_SUCCESS: return Error::Ok;
-    case MPI_ERR_COUNT:
-    case MPI_ERR_TYPE:
     case MPI_ERR_TAG:
-    case MPI_ERR_RANK:
-    case MPI_ERR_ROOT:
     case MPI_ERR_ARG:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_RANK:
     case MPI_ERR_TRUNCATE: return Error::InvalidArgument;
-    case MPI_ERR_REQUEST:
-    case MPI_ERR_WIN:
-    case MPI_ERR_RMA_SYNC:
-    case MPI_ERR_RMA_CONFLICT: return Error::InvalidState;
+    case MPI_ERR_RMA_SYNC: return Error::InvalidState;
     case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
     case MPI_ERR_NO_MEM: return Error::OutOfMemory;
     default: return Error::AccessFailed;  // of the network or the other rank
@@ -98,24 +93,29 @@ inline MPI_Datatype mpi_element(ScalarType type) noexcept {
                      : MPI_UINT64_T;
 }
 
-/// Owns a datatype that was made.
-class MpiType {
+/// Owns a handle of MPI's.
+template <class Handle, int (*kFree)(Handle*)>
+class MpiOwner {
  public:
-  MpiType() noexcept = default;
-  explicit MpiType(MPI_Datatype made) noexcept : type_(made) {}
-  MpiType(MpiType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
-  MpiType& operator=(MpiType&& other) noexcept {
-    std::swap(type_, other.type_);
+  MpiOwner() noexcept = default;
+  explicit MpiOwner(Handle made) noexcept : handle_(made), owns_(true) {}
+  MpiOwner(MpiOwner&& other) noexcept { *this = std::move(other); }
+  MpiOwner& operator=(MpiOwner&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(owns_, other.owns_);
     return *this;
   }
-  ~MpiType() {
-    if (type_ != MPI_DATATYPE_NULL && !is_mpi_finalized()) MPI_Type_free(&type_);
+  ~MpiOwner() {
+    if (owns_ && !is_mpi_finalized()) kFree(&handle_);
   }
-  MPI_Datatype get() const noexcept { return type_; }
+  explicit operator bool() const noexcept { return owns_; }
+  Handle get() const noexcept { return handle_; }
 
  private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  Handle handle_{};
+  bool owns_ = false;
 };
+using MpiType = MpiOwner<MPI_Datatype, &MPI_Type_free>;
 
 /// Makes `count` blocks, `stride` bytes apart, of `block` consecutive `inner`s. MPI counts in int:
 /// more of them are pieces, a type of types. So are those at a stride of -1 byte, which Open MPI

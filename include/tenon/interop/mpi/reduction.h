@@ -51,14 +51,9 @@ void reduce_complex_halves(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 
 template <class T>
-MPI_User_function* reduction_of(mpi::Op op) noexcept {
-  switch (op) {
-    case mpi::Op::Sum: return &reduce_elements<T, mpi::Op::Sum>;
-    case mpi::Op::Product: return &reduce_elements<T, mpi::Op::Product>;
-    case mpi::Op::Min: return &reduce_elements<T, mpi::Op::Min>;
-    default: return &reduce_elements<T, mpi::Op::Max>;
-  }
-}
+inline constexpr MPI_User_function* kReductions[] = {
+    &reduce_elements<T, mpi::Op::Sum>, &reduce_elements<T, mpi::Op::Product>,
+    &reduce_elements<T, mpi::Op::Min>, &reduce_elements<T, mpi::Op::Max>};
 
 /// The function for elements that MPI cannot combine; null for the others.
 inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
@@ -67,7 +62,7 @@ inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
     if constexpr (std::is_same_v<T, own::complex<own::Half>>) {
       return op == mpi::Op::Product ? &reduce_complex_halves<true> : &reduce_complex_halves<false>;
     } else if constexpr (!std::is_arithmetic_v<T> && sizeof(T) <= 2) {
-      return reduction_of<T>(op);
+      return kReductions<T>[static_cast<size_t>(op)];
     } else {
       return nullptr;
     }
@@ -75,42 +70,30 @@ inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
   return own::visit(type, of_element, []() noexcept -> MPI_User_function* { return nullptr; });
 }
 
-/// An operation for the length of a call: MPI's, or one that is made and freed.
-class MpiOperation {
- public:
-  MpiOperation() noexcept = default;
-  MpiOperation(const MpiOperation&) = delete;
-  MpiOperation& operator=(const MpiOperation&) = delete;
-  ~MpiOperation() {
-    if (is_made_) MPI_Op_free(&op_);
-  }
+/// An operation for the length of a call: MPI's, or one that is made.
+struct MpiOperation {
+  MPI_Op op = MPI_OP_NULL;
+  MpiOwner<MPI_Op, &MPI_Op_free> made;  // of the program's code, for memory that the host reads
 
   /// Errors: InvalidType (complex elements have no order), InvalidArgument (no Op).
-  Error find(ScalarType type, mpi::Op op) noexcept {
-    if (TENON_UNLIKELY(op > mpi::Op::Max)) {
-      return fail(Error::InvalidArgument, "number ", static_cast<int>(op), " is no operation");
+  Error find(ScalarType type, mpi::Op asked) noexcept {
+    if (TENON_UNLIKELY(asked > mpi::Op::Max)) {
+      return fail(Error::InvalidArgument, "number ", static_cast<int>(asked), " is no operation");
     }
-    if (TENON_UNLIKELY(isComplexType(type) && op >= mpi::Op::Min)) {
-      return fail(Error::InvalidType, toString(op), " of ", type,
+    if (TENON_UNLIKELY(isComplexType(type) && asked >= mpi::Op::Min)) {
+      return fail(Error::InvalidType, toString(asked), " of ", type,
                   ": complex numbers have no order");
     }
-    if (MPI_User_function* const function = own_reduction(type, op)) {
-      TENON_TRY(check_mpi(MPI_Op_create(function, 1, &op_)));
-      is_made_ = true;
+    if (MPI_User_function* const function = own_reduction(type, asked)) {
+      TENON_TRY(check_mpi(MPI_Op_create(function, 1, &op)));
+      made = MpiOwner<MPI_Op, &MPI_Op_free>(op);
       return Error::Ok;
     }
     const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
     const MPI_Op ops_of_bool[] = {MPI_LOR, MPI_LAND, MPI_LAND, MPI_LOR};
-    op_ = (type == ScalarType::Bool ? ops_of_bool : ops)[static_cast<size_t>(op)];
+    op = (type == ScalarType::Bool ? ops_of_bool : ops)[static_cast<size_t>(asked)];
     return Error::Ok;
   }
-  MPI_Op get() const noexcept { return op_; }
-  /// Whether its code is the program's, for memory that the host reads.
-  bool is_made() const noexcept { return is_made_; }
-
- private:
-  MPI_Op op_ = MPI_OP_NULL;
-  bool is_made_ = false;
 };
 
 }  // namespace detail

@@ -13,8 +13,7 @@ namespace detail {
 /// Whether a message that was received is all that the tensor holds. MPI refuses a longer one.
 inline Error check_received(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
-  TENON_TRY(
-      check_mpi(MPI_Get_elements_x(&status, buffer.element, &received)));
+  TENON_TRY(check_mpi(MPI_Get_elements_x(&status, buffer.element, &received)));
   if (TENON_UNLIKELY(received != buffer.numel)) {
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ",
                 static_cast<int64_t>(received), " elements, the tensor ", buffer.numel);
@@ -27,6 +26,12 @@ struct MpiExchange {
   MpiRecord own;
   MpiRecord message;
   MPI_Request request = MPI_REQUEST_NULL;  // that sends `own`, or receives `message`
+
+  ~MpiExchange() {
+    if (request == MPI_REQUEST_NULL || is_mpi_finalized()) return;
+    MPI_Cancel(&request);  // a send too: its data did not follow
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
 };
 
 inline Error send_message(const MpiRanks& ranks, const TensorArg& t, int destination,
@@ -41,9 +46,10 @@ inline Error send_message(const MpiRanks& ranks, const TensorArg& t, int destina
     MpiRecord record;
     record.describe(t);
     TENON_TRY(check_mpi(
-        MPI_Send(&record, kMpiRecordLength, MPI_INT64_T, destination, tag, ranks.leading)));
+        MPI_Send(&record, kMpiRecordLength, MPI_INT64_T, destination, tag, ranks.leading.get())));
   }
-  return check_mpi(MPI_Send(buffer.data, buffer.count, buffer.type, destination, tag, ranks.comm));
+  return check_mpi(
+      MPI_Send(buffer.data, buffer.count, buffer.type, destination, tag, ranks.comm.get()));
 }
 
 inline Error receive_message(const MpiRanks& ranks, const TensorArg& t, int source,
@@ -59,18 +65,19 @@ inline Error receive_message(const MpiRanks& ranks, const TensorArg& t, int sour
     MpiRecord own;
     MpiRecord message;
     own.describe(t);
-    TENON_TRY(check_mpi(
-        MPI_Recv(&message, kMpiRecordLength, MPI_INT64_T, source, tag, ranks.leading, &status)));
+    TENON_TRY(check_mpi(MPI_Recv(&message, kMpiRecordLength, MPI_INT64_T, source, tag,
+                                 ranks.leading.get(), &status)));
     source = status.MPI_SOURCE;  // whose message it is that follows
     tag = status.MPI_TAG;
     const Error error = compare_message(message, source, own);
     if (TENON_UNLIKELY(error != Error::Ok)) {
-      MPI_Recv(nullptr, 0, MPI_BYTE, source, tag, ranks.comm, MPI_STATUS_IGNORE);  // truncates it
+      MPI_Recv(nullptr, 0, MPI_BYTE, source, tag, ranks.comm.get(),
+               MPI_STATUS_IGNORE);  // truncates it
       return error;
     }
   }
   TENON_TRY(check_mpi(
-      MPI_Recv(buffer.data, buffer.count, buffer.type, source, tag, ranks.comm, &status)));
+      MPI_Recv(buffer.data, buffer.count, buffer.type, source, tag, ranks.comm.get(), &status)));
   TENON_TRY(check_received(status, buffer));
   return buffer.store(t);
 }
@@ -114,12 +121,9 @@ class Request {
   }
   ~Request() {
     if (request_ == MPI_REQUEST_NULL || detail::is_mpi_finalized()) return;
-    if (is_receive_) {
-      MPI_Cancel(&request_);
-      if (exchange_ != nullptr) MPI_Cancel(&exchange_->request);
-    }
+    if (is_receive_) MPI_Cancel(&request_);
     MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    if (exchange_ != nullptr) MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE);
+    if (exchange_ != nullptr && !is_receive_) MPI_Wait(&exchange_->request, MPI_STATUS_IGNORE);
   }
 
   /// Whether nothing is under way.
@@ -159,8 +163,8 @@ class Request {
     TENON_TRY(hold_.hold(t));
     if (ranks.records != nullptr) TENON_TRY(begin_exchange(ranks, t, peer, tag));
     return detail::check_mpi(
-        is_receive ? MPI_Irecv(b.data, b.count, b.type, peer, tag, ranks.comm, &request_)
-                   : MPI_Isend(b.data, b.count, b.type, peer, tag, ranks.comm, &request_));
+        is_receive ? MPI_Irecv(b.data, b.count, b.type, peer, tag, ranks.comm.get(), &request_)
+                   : MPI_Isend(b.data, b.count, b.type, peer, tag, ranks.comm.get(), &request_));
   }
   Error begin_exchange(const detail::MpiRanks& ranks, const TensorArg& t, int peer,
                        int tag) noexcept {
@@ -174,10 +178,10 @@ class Request {
     detail::MpiExchange& e = *exchange_;
     e.own.describe(t);
     constexpr int kLength = detail::kMpiRecordLength;
-    return detail::check_mpi(
-        is_receive_
-            ? MPI_Irecv(&e.message, kLength, MPI_INT64_T, peer, tag, ranks.leading, &e.request)
-            : MPI_Isend(&e.own, kLength, MPI_INT64_T, peer, tag, ranks.leading, &e.request));
+    return detail::check_mpi(is_receive_ ? MPI_Irecv(&e.message, kLength, MPI_INT64_T, peer, tag,
+                                                     ranks.leading.get(), &e.request)
+                                         : MPI_Isend(&e.own, kLength, MPI_INT64_T, peer, tag,
+                                                     ranks.leading.get(), &e.request));
   }
   Error complete(bool waits, MPI_Status& status) noexcept {
     if (is_done()) return Error::Ok;

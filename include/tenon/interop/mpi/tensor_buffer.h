@@ -77,13 +77,6 @@ struct MpiBuffer {
     return use == MpiUse::Write ? Error::Ok : copy_(copy, tensor);
   }
 
-  /// Describes all elements, in row-major order.
-  Error describe(const TensorArg& tensor) noexcept { return describe_from(0, tensor, false); }
-  /// Describes what dimension 0 has at an index, so that `count` of `type` are one slab, and those
-  /// of the next index follow by the type's extent. `as_one` makes that a datatype in any case.
-  Error describe_slabs(const TensorArg& tensor, bool as_one = false) noexcept {
-    return describe_from(1, tensor, as_one);
-  }
   /// The i-th element of contiguous ones.
   void* at(int64_t i) const noexcept { return static_cast<char*>(data) + i * element_size; }
   /// Copies what MPI has written to the tensor.
@@ -91,8 +84,10 @@ struct MpiBuffer {
     return copy.defined() ? copy_(tensor, copy) : Error::Ok;
   }
 
- private:
-  Error describe_from(size_t first, const TensorArg& tensor, bool as_one) noexcept {
+  /// Describes all elements, in row-major order. With `first` 1, what dimension 0 has at an index,
+  /// so that `count` of `type` are one slab, and those of the next index follow by the type's
+  /// extent. `as_one` makes that a datatype in any case.
+  Error describe(const TensorArg& tensor, size_t first = 0, bool as_one = false) noexcept {
     const TensorFields& t = fields(tensor);
     const Dims& sizes = t.layout.sizes;
     const Dims& strides = t.layout.strides;

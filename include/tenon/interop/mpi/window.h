@@ -37,8 +37,8 @@ class Communicator;
 /// Whether others may hold the lock of a target at the same time.
 enum class Lock : uint8_t { Exclusive, Shared };
 
-/// Every rank's tensor, of one dtype and of sizes of its own, as memory that all of them read and
-/// write. Move-only; Communicator::window() makes it.
+/// Every rank's tensor, of a dtype and of sizes of its own, as memory that all of them read and
+/// write. Communicator::window() makes it; it can be moved, but not assigned to.
 ///
 /// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
 /// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
@@ -52,26 +52,16 @@ enum class Lock : uint8_t { Exclusive, Shared };
 /// Destroying it is collective, as MPI_Win_free is, and outside of fence() and lock(); after
 /// MPI_Finalize it does nothing.
 /// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
-/// tensor of another dtype than the window's, InvalidState from MPI outside of fence() and lock().
+/// tensor of another dtype than the target's, InvalidState from MPI outside of fence() and lock().
 /// Threads: one thread at a time.
 /// Source: MPI_Win_create; mpi4py.MPI.Win.
 class Window {
  public:
-  Window(Window&& other) noexcept { *this = std::move(other); }
-  Window& operator=(Window&& other) noexcept {
-    std::swap(window_, other.window_);
-    std::swap(ranks_, other.ranks_);
-    exposed_.swap(other.exposed_);
-    memory_.swap(other.memory_);
-    accesses_.swap(other.accesses_);
-    return *this;
-  }
-  ~Window() {
-    if (window_ != MPI_WIN_NULL && !detail::is_mpi_finalized()) MPI_Win_free(&window_);
-  }
+  Window(Window&&) noexcept = default;
+  ~Window() = default;
 
   /// MPI_WIN_NULL after it was moved from.
-  MPI_Win get() const noexcept { return window_; }
+  MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
 
   /// Writes the tensor's elements to the target's memory.
   /// Errors: InvalidArgument for strides at which they would share memory there.
@@ -99,32 +89,33 @@ class Window {
   /// Collective: ends what was begun by all ranks, and begins the next.
   /// Source: MPI_Win_fence.
   Error fence() noexcept {
-    return detail::blame_if("fence", end(kAll, [&] { return MPI_Win_fence(0, window_); }));
+    return detail::blame_if("fence", end(kAll, [&] { return MPI_Win_fence(0, window_.get()); }));
   }
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
     const auto lock_target = [&]() noexcept -> Error {
       TENON_TRY(check_target(target));
       const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
-      return detail::check_mpi(MPI_Win_lock(how, target, 0, window_));
+      return detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
     };
     return detail::blame_if("lock", lock_target());
   }
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
-    return detail::blame_if("unlock", end(target, [&] { return MPI_Win_unlock(target, window_); }));
+    return detail::blame_if("unlock",
+                            end(target, [&] { return MPI_Win_unlock(target, window_.get()); }));
   }
   /// Ends what was begun with the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
-    return detail::blame_if("flush", end(target, [&] { return MPI_Win_flush(target, window_); }));
+    return detail::blame_if("flush",
+                            end(target, [&] { return MPI_Win_flush(target, window_.get()); }));
   }
 
  private:
   friend class Communicator;
   enum class Kind : uint8_t { Put, Get, Accumulate };
   static constexpr int kAll = -1;
-  static constexpr uintptr_t kAlignment = 64;
 
   Window() noexcept = default;
 
@@ -132,94 +123,55 @@ class Window {
   Error make(MPI_Comm comm, int ranks, const TensorArg& t) noexcept {
     ranks_ = ranks;
     exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks)]);
-    memory_.reset(new (std::nothrow) detail::MpiAccess);
-    const auto prepare = [&]() noexcept -> Error {
-      if (TENON_UNLIKELY(exposed_ == nullptr || memory_ == nullptr)) {
-        return detail::fail_no_memory("a window");
-      }
-      detail::Place place;
-      TENON_TRY(detail::find_destination(t, "the tensor", place));
-      if (TENON_UNLIKELY(place.backend != nullptr)) {
-        return detail::fail_reach("the tensor", place.view.device,
-                                  "; a window is memory of the host");
-      }
-      memory_->tensor = t.tensor();
-      return memory_->hold.hold(t);
-    };
-    const Error error = prepare();
-    if (exposed_ == nullptr) return error;  // the others wait
-    detail::MpiExposed mine{static_cast<int64_t>(error), 0, 0, 0};
+    if (TENON_UNLIKELY(exposed_ == nullptr)) return detail::fail_no_memory("a window");
+    detail::MpiExposed mine{};
     char* base = nullptr;
-    MPI_Aint nbytes = 0;
-    if (error == Error::Ok) {
-      const detail::TensorFields& f = detail::fields(t);
-      const auto element_size = static_cast<int64_t>(elementSize(f.type));
-      mine.type = static_cast<int64_t>(f.type);
-      mine.reach = f.layout.extent.max - f.layout.extent.min + 1;
-      // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
-      base = static_cast<char*>(f.data) + f.layout.extent.min * element_size;
-      mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % kAlignment);
-      base -= mine.offset;
-      nbytes = mine.reach * element_size + mine.offset;
-    }
+    const Error error = expose(t, mine, base);
+    mine.error = static_cast<int64_t>(error);
     TENON_TRY(detail::check_mpi(
         MPI_Allgather(&mine, 4, MPI_INT64_T, exposed_.get(), 4, MPI_INT64_T, comm)));
     TENON_TRY(error);
-    TENON_TRY(check_exposed());
-    TENON_TRY(detail::check_mpi(MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &window_)));
-    MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN);
-    return Error::Ok;
-  }
-  Error check_exposed() const noexcept {
     for (int r = 0; r < ranks_; ++r) {
-      const detail::MpiExposed& theirs = exposed_[static_cast<size_t>(r)];
-      if (TENON_UNLIKELY(theirs.error != 0)) {
-        return detail::fail(Error::InvalidArgument, "rank ", r, " found an error in its tensor: ",
-                            toString(static_cast<Error>(theirs.error)));
-      }
-      if (TENON_UNLIKELY(theirs.type != exposed_[0].type)) {
-        return detail::fail(Error::InvalidType, "rank ", r, " has a tensor of ", type_of(theirs),
-                            ", rank 0 one of ", type_of(exposed_[0]));
-      }
+      const auto theirs = static_cast<Error>(exposed_[static_cast<size_t>(r)].error);
+      if (theirs == Error::Ok) continue;
+      return detail::fail(Error::InvalidArgument, "rank ", r,
+                          " found an error in its tensor: ", toString(theirs));
     }
-    return Error::Ok;
+    const auto element = static_cast<int64_t>(elementSize(detail::fields(t).type));
+    const MPI_Aint nbytes = mine.reach * element + mine.offset;
+    MPI_Win made = MPI_WIN_NULL;
+    TENON_TRY(detail::check_mpi(MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &made)));
+    window_ = detail::MpiOwner<MPI_Win, &MPI_Win_free>(made);
+    return detail::check_mpi(MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN));
   }
-  static detail::ScalarType type_of(const detail::MpiExposed& exposed) noexcept {
-    return static_cast<detail::ScalarType>(exposed.type);
+  /// Keeps this rank's tensor, and describes its memory, which begins at `base`.
+  Error expose(const TensorArg& t, detail::MpiExposed& mine, char*& base) noexcept {
+    detail::Place place;
+    TENON_TRY(detail::find_destination(t, "the tensor", place));
+    if (TENON_UNLIKELY(place.backend != nullptr)) {
+      return detail::fail_reach("the tensor", place.view.device, "; a window is the host's memory");
+    }
+    const detail::TensorFields& f = detail::fields(t);
+    const Extent& extent = f.layout.extent;
+    mine.type = static_cast<int64_t>(f.type);
+    mine.reach = extent.max - extent.min + 1;
+    base = static_cast<char*>(f.data) + extent.min * static_cast<int64_t>(elementSize(f.type));
+    // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
+    mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
+    base -= mine.offset;
+    tensor_ = t.tensor();
+    return hold_.hold(t);
   }
 
-  Error check_usable() const noexcept {
-    if (TENON_UNLIKELY(window_ == MPI_WIN_NULL)) {
+  Error check_target(int target) const noexcept {
+    if (TENON_UNLIKELY(!window_)) {
       return detail::fail(Error::InvalidState, "the window was moved from");
     }
-    return detail::check_mpi_runs();
-  }
-  Error check_target(int target) const noexcept {
-    TENON_TRY(check_usable());
     if (TENON_UNLIKELY(target < 0 || target >= ranks_)) {
       return detail::fail(Error::InvalidArgument, "rank ", target, " is none of the ", ranks_,
                           " ranks");
     }
-    return Error::Ok;
-  }
-
-  /// Lays the tensor's sizes out in the target's memory.
-  Error place_at(const detail::TensorFields& t, int target, int64_t displacement,
-                 const Dims& strides, Layout& there) const noexcept {
-    const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
-    if (TENON_UNLIKELY(static_cast<int64_t>(t.type) != exposed.type)) {
-      return detail::fail(Error::InvalidType, "the tensor is ", t.type, ", the window ",
-                          type_of(exposed));
-    }
-    TENON_TRY(make_layout(t.layout.sizes, {}, strides, elementSize(t.type), there));
-    if (there.numel == 0) return Error::Ok;
-    if (TENON_UNLIKELY(displacement < -there.extent.min ||
-                       displacement >= exposed.reach - there.extent.max)) {
-      return detail::fail(Error::OutOfBounds, "elements ", there.extent.min, " to ",
-                          there.extent.max, " from displacement ", displacement,
-                          " leave the memory of rank ", target, ", which has ", exposed.reach);
-    }
-    return Error::Ok;
+    return detail::check_mpi_runs();
   }
 
   Error access(Kind kind, const TensorArg& t, int target, int64_t displacement, const Dims& strides,
@@ -227,22 +179,33 @@ class Window {
     TENON_TRY(check_target(target));
     TENON_TRY(detail::check_defined(t, "the tensor"));
     const detail::TensorFields& f = detail::fields(t);
-    Layout there;
-    TENON_TRY(place_at(f, target, displacement, strides, there));
+    const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
+    if (TENON_UNLIKELY(static_cast<int64_t>(f.type) != exposed.type)) {
+      return detail::fail(Error::InvalidType, "the tensor is ", f.type, ", the target's is ",
+                          static_cast<detail::ScalarType>(exposed.type));
+    }
+    Layout there;  // the tensor's sizes in the target's memory
+    TENON_TRY(make_layout(f.layout.sizes, {}, strides, elementSize(f.type), there));
     if (there.numel == 0) return Error::Ok;
+    if (TENON_UNLIKELY(displacement < -there.extent.min ||
+                       displacement >= exposed.reach - there.extent.max)) {
+      return detail::fail(Error::OutOfBounds, "elements ", there.extent.min, " to ",
+                          there.extent.max, " from displacement ", displacement,
+                          " leave the memory of rank ", target, ", which has ", exposed.reach);
+    }
     if (TENON_UNLIKELY(kind != Kind::Get && there.may_overlap())) {
       return detail::fail(Error::InvalidArgument, "at strides ", there.strides,
                           " elements of sizes ", there.sizes, " may share memory");
     }
     detail::MpiOperation operation;
     if (kind == Kind::Accumulate) TENON_TRY(operation.find(f.type, op));
-    if (TENON_UNLIKELY(operation.is_made())) {
+    if (TENON_UNLIKELY(bool(operation.made))) {
       return detail::fail(Error::NotSupported, "MPI has no operations for ", f.type);
     }
     if (TENON_UNLIKELY(!detail::has_memory_for([&] { accesses_.emplace_front(); }))) {
       return detail::fail_no_memory("an operation");
     }
-    const Error error = start(kind, t, target, displacement, there, operation.get());
+    const Error error = start(kind, t, target, displacement, there, operation.op);
     if (TENON_UNLIKELY(error != Error::Ok)) accesses_.pop_front();
     return error;
   }
@@ -269,23 +232,18 @@ class Window {
     }
     const MPI_Aint at =
         displacement * here.element_size + exposed_[static_cast<size_t>(target)].offset;
-    switch (kind) {
-      case Kind::Put:
-        return detail::check_mpi(
-            MPI_Put(here.data, here.count, here.type, target, at, count, type, window_));
-      case Kind::Get:
-        return detail::check_mpi(
-            MPI_Get(here.data, here.count, here.type, target, at, count, type, window_));
-      default:
-        return detail::check_mpi(
-            MPI_Accumulate(here.data, here.count, here.type, target, at, count, type, op, window_));
-    }
+    const MPI_Win w = window_.get();
+    return detail::check_mpi(
+        kind == Kind::Put ? MPI_Put(here.data, here.count, here.type, target, at, count, type, w)
+        : kind == Kind::Get
+            ? MPI_Get(here.data, here.count, here.type, target, at, count, type, w)
+            : MPI_Accumulate(here.data, here.count, here.type, target, at, count, type, op, w));
   }
 
   /// Calls what ends the operations with a target, and lets go of their tensors.
   template <class Call>
   Error end(int target, const Call& call) noexcept {
-    TENON_TRY(target == kAll ? check_usable() : check_target(target));
+    TENON_TRY(check_target(target == kAll ? 0 : target));
     Error error = detail::check_mpi(call());
     accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
@@ -295,11 +253,12 @@ class Window {
     return error;
   }
 
-  MPI_Win window_ = MPI_WIN_NULL;
   int ranks_ = 0;
   std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
-  std::unique_ptr<detail::MpiAccess> memory_;      // the window's own
+  Tensor tensor_;
+  detail::MemoryHold hold_;
   std::forward_list<detail::MpiAccess> accesses_;
+  detail::MpiOwner<MPI_Win, &MPI_Win_free> window_;  // goes first
 };
 
 }  // namespace mpi
