@@ -4,6 +4,7 @@
 // has to see that a rank died, and end.
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -78,6 +79,7 @@ void dies(void (*die)(), bool in_bcast) {
   MPI_Barrier(comm.get());
   if (comm.rank() == 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::fprintf(stderr, "rank 1 dies\n");
     die();
   }
   const Error error = in_bcast ? comm.bcast(t, 1) : comm.recv(t, 1);

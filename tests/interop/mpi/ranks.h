@@ -62,8 +62,8 @@ inline tenon::Tensor laid(const Longs& sizes, Lay lay,
 inline std::vector<unsigned char> element(tenon::ScalarType type, int64_t number) {
   std::vector<unsigned char> bytes(elementSize(type));
   for (size_t k = 0; k < bytes.size(); ++k) {
-    const auto mixed = static_cast<uint64_t>(number + 1) * 0x9e3779b97f4a7c15u >> (8 * k);
-    bytes[k] = static_cast<unsigned char>(mixed >> 3);
+    const auto mixed = static_cast<uint64_t>(number + 1) * 0x9e3779b97f4a7c15u >> (8 * (k % 8));
+    bytes[k] = static_cast<unsigned char>((mixed >> 3) + k);
     if (type == tenon::ScalarType::Bool) bytes[k] &= 1;
   }
   return bytes;
