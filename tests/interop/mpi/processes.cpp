@@ -53,7 +53,9 @@ void outlives_mpi() {
   const TensorPtr t = ones({2});
   {
     Communicator comm(MPI_COMM_WORLD, mpi::Check::Shapes);
+#if defined(OPEN_MPI)  // MPI_Finalize of MPICH aborts where there is a window
     mpi::Window window = *comm.window(counted());
+#endif
     mpi::Request request = *comm.irecv(counted(), comm.rank(), 1);
     mpi::Request other = *comm.irecv(t, comm.rank(), 2);
     CHECK(comm.send(t, comm.rank(), 1) == Error::Ok);
@@ -63,12 +65,19 @@ void outlives_mpi() {
     CHECK(comm.bcast(t) == Error::InvalidState && says("bcast: MPI is finalised already"));
     CHECK(comm.send(t, 0) == Error::InvalidState && says("send: MPI is finalised already"));
     CHECK(comm.window(t).error() == Error::InvalidState);
+#if defined(OPEN_MPI)
     CHECK(window.fence() == Error::InvalidState);
+    CHECK(window.put(t, 0) == Error::InvalidState);
+#endif
     CHECK(request.wait() == Error::InvalidState);
     CHECK(other.test().error() == Error::InvalidState);
     CHECK(count == 0);
   }
+#if defined(OPEN_MPI)
   CHECK(count == 2);
+#else
+  CHECK(count == 1);
+#endif
 }
 
 /// Rank 1 dies while the others wait for it.

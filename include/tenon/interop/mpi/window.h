@@ -49,8 +49,8 @@ enum class Lock : uint8_t { Exclusive, Shared };
 /// in the middle of another.
 /// Ownership: keeps the window's tensor, and until they are done those of operations, alive; they
 /// can neither grow nor be let go of. (Memory lent by raw pointer is the caller's to keep.)
-/// Destroying it is collective, as MPI_Win_free is, and outside of fence() and lock(); after
-/// MPI_Finalize it does nothing.
+/// Destroying it is collective, as MPI_Win_free is, and outside of lock(). It belongs before
+/// MPI_Finalize, in which MPICH ends a program that has a window; after it, it does nothing.
 /// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
 /// tensor of another dtype than the target's, InvalidState from MPI outside of fence() and lock().
 /// Threads: one thread at a time.
