@@ -82,8 +82,10 @@ TEST_CASE("mpi shapes: any strides, negative and zero ones too, are taken in row
 TEST_CASE("mpi shapes: more elements than MPI counts are a type of types") {
   const int64_t many = int64_t{3} * INT_MAX + 5;
   MpiType row;
-  REQUIRE(detail::make_mpi_shape({&many, 1}, {&many, 1}, ScalarType::Byte, row) == Error::Ok);
+  const Longs two = {2};
+  REQUIRE(detail::make_mpi_shape({&many, 1}, two, ScalarType::Byte, row) == Error::Ok);
   CHECK(size_of(row) == many);
+  CHECK(extent_of(row) == 2 * many - 1);
   const Longs one = {1};
   REQUIRE(detail::make_mpi_shape({&many, 1}, one, ScalarType::Double, row) == Error::Ok);
   CHECK(size_of(row) == many * 8);

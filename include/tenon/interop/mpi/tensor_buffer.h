@@ -52,15 +52,21 @@ struct MpiBuffer {
   /// Finds the memory, and copies to it what MPI is to read.
   Error find(const TensorArg& tensor, const char* role, MpiUse use,
              MpiForm form = MpiForm::Any) noexcept {
-    Place place;
-    TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, place)
-                                  : find_destination(tensor, role, place));
+    TENON_TRY(check_defined(tensor, role));
     const TensorFields& t = fields(tensor);
     element = mpi_element(t.type);
     numel = t.layout.numel;
     element_size = static_cast<int64_t>(elementSize(t.type));
     contiguous = t.layout.is_contiguous();
     data = t.data;
+    // Most tensors: a Place, which has the lists, costs as much as all else before MPI's function.
+    if (t.layout.row_major && t.data != nullptr && !t.readonly && t.backend == nullptr &&
+        t.is_host_accessible()) {
+      return Error::Ok;
+    }
+    Place place;
+    TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, place)
+                                  : find_destination(tensor, role, place));
     bool reaches = place.backend == nullptr;
     if (!reaches && t.device.is_cuda() && !t.opaque && form != MpiForm::Host &&
         is_mpi_cuda_aware()) {
