@@ -14,9 +14,10 @@ namespace detail {
 inline Error check_received(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
   TENON_TRY(check_mpi(MPI_Get_elements_x(&status, buffer.element, &received)));
-  if (TENON_UNLIKELY(received != buffer.numel)) {
-    return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ",
-                static_cast<int64_t>(received), " elements, the tensor ", buffer.numel);
+  const int64_t count = received;
+  if (TENON_UNLIKELY(count != buffer.numel)) {
+    return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ", count,
+                " elements, the tensor ", buffer.numel);
   }
   return Error::Ok;
 }
