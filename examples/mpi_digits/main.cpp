@@ -4,8 +4,6 @@
 // be; rank 0 gets their answers (gather) and counts which are right.
 //
 //     mpirun -n 4 mpi_digits [folder with the .npy files]
-#include <mpi.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +12,7 @@
 
 #include "files.h"
 #include "network.h"
-#include "tenon/interop/mpi.h"
+#include "tenon/interop/mpi.h"  // brings mpi.h
 #include "tenon/tenon.h"
 
 using tenon::check;
@@ -28,8 +26,8 @@ constexpr double kLowestAccuracy = 0.95;
 /// What folder/name.npy holds, which the root reads and sends to all.
 Tensor share(tenon::mpi::Communicator& comm, const std::string& folder, const char* name,
              const tenon::Dims& sizes) {
-  const TensorPtr tensor = comm.rank() == kRoot ? load(folder, name, ScalarType::Float, sizes)
-                                                : tenon::empty(sizes);
+  const TensorPtr tensor =
+      comm.rank() == kRoot ? load(folder, name, ScalarType::Float, sizes) : tenon::empty(sizes);
   check(comm.bcast(tensor, kRoot));
   return *tensor;
 }

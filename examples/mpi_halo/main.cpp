@@ -6,8 +6,6 @@
 // plate, computes it alone as well, and compares every bit.
 //
 //     mpirun -n 4 mpi_halo
-#include <mpi.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/interop/mpi.h"
+#include "tenon/interop/mpi.h"  // brings mpi.h
 #include "tenon/tenon.h"
 
 using tenon::check;
@@ -90,14 +88,10 @@ void exchange(const Communicator& comm, const Grid& grid, const Tensor& cells) {
   const auto row = [&](int64_t i) { return narrow(narrow(cells, 0, i, 1), 1, 1, columns); };
   const auto column = [&](int64_t j) { return narrow(narrow(cells, 1, j, 1), 0, 1, rows); };
   Request requests[] = {
-      comm.irecv(row(0), grid.up).value(),
-      comm.irecv(row(rows + 1), grid.down).value(),
-      comm.irecv(column(0), grid.left).value(),
-      comm.irecv(column(columns + 1), grid.right).value(),
-      comm.isend(row(1), grid.up).value(),
-      comm.isend(row(rows), grid.down).value(),
-      comm.isend(column(1), grid.left).value(),
-      comm.isend(column(columns), grid.right).value(),
+      comm.irecv(row(0), grid.up).value(),      comm.irecv(row(rows + 1), grid.down).value(),
+      comm.irecv(column(0), grid.left).value(), comm.irecv(column(columns + 1), grid.right).value(),
+      comm.isend(row(1), grid.up).value(),      comm.isend(row(rows), grid.down).value(),
+      comm.isend(column(1), grid.left).value(), comm.isend(column(columns), grid.right).value(),
   };
   for (Request& request : requests) check(request.wait());
 }
