@@ -17,7 +17,7 @@ install_missing
 
 # A peer that cannot be had is left out; the table says so.
 partners=${TENON_PARTNERS:-$root/build/partners}
-for partner in executorch libtorch numpy; do
+for partner in executorch libtorch numpy mpi4py; do
   "$root/scripts/partners.sh" --dir "$partners" "$partner" >&2 || step "going on without $partner"
 done
 

@@ -22,6 +22,7 @@ names:
   platformio  PlatformIO 6.2.0, which reads library.json (5 MB)
 these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
+  mpi4py      mpi4py 4.1.2, for the MPI that is installed (4 MB)
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
 END
@@ -197,6 +198,14 @@ partner_numpy() {
   finish numpy "$version for $python"
 }
 
+partner_mpi4py() {
+  version=mpi4py==4.1.2
+  python=$(python_version)
+  if current mpi4py "$version for $python"; then return; fi
+  fetch mpi4py "$version"
+  finish mpi4py "$version for $python"
+}
+
 # SciPy, which JAX names as a need, is only loaded by functions that tests of exchange do not call.
 partner_jax() {
   version=jax==0.10.2
@@ -239,7 +248,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | torch | jax) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | jax) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

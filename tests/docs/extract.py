@@ -16,6 +16,7 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
+  <!-- MPI -->                           the same; it runs as three processes, <name>_mpi_<line>.cpp
   <!-- simulated CUDA -->                it runs on tests/cuda/simulated, <name>_simulated_<line>.cpp
   <!-- ATen mode -->                     it is one of ATen mode, <name>_aten_<line>.cpp
   <!-- Python module: NAME -->           the block is a whole source, of a module for Python:
@@ -31,7 +32,7 @@ COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime",
-         "simulated CUDA": "simulated", "ATen mode": "aten"}
+         "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
 PRELUDE = [LICENCE, "// Generated from the Markdown file that the lines below name.",
