@@ -6,8 +6,8 @@ hand, and mpi4py on NumPy arrays over the same memory. Prints Markdown tables.
 usage: mpirun -n 2 bench_mpi.py LIBRARY [--rounds N] [--largest BYTES]
 LIBRARY is bench_mpi_module; mpi4py and numpy must be in PYTHONPATH.
 A message goes back and forth. The ways take turns for many short rounds. Figures are first
-quartiles: a round in which another program had the processor is of no use, since both ranks have
-to run at once."""
+deciles: a turn in which another program had a processor says little, since both ranks have to run
+at once."""
 
 import argparse
 import ctypes
@@ -22,14 +22,13 @@ from mpi4py import MPI
 SIDES = {"4 KiB": 32, "64 KiB": 128, "1 MiB": 512, "16 MiB": 2048, "64 MiB": 4096}
 CONTIGUOUS, ROWS, TRANSPOSED = range(3)
 RUN, PITCH = 64, 128  # as in bench_mpi_module.cpp
+# Columns: their title and the way.
+STRIDED = {"tenon": "tenon", "derived type": "type", "packed by hand": "by hand", "packed by `copy_`": "copied",
+           "mpi4py, `ascontiguousarray`": "mpi4py packed", "mpi4py, `Create_vector`": "mpi4py type"}
 TABLES = {
-    "Contiguous": (CONTIGUOUS, {"tenon": "tenon", "mpi4py": "mpi4py"}),
-    "Rows of 64 floats, 128 apart": (ROWS, {
-        "tenon": "tenon", "derived type": "type", "by hand": "by hand", "copy_, then tenon": "copied",
-        "ascontiguousarray, mpi4py": "mpi4py packed", "Create_vector, mpi4py": "mpi4py type"}),
-    "A transposed square": (TRANSPOSED, {
-        "tenon": "tenon", "derived type": "type", "by hand": "by hand", "copy_, then tenon": "copied",
-        "ascontiguousarray, mpi4py": "mpi4py packed", "Create_vector, mpi4py": "mpi4py type"}),
+    "Contiguous floats": (CONTIGUOUS, {"tenon": "tenon", "mpi4py": "mpi4py"}),
+    "Rows of 64 floats, 128 apart": (ROWS, STRIDED),
+    "A transposed square": (TRANSPOSED, STRIDED),
 }
 
 
@@ -113,17 +112,16 @@ def measure(library, rank, side, rounds):
             return numpy_ways.run(way, layout, calls)
         return library.bench_mpi_run(way.encode(), layout, calls)
 
-    def seconds_of(layout, way):
-        return MPI.COMM_WORLD.bcast(min(run(layout, way, 1) for _ in range(3)))
-
     cases = [(CONTIGUOUS, "raw"), *((layout, way) for layout, ways in TABLES.values() for way in ways.values())]
+    seconds = {}
     for number, (layout, way) in enumerate(cases, 1):
         library.bench_mpi_fill(layout, number if rank == 0 else 0)
-        run(layout, way, 1)
+        seconds[layout, way] = MPI.COMM_WORLD.bcast(run(layout, way, 1))
         if not library.bench_mpi_holds(layout, number):
             sys.exit(f"{way}: the floats did not arrive")
-    calls = max(1, int(0.001 / seconds_of(CONTIGUOUS, "raw")))  # so that turns are short
-    every = {case: max(1, int(seconds_of(*case) / 0.02)) for case in cases}  # slow ones take part in fewer rounds
+    calls = max(1, int(0.001 / seconds[CONTIGUOUS, "raw"]))  # so that a turn is short
+    # Slow ways take part in fewer rounds, so that each takes some four seconds in all.
+    every = {case: max(1, int(rounds * seconds[case])) for case in cases}
     times = {case: [] for case in cases}
     for i in range(rounds):
         first = i % len(cases)  # each has each place in the order
@@ -132,12 +130,7 @@ def measure(library, rank, side, rounds):
                 times[layout, way].append(run(layout, way, calls))
     numpy_ways.release()
     library.bench_mpi_release()
-    import os
-    if rank == 0 and os.environ.get("DBG"):
-        for c, s in times.items():
-            s = sorted(s); n = len(s)
-            print(c, calls, n, *("%.4g" % (s[int(n * q)] * 1e6) for q in (0, .05, .1, .25, .5)), file=sys.stderr)
-    return {case: sorted(seconds)[len(seconds) // 4] for case, seconds in times.items()}
+    return {case: sorted(turns)[len(turns) // 10] for case, turns in times.items()}
 
 
 def main():
@@ -156,20 +149,17 @@ def main():
     if rank != 0:
         return
     for title, (layout, ways) in TABLES.items():
-        print(f"{title}, beside the contiguous bytes by MPI_Send and MPI_Recv:\n")
-        print("| size | MPI |", " | ".join(f"{name} | ratio" for name in ways), "|")
-        print("| ---: | ---: |", " | ".join("---: | ---:" for _ in ways), "|")
+        print(f"{title}:\n")
+        print("| size | MPI, contiguous | " + " | ".join(ways) + " |")
+        print("| ---: | ---: | " + " | ".join("---:" for _ in ways) + " |")
         for size, figures in figures_of.items():
-            gb = SIDES[size] ** 2 * 4 / 1e9
             raw = figures[CONTIGUOUS, "raw"]
-            cells = [f"{gb / raw:.2f}"]
-            for way in ways.values():
-                cells += [f"{gb / figures[layout, way]:.2f}", f"{raw / figures[layout, way]:.2f}"]
-            print(f"| {size} |", " | ".join(cells), "|")
+            ratios = " | ".join(f"{raw / figures[layout, way]:.2f}" for way in ways.values())
+            print(f"| {size} | {SIDES[size] ** 2 * 4 / raw / 1e9:.2f} GB/s | {ratios} |")
         print()
     version = MPI.Get_library_version().split(",")[0].strip("\0 \n")
-    print(f"GB/s; a ratio is a bandwidth divided by MPI's. {version}, mpi4py {mpi4py.__version__}, "
-          f"NumPy {numpy.__version__}; first quartile of {options.rounds} rounds.")
+    print(f"Ratios of bandwidths, to that of contiguous bytes by MPI_Send and MPI_Recv. {version}, "
+          f"mpi4py {mpi4py.__version__}, NumPy {numpy.__version__}; first decile of {options.rounds} rounds.")
 
 
 if __name__ == "__main__":
