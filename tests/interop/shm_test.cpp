@@ -2,6 +2,7 @@
 #include "tenon/interop/shm.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -685,6 +686,22 @@ TEST_CASE("shm: everything is released, and errno is left as it was") {
   CHECK(count_descriptors() == before);
   CHECK_FALSE(has_mapping("memfd:tenon"));
   CHECK_FALSE(has_mapping("/dev/shm"));
+}
+
+TEST_CASE("shm: the name goes with the last tensor of it when no more files can be opened") {
+  const Name name;
+  Child child([&] {
+    TensorPtr t = shm_create(name, {3}, ScalarType::Int);
+    const rlimit few = {static_cast<rlim_t>(shm_fd(t)) + 1, 1000};
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+    while (::dup(0) >= 0) {
+    }
+    if (try_shm_attach(name).error() != Error::AccessFailed) return 2;
+    if (try_shm_create({3}, ScalarType::Int).error() != Error::AccessFailed) return 3;
+    t.reset();
+    return name.exists() ? 4 : 0;
+  });
+  CHECK(child.wait() == 0);
 }
 
 TEST_CASE("shm: a tensor is resized within its memory, for itself alone, and cannot grow") {

@@ -55,15 +55,14 @@ enum class ShmAccess : uint8_t { ReadOnly, ReadWrite };
 
 namespace detail {
 
-/// Copies the header of open memory and checks the copy.
-inline Error read_shm(int fd, ShmLayout& shm) noexcept {
+/// Copies the header of open memory and checks the copy. Says which file it is.
+inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   ShmHeader header;
-  struct stat status;
-  if (::fstat(fd, &status) != 0) return file_error("cannot read it", errno);
+  if (::fstat(fd, &file) != 0) return file_error("cannot read it", errno);
   if (::pread(fd, &header, sizeof header, 0) != sizeof header) {
     return fail(Error::InvalidArgument, "it is too short for the header of a tensor");
   }
-  return parse_shm_header(header, static_cast<uint64_t>(status.st_size), shm);
+  return parse_shm_header(header, static_cast<uint64_t>(file.st_size), shm);
 }
 
 /// A name as a parameter, text of any kind, and its path: "/dev/shm/x" of "/x", as shm_open() has
@@ -101,21 +100,19 @@ class ShmName {
 /// How often to look again while others are removing and making files of one name.
 inline constexpr int kShmAttempts = 100;
 
-/// Whether the path is that of the open file.
-inline bool is_path_of(int fd, const char* path) noexcept {
-  struct stat file;
+/// Whether the path is that of the file.
+inline bool is_path_of(const struct stat& file, const char* path) noexcept {
   struct stat named;
-  return ::fstat(fd, &file) == 0 && ::lstat(path, &named) == 0 && file.st_dev == named.st_dev &&
-         file.st_ino == named.st_ino;
+  return ::lstat(path, &named) == 0 && file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
 inline int open_shm(const char* path, int access) noexcept {
   return ::open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/// Removes the name of a file that nobody has a lock on. False if that is not so.
-inline bool remove_abandoned(int fd, const char* path) noexcept {
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(fd, path)) return false;
+/// Removes the name of an open file that nobody has a lock on. False if that is not so.
+inline bool remove_abandoned(int fd, const struct stat& file, const char* path) noexcept {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(file, path)) return false;
   ::unlink(path);
   return true;
 }
@@ -129,14 +126,18 @@ struct ShmSegment {
 
   void operator()(void*) const noexcept {
     const KeepErrno keep;
-    if (base != nullptr) ::munmap(base, length);
-    // The lock belongs to what open() made, which a forked process may share: what another open()
-    // makes shows whether it is still held.
-    const int other = path != nullptr ? open_shm(path, O_RDONLY) : -1;
-    const bool has_name = other >= 0 && is_path_of(fd, path);
+    struct stat file = {};
+    const bool has_name = path != nullptr && ::fstat(fd, &file) == 0 && is_path_of(file, path);
+    if (base != nullptr) ::munmap(base, length);  // it keeps the lock, too
     if (fd >= 0) ::close(fd);
-    if (has_name) remove_abandoned(other, path);
-    if (other >= 0) ::close(other);
+    // The lock belongs to what open() made, which a forked process may share: what another open()
+    // makes shows whether it is still held. Only now, with the descriptor that was just closed:
+    // there may be no other left.
+    const int other = has_name ? open_shm(path, O_RDONLY) : -1;
+    if (other >= 0) {
+      remove_abandoned(other, file, path);
+      ::close(other);
+    }
     std::free(path);
   }
 };
@@ -150,13 +151,14 @@ inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& o
     const int fd = segment.fd = open_shm(path, access);
     if (fd < 0 && errno == ENOENT) return fail(Error::NotFound, "there is no such memory");
     if (fd < 0) return file_error("cannot open it", errno);
-    TENON_TRY(read_shm(fd, shm));
+    struct stat file;
+    TENON_TRY(read_shm(fd, file, shm));
     segment.path = ::strdup(path);
     if (segment.path == nullptr) return file_error("cannot open it", ENOMEM);
-    if (remove_abandoned(fd, path)) {
+    if (remove_abandoned(fd, file, path)) {
       return fail(Error::NotFound, "it was abandoned by processes that ended; its name is removed");
     }
-    if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(fd, path)) return Error::Ok;
+    if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(file, path)) return Error::Ok;
     ::usleep(1000);  // whoever removes it holds the lock for microseconds
   }
   return fail(Error::InUse, "another process keeps it locked");
@@ -268,8 +270,9 @@ inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept
     return fail(Error::InvalidArgument,
                 "not sealed against shrinking, as memory without a name is");
   }
+  struct stat file;
   ShmLayout shm;
-  TENON_TRY(read_shm(fd, shm));
+  TENON_TRY(read_shm(fd, file, shm));
   return make_shm_tensor(shm, access, owner, draft);
 }
 
