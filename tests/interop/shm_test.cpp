@@ -514,6 +514,12 @@ TEST_CASE("shm: names that are none are errors, also those with a zero in them")
   const char* const null = nullptr;
   RAISES(InvalidArgument, "the name has 0 characters", shm_create(null, {3}, ScalarType::Int));
   RAISES(InvalidArgument, "the name has 0 characters", shm_attach(null));
+  // In whatever order the arguments are evaluated.
+  const auto failing = [] {
+    static_cast<void>(try_make_tensor_ptr({-5}, Vector{1}));
+    return Vector{3};
+  };
+  RAISES(InvalidArgument, "the name has 1 characters", shm_create("x", failing(), ScalarType::Int));
   ::unlink(("/dev/shm" + longest).c_str());
   CHECK(shm_create(longest, {3}, ScalarType::Int)->numel() == 3);
 }

@@ -69,13 +69,19 @@ inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
 /// it. (That function makes no files without a name, and is in librt before glibc 2.34.)
 class ShmName {
  public:
-  ShmName(const char* name) noexcept { set(name == nullptr ? std::string_view() : name); }
+  ShmName(const char* name) noexcept : ShmName(std::string_view(name == nullptr ? "" : name)) {}
   template <class S, class = std::enable_if_t<std::is_convertible_v<const S&, std::string_view>>>
-  ShmName(const S& name) noexcept {
-    set(name);
+  ShmName(const S& name) noexcept : name_(name) {
+    name_.substr(0, kMost).copy(path_ + 8, kMost);
   }
   const char* path() const noexcept { return path_; }
-  Error error() const noexcept { return error_; }
+  Error check() const noexcept {
+    const bool valid = name_.size() >= 2 && name_.size() <= kMost && name_.rfind('/') == 0 &&
+                       name_ != "/." && name_ != "/.." && name_.find('\0') == name_.npos;
+    if (valid) return Error::Ok;
+    return fail(Error::InvalidArgument, "the name has ", name_.size(),
+                " characters; expected \"/\" and 1 to 255 others, none of them '/' or zero");
+  }
   /// Puts the path in front of an error's message.
   Error blame_if(Error error) const noexcept {
     return error == Error::Ok ? error : FilePath(path_).blame(error);
@@ -84,17 +90,8 @@ class ShmName {
  private:
   static constexpr size_t kMost = 256;  // "/" and NAME_MAX others
 
-  void set(std::string_view name) noexcept {
-    name.substr(0, kMost).copy(path_ + 8, kMost);
-    if (name.size() < 2 || name.size() > kMost || name.rfind('/') != 0 || name == "/." ||
-        name == "/.." || name.find('\0') != name.npos) {
-      error_ = fail(Error::InvalidArgument, "the name has ", name.size(),
-                    " characters; expected \"/\" and 1 to 255 others, none of them '/' or zero");
-    }
-  }
-
+  std::string_view name_;
   char path_[8 + kMost + 1] = "/dev/shm";
-  Error error_ = Error::Ok;
 };
 
 /// How often to look again while others are removing and making files of one name.
@@ -217,7 +214,7 @@ inline Error name_shm(int fd, const char* path) noexcept {
 inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
                         const Dims& strides, mode_t mode, Draft& draft) noexcept {
   const KeepErrno keep;
-  if (name != nullptr) TENON_TRY(name->error());
+  if (name != nullptr) TENON_TRY(name->check());
   ShmLayout shm;
   TENON_TRY(shm.set(type.value_or(ScalarType::Undefined), sizes, strides));
   ShmHeader header;
@@ -251,7 +248,7 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
 /// Makes a tensor over the memory of a name.
 inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noexcept {
   const KeepErrno keep;
-  TENON_TRY(name.error());
+  TENON_TRY(name.check());
   Deleter owner;
   ShmLayout shm;
   const int flags = access == ShmAccess::ReadOnly ? O_RDONLY : O_RDWR;
