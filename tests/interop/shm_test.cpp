@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/shm.h"
 
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -669,6 +671,22 @@ TEST_CASE("shm_create: signals, as a profiler sends them, do not keep it from re
     return t->numel() == 32 << 20 ? 0 : 2;
   });
   CHECK(child.wait() == 0);
+}
+
+TEST_CASE("shm_create: fills /dev/shm to its last page, and says OutOfMemory beyond that") {
+  Child child([] {  // in a /dev/shm of its own, where that is permitted
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=20480") != 0) {
+      return 77;
+    }
+    if (try_shm_create("/x", {16385}, ScalarType::Byte).error() != Error::OutOfMemory) {
+      return 1;
+    }
+    return fill_(shm_create("/x", {16384}, ScalarType::Byte), 1) == Error::Ok ? 0 : 2;
+  });
+  const int status = child.wait();
+  CHECK((status == 0 || status == 77));
 }
 
 TEST_CASE("shm: everything is released, and errno is left as it was") {

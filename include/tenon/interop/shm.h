@@ -183,7 +183,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   // Without a limit, f_blocks is 0: then no more than the machine has.
   const auto machine = static_cast<fsblkcnt_t>(::sysconf(_SC_PHYS_PAGES));
   const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
-  if (code == 0 && length / room.f_frsize >= blocks) code = ENOSPC;
+  if (code == 0 && (length - 1) / room.f_frsize >= blocks) code = ENOSPC;
   constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
     code = ::posix_fallocate(fd, static_cast<off_t>(at),
