@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -610,6 +611,26 @@ TEST_CASE("shm: memory without a name cannot be shortened, and what can be is re
   const TensorPtr named = shm_create(name, {3}, ScalarType::Int);
   RAISES(InvalidArgument, "not sealed against shrinking", shm_attach(shm_fd(named)));
   CHECK(name.exists());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("shm: a descriptor that only reads stays one in another user's hands") {
+  const TensorPtr t = shm_create({2}, ScalarType::Long);
+  const auto path = [](int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); };
+  const int descriptor = ::open(path(shm_fd(t)).c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  struct stat status;
+  REQUIRE(::fstat(descriptor, &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  if (::geteuid() == 0) {
+    Child child([&] {
+      if (::setuid(65534) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return 1;  // to see its /proc
+      if (shm_attach(descriptor)->numel() != 2) return 2;
+      return ::open(path(descriptor).c_str(), O_RDWR | O_CLOEXEC) < 0 && errno == EACCES ? 0 : 3;
+    });
+    CHECK(child.wait() == 0);
+  }
+  ::close(descriptor);
 }
 
 TEST_CASE("shm_attach: what is no descriptor, or one of something else, is an error") {

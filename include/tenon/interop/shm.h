@@ -233,7 +233,7 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
     segment.path = ::strdup(name->path());
     if (segment.path == nullptr) return file_error("cannot make shared memory", ENOMEM);
     TENON_TRY(reserve_shm(fd, shm.length));
-  } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0) {
+  } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0 || ::fchmod(fd, 0600) != 0) {
     return file_error("cannot make so much shared memory", errno, Error::OutOfMemory);
   }
   if (::pwrite(fd, &header, sizeof header, 0) != sizeof header ||
@@ -302,7 +302,8 @@ struct ShmCreate {
   }
 
   /// The same without a name, for processes that are given its descriptor: by fork(), or over a
-  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing.
+  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Its permissions are its user's:
+  /// another one who is given a descriptor that only reads cannot open it for writing in /proc.
   ///
   /// Ownership: the memory goes with its last mapping and descriptor, in whatever way a process
   /// ends.
