@@ -243,6 +243,39 @@ TEST_CASE("shm_create: the name and permissions are a file's in /dev/shm, by def
   CHECK((status.st_mode & 0777) == 0644);
 }
 
+TEST_CASE("shm: an owner finds out that it is the last whatever the permissions are") {
+  const Name name;
+  Child child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 1;
+    for (const mode_t mode : {0u, 0200u, 0600u}) {
+      static_cast<void>(shm_create(name, {3}, ScalarType::Int, {}, mode));
+      if (name.exists()) return 2;
+    }
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+}
+
+TEST_CASE("shm: an abandoned name of another user is NotFound, and stays") {
+  if (::geteuid() != 0) return;
+  const Name name;
+  const mode_t mask = ::umask(0);
+  CHECK(Child([&] {
+          const TensorPtr t = shm_create(name, {3}, ScalarType::Int, {}, 0666);
+          ::_exit(0);
+          return 1;
+        }).wait() == 0);
+  ::umask(mask);
+  Child child([&] {
+    if (::setuid(65534) != 0) return 1;
+    if (try_shm_attach(name).error() != Error::NotFound || !name.exists()) return 2;
+    return try_shm_create(name, {3}, ScalarType::Int).error() == Error::InUse ? 0 : 3;
+  });
+  CHECK(child.wait() == 0);
+  RAISES(NotFound, "it was abandoned by processes that ended", shm_attach(name));
+  CHECK_FALSE(name.exists());
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faults") {
   const Name name;

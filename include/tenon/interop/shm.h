@@ -107,7 +107,8 @@ inline int open_shm(const char* path, int access) noexcept {
   return ::open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/// Removes the name of an open file that nobody has a lock on. False if that is not so.
+/// Removes the name of an open file that nobody has a lock on, where permissions let it. False if
+/// the file is locked, or not that of the name.
 inline bool remove_abandoned(int fd, const struct stat& file, const char* path) noexcept {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(file, path)) return false;
   ::unlink(path);
@@ -139,8 +140,8 @@ struct ShmSegment {
   }
 };
 
-/// Opens the file of a name and becomes one of its owners, whose duties `owner` takes. A name that
-/// was abandoned is removed.
+/// Opens the file of a name and becomes one of its owners, whose duties `owner` takes. NotFound for
+/// a name that was abandoned, which is removed.
 inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& owner) noexcept {
   for (int attempt = 0; attempt < kShmAttempts; ++attempt) {
     owner.emplace(nullptr, ShmSegment());
@@ -153,7 +154,7 @@ inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& o
     segment.path = ::strdup(path);
     if (segment.path == nullptr) return file_error("cannot open it", ENOMEM);
     if (remove_abandoned(fd, file, path)) {
-      return fail(Error::NotFound, "it was abandoned by processes that ended; its name is removed");
+      return fail(Error::NotFound, "it was abandoned by processes that ended");
     }
     if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(file, path)) return Error::Ok;
     ::usleep(1000);  // whoever removes it holds the lock for microseconds
@@ -225,9 +226,9 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
 
   Deleter owner(nullptr, ShmSegment());
   ShmSegment& segment = *owner.stored<ShmSegment>();
-  const int fd = segment.fd = name != nullptr
-                                  ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)
-                                  : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = segment.fd =
+      name != nullptr ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode | S_IRUSR)
+                      : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return file_error("cannot make shared memory", errno);
   if (name != nullptr) {
     segment.path = ::strdup(name->path());
@@ -284,7 +285,8 @@ struct ShmCreate {
   /// elements apart, as of empty_strided(). DYNAMIC_BOUND: a new shape is this tensor's alone.
   ///
   /// `name` is "/x", as shm_open()'s: "/" and up to 255 other characters; `mode` its permissions,
-  /// less those of umask(). A name that was abandoned is replaced.
+  /// less those of umask(). Its user may read it in any case, so that the last owner finds out that
+  /// it is the last. A name that was abandoned is replaced.
   /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
   /// one goes, and the name removed when the last goes. See above for killed processes and fork().
   /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument
@@ -302,8 +304,8 @@ struct ShmCreate {
   }
 
   /// The same without a name, for processes that are given its descriptor: by fork(), or over a
-  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Its permissions are its user's:
-  /// another one who is given a descriptor that only reads cannot open it for writing in /proc.
+  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Its permissions are its
+  /// user's: another one who is given a descriptor that only reads cannot open it for writing.
   ///
   /// Ownership: the memory goes with its last mapping and descriptor, in whatever way a process
   /// ends.
@@ -324,11 +326,11 @@ struct ShmAttach {
   /// strides and dtype that it was made with.
   ///
   /// Ownership: an owner like the one that made it, which may go before.
-  /// Errors: NotFound (no such name; one that was abandoned, which is removed); InvalidArgument
-  /// (the name; memory that is no tensor's; a header that does not describe this memory);
-  /// InvalidType (of a header); NotSupported (another version of the header; ReadOnly in ATen
-  /// mode); AccessFailed (permissions); InUse (another process keeps the file locked, for longer
-  /// than 0.1 seconds); OutOfMemory.
+  /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
+  /// InvalidArgument (the name; memory that is no tensor's; a header that does not describe this
+  /// memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly in
+  /// ATen mode); AccessFailed (permissions); InUse (another process keeps the file locked, for
+  /// longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
