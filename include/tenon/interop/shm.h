@@ -58,8 +58,9 @@ namespace detail {
 /// Copies the header of open memory and checks the copy. Says which file it is.
 inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   ShmHeader header;
-  if (::fstat(fd, &file) != 0) return file_error("cannot read it", errno);
-  if (::pread(fd, &header, sizeof header, 0) != sizeof header) {
+  const ssize_t count = ::fstat(fd, &file) == 0 ? ::pread(fd, &header, sizeof header, 0) : -1;
+  if (count < 0) return file_error("cannot read it", errno);
+  if (count != sizeof header) {
     return fail(Error::InvalidArgument, "it is too short for the header of a tensor");
   }
   return parse_shm_header(header, static_cast<uint64_t>(file.st_size), shm);
@@ -329,8 +330,8 @@ struct ShmAttach {
   /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
   /// InvalidArgument (the name; memory that is no tensor's; a header that does not describe this
   /// memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly in
-  /// ATen mode); AccessFailed (permissions); InUse (another process keeps the file locked, for
-  /// longer than 0.1 seconds); OutOfMemory.
+  /// ATen mode); AccessFailed (permissions; a folder, a pipe); InUse (another process keeps the
+  /// file locked, for longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
@@ -343,7 +344,7 @@ struct ShmAttach {
   ///
   /// Ownership: the descriptor is duplicated; the given one stays the caller's, to close.
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
-  /// name are not; AccessFailed too for what is no descriptor, or not open for writing.
+  /// name are not; AccessFailed too for what is no descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
     detail::Made<Out> made;
     Error error = detail::attach_shm(descriptor, access, made.draft());
