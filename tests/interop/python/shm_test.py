@@ -123,6 +123,22 @@ class SharedMemory(Case):
         del seen
         shm.close()
 
+    def test_memory_is_not_closed_under_an_array(self):
+        tensor, descriptor = m.shm_create(None, (3,), "int32", ())
+        mapped = map_descriptor(descriptor)
+        seen = tensor_array(mapped)
+        self.assertRaises(BufferError, mapped.close)
+        del seen, tensor
+        mapped.close()
+        tensor = self.create((3,), "int32", ())
+        shm = attach(self.name)
+        seen = tensor_array(shm.buf)
+        self.assertRaises(BufferError, shm.close)
+        m.fill(tensor, 4)
+        self.assertEqual(seen.tolist(), [4, 4, 4])
+        del seen
+        shm.close()
+
     def test_a_lock_makes_python_an_owner(self):
         tensor = self.create((3,), "int32", ())
         shm = attach(self.name)
