@@ -8,15 +8,15 @@
 // all processes; each descriptor has a shared lock (flock) on the file.
 // - shm_create() makes and locks a file without a name, and gives it the name last (O_TMPFILE,
 //   linkat): nobody sees half of it, and of two creators one gets the name.
-// - An owner that goes closes its descriptor, which drops the lock, and tries for the exclusive
-//   lock by another one. It gets that if it was the last, and removes the name.
+// - An owner that goes gives up mapping and descriptor, and with them the lock, and tries for the
+//   exclusive lock by another descriptor. It gets that if it was the last, and removes the name.
 // - An owner that is killed, or ends without running destructors, loses mapping and lock to the
 //   kernel. If it was the last, the name is left, abandoned: shm_attach() then removes it and says
 //   NotFound, shm_create() replaces it.
 // - Names are removed under the exclusive lock only, and only while they refer to the locked file.
 //   One who gets the shared lock looks whether the name still does.
-// - fork(): parent and child have one descriptor, and the lock goes when both have closed it.
-//   Whichever goes last removes the name. exec() closes the child's.
+// - fork(): parent and child have one lock, which goes when both have given it up. Whichever goes
+//   last removes the name. exec() gives up the child's.
 //
 // What is trusted. Whoever may write to the memory may change the elements at any time. The header
 // is read once, into a copy that is checked: what another process writes to it later does not
@@ -187,9 +187,10 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
   if (code == 0 && (length - 1) / room.f_frsize >= blocks) code = ENOSPC;
   constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
-  for (size_t at = 0; at < length && (code == 0 || code == EINTR); at += code == 0 ? kPiece : 0) {
-    code = ::posix_fallocate(fd, static_cast<off_t>(at),
-                             static_cast<off_t>(std::min(kPiece, length - at)));
+  for (size_t at = 0; at < length && code == 0; at += kPiece) {
+    const auto size = static_cast<off_t>(std::min(kPiece, length - at));
+    do code = ::posix_fallocate(fd, static_cast<off_t>(at), size);
+    while (code == EINTR);
   }
   if (code == 0) return Error::Ok;
   return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
