@@ -174,6 +174,13 @@ bool has_name(const TensorPtr& t) {
 
 constexpr auto kWrite = ShmAccess::ReadWrite;
 
+/// Gives this process a /dev/shm of its own, where that is permitted.
+bool mount_five_pages() {
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=20480") == 0;
+}
+
 /// A child that makes {7, 8, 9} of this name, says so, and waits to be killed.
 Child begin_owner(const Name& name, const Pipe& made) {
   return Child([&] {
@@ -731,16 +738,28 @@ TEST_CASE("shm_create: signals, as a profiler sends them, do not keep it from re
 }
 
 TEST_CASE("shm_create: fills /dev/shm to its last page, and says OutOfMemory beyond that") {
-  Child child([] {  // in a /dev/shm of its own, where that is permitted
-    if (::unshare(CLONE_NEWNS) != 0 ||
-        ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=20480") != 0) {
-      return 77;
-    }
+  Child child([] {
+    if (!mount_five_pages()) return 77;
     if (try_shm_create("/x", {16385}, ScalarType::Byte).error() != Error::OutOfMemory) {
       return 1;
     }
     return fill_(shm_create("/x", {16384}, ScalarType::Byte), 1) == Error::Ok ? 0 : 2;
+  });
+  const int status = child.wait();
+  CHECK((status == 0 || status == 77));
+}
+
+TEST_CASE("shm_create: in a full /dev/shm gets the memory of the abandoned name that it replaces") {
+  Child child([] {
+    if (!mount_five_pages()) return 77;
+    Child([] {
+      const TensorPtr t = shm_create("/x", {16384}, ScalarType::Byte);
+      ::_exit(0);
+      return 0;
+    }).wait();
+    const TensorPtr t = shm_create("/x", {16380}, ScalarType::Byte);
+    if (shm_attach("/x")->numel() != 16380) return 1;
+    return try_shm_create("/x", {16384}, ScalarType::Byte).error() == Error::InUse ? 0 : 2;
   });
   const int status = child.wait();
   CHECK((status == 0 || status == 77));

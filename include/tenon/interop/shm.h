@@ -196,21 +196,27 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
 }
 
+/// Removes a name that was abandoned. InUse for one that has an owner, or is no tensor's.
+inline Error free_name(const char* path) noexcept {
+  Deleter other;
+  ShmLayout shm;
+  const Error error = open_named(path, O_RDONLY, shm, other);
+  if (error == Error::NotFound) return Error::Ok;
+  if (error == Error::OutOfMemory) return error;
+  return fail(Error::InUse,
+              "the name is taken: ", error == Error::Ok ? "it has an owner" : last_error_message());
+}
+
 /// Gives the file a name that has no living owner.
 inline Error name_shm(int fd, const char* path) noexcept {
   char self[32];
   std::snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-  Error error = Error::NotFound;
-  for (int attempt = 0; error == Error::NotFound && attempt < kShmAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kShmAttempts; ++attempt) {
     if (::linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return Error::Ok;
     if (errno != EEXIST) return file_error("cannot give it its name", errno);
-    Deleter other;
-    ShmLayout shm;
-    error = open_named(path, O_RDONLY, shm, other);
+    TENON_TRY(free_name(path));
   }
-  if (error == Error::OutOfMemory) return error;
-  return fail(Error::InUse,
-              "the name is taken: ", error == Error::Ok ? "it has an owner" : last_error_message());
+  return fail(Error::InUse, "the name is taken: ", last_error_message());
 }
 
 /// Makes shared memory, of this name unless that is null, and a tensor over it.
@@ -235,6 +241,7 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
   if (name != nullptr) {
     segment.path = ::strdup(name->path());
     if (segment.path == nullptr) return file_error("cannot make shared memory", ENOMEM);
+    TENON_TRY(free_name(name->path()));  // first, for what it holds
     TENON_TRY(reserve_shm(fd, shm.length));
   } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0 || ::fchmod(fd, 0600) != 0) {
     return file_error("cannot make so much shared memory", errno, Error::OutOfMemory);
