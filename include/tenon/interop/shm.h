@@ -51,7 +51,7 @@
 TENON_BEGIN_NAMESPACE
 
 /// What a tensor may do with its memory. ReadOnly: mapping and tensor are read-only.
-enum class ShmAccess : uint8_t { ReadOnly, ReadWrite };
+enum class ShmAccess : uint8_t { ReadOnly = O_RDONLY, ReadWrite = O_RDWR };
 
 namespace detail {
 
@@ -104,8 +104,8 @@ inline bool is_path_of(const struct stat& file, const char* path) noexcept {
   return ::lstat(path, &named) == 0 && file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
-inline int open_shm(const char* path, int access) noexcept {
-  return ::open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+inline int open_shm(const char* path, ShmAccess access) noexcept {
+  return ::open(path, static_cast<int>(access) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
 /// Removes the name of an open file that nobody has a lock on, where permissions let it. False if
@@ -118,7 +118,7 @@ inline bool remove_abandoned(int fd, const struct stat& file, const char* path) 
 
 /// A descriptor, a mapping and a share in a name: what a tensor over shared memory releases.
 struct ShmSegment {
-  int fd = -1;
+  int fd;
   void* base = nullptr;
   size_t length = 0;
   char* path = nullptr;  // on the heap; null without a name
@@ -128,11 +128,11 @@ struct ShmSegment {
     struct stat file = {};
     const bool has_name = path != nullptr && ::fstat(fd, &file) == 0 && is_path_of(file, path);
     if (base != nullptr) ::munmap(base, length);  // it keeps the lock, too
-    if (fd >= 0) ::close(fd);
+    ::close(fd);
     // The lock belongs to what open() made, which a forked process may share: what another open()
     // makes shows whether it is still held. Only now, with the descriptor that was just closed:
     // there may be no other left.
-    const int other = has_name ? open_shm(path, O_RDONLY) : -1;
+    const int other = has_name ? open_shm(path, ShmAccess::ReadOnly) : -1;
     if (other >= 0) {
       remove_abandoned(other, file, path);
       ::close(other);
@@ -143,17 +143,17 @@ struct ShmSegment {
 
 /// Opens the file of a name and becomes one of its owners, whose duties `owner` takes. NotFound for
 /// a name that was abandoned, which is removed.
-inline Error open_named(const char* path, int access, ShmLayout& shm, Deleter& owner) noexcept {
-  for (int attempt = 0; attempt < kShmAttempts; ++attempt) {
-    owner.emplace(nullptr, ShmSegment());
-    ShmSegment& segment = *owner.stored<ShmSegment>();
-    const int fd = segment.fd = open_shm(path, access);
+inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
+                        Deleter& owner) noexcept {
+  for (int attempt = 0; attempt < kShmAttempts; ++attempt, owner.reset()) {
+    const int fd = open_shm(path, access);
     if (fd < 0 && errno == ENOENT) return fail(Error::NotFound, "there is no such memory");
     if (fd < 0) return file_error("cannot open it", errno);
+    owner.emplace(nullptr, ShmSegment{fd});
     struct stat file;
     TENON_TRY(read_shm(fd, file, shm));
-    segment.path = ::strdup(path);
-    if (segment.path == nullptr) return file_error("cannot open it", ENOMEM);
+    char* const copy = owner.stored<ShmSegment>()->path = ::strdup(path);
+    if (copy == nullptr) return file_error("cannot open it", ENOMEM);
     if (remove_abandoned(fd, file, path)) {
       return fail(Error::NotFound, "it was abandoned by processes that ended");
     }
@@ -180,12 +180,12 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& ow
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
 inline Error reserve_shm(int fd, size_t length) noexcept {
-  struct statvfs room = {};
-  int code = ::fstatvfs(fd, &room) != 0 ? errno : 0;
+  struct statvfs room;
+  if (::fstatvfs(fd, &room) != 0) return file_error("cannot reserve the memory", errno);
   // Without a limit, f_blocks is 0: then no more than the machine has.
   const auto machine = static_cast<fsblkcnt_t>(::sysconf(_SC_PHYS_PAGES));
   const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
-  if (code == 0 && (length - 1) / room.f_frsize >= blocks) code = ENOSPC;
+  int code = (length - 1) / room.f_frsize < blocks ? 0 : ENOSPC;
   constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && code == 0; at += kPiece) {
     const auto size = static_cast<off_t>(std::min(kPiece, length - at));
@@ -200,7 +200,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
 inline Error free_name(const char* path) noexcept {
   Deleter other;
   ShmLayout shm;
-  const Error error = open_named(path, O_RDONLY, shm, other);
+  const Error error = open_named(path, ShmAccess::ReadOnly, shm, other);
   if (error == Error::NotFound) return Error::Ok;
   if (error == Error::OutOfMemory) return error;
   return fail(Error::InUse,
@@ -232,15 +232,14 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
   std::copy(shm.layout.sizes.begin(), shm.layout.sizes.end(), header.sizes);
   std::copy(shm.layout.strides.begin(), shm.layout.strides.end(), header.strides);
 
-  Deleter owner(nullptr, ShmSegment());
-  ShmSegment& segment = *owner.stored<ShmSegment>();
-  const int fd = segment.fd =
-      name != nullptr ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode | S_IRUSR)
-                      : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = name != nullptr
+                     ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode | S_IRUSR)
+                     : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return file_error("cannot make shared memory", errno);
+  Deleter owner(nullptr, ShmSegment{fd});
   if (name != nullptr) {
-    segment.path = ::strdup(name->path());
-    if (segment.path == nullptr) return file_error("cannot make shared memory", ENOMEM);
+    char* const copy = owner.stored<ShmSegment>()->path = ::strdup(name->path());
+    if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
     TENON_TRY(free_name(name->path()));  // first, for what it holds
     TENON_TRY(reserve_shm(fd, shm.length));
   } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0 || ::fchmod(fd, 0600) != 0) {
@@ -261,8 +260,7 @@ inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noe
   TENON_TRY(name.check());
   Deleter owner;
   ShmLayout shm;
-  const int flags = access == ShmAccess::ReadOnly ? O_RDONLY : O_RDWR;
-  TENON_TRY(open_named(name.path(), flags, shm, owner));
+  TENON_TRY(open_named(name.path(), access, shm, owner));
   return make_shm_tensor(shm, access, owner, draft);
 }
 
@@ -271,7 +269,7 @@ inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return file_error("cannot duplicate it", errno);
-  Deleter owner(nullptr, ShmSegment{fd, nullptr, 0, nullptr});
+  Deleter owner(nullptr, ShmSegment{fd});
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return fail(Error::InvalidArgument,
