@@ -240,7 +240,7 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
   if (name != nullptr) {
     char* const copy = owner.stored<ShmSegment>()->path = ::strdup(name->path());
     if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
-    TENON_TRY(free_name(name->path()));  // first, for what it holds
+    TENON_TRY(free_name(name->path()));  // first: its memory may be needed
     TENON_TRY(reserve_shm(fd, shm.length));
   } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0 || ::fchmod(fd, 0600) != 0) {
     return file_error("cannot make so much shared memory", errno, Error::OutOfMemory);
