@@ -67,28 +67,12 @@ ERL_NIF_TERM share_first_bytes(const Call& call, HeldPtr held, size_t nbytes) {
   return enif_make_sub_binary(call.env, whole, static_cast<size_t>(begin), nbytes);
 }
 
-/// Keeps an owner of memory that is asked for. False when that is a tensor or a binary, and the
-/// memory is not in it.
-bool keep_owner(const Call& call, ERL_NIF_TERM owner, const Range& asked, Held& made,
-                std::shared_ptr<const void>& kept) {
-  if (const HeldPtr held = find_held(call, owner)) {
-    // Not the tensor itself, which may be a view of another: so there is no chain of them.
-    const HeldPtr root = held->root == nullptr ? held : held->root;
-    kept = root;
-    if (!held->is_host() || !range_of(tenon::to_blob(held->tensor)).contains(asked)) return false;
-    if (made.root == nullptr) {  // else of the owner before
-      made.home = held->home;
-      made.root = root;
-    }
-    return true;
-  }
-  const auto term = keep(owner);
-  kept = term;
-  ErlNifBinary bytes;
-  if (!term->get_binary(bytes)) return true;
-  if (!Range{reinterpret_cast<uintptr_t>(bytes.data), bytes.size}.contains(asked)) return false;
-  made.binary = term;
-  return true;
+/// Keeps a binary whose bytes stay where they are. Null for one in its process's memory, which is
+/// copied, and for one that begins within a byte, whose bytes are a copy until the call returns.
+std::shared_ptr<const KeptTerm> keep_bytes(ERL_NIF_TERM term, const ErlNifBinary& bytes) {
+  auto kept = keep(term);
+  ErlNifBinary same;
+  return kept->get_binary(same) && same.data == bytes.data ? kept : nullptr;
 }
 
 ERL_NIF_TERM describe(const Call& call, const void* data, tenon::ArrayRef<int64_t> sizes,
@@ -156,15 +140,14 @@ static ERL_NIF_TERM iota(const Call& call) {
 static ERL_NIF_TERM random_uniform(const Call& call) {
   const Target to(call);
   Generator numbers(get_unsigned(call, "the seed", call.argv[5]));
+  if (call.is_long(to.nbytes())) return call.reschedule();
   if (isIntegralType(to.type, true)) {
     const int64_t low = get_integer(call, "the minimum", call.argv[3]);
     const int64_t high = get_integer(call, "the maximum", call.argv[4]);
-    if (call.is_long(to.nbytes())) return call.reschedule();
     return to.finish(call, tenon::randint(low, high, to.sizes, to.type, numbers, to.backend()));
   }
   const double low = get_double(call, "the minimum", call.argv[3]);
   const double high = get_double(call, "the maximum", call.argv[4]);
-  if (call.is_long(to.nbytes())) return call.reschedule();
   return to.finish(call, tenon::uniform(low, high, to.sizes, to.type, numbers, to.backend()));
 }
 
@@ -183,9 +166,10 @@ static ERL_NIF_TERM from_binary(const Call& call) {
   // On the heap the binary's own bytes do; other backends have memory of their own.
   if (to.home == cpu_home() && bytes.size > kHeapBinary && is_aligned(bytes.data, to.type) &&
       static_cast<double>(bytes.size) == to.nbytes()) {
-    auto kept = keep(call.argv[3]);
-    const Blob blob{bytes.data, to.sizes, {}, to.type, {}, 0, true, kept};
-    return make_tensor(call, {to.home, *tenon::from_blob(blob), nullptr, std::move(kept)});
+    if (auto kept = keep_bytes(call.argv[3], bytes)) {
+      const Blob blob{bytes.data, to.sizes, {}, to.type, {}, 0, true, kept};
+      return make_tensor(call, {to.home, *tenon::from_blob(blob), nullptr, std::move(kept)});
+    }
   }
   if (call.is_long(static_cast<double>(bytes.size))) return call.reschedule();
   return to.finish(call,
@@ -210,18 +194,18 @@ static ERL_NIF_TERM to_binary(const Call& call) {
 }
 
 static ERL_NIF_TERM to_blob(const Call& call) {
-  if (const HeldPtr held = find_held(call, call.argv[0])) {
-    const tenon::Tensor& t = held->tensor;
-    if (!held->is_host()) throw std::invalid_argument("the tensor has no memory");
-    return describe(call, t.const_data_ptr(), t.sizes(), t.strides(), t.scalar_type());
+  ErlNifBinary bytes;
+  if (enif_inspect_binary(call.env, call.argv[0], &bytes)) {
+    if (keep_bytes(call.argv[0], bytes) == nullptr) {
+      throw std::invalid_argument(
+          "the bytes may move: the binary has 64 or fewer, or begins within a byte");
+    }
+    return describe(call, bytes.data, tenon::Dims{bytes.size}, tenon::Dims{1}, ScalarType::Byte);
   }
-  const ErlNifBinary bytes = get_binary(call, call.argv[0]);
-  ErlNifBinary copy;
-  if (!keep(call.argv[0])->get_binary(copy) || copy.data != bytes.data) {
-    throw std::invalid_argument(
-        "the binary lies in its process's memory, which moves; one of more than 64 bytes does not");
-  }
-  return describe(call, bytes.data, tenon::Dims{bytes.size}, tenon::Dims{1}, ScalarType::Byte);
+  const HeldPtr held = get_held(call, call.argv[0]);
+  const tenon::Tensor& t = held->tensor;
+  if (!held->is_host()) throw std::invalid_argument("the tensor has no memory");
+  return describe(call, t.const_data_ptr(), t.sizes(), t.strides(), t.scalar_type());
 }
 
 static ERL_NIF_TERM from_blob(const Call& call) {
@@ -236,9 +220,29 @@ static ERL_NIF_TERM from_blob(const Call& call) {
   Held made{cpu_home(), {}};
   const auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   bool is_inside = true;
+  ERL_NIF_TERM whose = call.argv[4];  // of the tensors, or else this list
   ERL_NIF_TERM owner = 0;
-  for (ERL_NIF_TERM rest = call.argv[4]; enif_get_list_cell(call.env, rest, &owner, &rest);) {
-    is_inside &= keep_owner(call, owner, asked, made, owners->emplace_back());
+  for (ERL_NIF_TERM rest = whose; enif_get_list_cell(call.env, rest, &owner, &rest);) {
+    const HeldPtr held = get_held(call, owner);
+    // Not the tensor itself, which may be a view of another: so there is no chain of them.
+    const HeldPtr root = held->root == nullptr ? held : held->root;
+    owners->push_back(root);
+    if (!held->is_host() || !range_of(tenon::to_blob(held->tensor)).contains(asked)) {
+      is_inside = false;
+    } else if (made.root == nullptr) {  // else it is the one before
+      made.home = held->home;
+      made.root = root;
+      whose = owner;
+    }
+  }
+  for (ERL_NIF_TERM rest = call.argv[5]; enif_get_list_cell(call.env, rest, &owner, &rest);) {
+    const auto kept = keep(owner);
+    owners->push_back(kept);
+    ErlNifBinary bytes;
+    if (!kept->get_binary(bytes)) continue;
+    const bool is_in = Range{reinterpret_cast<uintptr_t>(bytes.data), bytes.size}.contains(asked);
+    if (is_in) made.binary = kept;
+    is_inside &= is_in;
   }
   const bool is_known = made.root != nullptr || made.binary != nullptr;
   if (!is_inside && !is_known && asked.size != 0) {
@@ -250,7 +254,7 @@ static ERL_NIF_TERM from_blob(const Call& call) {
   blob.readonly = true;
   blob.owner = owners;
   made.tensor = *tenon::from_blob(std::move(blob));
-  return make_tensor(call, std::move(made));
+  return enif_make_tuple2(call.env, make_tensor(call, std::move(made)), whose);
 }
 
 static ERL_NIF_TERM to_flat_list(const Call& call) {
@@ -334,7 +338,7 @@ ErlNifFunc functions[] = {{"arena", 1, &run<nif::arena>, 0},
                           {"expression", 1, &run<nif::expression>, 0},
                           {"to_dot", 1, &run<nif::to_dot>, 0},
                           {"to_blob", 1, &run<nif::to_blob>, 0},
-                          {"from_blob", 5, &run<nif::from_blob>, 0}};
+                          {"from_blob", 6, &run<nif::from_blob>, 0}};
 
 int load(ErlNifEnv* env, void**, ERL_NIF_TERM) {
   make_atoms(env);

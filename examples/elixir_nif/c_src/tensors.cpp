@@ -72,10 +72,12 @@ HomePtr home_of() {
   return home;
 }
 
-Object<Held>* find_object(const Call& call, ERL_NIF_TERM term) {
+Object<Held>& get_object(const Call& call, ERL_NIF_TERM term) {
   void* resource = nullptr;
-  if (!enif_get_resource(call.env, term, tensor_type, &resource)) return nullptr;
-  return static_cast<Object<Held>*>(resource);
+  if (!enif_get_resource(call.env, term, tensor_type, &resource)) {
+    refuse("the tensor", term, "a tensor of tenon's");
+  }
+  return *static_cast<Object<Held>*>(resource);
 }
 
 }  // namespace
@@ -104,17 +106,9 @@ ERL_NIF_TERM make_home(const Call& call, Home home) {
   return make<Home>(call, home_type, std::make_shared<const Home>(std::move(home)));
 }
 
-HeldPtr find_held(const Call& call, ERL_NIF_TERM term) {
-  Object<Held>* const object = find_object(call, term);
-  if (object == nullptr) return nullptr;
-  HeldPtr held = std::atomic_load(object);
-  if (held == nullptr) throw std::invalid_argument("the tensor is deallocated");
-  return held;
-}
-
 HeldPtr get_held(const Call& call, ERL_NIF_TERM term) {
-  HeldPtr held = find_held(call, term);
-  if (held == nullptr) refuse("the tensor", term, "a tensor of tenon's");
+  HeldPtr held = std::atomic_load(&get_object(call, term));
+  if (held == nullptr) throw std::invalid_argument("the tensor is deallocated");
   return held;
 }
 
@@ -123,13 +117,12 @@ ERL_NIF_TERM make_tensor(const Call& call, Held held) {
 }
 
 ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term) {
-  Object<Held>* const object = find_object(call, term);
-  if (object == nullptr) refuse("the tensor", term, "a tensor of tenon's");
-  HeldPtr held = std::atomic_load(object);
+  Object<Held>& object = get_object(call, term);
+  HeldPtr held = std::atomic_load(&object);
   if (held != nullptr && held->is_long_to_release() && call.is_long(held->nbytes())) {
     return call.reschedule();
   }
-  held = std::atomic_exchange(object, HeldPtr());  // of two calls, one has it
+  held = std::atomic_exchange(&object, HeldPtr());  // of two calls, one has it
   return enif_make_atom(call.env, held != nullptr ? "ok" : "already_deallocated");
 }
 
@@ -138,7 +131,7 @@ ERL_NIF_TERM make_shared_binary(const Call& call, HeldPtr held, const void* byte
 }
 
 double Target::nbytes() const {
-  if (!home->is_host()) return 0;
+  if (!home->backend->device().is_cpu()) return 0;
   auto count = static_cast<double>(elementSize(type));
   for (const int64_t size : sizes) count *= static_cast<double>(size);
   return count;

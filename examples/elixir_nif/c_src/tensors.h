@@ -45,8 +45,6 @@ struct Home {
   std::unique_ptr<tenon::Backend> backend;
   const SharedArena* arena = nullptr;  // the backend, where it is one
   const tenon::TrackingBackend* tracking = nullptr;
-
-  bool is_host() const noexcept { return backend->device().is_cpu(); }
 };
 
 using HomePtr = std::shared_ptr<const Home>;
@@ -79,8 +77,6 @@ HomePtr cpu_home();
 
 /// The tensor of a term by make_tensor(). Throws when it is deallocated.
 HeldPtr get_held(const Call& call, ERL_NIF_TERM term);
-/// The same; null when the term is none.
-HeldPtr find_held(const Call& call, ERL_NIF_TERM term);
 ERL_NIF_TERM make_tensor(const Call& call, Held held);
 /// Lets go of a term's tensor: :ok, or :already_deallocated.
 ERL_NIF_TERM drop_tensor(const Call& call, ERL_NIF_TERM term);

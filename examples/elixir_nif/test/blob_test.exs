@@ -77,6 +77,38 @@ defmodule Tenon.BlobTest do
            |> Tenon.to_flat_list(limit: 5) == [0, 0, 0, 0, 1]
   end
 
+  test "a tensor that is none of this node's, or is collected, is no owner" do
+    external = fn -> Tenon.iota({1000}) |> Blob.to_blob() |> :erlang.term_to_binary() end
+    gone = Task.await(Task.async(external)) |> :erlang.binary_to_term()
+
+    assert_raise ArgumentError, ~r/expected a tensor of tenon's/, fn -> Blob.from_blob(gone) end
+
+    # While it lives the term is the tensor again.
+    t = Tenon.iota({3})
+    again = t |> Blob.to_blob() |> :erlang.term_to_binary() |> :erlang.binary_to_term()
+    assert Tenon.to_flat_list(Blob.from_blob(again)) == [0, 1, 2]
+  end
+
+  test "of several owners, the backend is that of the one whose memory it is" do
+    t = Tenon.iota({3})
+    blob = Blob.to_blob(t)
+    in_elixir = %{t | data: %URI{}}
+
+    for other <- [
+          Tenon.iota({3}, backend: Tenon.ExprBackend),
+          Tenon.iota({3}, backend: {Tenon.ArenaBackend, bytes: 4096}),
+          Tenon.template({3}, {:f, 32}),
+          in_elixir
+        ] do
+      view = Blob.from_blob(%{blob | owner: other}, owner: t)
+      assert view.data.__struct__ == Tenon.CpuBackend
+      assert inspect(view) =~ "[0, 1, 2]"
+    end
+
+    empty = %{ptr: 0, shape: {0}, dtype: {:f, 32}, owner: Tenon.template({3}, {:f, 32})}
+    assert Blob.from_blob(empty).data.__struct__ == Tenon.CpuBackend
+  end
+
   test "an owner may be any term, and lives as long as the view" do
     tracker = Tenon.TrackingBackend.init([])
     live = fn -> Tenon.TrackingBackend.statistics(tracker).live_bytes end
@@ -148,7 +180,7 @@ defmodule Tenon.BlobTest do
       end
     end
 
-    assert_raise ArgumentError, ~r/which moves/, fn -> Blob.to_blob(<<1, 2, 3>>) end
+    assert_raise ArgumentError, ~r/the bytes may move/, fn -> Blob.to_blob(<<1, 2, 3>>) end
 
     assert_raise ArgumentError, ~r/expected a Tenon.Tensor or a binary/, fn ->
       Blob.to_blob(<<1::3>>)

@@ -71,6 +71,22 @@ defmodule Tenon.SharingTest do
     assert Tenon.from_binary(odd, {:u, 8}) |> Tenon.to_binary() == odd
   end
 
+  test "a binary that begins within a byte is copied" do
+    # The BEAM shows a NIF a copy of it, which is gone after the call.
+    make = fn n -> <<1::3, :binary.copy(<<n>>, 1000)::binary, 0::5>> end
+    <<_::3, binary::binary-size(1000), _::5>> = make.(7)
+    t = Tenon.from_binary(binary, {:u, 8})
+
+    for n <- 1..50 do
+      <<_::3, other::binary-size(1000), _::5>> = make.(n)
+      Tenon.from_binary(other, {:u, 8}, backend: {Tenon.ArenaBackend, bytes: 2000})
+    end
+
+    assert Tenon.to_flat_list(t) == List.duplicate(7, 1000)
+    assert Tenon.to_binary(t) == binary
+    assert_raise ArgumentError, ~r/begins within a byte/, fn -> Blob.to_blob(binary) end
+  end
+
   test "a binary that is appended to leaves the tensor as it was" do
     binary = for n <- 0..199, into: <<>>, do: <<n>>
     t = Tenon.from_binary(binary, {:u, 8})

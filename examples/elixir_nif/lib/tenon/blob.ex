@@ -45,8 +45,8 @@ defmodule Tenon.Blob do
   @doc """
   Describes the memory of a tensor, or of a binary of more than 64 bytes, which is its owner.
 
-  A tensor without memory, a template or an expression, is an `ArgumentError`, as is a shorter binary,
-  which lies in the memory of its process and moves.
+  A tensor without memory, a template or an expression, is an `ArgumentError`, as is a binary whose
+  bytes may move: a shorter one, which is in its process's memory, and one that begins within a byte.
 
       iex> binary = :binary.copy(<<7>>, 100)
       iex> blob = Tenon.Blob.to_blob(binary)
@@ -114,15 +114,23 @@ defmodule Tenon.Blob do
     end
 
     strides = list(Map.get(blob, :strides))
-    owner_refs = Enum.map(owners, &ref/1)
     shape = list(shape)
-    ref = Native.from_blob(ptr, shape, strides, Tenon.Type.number!(dtype), owner_refs)
+    number = Tenon.Type.number!(dtype)
+    {tensors, others} = Enum.split_with(owners, &match?(%Tensor{data: %{ref: _}}, &1))
+    refs = for tensor <- tensors, do: tensor.data.ref
+    # `whose` is the ref of the tensor whose memory it is.
+    {ref, whose} = Native.from_blob(ptr, shape, strides, number, refs, others)
+
+    backend =
+      Enum.find_value(tensors, Tenon.CpuBackend, fn %{data: %module{ref: ref}} ->
+        if ref == whose, do: module
+      end)
 
     %Tensor{
       type: dtype,
       shape: List.to_tuple(shape),
       names: List.duplicate(nil, length(shape)),
-      data: struct!(backend(owners), ref: ref)
+      data: struct!(backend, ref: ref)
     }
   end
 
@@ -146,14 +154,4 @@ defmodule Tenon.Blob do
 
   defp list(tuple) when is_tuple(tuple), do: Tuple.to_list(tuple)
   defp list(other), do: other
-
-  defp ref(%Tensor{data: %{ref: ref}}) when is_reference(ref), do: ref
-  defp ref(other), do: other
-
-  # That of the tensor whose memory it is.
-  defp backend(owners) do
-    Enum.find_value(owners, Tenon.CpuBackend, fn owner ->
-      with %Tensor{data: %backend{}} <- owner, do: backend, else: (_ -> nil)
-    end)
-  end
 end

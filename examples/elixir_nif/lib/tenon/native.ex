@@ -34,7 +34,7 @@ defmodule Tenon.Native do
   def materialize(_tensor, _backend), do: stub()
   def to_dot(_tensor), do: stub()
   def to_blob(_tensor_or_binary), do: stub()
-  def from_blob(_ptr, _shape, _strides, _type, _owners), do: stub()
+  def from_blob(_ptr, _shape, _strides, _type, _tensors, _other_owners), do: stub()
 
   defp stub, do: :erlang.nif_error(:nif_not_loaded)
 end
