@@ -95,6 +95,9 @@ static ERL_NIF_TERM arena(const Call& call) {
 
 static ERL_NIF_TERM tracking(const Call& call) {
   HomePtr inner = get_home(call, call.argv[0]);
+  int depth = 0;  // each adds to the stack of a call
+  for (const Home* home = inner.get(); home != nullptr; home = home->inner.get()) ++depth;
+  if (depth > 64) refuse("the backend", call.argv[0], "at most 64 trackers around each other");
   auto backend = std::make_unique<tenon::TrackingBackend>(*inner->backend);
   // No timeline, which would grow with every tensor: there is nothing here that draws it.
   tenon::check(backend->init({{"max_events", 0}}));

@@ -123,6 +123,14 @@ defmodule Tenon.BadTermsTest do
     end
   end
 
+  test "trackers around each other are at most 64, for which the stack is enough" do
+    around = fn inner -> {Tenon.TrackingBackend, Tenon.TrackingBackend.init(inner: inner)} end
+    backend = Enum.reduce(1..64, Tenon.CpuBackend, fn _, inner -> around.(inner) end)
+    t = Tenon.constant(3, {100_000}, backend: backend)
+    assert Tenon.to_flat_list(t, limit: 1) == [3]
+    assert_raise ArgumentError, ~r/at most 64 trackers/, fn -> around.(backend) end
+  end
+
   test "sizes that no memory has are refused, as arguments or for want of memory" do
     for shape <- [
           {0x7FFFFFFFFFFFFFFF},
