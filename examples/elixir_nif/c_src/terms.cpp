@@ -76,8 +76,10 @@ void make_atoms(ErlNifEnv* env) noexcept {
 }
 
 void refuse(const char* what, ERL_NIF_TERM given, const char* expected) {
-  char text[512];
+  char text[2048];
   enif_snprintf(text, sizeof text, "%s is %.60T; expected %s", what, given, expected);
+  // The BEAM writes names in UTF-8 and lists of characters in Latin-1.
+  for (char* c = text; *c != '\0'; ++c) *c = (*c & 0x80) == 0 ? *c : '?';
   throw std::invalid_argument(text);
 }
 
@@ -138,7 +140,7 @@ uint64_t get_unsigned(const Call& call, const char* what, ERL_NIF_TERM term) {
 
 double get_double(const Call& call, const char* what, ERL_NIF_TERM term) {
   double value = 0;
-  if (!read_real(call.env, term, value)) refuse(what, term, "a number");
+  if (!read_real(call.env, term, value)) refuse(what, term, "a float or an integer of 64 bits");
   return value;
 }
 

@@ -123,6 +123,20 @@ defmodule Tenon.BadTermsTest do
     end
   end
 
+  test "messages are text, whatever the term" do
+    for term <- [
+          :é,
+          ~c"\u00E9t\u00E9",
+          "é",
+          String.to_atom(String.duplicate("日", 255)),
+          [:é | ~c"é"]
+        ] do
+      error = assert_raise ArgumentError, fn -> Tenon.constant(term, {1}) end
+      assert String.valid?(error.message)
+      assert error.message =~ "; expected a number of 64 bits"
+    end
+  end
+
   test "trackers around each other are at most 64, for which the stack is enough" do
     around = fn inner -> {Tenon.TrackingBackend, Tenon.TrackingBackend.init(inner: inner)} end
     backend = Enum.reduce(1..64, Tenon.CpuBackend, fn _, inner -> around.(inner) end)
