@@ -263,7 +263,10 @@ defmodule Tenon.BackendTest do
     assert inspect(t, limit: 0) =~ "\n  ...\n"
     assert inspect(Tenon.iota({1000})) |> String.split(", ") |> length() == 51
     assert inspect(Tenon.constant(1.5, {}, type: {:f, 32})) == "#Tenon.Tensor<\n  f32\n  1.5\n>"
-    assert inspect(Tenon.constant(1, {0, 2})) == "#Tenon.Tensor<\n  s64[0][2]\n  [\n    \n  ]\n>"
+    assert inspect(Tenon.constant(1, {0, 2})) == "#Tenon.Tensor<\n  s64[0][2]\n  []\n>"
+    assert inspect(Tenon.constant(1, {0x1000000000000, 0}), limit: :infinity) =~ "\n  []\n"
+    assert inspect(t, limit: 0x10000000000000000) =~ "[3, 4, 5]\n"
+    assert inspect(%{t | data: nil}) =~ "s64[2][3]\n  no elements"
     assert inspect(Tenon.constant({:nan, -1}, {1}, type: {:c, 64})) =~ "[NaN + -1.0i]"
   end
 

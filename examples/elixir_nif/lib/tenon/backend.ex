@@ -141,9 +141,13 @@ defmodule Tenon.Backend do
   """
   @spec inspect_elements(Tensor.t(), Inspect.Opts.t()) :: Inspect.Algebra.t()
   def inspect_elements(tensor, opts) do
-    limit = if opts.limit == :infinity, do: Tenon.size(tensor), else: opts.limit
+    size = Tenon.size(tensor)
+    # Numbers are less than :infinity. One more than all shows them without dots.
+    limit = min(opts.limit, size + 1)
     values = Tenon.Native.to_flat_list(tensor.data.ref, limit)
-    {document, _values, _limit} = element(Tuple.to_list(tensor.shape), values, limit)
+    # Without elements there may be any number of rows.
+    shape = if size == 0, do: [0], else: Tuple.to_list(tensor.shape)
+    {document, _values, _limit} = element(shape, values, limit)
     document
   end
 

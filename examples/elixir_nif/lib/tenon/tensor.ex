@@ -45,6 +45,9 @@ defimpl Inspect, for: Tenon.Tensor do
     Enum.join([kind, bits | sizes])
   end
 
+  # The argument `out` of a backend's callbacks.
+  defp elements(%{data: nil}, _opts), do: "no elements"
+
   # A tensor without elements, such as a deallocated one, says why.
   defp elements(%{data: %backend{}} = tensor, opts) do
     backend.inspect(tensor, opts)
