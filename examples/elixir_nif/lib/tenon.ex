@@ -162,8 +162,15 @@ defmodule Tenon do
   """
   @spec to_flat_list(Tensor.t(), keyword) :: [Tenon.Backend.value()]
   def to_flat_list(tensor, opts \\ []) do
-    backend_of!(tensor)
-    Tenon.Native.to_flat_list(tensor.data.ref, limit!(tensor, opts))
+    backend = backend_of!(tensor)
+    limit = limit!(tensor, opts)
+
+    if Tenon.Backend.native?(backend) do
+      Tenon.Native.to_flat_list(tensor.data.ref, limit)
+    else
+      bytes = backend.to_binary(tensor, limit)
+      from_binary(bytes, tensor.type, backend: Tenon.CpuBackend) |> to_flat_list()
+    end
   end
 
   @doc """

@@ -307,8 +307,29 @@ defmodule Tenon.BackendTest do
     assert copy.data == %ListBackend{bytes: [0, 1, 2]}
     assert Tenon.to_binary(copy, limit: 2) == <<0, 1>>
     assert Tenon.backend_copy(copy, Tenon.CpuBackend) |> Tenon.to_flat_list() == [0, 1, 2]
+    assert Tenon.to_flat_list(copy) == [0, 1, 2]
+    assert Tenon.to_flat_list(copy, limit: 1) == [0]
     assert Tenon.backend_transfer(t, {ListBackend, []}).data.bytes == [0, 1, 2]
     assert Tenon.backend_deallocate(t) == :already_deallocated
+  end
+
+  test "what only the NIF's backends do is refused for others" do
+    expected = "the backend is Tenon.BackendTest.ListBackend; expected one with a handle/1"
+    e = Tenon.iota({2}, backend: Tenon.ExprBackend)
+
+    for call <- [
+          fn -> Tenon.TrackingBackend.init(inner: ListBackend) end,
+          fn -> Tenon.ExprBackend.materialize(e, ListBackend) end
+        ] do
+      assert_raise ArgumentError, expected, call
+    end
+
+    for call <- [
+          &Tenon.ExprBackend.materialize(&1, Tenon.CpuBackend),
+          &Tenon.ExprBackend.to_dot/1
+        ] do
+      assert_raise ArgumentError, ~r/keeps no expressions/, fn -> call.(Tenon.iota({2})) end
+    end
   end
 
   test "each callback of the behaviour is called with the arguments that it says" do

@@ -94,7 +94,7 @@ defmodule Tenon.Backend do
 
       @impl true
       def backend_copy(tensor, backend, options) do
-        if function_exported?(backend, :handle, 1) do
+        if Backend.native?(backend) do
           ref = Native.backend_copy(tensor.data.ref, backend.handle(options))
           %{tensor | data: struct!(backend, ref: ref)}
         else
@@ -104,7 +104,7 @@ defmodule Tenon.Backend do
 
       @impl true
       def backend_transfer(tensor, backend, options) do
-        if function_exported?(backend, :handle, 1) and
+        if Backend.native?(backend) and
              Native.lives_in(tensor.data.ref, backend.handle(options)) do
           tensor
         else
@@ -125,6 +125,22 @@ defmodule Tenon.Backend do
 
       defoverridable inspect: 2
     end
+  end
+
+  # Whether the NIF makes its tensors.
+  @doc false
+  def native?(module), do: Code.ensure_loaded?(module) and function_exported?(module, :handle, 1)
+
+  # The handle of a backend, which has to be one of the NIF's.
+  @doc false
+  def handle!(backend) do
+    {module, options} = Tenon.backend!(backend)
+
+    if not native?(module) do
+      raise ArgumentError, "the backend is #{inspect(module)}; expected one with a handle/1"
+    end
+
+    {module, module.handle(options)}
   end
 
   # Of the numbers that are drawn: the option, or else one that the process's own generator draws.

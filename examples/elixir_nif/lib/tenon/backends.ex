@@ -92,8 +92,8 @@ defmodule Tenon.TrackingBackend do
         options
 
       {given, rest} when length(given) < 2 ->
-        {inner, inner_options} = Tenon.backend!(given[:inner] || Tenon.CpuBackend)
-        [tracker: Native.tracking(inner.handle(inner_options))] ++ rest
+        {_, handle} = Backend.handle!(given[:inner] || Tenon.CpuBackend)
+        [tracker: Native.tracking(handle)] ++ rest
 
       {given, _} ->
         raise ArgumentError, "expected either :inner or :tracker, got: #{Kernel.inspect(given)}"
@@ -170,9 +170,9 @@ defmodule Tenon.ExprBackend do
       [2.5, 2.5, 2.5]
   """
   @spec materialize(Tenon.Tensor.t(), Tenon.backend()) :: Tenon.Tensor.t()
-  def materialize(%Tenon.Tensor{data: %__MODULE__{ref: ref}} = tensor, backend) do
-    {module, options} = Tenon.backend!(backend)
-    %{tensor | data: struct!(module, ref: Native.materialize(ref, module.handle(options)))}
+  def materialize(%Tenon.Tensor{data: %{ref: ref}} = tensor, backend) do
+    {module, handle} = Backend.handle!(backend)
+    %{tensor | data: struct!(module, ref: Native.materialize(ref, handle))}
   end
 
   @doc """
@@ -183,7 +183,7 @@ defmodule Tenon.ExprBackend do
       true
   """
   @spec to_dot(Tenon.Tensor.t()) :: String.t()
-  def to_dot(%Tenon.Tensor{data: %__MODULE__{ref: ref}}), do: Native.to_dot(ref)
+  def to_dot(%Tenon.Tensor{data: %{ref: ref}}), do: Native.to_dot(ref)
 
   @doc false
   def handle(_options), do: :expr
