@@ -247,4 +247,15 @@ defmodule Tenon.ProcessesTest do
     assert Tenon.to_flat_list(Blob.from_blob(Blob.to_blob(t)), limit: 2) == [0, 1]
     assert Tenon.backend_deallocate(t) == :ok
   end
+
+  test "after the module was deleted, its tensors are none; their memory stays as long as it is used" do
+    t = Tenon.iota({1000})
+    binary = Tenon.to_binary(t)
+    :code.purge(Tenon.Native)
+    :code.delete(Tenon.Native)
+    :code.purge(Tenon.Native)
+    assert_raise ArgumentError, ~r/expected a tensor of tenon's/, fn -> Tenon.to_binary(t) end
+    assert binary_part(binary, 8, 8) == <<1::little-64>>
+    assert Tenon.to_flat_list(Tenon.iota({2})) == [0, 1]
+  end
 end
