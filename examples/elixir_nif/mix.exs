@@ -13,6 +13,8 @@ defmodule Mix.Tasks.Compile.TenonNif do
   end
 
   defp cmake(arguments) do
+    System.find_executable("cmake") || Mix.raise("cmake was not found")
+
     case System.cmd("cmake", arguments, stderr_to_stdout: true) do
       {_, 0} -> :ok
       {output, _} -> Mix.raise("cmake #{Enum.join(arguments, " ")} failed:\n#{output}")
