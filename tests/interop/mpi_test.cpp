@@ -212,23 +212,6 @@ TEST_CASE("checks: where shapes differ, every rank gets the error, and nothing i
   REQUIRE(comm.reduce_scatter(whole, zeros({2})) == Error::Ok);
 }
 
-TEST_CASE("checks: recv finds another shape before it writes, and the next message is the next") {
-  const Communicator& comm = checked_world();
-  for (const int64_t size : {int64_t{2}, int64_t{1} << 18}) {
-    const TensorPtr in = full({size, 3}, 7);
-    const TensorPtr turned = full({3, size}, 1);
-    const TensorPtr good = full({size, 3}, 2);
-    mpi::Request sends[] = {*comm.isend(turned, next()), *comm.isend(good, next())};
-    RETURNS(InvalidArgument,
-            "recv: rank " + std::to_string(previous()) + " called send of Float {3",
-            comm.recv(in, previous()));
-    CHECK(number(*in, 0) == 7);
-    REQUIRE(comm.recv(in, previous()) == Error::Ok);
-    CHECK(number(*in, 0) == 2);
-    for (mpi::Request& send : sends) CHECK(send.wait() == Error::Ok);
-  }
-}
-
 TEST_CASE("threads: with MPI_THREAD_MULTIPLE several threads send and receive at once",
           "[threads][Communicator][Check][Op]") {
   int level = 0;

@@ -136,24 +136,22 @@ class Communicator {
         "gather", detail::cut_or_join(ranks_, detail::MpiCall::Gather, out, t, root, dim));
   }
   /// The same in every rank's `out`.
-  /// Source: MPI_Allgather, MPI_Allgatherv.
+  /// Source: MPI_Allgatherv.
   Error allgather(detail::ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
-    return detail::blame_if("allgather", detail::join_everywhere(ranks_, t, out, dim));
+    return detail::blame_if("allgather",
+                            detail::cut_or_join(ranks_, detail::MpiCall::Allgather, out, t,
+                                                detail::MpiRecord::kNone, dim));
   }
   /// Combines the elements of all ranks' tensors, one by one, in place.
   /// Errors: InvalidType for Min and Max of complex elements.
   /// Source: MPI_Allreduce.
   Error allreduce(TensorArg t, Op op = Op::Sum) const noexcept {
-    return detail::blame_if("allreduce", detail::reduce(ranks_, nullptr, t, op));
-  }
-  /// The same in `out`, which has the sizes and the dtype of `source` and shares no memory with it.
-  Error allreduce(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum) const noexcept {
-    return detail::blame_if("allreduce", detail::reduce(ranks_, &source, out, op));
+    return detail::blame_if("allreduce", detail::reduce(ranks_, t, op));
   }
   /// Combines the elements of all ranks' `source`, and gives each rank its part() of `dim`, in
   /// `out`. For a `dim` that is not 0 a contiguous copy with that dimension first is made.
   /// Errors: as allreduce(); NotSupported for more than INT_MAX elements.
-  /// Source: MPI_Reduce_scatter_block, MPI_Reduce_scatter.
+  /// Source: MPI_Reduce_scatter.
   Error reduce_scatter(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum,
                        int64_t dim = 0) const noexcept {
     return detail::blame_if("reduce_scatter", detail::reduce_parts(ranks_, source, out, op, dim));
@@ -166,8 +164,7 @@ class Communicator {
   /// Source: MPI_Win_create.
   Result<Window> window(TensorArg t) const noexcept {
     Window made;
-    Error error = ranks_.check_usable();
-    if (error == Error::Ok) error = made.make(ranks_.comm.get(), ranks_.size, t);
+    const Error error = made.make(ranks_, t);
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("window", error);
     return made;
   }

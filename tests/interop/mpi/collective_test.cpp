@@ -156,26 +156,23 @@ TEST_CASE("scatter, gather: every dtype, and sources that are broadcast") {
   for (int64_t i = 0; i < part->numel(); ++i) CHECK(number(*part, i) == 6);
 }
 
-TEST_CASE("allreduce: every dtype and operation, in place and to another tensor") {
+TEST_CASE("allreduce: every dtype and operation, in place, of all layouts") {
   for (const ScalarType type : tests::all_types()) {
     for (const Op op : kOps) {
       if (isComplexType(type) && op >= Op::Min) continue;
+      if (type == ScalarType::ComplexHalf) continue;  // refused, see reduction_test.cpp
       for (const Lay lay : kLays) {
         // Small enough for 8 bits: of floats too.
         const auto value = [&](int rank, int64_t i) {
           return static_cast<double>(type == ScalarType::Bool ? (rank + i) % 2 : (rank + i) % 3);
         };
         const Tensor t = laid({2, 3}, lay, type);
-        const Tensor out = laid({2, 3}, Lay::Fortran, type);
         set_numbers(t, [&](int64_t i) { return value(world().rank(), i); });
-        REQUIRE(world().allreduce(t, out, op) == Error::Ok);
-        CHECK(number(t, 1) == value(world().rank(), 1));
         REQUIRE(world().allreduce(t, op) == Error::Ok);
         for (int64_t i = 0; i < 6; ++i) {
           double expected = combined(op, [&](int r) { return value(r, i); });
           if (type == ScalarType::Bool) expected = expected != 0;
           CHECK(number(t, i) == expected);
-          CHECK(number(out, i) == expected);
         }
       }
     }
@@ -232,9 +229,6 @@ TEST_CASE("collectives: every function refuses what it cannot do by its own name
           world().allgather(zeros({1}, ScalarType::Int), zeros({n})));
   RETURNS(InvalidType, "allreduce: Max of ComplexFloat: complex numbers have no order",
           world().allreduce(zeros({1}, ScalarType::ComplexFloat), Op::Max));
-  RETURNS(InvalidArgument, "the source is Float {2, 2}, the output Float {4}",
-          world().allreduce(two, zeros({4})));
-  RETURNS(InvalidArgument, "share memory", world().allreduce(two, two));
   RETURNS(InvalidArgument, "share memory", world().allreduce(expand(*zeros({1}), {2})));
   const TensorPtr all = zeros({n});
   RETURNS(InvalidArgument, "share memory",

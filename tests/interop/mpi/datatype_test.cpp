@@ -5,32 +5,38 @@
 #include "support/shapes.h"
 
 using namespace tenon;
-using detail::MpiType;
+using detail::MpiElements;
 using tests::Longs;
 
 namespace {
 
 /// What MPI takes, in its order, from bytes of which `first` is element 0.
-std::vector<float> packed(const MpiType& type, const float* first) {
-  REQUIRE(detail::commit_mpi_type(type) == Error::Ok);
+std::vector<float> packed(const MpiElements& elements, const float* first) {
   int nbytes = 0;
-  MPI_Type_size(type.get(), &nbytes);
+  MPI_Type_size(elements.type, &nbytes);
+  nbytes *= elements.count;
   std::vector<float> out(static_cast<size_t>(nbytes) / sizeof(float));
   int at = 0;
-  MPI_Pack(first, 1, type.get(), out.data(), nbytes, &at, MPI_COMM_SELF);
+  MPI_Pack(first, elements.count, elements.type, out.data(), nbytes, &at, MPI_COMM_SELF);
   CHECK(at == nbytes);
   return out;
 }
 
-MPI_Count size_of(const MpiType& type) {
+Layout layout_of(const Longs& sizes, const Longs& strides) {
+  Layout made;
+  REQUIRE(make_layout(sizes, {}, strides, 4, made) == Error::Ok);
+  return made;
+}
+
+MPI_Count size_of(const MpiElements& elements) {
   MPI_Count size = 0;
-  MPI_Type_size_x(type.get(), &size);
+  MPI_Type_size_x(elements.type, &size);
   return size;
 }
-MPI_Count extent_of(const MpiType& type) {
+MPI_Count extent_of(const MpiElements& elements) {
   MPI_Count lower = 0;
   MPI_Count extent = 0;
-  MPI_Type_get_extent_x(type.get(), &lower, &extent);
+  MPI_Type_get_extent_x(elements.type, &lower, &extent);
   return extent;
 }
 
@@ -61,67 +67,73 @@ TEST_CASE("mpi shapes: any strides, negative and zero ones too, are taken in row
   std::vector<float> memory(2 * reach);
   std::iota(memory.begin(), memory.end(), 0.0f);
   for (int round = 0; round < 300; ++round) {
-    tests::Vector sizes(static_cast<size_t>(random.between(0, 5)));
-    tests::Vector strides;
+    Longs sizes(static_cast<size_t>(random.between(0, 5)));
+    Longs strides;
     for (int64_t& size : sizes) {
       size = random.between(1, 4);
       // One in three lies like a part of the dimension before.
       const bool nests = !strides.empty() && random.between(0, 2) == 0;
       strides.push_back(nests ? strides.back() / size : random.between(-200, 200));
     }
-    MpiType type;
-    REQUIRE(detail::make_mpi_shape(sizes, strides, ScalarType::Float, type) == Error::Ok);
+    MpiElements elements;
+    REQUIRE(elements.describe(ScalarType::Float, layout_of(sizes, strides)) == Error::Ok);
     std::vector<float> expected;
     for (const int64_t at : tests::element_offsets(sizes, strides, reach)) {
       expected.push_back(memory[static_cast<size_t>(at)]);
     }
-    CHECK(packed(type, memory.data() + reach) == expected);
+    CHECK(packed(elements, memory.data() + reach) == expected);
   }
 }
 
 TEST_CASE("mpi shapes: more elements than MPI counts are a type of types") {
   const int64_t many = int64_t{3} * INT_MAX + 5;
-  MpiType row;
-  const Longs two = {2};
-  REQUIRE(detail::make_mpi_shape({&many, 1}, two, ScalarType::Byte, row) == Error::Ok);
-  CHECK(size_of(row) == many);
-  CHECK(extent_of(row) == 2 * many - 1);
-  const Longs one = {1};
-  REQUIRE(detail::make_mpi_shape({&many, 1}, one, ScalarType::Double, row) == Error::Ok);
-  CHECK(size_of(row) == many * 8);
-  CHECK(extent_of(row) == many * 8);
-  const Longs sizes = {2, many};
-  const Longs back = {-many, 1};
-  REQUIRE(detail::make_mpi_shape(sizes, back, ScalarType::Short, row) == Error::Ok);
-  CHECK(size_of(row) == 2 * many * 2);
-  CHECK(extent_of(row) == 2 * many * 2);
-  // Of nothing but one element.
-  const Longs zero = {0};
-  REQUIRE(detail::make_mpi_shape({&many, 1}, zero, ScalarType::Long, row) == Error::Ok);
-  CHECK(size_of(row) == many * 8);
-}
-
-TEST_CASE("mpi slabs: the next follows by the extent, backward too, or is the same again") {
-  for (const int64_t step : {24, -24, 0}) {
-    MpiType slab;
-    const Longs sizes = {3};
-    const Longs strides = {2};
-    REQUIRE(detail::make_mpi_shape(sizes, strides, ScalarType::Float, slab) == Error::Ok);
-    REQUIRE(detail::resize_mpi_type(step, slab) == Error::Ok);
-    CHECK(extent_of(slab) == step);
-    CHECK(size_of(slab) == 12);
+  for (const ScalarType type : {ScalarType::Byte, ScalarType::Short, ScalarType::Double}) {
+    MpiElements elements;
+    REQUIRE(elements.describe(type, many) == Error::Ok);
+    CHECK(elements.count == 1);
+    CHECK(size_of(elements) == many * static_cast<int64_t>(elementSize(type)));
+    CHECK(extent_of(elements) == many * static_cast<int64_t>(elementSize(type)));
   }
+  MpiElements rows;
+  REQUIRE(rows.describe(ScalarType::Float, layout_of({2, many}, {-many, 1})) == Error::Ok);
+  CHECK(size_of(rows) == 2 * many * 4);
+  RETURNS(NotSupported, "6442450946 rows of elements are more than MPI counts",
+          rows.describe(ScalarType::Float, layout_of({many, 16}, {0, 1})));
 }
 
-TEST_CASE("mpi types: what MPI refuses is not made") {
-  const int before_size = 5;
+TEST_CASE("mpi shapes: consecutive elements are their number, or one of a type where asked") {
+  MpiElements elements;
+  REQUIRE(elements.describe(ScalarType::Float, 6) == Error::Ok);
+  CHECK(elements.count == 6);
+  CHECK(elements.type == MPI_FLOAT);
+  REQUIRE(elements.describe(ScalarType::Float, 6, true) == Error::Ok);
+  CHECK(elements.count == 1);
+  CHECK(size_of(elements) == 24);
+}
+
+TEST_CASE("mpi shapes: MPI walks through runs of 64 bytes and more, but not at a stride of -1") {
+  const auto suits = [](const Longs& sizes, const Longs& strides, size_t element_size) {
+    return detail::suits_mpi(layout_of(sizes, strides), element_size);
+  };
+  CHECK(suits({4, 16}, {20, 1}, 4));
+  CHECK(suits({4, 16}, {-20, 1}, 4));
+  CHECK(suits({4, 16}, {0, 1}, 4));
+  CHECK(suits({4, 4, 1, 4}, {40, 4, 9, 1}, 4));
+  CHECK(!suits({4, 15}, {20, 1}, 4));
+  CHECK(!suits({16, 4}, {1, 16}, 4));
+  CHECK(suits({4, 64}, {1, 1}, 1));
+  CHECK(!suits({4, 64}, {-1, 1}, 1));
+  CHECK(!suits({4, 2, 64}, {-1, 100, 1}, 1));
+}
+
+TEST_CASE("mpi types: what MPI refuses is an error") {
   MPI_Errhandler before;
   MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MpiType made;
-  CHECK(detail::repeat_mpi_type(MPI_DATATYPE_NULL, 1, before_size, 4, made) != Error::Ok);
+  MpiElements elements;
+  CHECK(elements.describe(ScalarType::Float, -1, true) != Error::Ok);
   CHECK(tests::contains(last_error_message(), "MPI: "));
-  CHECK(!made);
+  CHECK(!elements.made);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
   MPI_Errhandler_free(&before);
 }

@@ -146,24 +146,6 @@ TEST_CASE("Request: memory of a device goes by way of the host, and is there aft
   CHECK(device.faults == 0);
 }
 
-TEST_CASE("Request: where shapes are checked, wait says that they differ") {
-  const mpi::Communicator& comm = tests::checked_world();
-  const TensorPtr in = zeros({2, 3});
-  Request same = *comm.irecv(in, previous(), 15);
-  Request other = *comm.irecv(in, previous(), 16);
-  Request dropped = *comm.irecv(in, previous(), 17);
-  const TensorPtr good = ones({2, 3});
-  const TensorPtr turned = ones({3, 2});
-  Request sends[] = {*comm.isend(good, next(), 15), *comm.isend(turned, next(), 16)};
-  REQUIRE(same.wait() == Error::Ok);
-  RETURNS(InvalidArgument, "called send of Float {3, 2}; the tensor to receive it is Float {2, 3}",
-          other.wait());
-  for (Request& send : sends) CHECK(send.wait() == Error::Ok);
-  dropped = Request();
-  RETURNS(NotSupported, "has to say the source", comm.irecv(in, MPI_ANY_SOURCE, 18).error());
-  RETURNS(NotSupported, "and the tag", comm.irecv(in, previous(), MPI_ANY_TAG).error());
-}
-
 TEST_CASE("Request: one that was begun on one thread may be waited for on another",
           "[threads][Request]") {
   int level = 0;

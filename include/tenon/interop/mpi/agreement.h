@@ -2,6 +2,7 @@
 // MpiRanks: the ranks of a communicator, and how they find out whether they call the same.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -13,10 +14,10 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The functions that ranks call together, in the order of their names below.
-enum class MpiCall : uint8_t { Send, Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter };
+enum class MpiCall : uint8_t { Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter };
 
 constexpr const char* toString(MpiCall call) noexcept {
-  return name_at("send\0bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter",
+  return name_at("bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter",
                  static_cast<size_t>(call));
 }
 
@@ -32,8 +33,8 @@ struct MpiRecord {
   int64_t rank = 0;
   int64_t sizes[kMaxDims] = {};
 
-  explicit MpiRecord(MpiCall called = MpiCall::Send, int64_t at_root = kNone, int64_t along = kNone,
-                     int64_t by = kNone) noexcept
+  explicit MpiRecord(MpiCall called = MpiCall::Bcast, int64_t at_root = kNone,
+                     int64_t along = kNone, int64_t by = kNone) noexcept
       : call(static_cast<int64_t>(called)), root(at_root), dim(along), op(by) {}
 
   void describe(const TensorArg& tensor) noexcept {
@@ -43,7 +44,6 @@ struct MpiRecord {
     if (dim != kNone && dim < 0) dim += rank;
     for (size_t d = 0; d < t.layout.sizes.size(); ++d) sizes[d] = t.layout.sizes[d];
   }
-  ArrayRef<int64_t> shape() const noexcept { return {sizes, static_cast<size_t>(rank)}; }
 };
 /// In MPI_INT64_T.
 inline constexpr int kMpiRecordLength = sizeof(MpiRecord) / sizeof(int64_t);
@@ -61,18 +61,13 @@ inline void append(Message& out, const MpiRecord& record) noexcept {
 
 /// Whether the rank at `r` of `ranks` called what `reference` called. Of scatter and gather the
 /// root has all, and each rank its part.
-inline bool agrees(const MpiRecord& record, int r, const MpiRecord& reference, int ranks) noexcept {
-  bool same = record.call == reference.call && record.root == reference.root &&
-              record.dim == reference.dim && record.op == reference.op &&
-              record.type == reference.type && record.rank == reference.rank;
-  const auto call = static_cast<MpiCall>(record.call);
-  const bool has_part =
-      (call == MpiCall::Scatter || call == MpiCall::Gather) && r != reference.root;
-  for (int64_t d = 0; same && d < record.rank; ++d) {
-    const int64_t size = reference.sizes[d];
-    same = record.sizes[d] == (has_part && d == record.dim ? mpi::part(size, ranks, r).size : size);
+inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int ranks) noexcept {
+  const auto call = static_cast<MpiCall>(reference.call);
+  if ((call == MpiCall::Scatter || call == MpiCall::Gather) && r != reference.root) {
+    int64_t& size = reference.sizes[reference.dim];
+    size = mpi::part(size, ranks, r).size;
   }
-  return same;
+  return std::memcmp(&record, &reference, sizeof record) == 0;
 }
 
 /// Whether all ranks called the same.
@@ -94,20 +89,9 @@ inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   return Error::Ok;
 }
 
-/// Compares a message's record, from rank `source`, with the receiver's.
-inline Error compare_message(const MpiRecord& message, int source, const MpiRecord& own) noexcept {
-  if (agrees(message, source, own, 1)) return Error::Ok;
-  return fail(Error::InvalidArgument, "rank ", source, " called ", message,
-              "; the tensor to receive it is ", toString(static_cast<ScalarType>(own.type)), ' ',
-              own.shape());
-}
-
-using MpiComm = MpiOwner<MPI_Comm, &MPI_Comm_free>;
-
 /// The ranks of a communicator.
 struct MpiRanks {
-  MpiComm comm;
-  MpiComm leading;  // of the records that lead messages
+  MpiOwner<MPI_Comm, &MPI_Comm_free> comm;
   int rank = 0;
   int size = 0;
   std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
@@ -124,13 +108,10 @@ struct MpiRanks {
     if (TENON_UNLIKELY(is_between != 0)) {
       return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
     }
-    for (MpiComm* made : {&comm, &leading}) {
-      if (made == &leading && !checks) break;
-      MPI_Comm duplicate = MPI_COMM_NULL;
-      TENON_TRY(check_mpi(MPI_Comm_dup(given, &duplicate)));
-      MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
-      *made = MpiComm(duplicate);
-    }
+    MPI_Comm made = MPI_COMM_NULL;
+    TENON_TRY(check_mpi(MPI_Comm_dup(given, &made)));
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    comm = MpiOwner<MPI_Comm, &MPI_Comm_free>(made);
     MPI_Comm_rank(given, &rank);
     MPI_Comm_size(given, &size);
     const auto n = static_cast<size_t>(size);

@@ -15,38 +15,45 @@ inline int mpi_piece(const MpiBuffer& buffer, int64_t done) noexcept {
   return static_cast<int>(buffer.numel - done < kMost ? buffer.numel - done : kMost);
 }
 
-/// A tensor and the part that a rank has of it, cut along a dimension, which comes first here.
+/// A tensor and the part that a rank has of it, cut into slabs along a dimension, which comes first
+/// here.
 struct MpiParts {
   Tensor all;  // undefined where the rank has none
   Tensor mine;
   MpiBuffer whole;
   MpiBuffer part;
+  MpiElements slab;
 
   /// `given` is null where the rank has none. `cuts` says that the parts are made of the whole,
   /// else the whole is made of the parts.
   Error prepare(const MpiRanks& ranks, const TensorArg* given, const TensorArg& piece, int64_t dim,
-                bool cuts, MpiForm form = MpiForm::Any) noexcept {
-    TENON_TRY(move_dim_first(piece, "the part", dim, mine));
+                bool cuts, MpiForm form = MpiForm::Contiguous) noexcept {
+    TENON_TRY(put_dim_first(piece, "the part", dim, mine));
     TENON_TRY(part.find(mine, "the part", cuts ? MpiUse::Write : MpiUse::Read, form));
-    TENON_TRY(part.describe(mine));
-    if (given == nullptr) return Error::Ok;
-    TENON_TRY(move_dim_first(*given, "the whole", dim, all));
+    if (given == nullptr) return count_slabs(mine, part.numel);
+    TENON_TRY(put_dim_first(*given, "the whole", dim, all));
     TENON_TRY(check_part(*given, piece, dim, ranks.size, ranks.rank));
     TENON_TRY(whole.find(all, "the whole", cuts ? MpiUse::Read : MpiUse::Write, form));
     TENON_TRY(check_apart(whole, all, part, mine));
-    TENON_TRY(whole.describe(all, 1));
-    ranks.set_parts(all.size(0), whole.count);
+    TENON_TRY(count_slabs(all, whole.numel));
+    ranks.set_parts(all.size(0), slab.count);
     return Error::Ok;
   }
-  bool is_even(const MpiRanks& ranks) const noexcept { return all.size(0) % ranks.size == 0; }
-  /// Describes both by slabs. Open MPI's ranks choose how to do MPI_Allgatherv by the size of their
-  /// own datatype to send times the number of those to receive, and would wait for each other.
-  Error describe_alike(const MpiRanks& ranks) noexcept {
-    TENON_TRY(whole.describe(all, 1, true));
-    TENON_TRY(part.describe(mine, 1, true));
-    part.count = part.numel == 0 ? 0 : static_cast<int>(mine.size(0));
-    if (part.numel == 0) part.type = whole.type;
-    ranks.set_parts(all.size(0), whole.count);
+
+ private:
+  /// Counts elements where MPI can count those of `numel`, else slabs. Ranks that have the whole do
+  /// it alike, which MPI_Allgatherv of Open MPI needs: by the size of what they send they choose
+  /// how.
+  Error count_slabs(const Tensor& tensor, int64_t numel) noexcept {
+    const bool as_one = numel > INT_MAX;
+    if (TENON_UNLIKELY(as_one && tensor.size(0) > INT_MAX)) {
+      return fail(Error::NotSupported, "size ", tensor.size(0),
+                  " of the dimension is more than MPI counts; view() makes two dimensions of it");
+    }
+    const int64_t n = numel == 0 ? 0 : numel / tensor.size(0);
+    TENON_TRY(slab.describe(part.scalar_type, n, as_one));
+    part.count = static_cast<int>(mine.size(0) * slab.count);
+    part.type = slab.type;
     return Error::Ok;
   }
 };
@@ -58,55 +65,42 @@ inline Error broadcast(const MpiRanks& ranks, const TensorArg& t, int root) noex
   Error error = ranks.check_rank("root", root);
   if (error == Error::Ok) error = buffer.find(t, "the tensor", use, MpiForm::Contiguous);
   TENON_TRY(ranks.agree(error, MpiRecord(MpiCall::Bcast, root), t));
+  const MPI_Datatype element = mpi_element(buffer.scalar_type);
   int64_t done = 0;
   do {
     const int n = mpi_piece(buffer, done);
-    TENON_TRY(check_mpi(MPI_Bcast(buffer.at(done), n, buffer.element, root, ranks.comm.get())));
+    TENON_TRY(check_mpi(MPI_Bcast(buffer.at(done), n, element, root, ranks.comm.get())));
     done += n;
   } while (done < buffer.numel);
-  return use == MpiUse::Read ? Error::Ok : buffer.store(t);
+  return buffer.store();
 }
 
-/// Scatter or Gather.
+/// Scatter, Gather or Allgather, which has no root.
 inline Error cut_or_join(const MpiRanks& ranks, MpiCall call, const TensorArg& all,
-                         const TensorArg& piece, int root, int64_t dim) noexcept {
+                         const TensorArg& piece, int64_t root, int64_t dim) noexcept {
   TENON_TRY(ranks.check_usable());
-  const bool is_root = ranks.rank == root;
-  const bool cuts = call == MpiCall::Scatter;
+  const bool has_all = root == MpiRecord::kNone || root == ranks.rank;
+  const auto at_root = static_cast<int>(root);
   MpiParts p;
-  Error error = ranks.check_rank("root", root);
-  if (error == Error::Ok) error = p.prepare(ranks, is_root ? &all : nullptr, piece, dim, cuts);
-  TENON_TRY(ranks.agree(error, MpiRecord(call, root, dim), is_root ? all : piece));
-  const MpiBuffer& whole = p.whole;
+  Error error = root == MpiRecord::kNone ? Error::Ok : ranks.check_rank("root", at_root);
+  if (error == Error::Ok) {
+    error = p.prepare(ranks, has_all ? &all : nullptr, piece, dim, call == MpiCall::Scatter);
+  }
+  TENON_TRY(ranks.agree(error, MpiRecord(call, root, dim), has_all ? all : piece));
   const MpiBuffer& part = p.part;
+  void* const whole = p.whole.data;
+  const MPI_Datatype slab = p.slab.type;
   const int* const counts = ranks.parts.get();
   const int* const at = counts + ranks.size;
-  if (cuts) {
-    TENON_TRY(check_mpi(MPI_Scatterv(whole.data, counts, at, whole.type, part.data, part.count,
-                                     part.type, root, ranks.comm.get())));
-    return part.store(p.mine);
-  }
-  TENON_TRY(check_mpi(MPI_Gatherv(part.data, part.count, part.type, whole.data, counts, at,
-                                  whole.type, root, ranks.comm.get())));
-  return is_root ? whole.store(p.all) : Error::Ok;
-}
-
-inline Error join_everywhere(const MpiRanks& ranks, const TensorArg& piece, const TensorArg& all,
-                             int64_t dim) noexcept {
-  TENON_TRY(ranks.check_usable());
-  MpiParts p;
-  Error error = p.prepare(ranks, &all, piece, dim, false);
-  if (error == Error::Ok && !p.is_even(ranks)) error = p.describe_alike(ranks);
-  TENON_TRY(ranks.agree(error, MpiRecord(MpiCall::Allgather, MpiRecord::kNone, dim), all));
-  const MpiBuffer& whole = p.whole;
-  const MpiBuffer& part = p.part;
-  const int* const counts = ranks.parts.get();
-  TENON_TRY(check_mpi(p.is_even(ranks)
-                          ? MPI_Allgather(part.data, part.count, part.type, whole.data, counts[0],
-                                          whole.type, ranks.comm.get())
-                          : MPI_Allgatherv(part.data, part.count, part.type, whole.data, counts,
-                                           counts + ranks.size, whole.type, ranks.comm.get())));
-  return whole.store(p.all);
+  const MPI_Comm comm = ranks.comm.get();
+  TENON_TRY(check_mpi(
+      call == MpiCall::Scatter
+          ? MPI_Scatterv(whole, counts, at, slab, part.data, part.count, slab, at_root, comm)
+      : call == MpiCall::Gather
+          ? MPI_Gatherv(part.data, part.count, slab, whole, counts, at, slab, at_root, comm)
+          : MPI_Allgatherv(part.data, part.count, slab, whole, counts, at, slab, comm)));
+  TENON_TRY(p.whole.store());
+  return part.store();
 }
 
 /// Where the program's own code combines elements, it reads them.
@@ -114,43 +108,27 @@ inline MpiForm form_for(const MpiOperation& operation) noexcept {
   return operation.made ? MpiForm::Host : MpiForm::Contiguous;
 }
 
-inline Error check_alike(const TensorArg& source, const TensorArg& out) noexcept {
-  const TensorFields& from = fields(source);
-  const TensorFields& to = fields(out);
-  if (from.type == to.type && from.layout.sizes == to.layout.sizes) return Error::Ok;
-  return fail(Error::InvalidArgument, "the source is ", from.type, ' ', from.layout.sizes,
-              ", the output ", to.type, ' ', to.layout.sizes);
-}
-
-/// In place where `source` is null.
-inline Error reduce(const MpiRanks& ranks, const TensorArg* source, const TensorArg& out,
-                    mpi::Op op) noexcept {
+inline Error reduce(const MpiRanks& ranks, const TensorArg& t, mpi::Op op) noexcept {
   TENON_TRY(ranks.check_usable());
   MpiOperation operation;
-  MpiBuffer from;
-  MpiBuffer to;
+  MpiBuffer buffer;
   const auto prepare = [&]() noexcept -> Error {
-    TENON_TRY(check_defined(out, "the output"));
-    TENON_TRY(operation.find(fields(out).type, op));
-    const auto use = source == nullptr ? MpiUse::Update : MpiUse::Write;
-    TENON_TRY(to.find(out, "the output", use, form_for(operation)));
-    if (source == nullptr) return Error::Ok;
-    TENON_TRY(from.find(*source, "the source", MpiUse::Read, form_for(operation)));
-    TENON_TRY(check_alike(*source, out));
-    return check_apart(from, *source, to, out);
+    TENON_TRY(check_defined(t, "the tensor"));
+    TENON_TRY(operation.find(fields(t).type, op));
+    return buffer.find(t, "the tensor", MpiUse::Update, form_for(operation));
   };
   const MpiRecord record(MpiCall::Allreduce, MpiRecord::kNone, MpiRecord::kNone,
                          static_cast<int64_t>(op));
-  TENON_TRY(ranks.agree(prepare(), record, out));
+  TENON_TRY(ranks.agree(prepare(), record, t));
+  const MPI_Datatype element = mpi_element(buffer.scalar_type);
   int64_t done = 0;
   do {
-    const int n = mpi_piece(to, done);
-    const void* const read = source == nullptr ? MPI_IN_PLACE : from.at(done);
-    TENON_TRY(
-        check_mpi(MPI_Allreduce(read, to.at(done), n, to.element, operation.op, ranks.comm.get())));
+    const int n = mpi_piece(buffer, done);
+    TENON_TRY(check_mpi(
+        MPI_Allreduce(MPI_IN_PLACE, buffer.at(done), n, element, operation.op, ranks.comm.get())));
     done += n;
-  } while (done < to.numel);
-  return to.store(out);
+  } while (done < buffer.numel);
+  return buffer.store();
 }
 
 inline Error reduce_parts(const MpiRanks& ranks, const TensorArg& source, const TensorArg& out,
@@ -167,13 +145,9 @@ inline Error reduce_parts(const MpiRanks& ranks, const TensorArg& source, const 
   };
   const MpiRecord record(MpiCall::ReduceScatter, MpiRecord::kNone, dim, static_cast<int64_t>(op));
   TENON_TRY(ranks.agree(prepare(), record, source));
-  const int* const counts = ranks.parts.get();
-  TENON_TRY(check_mpi(p.is_even(ranks)
-                          ? MPI_Reduce_scatter_block(p.whole.data, p.part.data, counts[0],
-                                                     p.part.element, operation.op, ranks.comm.get())
-                          : MPI_Reduce_scatter(p.whole.data, p.part.data, counts, p.part.element,
-                                               operation.op, ranks.comm.get())));
-  return p.part.store(p.mine);
+  TENON_TRY(check_mpi(MPI_Reduce_scatter(p.whole.data, p.part.data, ranks.parts.get(), p.slab.type,
+                                         operation.op, ranks.comm.get())));
+  return p.part.store();
 }
 
 }  // namespace detail

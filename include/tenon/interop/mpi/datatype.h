@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What MPI calls things: its errors as tenon's, and datatypes for elements, shapes and slabs.
+// What MPI calls things: its errors as tenon's, and datatypes for elements.
 #pragma once
 
 #if !__has_include(<mpi.h>)
@@ -20,7 +20,6 @@
 
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/kernels/copy_plan.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -117,90 +116,90 @@ class MpiOwner {
 };
 using MpiType = MpiOwner<MPI_Datatype, &MPI_Type_free>;
 
-/// Makes `count` blocks, `stride` bytes apart, of `block` consecutive `inner`s. MPI counts in int:
-/// more of them are pieces, a type of types. So are those at a stride of -1 byte, which Open MPI
-/// takes for no stride at all (opal_datatype_add, of version 4.1).
-inline Error repeat_mpi_type(MPI_Datatype inner, int block, int64_t count, MPI_Aint stride,
-                             MpiType& made) noexcept {
+/// How many elements lie one after another at a layout's element 0, in row-major order: those of
+/// its dimensions from `first` on.
+inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcept {
+  int64_t n = 1;
+  first = layout.sizes.size();
+  while (first > 0 && (layout.sizes[first - 1] == 1 || layout.strides[first - 1] == n)) {
+    n *= layout.sizes[--first];
+  }
+  return n;
+}
+
+/// Whether MPI is to walk through the elements of strides itself. It is many times slower than
+/// copy_ where fewer than 64 bytes lie side by side; and Open MPI 4.1 takes a stride of -1 byte for
+/// none at all (opal_datatype_add).
+inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
+  const auto nbytes = static_cast<int64_t>(element_size);
+  size_t d = 0;
+  bool suits = consecutive_elements(layout, d) * nbytes >= 64;
+  while (d > 0) suits = layout.strides[--d] * nbytes != -1 && suits;
+  return suits;
+}
+
+/// Elements as MPI counts them: `count` of `type`.
+struct MpiElements {
+  int count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  const int64_t length = stride == -1 && count > 1 ? 2 : INT_MAX;  // of a piece
-  if (TENON_UNLIKELY(count > INT_MAX || length == 2)) {
-    MpiType piece;
-    MpiType pieces;
-    MpiType rest;
-    if (length == 2) {
-      const MPI_Aint both[] = {0, -1};
-      TENON_TRY(check_mpi(MPI_Type_create_hindexed_block(2, block, both, inner, &type)));
-      piece = MpiType(type);
-    } else {
-      TENON_TRY(repeat_mpi_type(inner, block, length, stride, piece));
+  MpiType made;  // what `type` is, where it had to be made
+
+  /// Describes n consecutive elements. MPI counts in int: more of them are a type, made of pieces.
+  /// With `as_one` they are a type in any case.
+  Error describe(ScalarType element, int64_t n, bool as_one = false) noexcept {
+    if (n <= INT_MAX && !as_one) {
+      count = static_cast<int>(n);
+      type = mpi_element(element);
+      return Error::Ok;
     }
-    TENON_TRY(repeat_mpi_type(piece.get(), 1, count / length, stride * length, pieces));
-    TENON_TRY(repeat_mpi_type(inner, block, count % length, stride, rest));
-    const int ones[] = {1, 1};
-    const MPI_Aint at[] = {0, stride * (count - count % length)};
-    const MPI_Datatype types[] = {pieces.get(), rest.get()};
-    TENON_TRY(check_mpi(MPI_Type_create_struct(2, ones, at, types, &type)));
-  } else {
-    const int n = static_cast<int>(count);
-    TENON_TRY(check_mpi(MPI_Type_create_hvector(n, block, stride, inner, &type)));
+    TENON_TRY(make_run(element, n));
+    return use_made();
   }
-  made = MpiType(type);
-  return Error::Ok;
-}
 
-/// Makes the type of a shape's elements in row-major order, relative to element 0. The shape has
-/// elements, which its extent was checked for. Strides of any sign: MPI's displacements have one
-/// too, and what is sent may share memory.
-inline Error make_mpi_shape(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ScalarType type,
-                            MpiType& made) noexcept {
-  struct Dim {
-    int64_t size;
-    int64_t stride;
-  };
-  // Without sizes of 1, and neighbours that lie like one merged.
-  Dim dims[kMaxLongDims];
-  size_t rank = 0;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 1) continue;
-    if (rank != 0 && dims[rank - 1].stride == strides[d] * sizes[d]) {
-      dims[rank - 1] = {dims[rank - 1].size * sizes[d], strides[d]};
-    } else {
-      dims[rank++] = {sizes[d], strides[d]};
+  /// Describes the elements of a layout in row-major order, relative to element 0. It has elements,
+  /// and its extent was checked. Strides of any sign: MPI's displacements have one too, and what is
+  /// sent may share memory.
+  Error describe(ScalarType element, const Layout& layout) noexcept {
+    const Dims& sizes = layout.sizes;
+    const Dims& strides = layout.strides;
+    size_t d = 0;
+    TENON_TRY(make_run(element, consecutive_elements(layout, d)));
+    while (d > 0) {
+      int64_t n = sizes[--d];
+      const int64_t stride = strides[d];
+      // Neighbours that lie like one are one.
+      while (d > 0 && strides[d - 1] == n * stride) n *= sizes[--d];
+      if (TENON_UNLIKELY(n > INT_MAX)) {
+        return fail(Error::NotSupported, n, " rows of elements are more than MPI counts");
+      }
+      const MPI_Aint step = stride * static_cast<int64_t>(elementSize(element));
+      TENON_TRY(
+          check_mpi(MPI_Type_create_hvector(static_cast<int>(n), 1, step, made.get(), &type)));
+      made = MpiType(type);
     }
+    return use_made();
   }
-  const auto element_size = static_cast<MPI_Aint>(elementSize(type));
-  MPI_Datatype inner = mpi_element(type);
-  int block = 1;
-  if (rank > 1 && dims[rank - 1].stride == 1 && dims[rank - 1].size <= INT_MAX) {
-    block = static_cast<int>(dims[--rank].size);
-  }
-  if (rank == 0) dims[rank++] = {1, 1};
-  for (; rank > 0; --rank) {
-    const Dim& dim = dims[rank - 1];
-    MpiType outer;
-    TENON_TRY(repeat_mpi_type(inner, block, dim.size, dim.stride * element_size, outer));
-    made = std::move(outer);
-    inner = made.get();
-    block = 1;
-  }
-  return Error::Ok;
-}
 
-/// Makes the type ready for use.
-inline Error commit_mpi_type(const MpiType& type) noexcept {
-  MPI_Datatype handle = type.get();
-  return check_mpi(MPI_Type_commit(&handle));
-}
-
-/// Changes the type's extent, the bytes from one to the next: lower bound 0, so that the next one's
-/// element 0 is as far away, backward where it is negative.
-inline Error resize_mpi_type(MPI_Aint extent, MpiType& type) noexcept {
-  MPI_Datatype resized = MPI_DATATYPE_NULL;
-  TENON_TRY(check_mpi(MPI_Type_create_resized(type.get(), 0, extent, &resized)));
-  type = MpiType(resized);
-  return Error::Ok;
-}
+ private:
+  Error make_run(ScalarType element, int64_t n) noexcept {
+    const MPI_Datatype one = mpi_element(element);
+    const int piece = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+    TENON_TRY(check_mpi(MPI_Type_contiguous(piece, one, &type)));
+    made = MpiType(type);
+    if (n <= INT_MAX) return Error::Ok;
+    const int counts[] = {static_cast<int>(n / piece), static_cast<int>(n % piece)};
+    const MPI_Aint at[] = {0, n / piece * piece * static_cast<int64_t>(elementSize(element))};
+    const MPI_Datatype types[] = {made.get(), one};
+    TENON_TRY(check_mpi(MPI_Type_create_struct(2, counts, at, types, &type)));
+    made = MpiType(type);
+    return Error::Ok;
+  }
+  Error use_made() noexcept {
+    count = 1;
+    type = made.get();
+    return check_mpi(MPI_Type_commit(&type));
+  }
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -8,8 +8,7 @@ TENON_BEGIN_NAMESPACE
 namespace mpi {
 
 /// How the elements of all ranks become one. Of Bool, Sum and Max are "or", Product and Min "and".
-/// Half, BFloat16, Float8 and ComplexHalf are combined in float, pair by pair, and rounded each
-/// time.
+/// Half, BFloat16 and Float8 are combined in float, pair by pair, and rounded each time.
 /// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
 enum class Op : uint8_t { Sum, Product, Min, Max };
 
@@ -38,18 +37,6 @@ TENON_VECTORIZE void reduce_elements(void* in, void* inout, int* count, MPI_Data
     b[i] = combine<op>(static_cast<float>(a[i]), static_cast<float>(b[i]));
   }
 }
-template <bool kIsProduct>
-void reduce_complex_halves(void* in, void* inout, int* count, MPI_Datatype*) {
-  const auto* const a = static_cast<const own::complex<own::Half>*>(in);
-  auto* const b = static_cast<own::complex<own::Half>*>(inout);
-  for (int i = 0; i < *count; ++i) {
-    const float re = a[i].real(), im = a[i].imag();
-    const float real = b[i].real(), imag = b[i].imag();
-    b[i] = kIsProduct ? own::complex<own::Half>(re * real - im * imag, re * imag + im * real)
-                      : own::complex<own::Half>(re + real, im + imag);
-  }
-}
-
 template <class T>
 inline constexpr MPI_User_function* kReductions[] = {
     &reduce_elements<T, mpi::Op::Sum>, &reduce_elements<T, mpi::Op::Product>,
@@ -59,9 +46,7 @@ inline constexpr MPI_User_function* kReductions[] = {
 inline MPI_User_function* own_reduction(ScalarType type, mpi::Op op) noexcept {
   const auto of_element = [&](auto tag) noexcept -> MPI_User_function* {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, own::complex<own::Half>>) {
-      return op == mpi::Op::Product ? &reduce_complex_halves<true> : &reduce_complex_halves<false>;
-    } else if constexpr (!std::is_arithmetic_v<T> && sizeof(T) <= 2) {
+    if constexpr (!std::is_arithmetic_v<T> && sizeof(T) <= 2) {
       return kReductions<T>[static_cast<size_t>(op)];
     } else {
       return nullptr;
@@ -75,7 +60,8 @@ struct MpiOperation {
   MPI_Op op = MPI_OP_NULL;
   MpiOwner<MPI_Op, &MPI_Op_free> made;  // of the program's code, for memory that the host reads
 
-  /// Errors: InvalidType (complex elements have no order), InvalidArgument (no Op).
+  /// Errors: InvalidType (complex elements have no order), NotSupported (ComplexHalf),
+  /// InvalidArgument (no Op).
   Error find(ScalarType type, mpi::Op asked) noexcept {
     if (TENON_UNLIKELY(asked > mpi::Op::Max)) {
       return fail(Error::InvalidArgument, "number ", static_cast<int>(asked), " is no operation");
@@ -83,6 +69,9 @@ struct MpiOperation {
     if (TENON_UNLIKELY(isComplexType(type) && asked >= mpi::Op::Min)) {
       return fail(Error::InvalidType, toString(asked), " of ", type,
                   ": complex numbers have no order");
+    }
+    if (TENON_UNLIKELY(type == ScalarType::ComplexHalf)) {
+      return fail(Error::NotSupported, "MPI has no operations for ", type);
     }
     if (MPI_User_function* const function = own_reduction(type, asked)) {
       TENON_TRY(check_mpi(MPI_Op_create(function, 1, &op)));

@@ -30,39 +30,32 @@ enum class MpiUse : uint8_t { Read = 1, Write = 2, Update = 3 };
 
 /// What MPI requires of the memory.
 enum class MpiForm : uint8_t {
-  Any,         ///< any strides
-  Contiguous,  ///< elements one after another: the others go by way of a copy
+  Any,         ///< any strides that suit it
+  Contiguous,  ///< elements one after another
   Host,        ///< and the host's memory
 };
 
-/// A tensor as an argument of MPI's functions: memory, a count and a datatype. A contiguous one is
-/// its data, the number of elements and their type. What MPI cannot reach, or not as required, goes
-/// by way of a contiguous copy on the host.
-struct MpiBuffer {
+/// A tensor as an argument of MPI's functions: elements, and where they are. Those that MPI cannot
+/// reach, or not as required, go by way of a contiguous copy on the host.
+struct MpiBuffer : MpiElements {
   void* data = nullptr;
-  int count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Datatype element = MPI_DATATYPE_NULL;
   int64_t numel = 0;
-  int64_t element_size = 0;
-  bool contiguous = false;  // whether the elements at `data` are
-  MpiType made;             // what `type` is, where it had to be made
-  Tensor copy;              // the tensor at `data`, where that is not the caller's
+  ScalarType scalar_type = ScalarType::Undefined;
+  Tensor copy;    // the tensor at `data`, where that is not the caller's
+  Tensor target;  // the caller's, where MPI writes to the copy
 
   /// Finds the memory, and copies to it what MPI is to read.
   Error find(const TensorArg& tensor, const char* role, MpiUse use,
              MpiForm form = MpiForm::Any) noexcept {
     TENON_TRY(check_defined(tensor, role));
     const TensorFields& t = fields(tensor);
-    element = mpi_element(t.type);
+    scalar_type = t.type;
     numel = t.layout.numel;
-    element_size = static_cast<int64_t>(elementSize(t.type));
-    contiguous = t.layout.is_contiguous();
     data = t.data;
     // Most tensors: a Place, which has the lists, costs as much as all else before MPI's function.
     if (t.layout.row_major && t.data != nullptr && !t.readonly && t.backend == nullptr &&
         t.is_host_accessible()) {
-      return Error::Ok;
+      return describe(t.type, numel);
     }
     Place place;
     TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, place)
@@ -74,72 +67,36 @@ struct MpiBuffer {
       TENON_TRY(ask(*place.backend, "synchronize", [&] { return place.backend->synchronize(); }));
       reaches = true;
     }
-    if (reaches && (contiguous || form == MpiForm::Any)) return Error::Ok;
+    if (reaches && t.layout.is_contiguous()) return describe(t.type, numel);
+    if (reaches && form == MpiForm::Any && suits_mpi(t.layout, elementSize(t.type))) {
+      return describe(t.type, t.layout);
+    }
     Result<TensorPtr> host = try_empty(t.layout.sizes, public_type(t.type), host_backend());
     TENON_TRY(host.error());
     copy = **host;
     data = fields(TensorArg(copy)).data;
-    contiguous = true;
-    return use == MpiUse::Write ? Error::Ok : copy_(copy, tensor);
+    if (use != MpiUse::Read) target = tensor.tensor();
+    if (use != MpiUse::Write) TENON_TRY(copy_(copy, tensor));
+    return describe(t.type, numel);
   }
 
   /// The i-th element of contiguous ones.
-  void* at(int64_t i) const noexcept { return static_cast<char*>(data) + i * element_size; }
+  void* at(int64_t i) const noexcept {
+    return static_cast<char*>(data) + i * static_cast<int64_t>(elementSize(scalar_type));
+  }
   /// Copies what MPI has written to the tensor.
-  Error store(const TensorArg& tensor) const noexcept {
-    return copy.defined() ? copy_(tensor, copy) : Error::Ok;
-  }
-
-  /// Describes all elements, in row-major order. With `first` 1, what dimension 0 has at an index,
-  /// so that `count` of `type` are one slab, and those of the next index follow by the type's
-  /// extent. `as_one` makes that a datatype in any case.
-  Error describe(const TensorArg& tensor, size_t first = 0, bool as_one = false) noexcept {
-    const TensorFields& t = fields(tensor);
-    const Dims& sizes = t.layout.sizes;
-    const Dims& strides = t.layout.strides;
-    const int64_t n = numel == 0 || first == 0 ? numel : numel / sizes[0];
-    if (TENON_UNLIKELY(numel != 0 && (!contiguous || numel > INT_MAX || as_one))) {
-      const int64_t one = 1;
-      TENON_TRY(contiguous
-                    ? make_mpi_shape({&n, 1}, {&one, 1}, t.type, made)
-                    : make_mpi_shape({sizes.data() + first, sizes.size() - first},
-                                     {strides.data() + first, sizes.size() - first}, t.type, made));
-      if (first == 1) {
-        if (TENON_UNLIKELY(sizes[0] > INT_MAX)) {
-          return fail(Error::NotSupported, "size ", sizes[0],
-                      " of the dimension is more than MPI "
-                      "counts; view() makes two dimensions of it");
-        }
-        const int64_t step = contiguous ? n : sizes[0] == 1 ? 0 : strides[0];
-        TENON_TRY(resize_mpi_type(step * element_size, made));
-      }
-      type = made.get();
-      count = 1;
-      return commit_mpi_type(made);
-    }
-    type = element;
-    count = static_cast<int>(n);
-    return Error::Ok;
-  }
+  Error store() const noexcept { return target.defined() ? copy_(target, copy) : Error::Ok; }
 };
 
-/// The tensor with `dim` as its first dimension: a handle to it, or a view.
-inline Error move_dim_first(const TensorArg& tensor, const char* role, int64_t dim,
-                            Tensor& moved) noexcept {
+/// A view of the tensor in which `dim` is the first dimension, and the first one is `dim`.
+inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t dim,
+                           Tensor& turned) noexcept {
   TENON_TRY(check_defined(tensor, role));
-  const size_t rank = fields(tensor).layout.sizes.size();
   size_t d = 0;
-  TENON_TRY(wrap_dim(dim, rank, d));
-  moved = tensor.tensor();
-  if (d == 0) return Error::Ok;
-  Dims order;
-  order.push_back(static_cast<int64_t>(d));
-  for (size_t i = 0; i < rank; ++i) {
-    if (i != d) order.push_back(static_cast<int64_t>(i));
-  }
-  Result<Tensor> view = try_permute(tensor, order);
+  TENON_TRY(wrap_dim(dim, fields(tensor).layout.sizes.size(), d));
+  Result<Tensor> view = try_transpose(tensor, 0, dim);
   TENON_TRY(view.error());
-  moved = *std::move(view);
+  turned = *std::move(view);
   return Error::Ok;
 }
 

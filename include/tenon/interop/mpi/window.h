@@ -5,7 +5,7 @@
 #include <forward_list>
 #include <memory>
 
-#include "tenon/interop/mpi/reduction.h"
+#include "tenon/interop/mpi/agreement.h"
 #include "tenon/interop/mpi/tensor_buffer.h"
 
 TENON_BEGIN_NAMESPACE
@@ -21,10 +21,8 @@ struct MpiExposed {
 
 /// An operation whose tensor MPI may still read or write.
 struct MpiAccess {
-  int target = 0;
-  bool is_get = false;
+  int target;
   MpiBuffer buffer;
-  Tensor tensor;
   MemoryHold hold;
 };
 
@@ -43,10 +41,8 @@ enum class Lock : uint8_t { Exclusive, Shared };
 /// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
 /// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
 /// returns; until then the tensor must not be changed, and that of a get() not be read.
-/// Shapes and units: a displacement counts elements of the target, from its lowest one. The
-/// tensor's elements go to, or come from, one after another in row-major order; or lie there as
-/// `strides` say, in elements, one for each dimension of the tensor: so a block of a matrix is put
-/// in the middle of another.
+/// Shapes and units: a displacement counts elements of the target, from its lowest one. There the
+/// tensor's elements lie one after another, in row-major order.
 /// Ownership: keeps the window's tensor, and until they are done those of operations, alive; they
 /// can neither grow nor be let go of. (Memory lent by raw pointer is the caller's to keep.)
 /// Destroying it is collective, as MPI_Win_free is, and outside of lock(). It belongs before
@@ -64,26 +60,23 @@ class Window {
   MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
 
   /// Writes the tensor's elements to the target's memory.
-  /// Errors: InvalidArgument for strides at which they would share memory there.
   /// Source: MPI_Put.
-  Error put(detail::ConstTensorArg t, int target, int64_t displacement = 0,
-            const Dims& strides = {}) noexcept {
-    return detail::blame_if("put", access(Kind::Put, t, target, displacement, strides));
+  Error put(detail::ConstTensorArg t, int target, int64_t displacement = 0) noexcept {
+    return detail::blame_if("put", access(Kind::Put, t, target, displacement));
   }
   /// Reads the tensor's elements from the target's memory.
   /// Source: MPI_Get.
-  Error get(TensorArg t, int target, int64_t displacement = 0, const Dims& strides = {}) noexcept {
-    return detail::blame_if("get", access(Kind::Get, t, target, displacement, strides));
+  Error get(TensorArg t, int target, int64_t displacement = 0) noexcept {
+    return detail::blame_if("get", access(Kind::Get, t, target, displacement));
   }
   /// Combines the tensor's elements with those in the target's memory, each in one piece, so that
   /// several ranks may do it at once.
   /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
   /// operations; InvalidType for Min and Max of complex elements.
   /// Source: MPI_Accumulate.
-  Error accumulate(detail::ConstTensorArg t, int target, int64_t displacement = 0, Op op = Op::Sum,
-                   const Dims& strides = {}) noexcept {
-    return detail::blame_if("accumulate",
-                            access(Kind::Accumulate, t, target, displacement, strides, op));
+  Error accumulate(detail::ConstTensorArg t, int target, int64_t displacement = 0,
+                   Op op = Op::Sum) noexcept {
+    return detail::blame_if("accumulate", access(Kind::Accumulate, t, target, displacement, op));
   }
 
   /// Collective: ends what was begun by all ranks, and begins the next.
@@ -120,10 +113,12 @@ class Window {
   Window() noexcept = default;
 
   /// Collective. What is wrong with one rank's tensor, all find out.
-  Error make(MPI_Comm comm, int ranks, const TensorArg& t) noexcept {
-    ranks_ = ranks;
-    exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks)]);
+  Error make(const detail::MpiRanks& ranks, const TensorArg& t) noexcept {
+    TENON_TRY(ranks.check_usable());
+    ranks_ = ranks.size;
+    exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks_)]);
     if (TENON_UNLIKELY(exposed_ == nullptr)) return detail::fail_no_memory("a window");
+    const MPI_Comm comm = ranks.comm.get();
     detail::MpiExposed mine{};
     char* base = nullptr;
     const Error error = expose(t, mine, base);
@@ -159,7 +154,6 @@ class Window {
     // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
     mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
     base -= mine.offset;
-    tensor_ = t.tensor();
     return hold_.hold(t);
   }
 
@@ -174,70 +168,47 @@ class Window {
     return detail::check_mpi_runs();
   }
 
-  Error access(Kind kind, const TensorArg& t, int target, int64_t displacement, const Dims& strides,
+  Error access(Kind kind, const TensorArg& t, int target, int64_t displacement,
                Op op = Op::Sum) noexcept {
     TENON_TRY(check_target(target));
-    TENON_TRY(detail::check_defined(t, "the tensor"));
-    const detail::TensorFields& f = detail::fields(t);
+    const auto use = kind == Kind::Get ? detail::MpiUse::Write : detail::MpiUse::Read;
+    detail::MpiAccess made{target, {}, {}};
+    const detail::MpiBuffer& here = made.buffer;
+    TENON_TRY(made.buffer.find(t, "the tensor", use));
     const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
-    if (TENON_UNLIKELY(static_cast<int64_t>(f.type) != exposed.type)) {
-      return detail::fail(Error::InvalidType, "the tensor is ", f.type, ", the target's is ",
-                          static_cast<detail::ScalarType>(exposed.type));
+    if (TENON_UNLIKELY(static_cast<int64_t>(here.scalar_type) != exposed.type)) {
+      return detail::fail(Error::InvalidType, "the tensor is ", here.scalar_type,
+                          ", the target's is ", static_cast<detail::ScalarType>(exposed.type));
     }
-    Layout there;  // the tensor's sizes in the target's memory
-    TENON_TRY(make_layout(f.layout.sizes, {}, strides, elementSize(f.type), there));
-    if (there.numel == 0) return Error::Ok;
-    if (TENON_UNLIKELY(displacement < -there.extent.min ||
-                       displacement >= exposed.reach - there.extent.max)) {
-      return detail::fail(Error::OutOfBounds, "elements ", there.extent.min, " to ",
-                          there.extent.max, " from displacement ", displacement,
-                          " leave the memory of rank ", target, ", which has ", exposed.reach);
-    }
-    if (TENON_UNLIKELY(kind != Kind::Get && there.may_overlap())) {
-      return detail::fail(Error::InvalidArgument, "at strides ", there.strides,
-                          " elements of sizes ", there.sizes, " may share memory");
+    if (here.numel == 0) return Error::Ok;
+    if (TENON_UNLIKELY(displacement < 0 || displacement > exposed.reach - here.numel)) {
+      return detail::fail(Error::OutOfBounds, here.numel, " elements from displacement ",
+                          displacement, " leave the memory of rank ", target, ", which has ",
+                          exposed.reach);
     }
     detail::MpiOperation operation;
-    if (kind == Kind::Accumulate) TENON_TRY(operation.find(f.type, op));
+    if (kind == Kind::Accumulate) TENON_TRY(operation.find(here.scalar_type, op));
     if (TENON_UNLIKELY(bool(operation.made))) {
-      return detail::fail(Error::NotSupported, "MPI has no operations for ", f.type);
+      return detail::fail(Error::NotSupported, "MPI has no operations for ", here.scalar_type);
     }
-    if (TENON_UNLIKELY(!detail::has_memory_for([&] { accesses_.emplace_front(); }))) {
+    detail::MpiElements there;
+    TENON_TRY(there.describe(here.scalar_type, here.numel));
+    TENON_TRY(made.hold.hold(t));
+    const auto element = static_cast<int64_t>(elementSize(here.scalar_type));
+    const MPI_Aint at = displacement * element + exposed.offset;
+    const MPI_Win w = window_.get();
+    if (TENON_UNLIKELY(!detail::has_memory_for([&] { accesses_.push_front(std::move(made)); }))) {
       return detail::fail_no_memory("an operation");
     }
-    const Error error = start(kind, t, target, displacement, there, operation.op);
+    const detail::MpiBuffer& b = accesses_.front().buffer;
+    const Error error = detail::check_mpi(
+        kind == Kind::Put ? MPI_Put(b.data, b.count, b.type, target, at, there.count, there.type, w)
+        : kind == Kind::Get
+            ? MPI_Get(b.data, b.count, b.type, target, at, there.count, there.type, w)
+            : MPI_Accumulate(b.data, b.count, b.type, target, at, there.count, there.type,
+                             operation.op, w));
     if (TENON_UNLIKELY(error != Error::Ok)) accesses_.pop_front();
     return error;
-  }
-  /// Starts what `accesses_` begins with.
-  Error start(Kind kind, const TensorArg& t, int target, int64_t displacement, const Layout& there,
-              MPI_Op op) noexcept {
-    detail::MpiAccess& made = accesses_.front();
-    made.target = target;
-    made.is_get = kind == Kind::Get;
-    made.tensor = t.tensor();
-    detail::MpiBuffer& here = made.buffer;
-    TENON_TRY(
-        here.find(t, "the tensor", made.is_get ? detail::MpiUse::Write : detail::MpiUse::Read));
-    TENON_TRY(here.describe(t));
-    TENON_TRY(made.hold.hold(t));
-    int count = static_cast<int>(here.numel);
-    MPI_Datatype type = here.element;
-    detail::MpiType shape;
-    if (!there.is_contiguous() || here.numel > INT_MAX) {
-      TENON_TRY(detail::make_mpi_shape(there.sizes, there.strides, detail::fields(t).type, shape));
-      TENON_TRY(detail::commit_mpi_type(shape));
-      count = 1;
-      type = shape.get();
-    }
-    const MPI_Aint at =
-        displacement * here.element_size + exposed_[static_cast<size_t>(target)].offset;
-    const MPI_Win w = window_.get();
-    return detail::check_mpi(
-        kind == Kind::Put ? MPI_Put(here.data, here.count, here.type, target, at, count, type, w)
-        : kind == Kind::Get
-            ? MPI_Get(here.data, here.count, here.type, target, at, count, type, w)
-            : MPI_Accumulate(here.data, here.count, here.type, target, at, count, type, op, w));
   }
 
   /// Calls what ends the operations with a target, and lets go of their tensors.
@@ -247,7 +218,7 @@ class Window {
     Error error = detail::check_mpi(call());
     accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
-      if (done.is_get && error == Error::Ok) error = done.buffer.store(done.tensor);
+      if (error == Error::Ok) error = done.buffer.store();
       return true;
     });
     return error;
@@ -255,7 +226,6 @@ class Window {
 
   int ranks_ = 0;
   std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
-  Tensor tensor_;
   detail::MemoryHold hold_;
   std::forward_list<detail::MpiAccess> accesses_;
   detail::MpiOwner<MPI_Win, &MPI_Win_free> window_;  // goes first
