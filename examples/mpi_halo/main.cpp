@@ -2,7 +2,7 @@
 // Heat that spreads on a plate, computed by several processes: a halo exchange. Each rank has a
 // rectangle of the plate's cells and around it a halo, a copy of its neighbours' outermost cells.
 // Before each step the ranks send each other their outermost rows and columns, which are views of
-// their tensors, and receive the halo where it belongs; nothing is packed. Rank 0 then collects the
+// their tensors, and receive the halo where it belongs; no code packs. Rank 0 then collects the
 // plate, computes it alone as well, and compares every bit.
 //
 //     mpirun -n 4 mpi_halo

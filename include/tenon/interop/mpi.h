@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mpi::Communicator: strided tensors over MPI.
 //
-// A contiguous tensor goes as its data, the number of elements and MPI's type for them; any other
-// as a datatype made of its sizes and strides, so that nothing is packed here. Memory that MPI
-// cannot reach goes by way of a copy on the host; see Communicator.
+// A contiguous tensor goes as its data, the number of elements and MPI's type for them. Long rows
+// go as a datatype made of sizes and strides, short ones by way of a contiguous copy. Memory that
+// MPI cannot reach goes by way of a copy on the host; see Communicator.
 #pragma once
 
 #include "tenon/interop/mpi/collective.h"
@@ -16,7 +16,8 @@ namespace mpi {
 /// Whether ranks tell each other what they call before data moves, see Communicator.
 enum class Check : uint8_t { None, Shapes };
 
-/// The ranks of an MPI communicator. Move-only.
+/// The ranks of an MPI communicator. Move-only. Destroying it is collective, as MPI_Comm_free is;
+/// after MPI_Finalize it does nothing.
 ///
 /// Elements go in row-major order of their indices, whatever the strides are on either side: sizes
 /// and dtypes have to be equal, strides need not be. What is received may have any strides, but
@@ -27,25 +28,29 @@ enum class Check : uint8_t { None, Shapes };
 /// undefined one on the other ranks: `comm.scatter(Tensor(), part)`; one that is given is not
 /// looked at.
 /// Dimensions: scatter(), gather(), allgather() and reduce_scatter() cut `dim` as part() says,
-/// evenly or not. Slabs of `dim` go one after another; along dimension 0 of a contiguous tensor
-/// they are blocks of memory.
-/// Copies: reductions and bcast() take contiguous elements only, so others go by way of a
-/// contiguous copy: MPI's operations are for its basic types, and Open MPI's broadcasts fail where
-/// one rank's datatype has gaps and another's has none (github.com/open-mpi/ompi/issues/10523).
+/// evenly or not. Along dimension 0 of a contiguous tensor the parts are blocks of memory; for any
+/// other a contiguous copy with that dimension first is made.
+/// Copies: messages and windows take strided elements as they lie where at least 64 bytes of them
+/// are side by side, which MPI walks through. All others go by way of a contiguous copy, in which
+/// they are faster, and so do those of collective functions: MPI's operations are for its basic
+/// types, and Open MPI's broadcasts fail where one rank's datatype has gaps and another's has none
+/// (github.com/open-mpi/ompi/issues/10523).
 /// Memory of a CUDA device is given to MPI as it is where Open MPI says that it takes that
 /// (MPIX_Query_cuda_support), once the backend is synchronised; a device's memory goes by way of
-/// the host otherwise, and for reductions that are not MPI's own.
+/// the host otherwise.
 /// Checks: with Check::Shapes, collective functions first gather what each rank calls with which
 /// dtype, sizes, root, dim and Op, and return InvalidArgument on every rank where these disagree or
 /// a rank's arguments are wrong, before data moves. That costs one MPI_Allgather of 568 bytes
-/// for each rank. A message is led by one of 568 bytes on a communicator of its own; the receiver
-/// returns the error, and recv() does before it writes to the tensor. The sender is not told.
-/// Without checks ranks that disagree get an error from MPI or wait for each other.
+/// for each rank. Without checks ranks that disagree get an error from MPI or wait for each other.
+/// Messages are not compared before they are sent. Whether or not shapes are checked, a receive
+/// compares the number of elements when the message is there; MPI does not say which sizes and
+/// which dtype it was sent with. window() compares always.
 /// Errors: of all functions InvalidState (MPI is finalised; an undefined tensor, a placeholder, a
 /// read-only one to receive), InvalidArgument (a rank or root outside of the communicator, a
 /// negative tag; elements to receive that share memory; what ranks disagree on), OutOfBounds (a
 /// `dim` that the tensor does not have), NotSupported (memory that nobody can reach; what MPI does
-/// not support), OutOfMemory, and AccessFailed or another with MPI's text. What was to be received
+/// not support, such as scatter(), gather(), allgather() and reduce_scatter() of more than INT_MAX
+/// elements), OutOfMemory, and AccessFailed or another with MPI's text. What was to be received
 /// may be written in part then, where MPI or a backend failed. MPI's own errors come back because
 /// the communicator is a duplicate with MPI_ERRORS_RETURN; MPI does not promise that it can be used
 /// after one. Where a rank has died, mpirun ends the others.
@@ -69,10 +74,6 @@ class Communicator {
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("Communicator::try_make", error);
     return made;
   }
-  Communicator(Communicator&&) noexcept = default;
-  Communicator& operator=(Communicator&&) noexcept = default;
-  /// Collective, as MPI_Comm_free is. After MPI_Finalize it does nothing.
-  ~Communicator() = default;
 
   int rank() const noexcept { return ranks_.rank; }
   int size() const noexcept { return ranks_.size; }
@@ -105,7 +106,6 @@ class Communicator {
   }
   /// Begins to receive. The tensor must not be read or changed until the Request is done, whose
   /// wait() has the errors of a message that does not fit.
-  /// Errors: NotSupported for MPI_ANY_SOURCE and MPI_ANY_TAG where shapes are checked.
   /// Source: MPI_Irecv.
   Result<Request> irecv(TensorArg t, int source, int tag = 0) const noexcept {
     Request made;
@@ -149,8 +149,8 @@ class Communicator {
     return detail::blame_if("allreduce", detail::reduce(ranks_, t, op));
   }
   /// Combines the elements of all ranks' `source`, and gives each rank its part() of `dim`, in
-  /// `out`. For a `dim` that is not 0 a contiguous copy with that dimension first is made.
-  /// Errors: as allreduce(); NotSupported for more than INT_MAX elements.
+  /// `out`.
+  /// Errors: as allreduce().
   /// Source: MPI_Reduce_scatter.
   Error reduce_scatter(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum,
                        int64_t dim = 0) const noexcept {

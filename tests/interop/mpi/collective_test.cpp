@@ -160,7 +160,6 @@ TEST_CASE("allreduce: every dtype and operation, in place, of all layouts") {
   for (const ScalarType type : tests::all_types()) {
     for (const Op op : kOps) {
       if (isComplexType(type) && op >= Op::Min) continue;
-      if (type == ScalarType::ComplexHalf) continue;  // refused, see reduction_test.cpp
       for (const Lay lay : kLays) {
         // Small enough for 8 bits: of floats too.
         const auto value = [&](int rank, int64_t i) {
@@ -178,6 +177,22 @@ TEST_CASE("allreduce: every dtype and operation, in place, of all layouts") {
     }
   }
   CHECK(world().allreduce(zeros({0})) == Error::Ok);
+}
+
+TEST_CASE("allreduce, reduce_scatter: small floats are rounded once, after all are combined") {
+  // Halfs from 2048 on are 2 apart: 2048 + 1 is 2048 again if it is rounded at once.
+  const int n = world().size();
+  const auto numbers_of_rank = [&] {
+    return full({n}, world().rank() == 0 ? 2048 : 1, ScalarType::Half);
+  };
+  const float expected = n == 2 ? 2048.0f : 2052.0f;  // of 2049 and 2051, to even
+  REQUIRE((n == 2 || n == 4));
+  const TensorPtr sums = numbers_of_rank();
+  REQUIRE(world().allreduce(sums) == Error::Ok);
+  CHECK(number(*sums, n - 1) == expected);
+  const TensorPtr one = zeros({1}, ScalarType::Half);
+  REQUIRE(world().reduce_scatter(numbers_of_rank(), one) == Error::Ok);
+  CHECK(number(*one, 0) == expected);
 }
 
 TEST_CASE("reduce_scatter: parts of any dimension, even or not") {
@@ -209,6 +224,17 @@ TEST_CASE("reduce_scatter: parts of any dimension, even or not") {
       }
     }
   }
+}
+
+TEST_CASE("allgather, reduce_scatter: more elements than MPI counts are refused") {
+  const Communicator alone(MPI_COMM_SELF);
+  uint8_t bytes[2] = {};  // nobody touches the others
+  const int64_t many = int64_t{1} << 31;
+  const TensorPtr part = from_blob(&bytes[0], {many}, ScalarType::Byte);
+  const TensorPtr all = from_blob(&bytes[1], {many}, ScalarType::Byte);
+  RETURNS(NotSupported, "allgather: 2147483648 elements are more than MPI counts",
+          alone.allgather(part, all));
+  RETURNS(NotSupported, "are more than MPI counts", alone.reduce_scatter(all, part));
 }
 
 TEST_CASE("collectives: every function refuses what it cannot do by its own name, on all ranks") {

@@ -89,6 +89,12 @@ inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   return Error::Ok;
 }
 
+/// `what` is "rank" or "root".
+inline Error check_rank(const char* what, int r, int ranks) noexcept {
+  if (r >= 0 && r < ranks) return Error::Ok;
+  return fail(Error::InvalidArgument, what, ' ', r, " is none of the ", ranks, " ranks");
+}
+
 /// The ranks of a communicator.
 struct MpiRanks {
   MpiOwner<MPI_Comm, &MPI_Comm_free> comm;
@@ -127,20 +133,15 @@ struct MpiRanks {
     }
     return TENON_UNLIKELY(is_mpi_finalized()) ? check_mpi_runs() : Error::Ok;
   }
-  /// `what` is "rank" or "root".
-  Error check_rank(const char* what, int r) const noexcept {
-    if (r >= 0 && r < size) return Error::Ok;
-    return fail(Error::InvalidArgument, what, ' ', r, " is none of the ", size, " ranks");
-  }
   Error check_peer(int peer, int tag, bool is_receive) const noexcept {
     const bool is_any = is_receive && peer == MPI_ANY_SOURCE;
-    if (!is_any && peer != MPI_PROC_NULL) TENON_TRY(check_rank("rank", peer));
+    if (!is_any && peer != MPI_PROC_NULL) TENON_TRY(check_rank("rank", peer, size));
     if (tag >= 0 || (is_receive && tag == MPI_ANY_TAG)) return Error::Ok;
     return fail(Error::InvalidArgument, "tag ", tag, " is negative");
   }
 
-  /// Fills in what each rank has of n slabs, of `count` each: counts, then displacements.
-  void set_parts(int64_t n, int count) const noexcept {
+  /// Fills in what each rank has of n slabs, of `count` elements each: counts, then displacements.
+  void set_parts(int64_t n, int64_t count) const noexcept {
     for (int r = 0; r < size; ++r) {
       const mpi::Part of_rank = mpi::part(n, size, r);
       parts[static_cast<size_t>(r)] = static_cast<int>(of_rank.size * count);

@@ -29,9 +29,6 @@ constexpr Error own_mpi_error(int error_class) noexcept {
   switch (error_class) {
     case MPI_SUCCESS: return Error::Ok;
     case MPI_ERR_TAG:
-    case MPI_ERR_ARG:
-    case MPI_ERR_TYPE:
-    case MPI_ERR_RANK:
     case MPI_ERR_TRUNCATE: return Error::InvalidArgument;
     case MPI_ERR_RMA_SYNC: return Error::InvalidState;
     case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
@@ -145,9 +142,8 @@ struct MpiElements {
   MpiType made;  // what `type` is, where it had to be made
 
   /// Describes n consecutive elements. MPI counts in int: more of them are a type, made of pieces.
-  /// With `as_one` they are a type in any case.
-  Error describe(ScalarType element, int64_t n, bool as_one = false) noexcept {
-    if (n <= INT_MAX && !as_one) {
+  Error describe(ScalarType element, int64_t n) noexcept {
+    if (n <= INT_MAX) {
       count = static_cast<int>(n);
       type = mpi_element(element);
       return Error::Ok;

@@ -2,8 +2,8 @@
 // MpiBuffer: where MPI reads or writes a tensor's elements, and as what.
 #pragma once
 
-#include "tenon/interop/mpi/datatype.h"
 #include "tenon/interop/mpi/part.h"
+#include "tenon/interop/mpi/reduction.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/view.h"
@@ -32,11 +32,12 @@ enum class MpiUse : uint8_t { Read = 1, Write = 2, Update = 3 };
 enum class MpiForm : uint8_t {
   Any,         ///< any strides that suit it
   Contiguous,  ///< elements one after another
-  Host,        ///< and the host's memory
+  Reducible,   ///< and of a dtype that it can combine
 };
 
 /// A tensor as an argument of MPI's functions: elements, and where they are. Those that MPI cannot
-/// reach, or not as required, go by way of a contiguous copy on the host.
+/// reach, or not as required, go by way of a contiguous copy on the host, which may be of another
+/// dtype.
 struct MpiBuffer : MpiElements {
   void* data = nullptr;
   int64_t numel = 0;
@@ -49,35 +50,35 @@ struct MpiBuffer : MpiElements {
              MpiForm form = MpiForm::Any) noexcept {
     TENON_TRY(check_defined(tensor, role));
     const TensorFields& t = fields(tensor);
-    scalar_type = t.type;
+    scalar_type = form == MpiForm::Reducible ? reduced_as(t.type) : t.type;
     numel = t.layout.numel;
     data = t.data;
     // Most tensors: a Place, which has the lists, costs as much as all else before MPI's function.
-    if (t.layout.row_major && t.data != nullptr && !t.readonly && t.backend == nullptr &&
-        t.is_host_accessible()) {
+    if (scalar_type == t.type && t.layout.row_major && t.data != nullptr && !t.readonly &&
+        t.backend == nullptr && t.is_host_accessible()) {
       return describe(t.type, numel);
     }
     Place place;
     TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, place)
                                   : find_destination(tensor, role, place));
     bool reaches = place.backend == nullptr;
-    if (!reaches && t.device.is_cuda() && !t.opaque && form != MpiForm::Host &&
-        is_mpi_cuda_aware()) {
+    if (!reaches && t.device.is_cuda() && !t.opaque && is_mpi_cuda_aware()) {
       // What was enqueued comes first: MPI knows nothing of the backend's streams.
       TENON_TRY(ask(*place.backend, "synchronize", [&] { return place.backend->synchronize(); }));
       reaches = true;
     }
+    reaches = reaches && scalar_type == t.type;
     if (reaches && t.layout.is_contiguous()) return describe(t.type, numel);
     if (reaches && form == MpiForm::Any && suits_mpi(t.layout, elementSize(t.type))) {
       return describe(t.type, t.layout);
     }
-    Result<TensorPtr> host = try_empty(t.layout.sizes, public_type(t.type), host_backend());
+    Result<TensorPtr> host = try_empty(t.layout.sizes, public_type(scalar_type), host_backend());
     TENON_TRY(host.error());
     copy = **host;
     data = fields(TensorArg(copy)).data;
     if (use != MpiUse::Read) target = tensor.tensor();
     if (use != MpiUse::Write) TENON_TRY(copy_(copy, tensor));
-    return describe(t.type, numel);
+    return describe(scalar_type, numel);
   }
 
   /// The i-th element of contiguous ones.

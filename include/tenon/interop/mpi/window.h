@@ -53,9 +53,6 @@ enum class Lock : uint8_t { Exclusive, Shared };
 /// Source: MPI_Win_create; mpi4py.MPI.Win.
 class Window {
  public:
-  Window(Window&&) noexcept = default;
-  ~Window() = default;
-
   /// MPI_WIN_NULL after it was moved from.
   MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
 
@@ -81,28 +78,22 @@ class Window {
 
   /// Collective: ends what was begun by all ranks, and begins the next.
   /// Source: MPI_Win_fence.
-  Error fence() noexcept {
-    return detail::blame_if("fence", end(kAll, [&] { return MPI_Win_fence(0, window_.get()); }));
-  }
+  Error fence() noexcept { return detail::blame_if("fence", end(kAll, &MPI_Win_fence)); }
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
-    const auto lock_target = [&]() noexcept -> Error {
-      TENON_TRY(check_target(target));
-      const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
-      return detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
-    };
-    return detail::blame_if("lock", lock_target());
+    const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
+    Error error = check_target(target);
+    if (error == Error::Ok) error = detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
+    return detail::blame_if("lock", error);
   }
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
-    return detail::blame_if("unlock",
-                            end(target, [&] { return MPI_Win_unlock(target, window_.get()); }));
+    return detail::blame_if("unlock", end(target, &MPI_Win_unlock));
   }
   /// Ends what was begun with the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
-    return detail::blame_if("flush",
-                            end(target, [&] { return MPI_Win_flush(target, window_.get()); }));
+    return detail::blame_if("flush", end(target, &MPI_Win_flush));
   }
 
  private:
@@ -161,10 +152,7 @@ class Window {
     if (TENON_UNLIKELY(!window_)) {
       return detail::fail(Error::InvalidState, "the window was moved from");
     }
-    if (TENON_UNLIKELY(target < 0 || target >= ranks_)) {
-      return detail::fail(Error::InvalidArgument, "rank ", target, " is none of the ", ranks_,
-                          " ranks");
-    }
+    TENON_TRY(detail::check_rank("rank", target, ranks_));
     return detail::check_mpi_runs();
   }
 
@@ -186,9 +174,9 @@ class Window {
                           displacement, " leave the memory of rank ", target, ", which has ",
                           exposed.reach);
     }
-    detail::MpiOperation operation;
-    if (kind == Kind::Accumulate) TENON_TRY(operation.find(here.scalar_type, op));
-    if (TENON_UNLIKELY(bool(operation.made))) {
+    MPI_Op operation = MPI_OP_NULL;
+    TENON_TRY(detail::find_operation(here.scalar_type, op, operation));
+    if (kind == Kind::Accumulate && detail::reduced_as(here.scalar_type) != here.scalar_type) {
       return detail::fail(Error::NotSupported, "MPI has no operations for ", here.scalar_type);
     }
     detail::MpiElements there;
@@ -206,16 +194,17 @@ class Window {
         : kind == Kind::Get
             ? MPI_Get(b.data, b.count, b.type, target, at, there.count, there.type, w)
             : MPI_Accumulate(b.data, b.count, b.type, target, at, there.count, there.type,
-                             operation.op, w));
+                             operation, w));
     if (TENON_UNLIKELY(error != Error::Ok)) accesses_.pop_front();
     return error;
   }
 
-  /// Calls what ends the operations with a target, and lets go of their tensors.
-  template <class Call>
-  Error end(int target, const Call& call) noexcept {
-    TENON_TRY(check_target(target == kAll ? 0 : target));
-    Error error = detail::check_mpi(call());
+  /// Calls what ends the operations with a target, or with all of them, and lets go of their
+  /// tensors. A fence takes assertions where the others take the target: none.
+  Error end(int target, int (*call)(int, MPI_Win)) noexcept {
+    const int argument = target == kAll ? 0 : target;
+    TENON_TRY(check_target(argument));
+    Error error = detail::check_mpi(call(argument, window_.get()));
     accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
       if (error == Error::Ok) error = done.buffer.store();
