@@ -152,6 +152,11 @@ TEST_CASE("send, recv: a message that is longer or shorter than the tensor is an
   CHECK(world().recv(zeros({3}), previous(), 2) == Error::InvalidArgument);
   CHECK(tests::contains(last_error_message(), "recv: MPI: "));
   for (mpi::Request& send : sends) CHECK(send.wait() == Error::Ok);
+
+  mpi::Request bytes = *world().isend(ones({3}, ScalarType::Byte), next(), 3);
+  RETURNS(InvalidArgument, "is no whole number of elements of Float",
+          world().recv(zeros({2}), previous(), 3));
+  CHECK(bytes.wait() == Error::Ok);
 }
 
 TEST_CASE("send, recv: ranks, tags and tensors that cannot be are refused before MPI is called") {

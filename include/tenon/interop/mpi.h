@@ -63,7 +63,8 @@ class Communicator {
  public:
   /// A duplicate of `comm`. Collective. In try_make() the same as a Result.
   /// Errors, raised: InvalidState (MPI is not initialised, or finalised), InvalidArgument
-  /// (MPI_COMM_NULL; an intercommunicator), OutOfMemory.
+  /// (MPI_COMM_NULL; an intercommunicator), OutOfMemory. Where MPI has no more
+  /// communicators, the handler of `comm` is called.
   explicit Communicator(MPI_Comm comm = MPI_COMM_WORLD, Check check = Check::None) {
     detail::raise_if("Communicator", ranks_.make(comm, check == Check::Shapes));
   }

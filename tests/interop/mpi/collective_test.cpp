@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/mpi/collective.h"
 
+#include <cmath>
 #include <thread>
 
 #include "backend/fault_backend.h"
@@ -283,4 +284,16 @@ TEST_CASE("collectives: memory of a device goes by way of the host") {
         static_cast<float>(n * n * (world().rank() + 1)));
   send_round(world(), *one, *one);
   CHECK(device.faults == 0);
+}
+
+TEST_CASE("allgather: an output that is reversed along the dimension") {
+  for (const int64_t columns : {1, 200}) {
+    const auto ranks = static_cast<int64_t>(world().size());
+    const Tensor out = flip(full({3 * ranks, columns}, -1, ScalarType::Int), {0});
+    REQUIRE(world().allgather(full({3, columns}, world().rank(), ScalarType::Int), out) ==
+            Error::Ok);
+    for (int64_t row = 0; row < 3 * ranks; ++row) {
+      CHECK(select(select(out, 0, row), 0, columns - 1).item<int32_t>() == row / 3);
+    }
+  }
 }

@@ -205,3 +205,11 @@ TEST_CASE("Window: one thread at a time", "[threads][Window][Lock]") {
   MPI_Barrier(world().get());
   CHECK(at(memory, 0) == 1);
 }
+
+TEST_CASE("Window: where shapes are checked, a rank that makes one and one that reduces find out") {
+  const TensorPtr t = zeros({3});
+  const Error error = world().rank() == 0 ? tests::checked_world().window(t).error()
+                                          : tests::checked_world().allreduce(t);
+  CHECK(error == Error::InvalidArgument);
+  CHECK(tests::contains(last_error_message(), "rank 0 called window"));
+}

@@ -14,10 +14,10 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The functions that ranks call together, in the order of their names below.
-enum class MpiCall : uint8_t { Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter };
+enum class MpiCall { Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter, Window };
 
 constexpr const char* toString(MpiCall call) noexcept {
-  return name_at("bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter",
+  return name_at("bcast\0scatter\0gather\0allgather\0allreduce\0reduce_scatter\0window",
                  static_cast<size_t>(call));
 }
 
@@ -38,6 +38,7 @@ struct MpiRecord {
       : call(static_cast<int64_t>(called)), root(at_root), dim(along), op(by) {}
 
   void describe(const TensorArg& tensor) noexcept {
+    if (call == static_cast<int64_t>(MpiCall::Window)) return;
     const TensorFields& t = fields(tensor);
     type = static_cast<int64_t>(t.type);
     rank = static_cast<int64_t>(t.layout.sizes.size());
@@ -150,7 +151,8 @@ struct MpiRanks {
   }
 
   /// Tells all ranks of a call's arguments, of which this one found `error`, before the call, where
-  /// shapes are checked. Collective. `tensor` is what the record tells of.
+  /// shapes are checked. Collective. `tensor` is what the record tells of, but for a window's, which
+  /// may differ.
   Error agree(Error error, MpiRecord record, const TensorArg& tensor) const noexcept {
     if (records == nullptr) return error;
     if (error == Error::Ok) record.describe(tensor);

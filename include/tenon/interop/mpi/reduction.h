@@ -9,6 +9,7 @@ namespace mpi {
 
 /// How the elements of all ranks become one. Of Bool, Sum and Max are "or", Product and Min "and".
 /// Half, BFloat16, Float8 and ComplexHalf are combined as Float or ComplexFloat, and rounded once.
+/// Whether Min and Max of a NaN and a number are the NaN is MPI's to say, and may depend on ranks.
 /// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
 enum class Op : uint8_t { Sum, Product, Min, Max };
 

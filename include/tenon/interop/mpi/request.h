@@ -24,6 +24,10 @@ inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noe
   const MPI_Datatype element = mpi_element(buffer.scalar_type);
   TENON_TRY(check_mpi(MPI_Get_elements_x(&status, element, &received)));
   const int64_t count = received;
+  if (TENON_UNLIKELY(count < 0)) {  // MPI_UNDEFINED
+    return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE,
+                " is no whole number of elements of ", buffer.scalar_type);
+  }
   if (TENON_UNLIKELY(count != buffer.numel)) {
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ", count,
                 " elements, the tensor ", buffer.numel);

@@ -106,6 +106,7 @@ class Window {
   /// Collective. What is wrong with one rank's tensor, all find out.
   Error make(const detail::MpiRanks& ranks, const TensorArg& t) noexcept {
     TENON_TRY(ranks.check_usable());
+    TENON_TRY(ranks.agree(Error::Ok, detail::MpiRecord(detail::MpiCall::Window), t));
     ranks_ = ranks.size;
     exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks_)]);
     if (TENON_UNLIKELY(exposed_ == nullptr)) return detail::fail_no_memory("a window");
