@@ -231,7 +231,7 @@ if [ -n "$nightly" ]; then
   # bits do; a package with those of 32 would take the cross compilers away.
   other m32 g++-12 "-m32 -msse2 -mfpmath=sse $kernel_headers" "$tests"
   other lto-gcc g++-12 '-O2 -flto=auto -Werror=odr -Werror=lto-type-mismatch' "$tests;odr"
-  other lto-clang clang++ '-O2 -flto=thin -fuse-ld=lld' "$tests;odr"
+  other lto-clang clang++ '-O2 -flto=thin -fuse-ld=lld -Wno-unused-command-line-argument' "$tests;odr"
   # The standard library is not instrumented: what Catch2 does with it would be found. The fuzzers do with little of it,
   # and what balances a std::map is left out.
   echo 'fun:*_Rb_tree*' >build/msan_ignored.txt

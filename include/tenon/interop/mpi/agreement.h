@@ -151,8 +151,8 @@ struct MpiRanks {
   }
 
   /// Tells all ranks of a call's arguments, of which this one found `error`, before the call, where
-  /// shapes are checked. Collective. `tensor` is what the record tells of, but for a window's, which
-  /// may differ.
+  /// shapes are checked. Collective. `tensor` is what the record tells of; of a window's, which may
+  /// differ, it tells nothing.
   Error agree(Error error, MpiRecord record, const TensorArg& tensor) const noexcept {
     if (records == nullptr) return error;
     if (error == Error::Ok) record.describe(tensor);
