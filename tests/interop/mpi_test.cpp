@@ -15,20 +15,13 @@ using tests::kLays;
 using tests::laid;
 using tests::Lay;
 using tests::Longs;
+using tests::next;
 using tests::numbers;
+using tests::previous;
+using tests::send_round;
 using tests::world;
 
 namespace {
-
-int next() { return (world().rank() + 1) % world().size(); }
-int previous() { return (world().rank() + world().size() - 1) % world().size(); }
-
-/// Sends round the ranks, without relying on MPI to copy messages.
-void send_round(const Communicator& comm, const Tensor& out, const Tensor& in, int tag = 0) {
-  mpi::Request send = *comm.isend(out, next(), tag);
-  REQUIRE(comm.recv(in, previous(), tag) == Error::Ok);
-  REQUIRE(send.wait() == Error::Ok);
-}
 
 /// A number of a tensor of small whole numbers, by its row-major index.
 double number(const Tensor& t, int64_t i) {

@@ -17,19 +17,10 @@ using tests::laid;
 using tests::Lay;
 using tests::Longs;
 using tests::numbers;
+using tests::send_round;
 using tests::world;
 
 namespace {
-
-int next() { return (world().rank() + 1) % world().size(); }
-int previous() { return (world().rank() + world().size() - 1) % world().size(); }
-
-/// Sends round the ranks, without relying on MPI to copy messages.
-void send_round(const Communicator& comm, const Tensor& out, const Tensor& in, int tag = 0) {
-  mpi::Request send = *comm.isend(out, next(), tag);
-  REQUIRE(comm.recv(in, previous(), tag) == Error::Ok);
-  REQUIRE(send.wait() == Error::Ok);
-}
 
 Longs with_size(Longs sizes, size_t dim, int64_t size) {
   sizes[dim] = size;

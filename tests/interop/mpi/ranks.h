@@ -19,6 +19,17 @@ inline const tenon::mpi::Communicator& checked_world() {
   return comm;
 }
 
+inline int next() { return (world().rank() + 1) % world().size(); }
+inline int previous() { return (world().rank() + world().size() - 1) % world().size(); }
+
+/// Sends round the ranks, without relying on MPI to copy messages.
+inline void send_round(const tenon::mpi::Communicator& comm, const tenon::Tensor& out,
+                       const tenon::Tensor& in, int tag = 0) {
+  tenon::mpi::Request send = *comm.isend(out, next(), tag);
+  REQUIRE(comm.recv(in, previous(), tag) == tenon::Error::Ok);
+  REQUIRE(send.wait() == tenon::Error::Ok);
+}
+
 enum class Lay { C, Fortran, Gaps, Reversed };
 inline constexpr Lay kLays[] = {Lay::C, Lay::Fortran, Lay::Gaps, Lay::Reversed};
 

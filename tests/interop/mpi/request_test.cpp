@@ -11,12 +11,12 @@ using namespace tenon;
 using mpi::Request;
 using tests::laid;
 using tests::Lay;
+using tests::next;
+using tests::previous;
 using tests::world;
 
 namespace {
 
-int next() { return (world().rank() + 1) % world().size(); }
-int previous() { return (world().rank() + world().size() - 1) % world().size(); }
 void barrier() { MPI_Barrier(world().get()); }
 
 }  // namespace

@@ -14,12 +14,12 @@ using mpi::Window;
 using tests::laid;
 using tests::Lay;
 using tests::Longs;
+using tests::next;
+using tests::previous;
 using tests::world;
 
 namespace {
 
-int next() { return (world().rank() + 1) % world().size(); }
-int previous() { return (world().rank() + world().size() - 1) % world().size(); }
 int32_t at(const TensorPtr& t, int64_t i) { return t->const_data_ptr<int32_t>()[i]; }
 
 }  // namespace
