@@ -117,10 +117,13 @@ TEST_CASE("pmr: a tensor's data is in the resource's memory, without the heap") 
                                                std::pmr::null_memory_resource());
   PmrBackend backend(&resource);
   const TensorPtr t = full({25}, 7, ScalarType::Int, backend);
-  CHECK(const_data_ptr(t) == bytes);
+  // libstdc++ takes from the buffer's begin, libc++ from its end.
+  const auto offset = [&](const void* p) { return static_cast<const unsigned char*>(p) - bytes; };
+  const std::ptrdiff_t first = offset(const_data_ptr(t));
+  CHECK((first == 0 || first == 128));
   CHECK(const_data_ptr<int32_t>(t)[24] == 7);
   CHECK(&backend_of(t) == &backend);
   CHECK(backend.live_blocks() == 1);
-  CHECK(backend.allocate(100, 64) == bytes + 128);
+  CHECK(offset(backend.allocate(100, 64)) == 128 - first);
   CHECK(backend.allocate(100, 64) == nullptr);
 }

@@ -79,14 +79,16 @@ inline RandomPlan plan_of(const Request& request, tenon::ScalarType type) {
   return plan;
 }
 
-/// The finite values of a type of 8 or 16 bits in their order, from all its codes.
+/// The finite values of a type of 8 or 16 bits in their order, from all its codes. Without -0, which
+/// std::sort puts before or after 0.
 template <class T>
 const std::vector<float>& finite_values() {
   static const std::vector<float> values = [] {
     std::vector<float> all;
     for (uint32_t code = 0; code < 1u << (8 * sizeof(T)); ++code) {
       const float value = T(static_cast<typename T::Bits>(code), T::from_bits());
-      if (value - value == 0) all.push_back(value);
+      const bool negative_zero = value == 0 && std::signbit(value);
+      if (value - value == 0 && !negative_zero) all.push_back(value);
     }
     std::sort(all.begin(), all.end());
     return all;

@@ -74,7 +74,7 @@ namespace detail {
 /// Addresses that no memory has, where there are such: 64-bit processors fault on these.
 inline constexpr bool kWideAddresses = sizeof(void*) == 8;
 inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
-inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0xffff0000u;
+inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0x7fff0000u;
 
 TENON_LAZY Error plan_random(const Expression& node, RandomPlan& plan) {
   const ScalarType type = own_type(node.type);
