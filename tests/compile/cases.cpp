@@ -351,3 +351,11 @@ void f(tenon::TensorPtr& t) { std::cout << t->sizes(); }
 #endif
 #include <tenon/interop/shm.h>
 #endif
+
+// A partner's header without the partner.
+// executorch_missing: interop/executorch.h needs ExecuTorch
+#if defined(executorch_missing)
+#if !defined(CONTROL)
+#include <tenon/interop/executorch.h>
+#endif
+#endif
