@@ -47,7 +47,6 @@ if [ -n "$all" ]; then
   # Those of the python3 that is found first; the package has Debian's.
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
     missing="$missing python3-dev"
-  need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
   need_header CL/cl.h opencl-headers
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
@@ -69,6 +68,7 @@ fi
 if [ -n "$nightly" ]; then
   need_header benchmark/benchmark.h libbenchmark-dev
   need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
+  need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   need g++-11 g++-11
   need g++-12 g++-12
   need clang++-15 clang-15
@@ -171,9 +171,9 @@ else
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
     CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
   options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  seconds=()
+  more=()
   if [ -n "$nightly" ]; then
-    seconds=(-DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600)
+    more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600)
   fi
   # Meanwhile, what needs no partner.
   files=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
@@ -191,15 +191,15 @@ else
   trap - EXIT
   took "partners"
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
-  run gcc --preset gcc "${options[@]}" "${seconds[@]}"
+  run gcc --preset gcc "${options[@]}" "${more[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # All folders but those that are about compiling, packages, weight and the documentation's code.
-    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|odr|registers|structure|weight'
+    # All folders but those that are about compiling, packages, weight, rounding and the documentation's code.
+    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight'
     sanitized=.$(git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:;\1:p' | sort -u | grep -vE "^;($without)(/|$)" | tr -d '\n')
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
-    -DTENON_TESTS="$sanitized" "${seconds[@]}"
+    -DTENON_TESTS="$sanitized" "${more[@]}"
 fi
 
 if [ -n "$nightly" ]; then
@@ -236,7 +236,7 @@ if [ -n "$nightly" ]; then
   # and what balances a std::map is left out.
   echo 'fun:*_Rb_tree*' >build/msan_ignored.txt
   other msan clang++ "-O1 -g1 -D_GLIBCXX_EXTERN_TEMPLATE=0 -fsanitize-ignorelist=$root/build/msan_ignored.txt" fuzz \
-    -DTENON_SANITIZE=memory "${seconds[@]}"
+    -DTENON_SANITIZE=memory "${more[@]}"
   check "valgrind" valgrind --quiet --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
     build/gcc-11/tests/tenon_tests '~[slow]'
 fi

@@ -151,7 +151,7 @@ TEST_CASE("normalize: images and lines of every number of channels, in every ord
   static const Vector orders[] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {1, 0, 2, 3}, {3, 2, 1, 0}};
   for (const Types& types : kTypes) {
     for (int64_t channels : {1, 2, 3, 4, 5, 64, 500, 600, 1500}) {
-      if (!kThorough && channels == 1500 && types.to != ScalarType::Float) continue;
+      if (!kThorough && channels >= 500 && types.to != ScalarType::Float) continue;
       const int64_t width = channels > 64 ? 3 : 29;
       const Vector sizes{2, channels, channels > 5 ? 3 : 17, width};
       for (const Vector& order : orders) {
@@ -209,7 +209,7 @@ TEST_CASE("normalize: random shapes, strides, broadcasts, channels and types") {
   Rng random{3};
   int ways[5] = {};
   int wrong = 0;
-  for (int i = 0; i < (kThorough ? 20000 : 2000); ++i) {
+  for (int i = 0; i < (kThorough ? 20000 : 500); ++i) {
     Types types = pick(random, kTypes);
     if (one_in(random, 3)) types.from = pick(random, kAllTypes);
     if (isComplexType(types.from)) types.from = ScalarType::Short;
@@ -222,5 +222,5 @@ TEST_CASE("normalize: random shapes, strides, broadcasts, channels and types") {
     wrong += !is_right(random, dst, src, normalize, dim, types.mode, ways);
   }
   CHECK(wrong == 0);
-  for (int count : ways) CHECK(count > 100);
+  for (int count : ways) CHECK(count > 25);
 }

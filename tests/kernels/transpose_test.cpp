@@ -77,7 +77,7 @@ TEST_CASE("transpose: matrices of all shapes around the blocks' sizes, dense, ap
     int wrong = 0;
     for (int64_t in_rows : kLengths) {
       for (int64_t out_rows : kLengths) {
-        if (!kThorough && (in_rows * 3 + out_rows) % 5 == 0) continue;
+        if (!kThorough && (in_rows * 3 + out_rows) % 5 != 0) continue;
         for (Case c : changes) {
           c = {in_rows,          out_rows,      size,          c.in_gap * size,
                c.out_gap * size, c.in_reversed, c.out_reversed};
