@@ -56,6 +56,22 @@ TEST_CASE("Communicator: a duplicate, which says its rank and size and returns e
   RETURNS(InvalidState, "window: the communicator was moved from", comm.window(ones({1})).error());
 }
 
+TEST_CASE("Communicator: assigned to, it lets go of its own; what was moved from is none") {
+  Communicator from;
+  Communicator to;
+  const MPI_Comm comm = from.get();
+  to = std::move(from);
+  CHECK(to.get() == comm);
+  CHECK(from.get() == MPI_COMM_NULL);  // NOLINT(bugprone-use-after-move)
+  const TensorPtr all = zeros({to.size()});
+  RETURNS(InvalidState, "moved from", from.allgather(zeros({1}), all));
+  REQUIRE(to.allgather(ones({1}), all) == Error::Ok);
+  Communicator& same = to;
+  to = std::move(same);
+  REQUIRE(to.allreduce(all) == Error::Ok);
+  CHECK(number(*all, 0) == to.size());
+}
+
 TEST_CASE("Communicator: of a part of the ranks; what is none is refused") {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, world().rank() % 2, 0, &half);

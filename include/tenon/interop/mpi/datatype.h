@@ -61,10 +61,8 @@ inline Error check_mpi_runs() noexcept {
   if (TENON_UNLIKELY(is_initialized == 0)) {
     return fail(Error::InvalidState, "MPI is not initialised yet; the program calls MPI_Init");
   }
-  if (TENON_UNLIKELY(is_mpi_finalized())) {
-    return fail(Error::InvalidState, "MPI is finalised already");
-  }
-  return Error::Ok;
+  if (!is_mpi_finalized()) return Error::Ok;
+  return fail(Error::InvalidState, "MPI is finalised already");
 }
 
 /// MPI's own type for an element. Where it has none: an unsigned integer of the same size, which
@@ -95,14 +93,17 @@ class MpiOwner {
  public:
   MpiOwner() noexcept = default;
   explicit MpiOwner(Handle made) noexcept : handle_(made), owns_(true) {}
-  MpiOwner(MpiOwner&& other) noexcept { *this = std::move(other); }
-  MpiOwner& operator=(MpiOwner&& other) noexcept {
+  MpiOwner(MpiOwner&& other) noexcept
+      : handle_(other.handle_), owns_(std::exchange(other.owns_, false)) {}
+  MpiOwner& operator=(MpiOwner other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(owns_, other.owns_);
     return *this;
   }
-  ~MpiOwner() {
-    if (owns_ && !is_mpi_finalized()) kFree(&handle_);
+  ~MpiOwner() { static_cast<void>(free()); }
+  /// Frees it, if it owns one, unless MPI refuses: then false.
+  bool free() noexcept {
+    return !std::exchange(owns_, false) || is_mpi_finalized() || kFree(&handle_) == MPI_SUCCESS;
   }
   explicit operator bool() const noexcept { return owns_; }
   Handle get() const noexcept { return handle_; }
