@@ -122,6 +122,50 @@ TEST_CASE("Window: keeps its tensor, and those of operations until they are done
   CHECK(calls.count == 1);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("Window: an end that MPI refuses ends nothing") {
+  const int64_t n = 1 << 20;
+  const TensorPtr memory = full({n}, world().rank(), ScalarType::Int);
+  Window window = *world().window(memory);
+  REQUIRE(window.fence() == Error::Ok);
+  tests::Calls calls;
+  std::vector<int32_t> got(static_cast<size_t>(n));
+  const Tensor column = laid({3, 1}, Lay::Gaps);  // which goes by way of a copy
+  REQUIRE(window.get(from_blob(got.data(), {n}, ScalarType::Int, calls.deleter()), next()) ==
+          Error::Ok);
+  REQUIRE(window.get(column, next()) == Error::Ok);
+  CHECK(window.flush(next()) == Error::InvalidState);
+  CHECK(window.unlock(next()) == Error::InvalidState);
+  CHECK(calls.count == 0);
+  REQUIRE(window.fence() == Error::Ok);
+  CHECK(calls.count == 1);
+  CHECK(got.back() == next());
+  CHECK(select(column, 0, 2).item<int32_t>() == next());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("Window: one that is dropped before its operations are done keeps their tensors") {
+  const int64_t n = 1 << 20;
+  const TensorPtr memory = zeros({n}, ScalarType::Int);
+  std::vector<int32_t> sent(static_cast<size_t>(n), world().rank());
+  tests::Calls calls;
+  [[maybe_unused]] MPI_Win left = MPI_WIN_NULL;
+  {
+    Window window = *world().window(memory);
+    left = window.get();
+    REQUIRE(window.fence() == Error::Ok);
+    REQUIRE(window.put(from_blob(sent.data(), {n}, ScalarType::Int, calls.deleter()), next()) ==
+            Error::Ok);
+  }
+#if defined(MPICH_VERSION)  // It does not free it.
+  CHECK(calls.count == 0);
+  REQUIRE(MPI_Win_fence(0, left) == MPI_SUCCESS);
+  REQUIRE(MPI_Win_free(&left) == MPI_SUCCESS);
+#endif
+  MPI_Barrier(world().get());
+  CHECK(at(memory, n - 1) == previous());
+}
+
 TEST_CASE("Window: over reversed and strided tensors, of other sizes on each rank") {
   const int64_t rows = world().rank() + 1;
   const Tensor memory = laid({rows, 2}, Lay::Reversed);

@@ -40,19 +40,27 @@ enum class Lock : uint8_t { Exclusive, Shared };
 ///
 /// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
 /// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
-/// returns; until then the tensor must not be changed, and that of a get() not be read.
+/// returns Ok; until then the tensor must not be changed, and that of a get() not be read.
 /// Shapes and units: a displacement counts elements of the target, from its lowest one. There the
 /// tensor's elements lie one after another, in row-major order.
 /// Ownership: keeps the window's tensor, and until they are done those of operations, alive; they
 /// can neither grow nor be let go of. (Memory lent by raw pointer is the caller's to keep.)
-/// Destroying it is collective, as MPI_Win_free is, and outside of lock(). It belongs before
-/// MPI_Finalize, in which MPICH ends a program that has a window; after it, it does nothing.
+/// Destroying it is collective, as MPI_Win_free is, and outside of lock(): within, or with
+/// operations that are not done, MPICH frees no window, and the tensors are kept for ever. It
+/// belongs before MPI_Finalize, in which MPICH ends a program that has a window; after it, it does
+/// nothing.
 /// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
 /// tensor of another dtype than the target's, InvalidState from MPI outside of fence() and lock().
 /// Threads: one thread at a time.
 /// Source: MPI_Win_create; mpi4py.MPI.Win.
 class Window {
  public:
+  Window(Window&&) noexcept = default;
+  ~Window() {
+    // MPICH frees none within fence() or lock(): what it may still read or write stays for ever.
+    if (window_.free()) return;
+    static_cast<void>(new (std::nothrow) std::pair(std::move(hold_), std::move(accesses_)));
+  }
   /// MPI_WIN_NULL after it was moved from.
   MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
 
@@ -67,7 +75,7 @@ class Window {
     return detail::blame_if("get", access(Kind::Get, t, target, displacement));
   }
   /// Combines the tensor's elements with those in the target's memory, each in one piece, so that
-  /// several ranks may do it at once.
+  /// several ranks may do it at once, all with the same Op.
   /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
   /// operations; InvalidType for Min and Max of complex elements.
   /// Source: MPI_Accumulate.
@@ -205,7 +213,8 @@ class Window {
   Error end(int target, int (*call)(int, MPI_Win)) noexcept {
     const int argument = target == kAll ? 0 : target;
     TENON_TRY(check_target(argument));
-    Error error = detail::check_mpi(call(argument, window_.get()));
+    TENON_TRY(detail::check_mpi(call(argument, window_.get())));
+    Error error = Error::Ok;
     accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
       if (error == Error::Ok) error = done.buffer.store();
