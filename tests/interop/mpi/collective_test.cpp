@@ -119,6 +119,18 @@ TEST_CASE("scatter, gather, allgather, reduce_scatter: slabs without elements") 
   CHECK(world().reduce_scatter(all, part) == Error::Ok);
 }
 
+TEST_CASE("scatter, gather, allgather, reduce_scatter: a part without elements, within the whole") {
+  const TensorPtr all = ones({1}, ScalarType::Int);
+  const TensorPtr one = ones({1}, ScalarType::Int);
+  const Tensor part = world().rank() == 0 ? *one : narrow(*all, 0, 0, 0);
+  const int last = world().size() - 1;
+  CHECK(world().scatter(all, part, last) == Error::Ok);
+  CHECK(world().gather(part, all, last) == Error::Ok);
+  CHECK(world().allgather(part, all) == Error::Ok);
+  CHECK(world().reduce_scatter(all, part) == Error::Ok);
+  CHECK(number(*one, 0) == (world().rank() == 0 ? world().size() : 1));
+}
+
 TEST_CASE("scatter, gather: every dtype, and sources that are broadcast") {
   const int ranks = world().size();
   const mpi::Part mine = mpi::part(7, ranks, world().rank());
