@@ -28,18 +28,15 @@ inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noe
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE,
                 " is no whole number of elements of ", buffer.scalar_type);
   }
-  if (TENON_UNLIKELY(count != buffer.numel)) {
-    return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ", count,
-                " elements, the tensor ", buffer.numel);
-  }
-  return buffer.store();
+  if (count == buffer.numel) return buffer.store();
+  return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ", count,
+              " elements, the tensor ", buffer.numel);
 }
 
 inline Error send_message(const MpiRanks& ranks, const TensorArg& t, int destination,
                           int tag) noexcept {
   MpiBuffer buffer;
   TENON_TRY(find_message(ranks, t, destination, tag, false, buffer));
-  if (destination == MPI_PROC_NULL) return Error::Ok;
   return check_mpi(
       MPI_Send(buffer.data, buffer.count, buffer.type, destination, tag, ranks.comm.get()));
 }
