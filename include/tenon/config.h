@@ -130,11 +130,15 @@
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
+#if defined(__CUDA_ARCH__)  // nvcc warns of these pragmas; no code of ours runs on the device
+#define TENON_NO_CONTRACTION
+#else
 // Clang 14 has float_control for x86 and few others; without it -ffast-math may change results.
 #define TENON_NO_CONTRACTION                                                                 \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wignored-pragmas\"") \
       _Pragma("float_control(precise, on)") _Pragma("clang diagnostic pop")                  \
           _Pragma("clang fp contract(off) reassociate(off)")
+#endif
 #define TENON_CALLS_ALIKE __attribute__((no_sanitize("function")))
 #else
 #define TENON_EXACT_MATH \

@@ -57,6 +57,12 @@ TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
                                  std::index_sequence<kIndex...>) noexcept {
 #if TENON_HAS_SHUFFLEVECTOR
   out = __builtin_shufflevector(a, b, static_cast<int>(kIndex)...);
+#elif defined(__clang__)  // behind nvcc
+  constexpr size_t n = sizeof...(kIndex);
+  V result;
+  size_t i = 0;
+  ((result[i++] = kIndex < n ? a[kIndex % n] : b[kIndex % n]), ...);
+  out = result;
 #else
   using Index = decltype(a < b);  // signed integers of the lanes' size
   out = __builtin_shuffle(a, b, Index{static_cast<std::decay_t<decltype(Index{}[0])>>(kIndex)...});

@@ -129,9 +129,7 @@ struct MpiRanks {
   }
 
   Error check_usable() const noexcept {
-    if (TENON_UNLIKELY(!comm)) {
-      return fail(Error::InvalidState, "the communicator was moved from");
-    }
+    if (!comm) return fail(Error::InvalidState, "the communicator was moved from");
     return TENON_UNLIKELY(is_mpi_finalized()) ? check_mpi_runs() : Error::Ok;
   }
   Error check_peer(int peer, int tag, bool is_receive) const noexcept {

@@ -100,8 +100,7 @@ class Request {
   Error wait() noexcept { return detail::blame_if("wait", complete(true)); }
   /// The same without waiting: false when it is not done yet.
   Result<bool> test() noexcept {
-    const Error error = complete(false);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("test", error);
+    TENON_TRY(detail::blame_if("test", complete(false)));
     return is_done();
   }
 

@@ -158,9 +158,7 @@ class Window {
   }
 
   Error check_target(int target) const noexcept {
-    if (TENON_UNLIKELY(!window_)) {
-      return detail::fail(Error::InvalidState, "the window was moved from");
-    }
+    if (!window_) return detail::fail(Error::InvalidState, "the window was moved from");
     TENON_TRY(detail::check_rank("rank", target, ranks_));
     return detail::check_mpi_runs();
   }
