@@ -7,7 +7,6 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <stdexcept>
 
 #include "fuzz/input.h"
 #include "kernels/cast_reference.h"
@@ -46,7 +45,7 @@ struct Trouble {
       return false;
     }
     happened = true;
-    if (due == Kind::Throws && !in_allocate) throw std::runtime_error("thrown on the way");
+    if (due == Kind::Throws && !in_allocate) throw Thrown();
     return true;
   }
 };

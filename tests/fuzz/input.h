@@ -7,8 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 namespace fuzz {
+
+/// What backends and modules throw. Compiled here, so that MemorySanitizer knows what() as well.
+struct Thrown : std::exception {
+  const char* what() const noexcept override { return "thrown on the way, %s%n"; }
+};
 
 /// Reads the bytes from the front; zeros once they are used up, so that every input is a program.
 class Input {
