@@ -157,13 +157,15 @@ TEST_CASE("Window: one that is dropped before its operations are done keeps thei
     REQUIRE(window.put(from_blob(sent.data(), {n}, ScalarType::Int, calls.deleter()), next()) ==
             Error::Ok);
   }
-#if defined(MPICH_VERSION)  // It does not free it.
+#if defined(MPICH_VERSION)  // It does not free it, and may have lost the operation.
   CHECK(calls.count == 0);
   REQUIRE(MPI_Win_fence(0, left) == MPI_SUCCESS);
   REQUIRE(MPI_Win_free(&left) == MPI_SUCCESS);
-#endif
+  MPI_Barrier(world().get());
+#else
   MPI_Barrier(world().get());
   CHECK(at(memory, n - 1) == previous());
+#endif
 }
 
 TEST_CASE("Window: over reversed and strided tensors, of other sizes on each rank") {
