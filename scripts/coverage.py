@@ -56,8 +56,8 @@ def llvm_tool(name):
 
 
 def build_tests(build, jobs):
-    # Clang makes no coverage map of what is in a precompiled header. ThreadSanitizer would find that threads count at
-    # exit while the counts are written.
+    # Clang makes no coverage map of what is in a precompiled header. Without ThreadSanitizer: it reports threads that
+    # still count while the counts are written.
     run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++",
         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
         "-DCMAKE_CXX_FLAGS=-fprofile-instr-generate -fcoverage-mapping",

@@ -5,11 +5,12 @@
 #
 #   scripts/test.sh             the tests, built with the default compiler
 #   scripts/test.sh --all       what CI runs, on Debian 12: everything with g++, ThreadSanitizer included; with clang++,
-#                               AddressSanitizer, UBSan and the other major version of Catch2, all that is not about
-#                               compiling; tests on Cortex-M machines in QEMU; for s390x, under qemu-user, what differs
+#                               AddressSanitizer, UBSan and the other major version of Catch2, all that is neither about
+#                               compiling nor about MPICH; tests on Cortex-M machines in QEMU; for s390x, under qemu-user, what differs
 #                               between processors; clang-tidy, formatting.
 #                               Warnings are errors, and a missing partner is one too
-#   scripts/test.sh --nightly   all of that, the sanitizers with every test and a minute for each fuzzer, the benchmark
+#   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (Debian's libtorch, C++20, Clang behind
+#                               nvcc), the sanitizers with every test and a minute for each fuzzer, the benchmark
 #                               programs, and builds that find other things: -O3 -march=native, more compilers,
 #                               processors and standards, the standard libraries' own checks, -m32, LTO,
 #                               MemorySanitizer, valgrind, two static analyzers. Hours
@@ -171,7 +172,7 @@ else
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
     CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
   options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  more=()
+  more=(-DTENON_NIGHTLY=OFF)
   if [ -n "$nightly" ]; then
     more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600)
   fi
@@ -194,8 +195,8 @@ else
   run gcc --preset gcc "${options[@]}" "${more[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # All folders but those that are about compiling, packages, weight, rounding and the documentation's code.
-    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight'
+    # All folders but those that are about compiling, packages, weight and the documentation's code.
+    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|odr|registers|structure|weight'
     sanitized=.$(git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:;\1:p' | sort -u | grep -vE "^;($without)(/|$)" | tr -d '\n')
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
@@ -233,7 +234,7 @@ if [ -n "$nightly" ]; then
   other lto-gcc g++-12 '-O2 -flto=auto -Werror=odr -Werror=lto-type-mismatch' "$tests;odr"
   other lto-clang clang++ '-O2 -flto=thin -fuse-ld=lld -Wno-unused-command-line-argument' "$tests;odr"
   # The standard library is not instrumented: what Catch2 does with it would be found. The fuzzers do with little of it:
-  # with its assertions on, std::string's functions are compiled here, and these others are left out.
+  # with its assertions on, std::string's functions are compiled here; these others are not instrumented.
   printf '%s\n' 'fun:*_Rb_tree*' 'fun:*memory_resource*allocate*' >build/msan_ignored.txt
   other msan clang++ "-O1 -g1 -D_GLIBCXX_ASSERTIONS -fsanitize-ignorelist=$root/build/msan_ignored.txt" fuzz \
     -DTENON_SANITIZE=memory

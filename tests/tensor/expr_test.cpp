@@ -312,7 +312,7 @@ TEST_CASE("ExprBackend: a few elements of very many take time and memory for a f
   CHECK(to_binary(row) == to_binary(randn({1000}, Generator(5, 2000))));
   CHECK(to_binary(rows, 1500) == to_binary(randn({2000}, Generator(5)), 1500));
   CHECK(text(make_tensor_ptr(row)) == "Normal(0, 1) Float {1, 1000}");
-  if (sizeof(void*) < 8) return;  // the megabyte that it is there can be had
+  if (sizeof(void*) < 8) return;  // where it is one megabyte
   RETURNS(OutOfMemory, "bytes of an expression", fill_(narrow(line, 0, 5, 1), 2));
   CHECK(text(line) == "Uniform(0, 1) Float {" + std::to_string(kMany) + "}");
 }

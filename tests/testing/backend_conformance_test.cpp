@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -215,8 +216,10 @@ TEST_CASE("FaultBackend: the host cannot read its memory") {
   FaultBackend backend;
   void* const p = backend.allocate(100, 64);
   REQUIRE(p != nullptr);
-  const uintptr_t page = reinterpret_cast<uintptr_t>(p) / 4096 * 4096;
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  const uintptr_t page = address - address % static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   unsigned char pages[1];
-  CHECK(::mincore(reinterpret_cast<void*>(page), 1, pages) == -1);  // it is not mapped
+  CHECK(::mincore(reinterpret_cast<void*>(page), 1, pages) == -1);
+  CHECK(errno == ENOMEM);  // it is not mapped
 }
 #endif

@@ -93,13 +93,16 @@ def main():
             pathlib.Path(source).write_text(SOURCE % body, encoding="utf-8")
             return compile_seconds([*flags, "-O2", "-c", source, "-o", object_file])
 
+        include_seconds = float("inf")
         print("| program | text -Os | without error texts | text -O2 | includes |\n|---|---|---|---|---|")
         for name, (body, *limits) in PROGRAMS.items():
+            empty = full = float("inf")
             for _ in range(3):  # side by side, since other programs may run meanwhile
-                empty = seconds("")
-                compiled = round(seconds(body) / empty, 1)
+                empty, full = min(empty, seconds("")), min(full, seconds(body))
+                compiled = round(full / empty, 1)
                 if compiled <= limits[-1]:
                     break
+            include_seconds = min(include_seconds, empty)
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 small = pool.submit(text, "small", "-Os", source)
                 smallest = pool.submit(text, "smallest", "-Os", "-DTENON_ERROR_TEXT=0", source)
@@ -111,6 +114,7 @@ def main():
                 faults += over
                 cells.append(f"{figure:,}" + (f" (limit {limit:,})" if over else ""))
             print(f"| {name} |", " | ".join(cells), "|", flush=True)
+        print(f"include alone: {include_seconds:.2f} s")
     return 1 if faults else 0
 
 

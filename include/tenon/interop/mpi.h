@@ -16,8 +16,8 @@ namespace mpi {
 /// Whether ranks tell each other what they call before data moves, see Communicator.
 enum class Check : uint8_t { None, Shapes };
 
-/// The ranks of an MPI communicator. Move-only. Destroying it is collective, as MPI_Comm_free is,
-/// and so is assigning to it; after MPI_Finalize it does nothing.
+/// The ranks of an MPI communicator. Move-only. Destroying it, or assigning to it, frees the
+/// communicator, which is collective; after MPI_Finalize nothing is freed.
 ///
 /// Elements go in row-major order of their indices, whatever the strides are on either side: sizes
 /// and dtypes have to be equal, strides need not be. What is received may have any strides, but

@@ -35,7 +35,7 @@ struct MpiParts {
                 bool cuts, MpiForm form = MpiForm::Contiguous) noexcept {
     TENON_TRY(put_dim_first(piece, "the part", dim, mine));
     TENON_TRY(part.find(mine, "the part", cuts ? MpiUse::Write : MpiUse::Read, form));
-    // MPICH looks at addresses only: that of no elements may be the whole's.
+    // MPICH looks at addresses only, and an empty part may have the whole's.
     if (part.numel == 0) part.data = nullptr;
     if (given == nullptr) return Error::Ok;
     TENON_TRY(put_dim_first(*given, "the whole", dim, all));

@@ -123,7 +123,7 @@ inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim
 }
 
 /// MPI's functions do not allow what they read and what they write to share memory. Both are
-/// contiguous; one without elements begins at null.
+/// contiguous; a part without elements begins at null.
 inline Error check_apart(const MpiBuffer& one, const MpiBuffer& other) noexcept {
   const std::less<void*> below;
   const bool meet = below(one.data, other.at(other.numel)) && below(other.data, one.at(one.numel));

@@ -26,6 +26,12 @@ struct MpiAccess {
   MemoryHold hold;
 };
 
+/// What a window keeps until MPI has freed it.
+struct MpiKept {
+  MemoryHold hold;
+  std::forward_list<MpiAccess> accesses;
+};
+
 }  // namespace detail
 
 namespace mpi {
@@ -58,8 +64,7 @@ class Window {
   Window(Window&&) noexcept = default;
   ~Window() {
     // MPICH frees none within fence() or lock(): what it may still read or write stays for ever.
-    if (window_.free()) return;
-    static_cast<void>(new (std::nothrow) std::pair(std::move(hold_), std::move(accesses_)));
+    if (!window_.free()) static_cast<void>(kept_.release());
   }
   /// MPI_WIN_NULL after it was moved from.
   MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
@@ -117,7 +122,10 @@ class Window {
     TENON_TRY(ranks.agree(Error::Ok, detail::MpiRecord(detail::MpiCall::Window), t));
     ranks_ = ranks.size;
     exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks_)]);
-    if (TENON_UNLIKELY(exposed_ == nullptr)) return detail::fail_no_memory("a window");
+    kept_.reset(new (std::nothrow) detail::MpiKept);
+    if (TENON_UNLIKELY(exposed_ == nullptr || kept_ == nullptr)) {
+      return detail::fail_no_memory("a window");
+    }
     const MPI_Comm comm = ranks.comm.get();
     detail::MpiExposed mine{};
     char* base = nullptr;
@@ -154,7 +162,7 @@ class Window {
     // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
     mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
     base -= mine.offset;
-    return hold_.hold(t);
+    return kept_->hold.hold(t);
   }
 
   Error check_target(int target) const noexcept {
@@ -192,17 +200,18 @@ class Window {
     const auto element = static_cast<int64_t>(elementSize(here.scalar_type));
     const MPI_Aint at = displacement * element + exposed.offset;
     const MPI_Win w = window_.get();
-    if (TENON_UNLIKELY(!detail::has_memory_for([&] { accesses_.push_front(std::move(made)); }))) {
+    if (TENON_UNLIKELY(
+            !detail::has_memory_for([&] { kept_->accesses.push_front(std::move(made)); }))) {
       return detail::fail_no_memory("an operation");
     }
-    const detail::MpiBuffer& b = accesses_.front().buffer;
+    const detail::MpiBuffer& b = kept_->accesses.front().buffer;
     const Error error = detail::check_mpi(
         kind == Kind::Put ? MPI_Put(b.data, b.count, b.type, target, at, there.count, there.type, w)
         : kind == Kind::Get
             ? MPI_Get(b.data, b.count, b.type, target, at, there.count, there.type, w)
             : MPI_Accumulate(b.data, b.count, b.type, target, at, there.count, there.type,
                              operation, w));
-    if (TENON_UNLIKELY(error != Error::Ok)) accesses_.pop_front();
+    if (TENON_UNLIKELY(error != Error::Ok)) kept_->accesses.pop_front();
     return error;
   }
 
@@ -213,7 +222,7 @@ class Window {
     TENON_TRY(check_target(argument));
     TENON_TRY(detail::check_mpi(call(argument, window_.get())));
     Error error = Error::Ok;
-    accesses_.remove_if([&](detail::MpiAccess& done) noexcept {
+    kept_->accesses.remove_if([&](detail::MpiAccess& done) noexcept {
       if (target != kAll && done.target != target) return false;
       if (error == Error::Ok) error = done.buffer.store();
       return true;
@@ -223,8 +232,7 @@ class Window {
 
   int ranks_ = 0;
   std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
-  detail::MemoryHold hold_;
-  std::forward_list<detail::MpiAccess> accesses_;
+  std::unique_ptr<detail::MpiKept> kept_;
   detail::MpiOwner<MPI_Win, &MPI_Win_free> window_;  // goes first
 };
 
