@@ -130,7 +130,7 @@
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
-#if defined(__NVCC__) && defined(__CUDA_ARCH__)  // nvcc warns of these pragmas in such code
+#if defined(__NVCC__) && defined(__CUDA_ARCH__)  // nvcc warns of these pragmas
 #define TENON_NO_CONTRACTION
 #else
 // Clang 14 has float_control for x86 and few others; without it -ffast-math may change results.
