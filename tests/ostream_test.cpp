@@ -12,6 +12,8 @@
 #include "support/catch.h"
 #include "tenon/tensor/tensor_ptr.h"
 
+namespace ostream_test {
+
 using namespace tenon;
 
 // Only strings are compared here: elsewhere in this program the test framework knows no operator<<
@@ -113,3 +115,5 @@ TEST_CASE("operator<<: with the whole namespace in use, other values print as ev
       << Half(1.5f) << ' ' << std::complex<double>(1, 2) << ' ' << BFloat16(1.0f);
   CHECK(out.str() == "text string 1 2.5 1 1.5 (1,2) 1");
 }
+
+}  // namespace ostream_test

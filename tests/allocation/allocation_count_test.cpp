@@ -5,6 +5,8 @@
 #include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 
+namespace allocation_count_test {
+
 using namespace tenon;
 
 namespace {
@@ -438,3 +440,5 @@ TEST_CASE("allocations: runs of a FunctionModule in an arena take 0 with long na
   CHECK(module.set_output(x) == Error::Ok);
   ALLOCATES(0, module.run("forward", x) == Error::Ok);
 }
+
+}  // namespace allocation_count_test

@@ -10,6 +10,8 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/tensor/expr.h"
 
+namespace backend_failure_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -392,3 +394,5 @@ TEST_CASE("out of memory: an expression is recorded, read and written whole or n
   CHECK(expr.live_blocks() == 0);
   CHECK(gpu.used() == 0);
 }
+
+}  // namespace backend_failure_test

@@ -2,6 +2,8 @@
 // Copies, views, joins and growth with what they allocate, call and throw failing.
 #include "allocation/failures.h"
 
+namespace copy_failure_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -229,3 +231,5 @@ TEST_CASE("out of memory: printing raises std::bad_alloc and nothing else") {
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(transpose(column, 0, 1)));
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(plan_copy(other, t)));
 }
+
+}  // namespace copy_failure_test

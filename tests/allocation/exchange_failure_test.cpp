@@ -14,6 +14,8 @@
 #include "tenon/interop/shm.h"
 #include "tenon/ostream.h"
 
+namespace exchange_failure_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -224,3 +226,5 @@ TEST_CASE("out of memory: shared memory is made and attached whole, or no name i
   });
   CHECK_FALSE(exists());
 }
+
+}  // namespace exchange_failure_test

@@ -5,6 +5,8 @@
 #include "allocation/failures.h"
 #include "tenon/module/tensor_spec.h"
 
+namespace make_failure_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -347,3 +349,5 @@ TEST_CASE("out of memory: a result keeps its error when even the message has no 
     return is_kept ? Error::Ok : result.error();
   }());
 }
+
+}  // namespace make_failure_test

@@ -3,6 +3,8 @@
 #include "allocation/failures.h"
 #include "tenon/module/function_module.h"
 
+namespace module_failure_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -230,3 +232,5 @@ TEST_CASE("out of memory: a FunctionModule is made, used and dropped") {
   });
   CHECK(x->use_count() == 1);
 }
+
+}  // namespace module_failure_test

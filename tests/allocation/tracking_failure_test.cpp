@@ -6,6 +6,8 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
 
+namespace tracking_failure_test {
+
 using namespace tenon;
 
 namespace {
@@ -135,3 +137,5 @@ TEST_CASE("tracking: without memory for its sizes or its stack a block has none"
   });
 #endif
 }
+
+}  // namespace tracking_failure_test

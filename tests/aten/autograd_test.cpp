@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace autograd_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -153,3 +155,5 @@ TEST_CASE("detach: its shape is its own, and it grows when it alone has the memo
   CHECK(tenon::resize_tensor(detached, {5}) == Error::Ok);
   CHECK(tests::values<float>(detached.slice(0, 0, 4)) == Floats{0, 1, 2, 3});
 }
+
+}  // namespace autograd_test

@@ -4,6 +4,8 @@
 
 #include "support/catch.h"
 
+namespace device_test {
+
 using namespace tenon;
 using tenon::detail::from_c10;
 using tenon::detail::to_c10;
@@ -95,3 +97,5 @@ TEST_CASE("c10 devices: an index beyond c10's 8 bits is refused") {
           to_c10(Device(DeviceType::CUDA, 128), out));
   CHECK(out.index() == 127);
 }
+
+}  // namespace device_test

@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace draft_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -109,3 +111,5 @@ TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {
   CHECK(tenon::view_as_type(row, ScalarType::Byte).storage_offset() == 48);
   CHECK(row.is_alias_of(*t));
 }
+
+}  // namespace draft_test

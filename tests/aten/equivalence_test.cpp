@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace equivalence_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -484,3 +486,5 @@ TEST_CASE("equivalence: resize_tensor_ptr is at::Tensor::resize_, keeping the el
   check_metadata(*made, expected);
   CHECK(at::equal(made->slice(0, 0, 3), expected.slice(0, 0, 3)));
 }
+
+}  // namespace equivalence_test

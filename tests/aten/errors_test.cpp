@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace errors_test {
+
 using namespace tenon;
 using tenon::detail::call_libtorch;
 
@@ -30,3 +32,5 @@ TEST_CASE("call_libtorch: running out of memory is OutOfMemory") {
   const auto fails = []() -> Error { throw std::bad_alloc(); };
   RETURNS(OutOfMemory, "out of memory in libtorch", call_libtorch(fails));
 }
+
+}  // namespace errors_test

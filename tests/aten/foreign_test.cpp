@@ -18,6 +18,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace foreign_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -193,3 +195,5 @@ TEST_CASE("ATen tensor: asking and reading leave a lazy clone's data shared, wri
   CHECK(tenon::mutable_data_ptr<float>(other) != shared);
 }
 #endif
+
+}  // namespace foreign_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace generator_test {
+
 using tenon::detail::seed_aten;
 
 TEST_CASE("ATen generator: seed_aten starts libtorch's default sequence") {
@@ -27,3 +29,5 @@ TEST_CASE("ATen generator: manual_seed seeds libtorch's default one and the thre
   tenon::manual_seed(UINT64_MAX);
   CHECK(at::detail::getDefaultCPUGenerator().current_seed() == UINT64_MAX);
 }
+
+}  // namespace generator_test

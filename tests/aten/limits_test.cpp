@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace limits_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -212,3 +214,5 @@ TEST_CASE("ATen mode: views and Blobs of either side keep the memory, which goes
   CHECK(calls.count == 1);
   CHECK(calls.argument == memory);
 }
+
+}  // namespace limits_test

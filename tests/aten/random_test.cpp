@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace random_test {
+
 using namespace tenon;
 TEST_CASE("ATen random: a generator that is given makes tenon's numbers") {
   Generator first(7), second(7);
@@ -56,3 +58,5 @@ TEST_CASE("ATen random: an error, and a tensor without elements, draw nothing fr
   CHECK(tenon::uniform(-2, 6, {0})->numel() == 0);
   CHECK(tenon::rand({20})->equal(*expected));
 }
+
+}  // namespace random_test

@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_test {
+
 using namespace tenon;
 using tenon::detail::describe;
 using tenon::detail::TensorFields;
@@ -82,3 +84,5 @@ TEST_CASE("ATen tensor: layout, dtype, device and element 0 of a foreign tensor"
   CHECK(fields.data == static_cast<char*>(base.data_ptr()) + 12 * 2);
   CHECK_FALSE(fields.readonly);
 }
+
+}  // namespace tensor_test

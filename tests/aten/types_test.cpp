@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace types_test {
+
 using tenon::detail::foreign_scalar_type;
 using tenon::detail::own_type;
 using tenon::detail::public_type;
@@ -86,3 +88,5 @@ TEST_CASE("ATen types: elements of c10's types are taken by value, list and poin
   CHECK(tenon::accessor<c10::BFloat16, 1>(borrowed)[1] == c10::BFloat16(3.0f));
   CHECK(tenon::item<float>(tenon::select(borrowed, 0, 1)) == 3);
 }
+
+}  // namespace types_test

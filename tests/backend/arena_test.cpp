@@ -12,6 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace arena_test {
+
 using namespace tenon;
 using tests::Calls;
 using tests::contains;
@@ -524,3 +526,5 @@ TEST_CASE("arena: one destroyed before its tensors is reported, and dropping tho
   t.reset();
   lent.reset();
 }
+
+}  // namespace arena_test

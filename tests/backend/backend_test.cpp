@@ -6,6 +6,8 @@
 #include "tenon/backend/calls.h"
 #include "tenon/tenon.h"
 
+namespace backend_test {
+
 using namespace tenon;
 using tests::MinimalBackend;
 
@@ -195,3 +197,5 @@ TEST_CASE("BackendOptions: check_names refuses a name that is not among those gi
   CHECK(check({{"limit", 2}, {"limits", 2}}) == Error::InvalidArgument);
   CHECK(std::string(last_error_message()) == "there is no option \"limits\"");
 }
+
+}  // namespace backend_test

@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 
+namespace calls_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -143,3 +145,5 @@ TEST_CASE("metadata: a block of a backend's counts there, and is given back ther
   CHECK(arena.live_blocks() == 0);
   CHECK(arena.used() == 0);
 }
+
+}  // namespace calls_test

@@ -5,6 +5,8 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
+namespace copy_between_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -25,3 +27,5 @@ TEST_CASE("HostBuffer: it is aligned, and released with it") {
   detail::HostBuffer huge;
   RETURNS(OutOfMemory, "out of memory for a temporary of ", huge.allocate(SIZE_MAX / 2));
 }
+
+}  // namespace copy_between_test

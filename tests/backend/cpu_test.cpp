@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace cpu_test {
+
 using namespace tenon;
 
 TEST_CASE("CpuBackend: it is the host's memory, which everybody reads") {
@@ -46,3 +48,5 @@ TEST_CASE("HostMemoryBackend: its copies are the same in all directions") {
   CHECK(cpu.synchronize() == Error::Ok);
   CHECK(std::string(c) == "abcde");
 }
+
+}  // namespace cpu_test

@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace device_backend_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -99,3 +101,5 @@ TEST_CASE("opaque backend on the CPU: copy() is not asked between it and the hos
   CHECK(to_binary(out) == to_binary(as_strided(host, {4, 10}, {1000, 1})));
   CHECK(std::count(enclave.calls.begin(), enclave.calls.end(), "copy") == 0);
 }
+
+}  // namespace device_backend_test

@@ -10,6 +10,8 @@
 #include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
+namespace pmr_test {
+
 using namespace tenon;
 using tests::contains;
 
@@ -127,3 +129,5 @@ TEST_CASE("pmr: a tensor's data is in the resource's memory, without the heap") 
   CHECK(offset(backend.allocate(100, 64)) == 128 - first);
   CHECK(backend.allocate(100, 64) == nullptr);
 }
+
+}  // namespace pmr_test

@@ -12,6 +12,8 @@
 #include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
+namespace pool_test {
+
 using namespace tenon;
 using tests::contains;
 using tests::Source;
@@ -311,3 +313,5 @@ TEST_CASE("pool: a std::optional holds one, and one may wrap another, but not co
   }
   CHECK(pool->statistics().live_blocks == 0);
 }
+
+}  // namespace pool_test

@@ -8,6 +8,8 @@
 #include "tenon/exchange/binary.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
+namespace registry_test {
+
 using namespace tenon;
 using tests::MinimalBackend;
 
@@ -112,3 +114,5 @@ TEST_CASE("BackendScope: it is the default while it lives, the innermost of seve
   CHECK(detail::unless_host_heap(&a) == &a);
   CHECK(detail::unless_host_heap(nullptr) == nullptr);
 }
+
+}  // namespace registry_test

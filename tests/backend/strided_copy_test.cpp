@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tenon/testing/trial.h"
 
+namespace strided_copy_test {
+
 using namespace tenon;
 
 namespace {
@@ -88,3 +90,5 @@ TEST_CASE("strided_copy: done run by run, it is copy_") {
     CHECK(to_binary(found) == to_binary(expected));
   }
 }
+
+}  // namespace strided_copy_test

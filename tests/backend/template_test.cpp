@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace template_test {
+
 using namespace tenon;
 
 TEST_CASE("TemplateBackend: opaque memory of its own device, of which there is none") {
@@ -33,3 +35,5 @@ TEST_CASE("TemplateBackend: inspect appends the type and the shape") {
   CHECK(backend.inspect(view, 1000, text) == Error::Ok);
   CHECK(text == "x: Template Float {2, 3}");
 }
+
+}  // namespace template_test

@@ -14,6 +14,8 @@
 #include "tenon/testing/memory_cases.h"
 #include "testing/broken_backends.h"
 
+namespace tensors_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 
@@ -366,3 +368,5 @@ TEST_CASE("templates: creators give the host's shapes, what needs data says that
   CHECK(tests::contains(to_string(t), "Float {100, 7} on template"));
   CHECK(backend_deallocate(t) == Deallocation::Ok);
 }
+
+}  // namespace tensors_test

@@ -4,6 +4,8 @@
 #include "backend/tracking_helpers.h"
 #include "support/catch.h"
 
+namespace tracking_report_test {
+
 using namespace tenon;
 using namespace tenon::detail;
 using tests::TrackedBackend;
@@ -108,3 +110,5 @@ TEST_CASE("write_chrome_trace: it may be long, or of no allocations") {
   for (int i = 0; i < 3000; ++i) tracked.drop(tracked.make({1}), 4);
   CHECK(lines() == 3 + 4 * 3000);
 }
+
+}  // namespace tracking_report_test

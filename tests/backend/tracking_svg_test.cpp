@@ -4,6 +4,8 @@
 #include "backend/tracking_helpers.h"
 #include "support/catch.h"
 
+namespace tracking_svg_test {
+
 using namespace tenon;
 using tenon::detail::TrackingLayout;
 using namespace tests;
@@ -213,3 +215,5 @@ TEST_CASE("tracking layout: of very many, the largest are left") {
   for (const TrackingLayout::Block& block : layout.blocks) CHECK(t.index(block) % 6 == 0);
   CHECK(layout.peak == 1000);
 }
+
+}  // namespace tracking_svg_test

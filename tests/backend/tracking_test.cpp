@@ -11,6 +11,8 @@
 #include "tenon/backend/arena.h"
 #include "tenon/tenon.h"
 
+namespace tracking_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -337,3 +339,5 @@ TEST_CASE("tracking: a std::optional holds one, and one may wrap another, but no
   CHECK(tracking->live_count() == 1);
   CHECK(outer.live_count() == 1);
 }
+
+}  // namespace tracking_test

@@ -4,6 +4,8 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 
+namespace wrapper_test {
+
 using namespace tenon;
 using tests::CountingBackend;
 
@@ -95,3 +97,5 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   CHECK(outer.live_blocks() == 0);
   CHECK(told.count() == 1);
 }
+
+}  // namespace wrapper_test

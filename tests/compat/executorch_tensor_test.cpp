@@ -4,6 +4,8 @@
 #include "backend/device_helpers.h"
 #include "support/catch.h"
 
+namespace executorch_tensor_test {
+
 // As ExecuTorch programs do; none of the names below may be ambiguous.
 using namespace ::executorch::extension;
 using namespace ::executorch::runtime;
@@ -235,3 +237,5 @@ TEST_CASE("executorch: a Result gives what it has by get() too") {
   const executorch::runtime::Result<int> failed(executorch::runtime::Error::NotFound);
   CHECK(failed.error() == tenon::Error::NotFound);
 }
+
+}  // namespace executorch_tensor_test

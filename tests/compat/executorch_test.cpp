@@ -4,6 +4,8 @@
 
 #include "support/catch.h"
 
+namespace executorch_test {
+
 // As ExecuTorch programs do; none of the names below may be ambiguous.
 using namespace ::executorch::extension;
 using namespace ::executorch::runtime;
@@ -101,3 +103,5 @@ TEST_CASE("executorch: rand does not hide the C library's") {
   CHECK(rand() >= 0);
   CHECK(rand({1})->numel() == 1);
 }
+
+}  // namespace executorch_test

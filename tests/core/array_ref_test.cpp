@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace array_ref_test {
+
 using namespace tenon;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("array_ref: a span is a pointer and a length, copied as bytes") {
   STATIC_REQUIRE(std::is_same_v<ArrayRef<int>, Span<const int>>);
   STATIC_REQUIRE(std::is_same_v<ArrayRef<int>::value_type, int>);
 }
+
+}  // namespace array_ref_test

@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace atomic_test {
+
 using tenon::detail::AtomicCount;
 using tenon::detail::LockGuard;
 using tenon::detail::SpinLock;
@@ -49,3 +51,5 @@ TEST_CASE("SpinLock: it is there before any code runs, and std::lock_guard takes
   const LockGuard<SpinLock> guard(lock);
   CHECK(true);
 }
+
+}  // namespace atomic_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace complex_test {
+
 using namespace tenon;
 
 TEST_CASE("complex: the imaginary part is 0 unless given, equal means both parts are equal") {
@@ -61,3 +63,5 @@ TEST_CASE("complex: what has no real() and imag() does not convert") {
   STATIC_REQUIRE_FALSE(std::is_convertible_v<std::string, complex<float>>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<const char*, complex<float>>);
 }
+
+}  // namespace complex_test

@@ -2,6 +2,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace config_test {
+
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x) TEXT_OF_(x)
 
@@ -36,3 +38,5 @@ TEST_CASE("config: TENON_UNLIKELY keeps the truth of its condition") {
   CHECK((TENON_UNLIKELY(&two) ? 'y' : 'n') == 'y');
   CHECK((TENON_UNLIKELY(null) ? 'y' : 'n') == 'n');
 }
+
+}  // namespace config_test

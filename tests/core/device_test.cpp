@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace device_test {
+
 using namespace tenon;
 
 namespace {
@@ -132,3 +134,5 @@ TEST_CASE("device: text and types convert implicitly, and constants are built by
   STATIC_REQUIRE(device.index() == 2);
   STATIC_REQUIRE(sizeof(Device) == 8);
 }
+
+}  // namespace device_test

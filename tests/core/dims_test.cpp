@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace dims_test {
+
 using namespace tenon;
 
 namespace {
@@ -234,3 +236,5 @@ TEST_CASE("dims: messages show them in braces") {
   append(message, order);
   CHECK(std::string(buffer) == "{2, -3}{1, 0}");
 }
+
+}  // namespace dims_test

@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "tenon/core/result.h"
 
+namespace error_test {
+
 using namespace tenon;
 using namespace tests;
 using detail::blame;
@@ -217,3 +219,5 @@ TEST_CASE("error: set_failure_handler returns the handler that was set before") 
   CHECK(set_failure_handler(nullptr) == second);
   CHECK(set_failure_handler(original) == nullptr);
 }
+
+}  // namespace error_test

@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace float_bits_test {
+
 using tenon::detail::double_bits;
 using tenon::detail::float_bits;
 using tenon::detail::float_from_bits;
@@ -34,3 +36,5 @@ TEST_CASE("float bits: a number is finite, infinite or NaN, whatever its sign") 
     }
   }
 }
+
+}  // namespace float_bits_test

@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace generator_test {
+
 using namespace tenon;
 
 TEST_CASE("generator: it begins at element 0 of its seed, or where it is told, and goes on") {
@@ -105,3 +107,5 @@ TEST_CASE("generator: manual_seed acts on the calling thread alone") {
   CHECK(default_generator().offset() == 6);
   default_generator() = before;
 }
+
+}  // namespace generator_test

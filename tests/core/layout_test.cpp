@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/shapes.h"
 
+namespace layout_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -435,3 +437,5 @@ TEST_CASE("layout: what 32 bits cannot hold is refused where addresses have 32")
   CHECK(layout.reach() == 3);
   CHECK(make_layout({0, 3}, {}, {two32, two32}, 4, layout) == Error::Ok);
 }
+
+}  // namespace layout_test

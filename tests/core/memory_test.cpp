@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace memory_test {
+
 using tenon::detail::allocate;
 using tenon::detail::allocate_zeroed;
 using tenon::detail::Allocation;
@@ -70,3 +72,5 @@ TEST_CASE("memory: a size that no address space holds gives null, and the margin
     CHECK(allocate_zeroed(nbytes).data == nullptr);
   }
 }
+
+}  // namespace memory_test

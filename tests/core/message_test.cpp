@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace message_test {
+
 using namespace tenon;
 using detail::append;
 using detail::Message;
@@ -134,3 +136,5 @@ TEST_CASE("message: what does not fit is cut, and the text always ends with a ze
   CHECK(std::string(buffer) == "abc");
   CHECK(std::string(buffer + 4) == "....");
 }
+
+}  // namespace message_test

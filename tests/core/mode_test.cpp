@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace mode_test {
+
 // In plain mode the library's own types are the public ones.
 static_assert(std::is_same_v<tenon::own::Half, tenon::Half>);
 static_assert(std::is_same_v<tenon::own::BFloat16, tenon::BFloat16>);
@@ -58,3 +60,5 @@ TEST_CASE("mode: another library's Scalar becomes one of the same kind and value
   CHECK(complex.isComplex());
   CHECK(complex.to<tenon::complex<double>>() == tenon::complex<double>(1, -2));
 }
+
+}  // namespace mode_test

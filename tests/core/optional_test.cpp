@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace optional_test {
+
 using namespace tenon;
 
 TEST_CASE("OptionalIndex: none has no value, any integer is one, 0 and negative ones too") {
@@ -55,3 +57,5 @@ TEST_CASE("Optional: of a device takes whatever a Device is made of") {
 TEST_CASE("Optional: what its value cannot be made of is an error of the value's") {
   RAISES(InvalidArgument, "Device: \"moon\" is not a device", Optional<Device>("moon"));
 }
+
+}  // namespace optional_test

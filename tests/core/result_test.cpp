@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace result_test {
+
 using namespace tenon;
 using tenon::detail::fail;
 
@@ -121,3 +123,5 @@ TEST_CASE("result: assignment works between values and errors in every combinati
   }
   CHECK(Counted::alive == 0);
 }
+
+}  // namespace result_test

@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace rounded_test {
+
 using namespace tenon::detail;
 
 TEST_CASE("rounded: a NaN keeps its sign and its leading bits") {
@@ -26,3 +28,5 @@ TEST_CASE("rounded: a product is rounded before it is added to") {
   CHECK(square_root(2.0f) == 1.41421354f);
   CHECK(square_root(2.0) == 1.4142135623730951);
 }
+
+}  // namespace rounded_test

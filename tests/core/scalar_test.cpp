@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace scalar_test {
+
 using namespace tenon;
 
 namespace {
@@ -257,3 +259,5 @@ TEST_CASE("scalar: every element type converts to it, text and pointers do not")
   STATIC_REQUIRE_FALSE(std::is_convertible_v<long double, Scalar>);
   STATIC_REQUIRE(std::is_trivially_copyable_v<Scalar>);
 }
+
+}  // namespace scalar_test

@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace scalar_type_test {
+
 using namespace tenon;
 
 namespace {
@@ -220,10 +222,14 @@ struct OtherComplex {
 };
 }  // namespace
 
+}  // namespace scalar_type_test
+
 template <>
-struct std::numeric_limits<OtherHalf> {
+struct std::numeric_limits<scalar_type_test::OtherHalf> {
   static constexpr int digits = 11;
 };
+
+namespace scalar_type_test {
 
 TEST_CASE("scalar_type: another library's complex type is known by its form") {
   STATIC_REQUIRE(type_of<OtherComplex<OtherHalf>> == ScalarType::ComplexHalf);
@@ -267,3 +273,5 @@ TEST_CASE("ScalarType: numbers are the integer elements but bool, no characters 
   CHECK_FALSE(detail::is_number_v<float>);
   CHECK_FALSE(detail::is_number_v<Half>);
 }
+
+}  // namespace scalar_type_test

@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace small_float_test {
+
 using namespace tenon;
 
 namespace {
@@ -360,3 +362,5 @@ TEST_CASE("small_float: codes written down by hand, as the formats' specificatio
                             0x80, nan, 0x00, -0.0});
   // clang-format on
 }
+
+}  // namespace small_float_test

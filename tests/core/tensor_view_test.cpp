@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace tensor_view_test {
+
 using namespace tenon;
 
 TEST_CASE("tensor_view: a view without arguments describes nothing") {
@@ -25,3 +27,5 @@ TEST_CASE("tensor_view: it is an aggregate in the order data, type, device, size
   STATIC_REQUIRE(std::is_aggregate_v<TensorView>);
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<TensorView>);
 }
+
+}  // namespace tensor_view_test

@@ -4,6 +4,8 @@
 
 #include "cuda_helpers.h"
 
+namespace between_devices_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -138,3 +140,5 @@ TEST_CASE("cuda between devices: two threads copy both ways") {
   other.join();
   CHECK(is_well);
 }
+
+}  // namespace between_devices_test

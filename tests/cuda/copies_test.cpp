@@ -4,6 +4,8 @@
 #include "support/shapes.h"
 #include "tenon/core/layout.h"
 
+namespace copies_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -222,3 +224,5 @@ TEST_CASE("cuda copy: windows that overlap in the source are no box, and are cop
   REQUIRE(copy_(out, as_strided(there, sizes, strides)) == Error::Ok);
   CHECK(to_binary(out) == to_binary(as_strided(host, sizes, strides)));
 }
+
+}  // namespace copies_test

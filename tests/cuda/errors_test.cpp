@@ -3,6 +3,8 @@
 // lost.
 #include "cuda_helpers.h"
 
+namespace errors_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -275,3 +277,5 @@ TEST_CASE("cuda errors: with a lost device all fails, and deleters run once") {
   CHECK(reports.count() == 1);
   sim::reset();
 }
+
+}  // namespace errors_test

@@ -5,6 +5,8 @@
 #include "cuda_helpers.h"
 #include "tenon/backend/pool.h"
 
+namespace graphs_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -157,3 +159,5 @@ TEST_CASE(
   }
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
 }
+
+}  // namespace graphs_test

@@ -6,6 +6,8 @@
 
 const tenon::CudaKernels& device_kernels() { return tenon::cuda_kernels(); }
 
+namespace kernels_test {
+
 TEST_CASE("cuda_kernels: the host form writes what the host's library writes") {
   for (const tests::Check& check : tests::kChecks) {
     SECTION(check.name) {
@@ -135,3 +137,5 @@ TEST_CASE("Offsets: neighbours that lie like one are one") {
   padded.add(5, {16});
   CHECK(padded.rank == 2);
 }
+
+}  // namespace kernels_test

@@ -5,6 +5,8 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/testing/backend_conformance.h"
 
+namespace memory_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -218,3 +220,5 @@ TEST_CASE("cuda_managed: synchronize waits for the device before the host reads"
   CHECK(sim::pending() == 0);
   CHECK(const_data_ptr<float>(t)[999] == 12.078431f);
 }
+
+}  // namespace memory_test

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+namespace simulated_cuda_calls_test {
+
 using namespace tests;
 
 namespace {
@@ -252,3 +254,5 @@ TEST_CASE("simulated_cuda: the current device is each thread's own; there may be
   CHECK(number == 0);
   CHECK(cudaStreamSynchronize(nullptr) == cudaErrorNoDevice);
 }
+
+}  // namespace simulated_cuda_calls_test

@@ -2,6 +2,8 @@
 // The simulated CUDA runtime: stream capture and graphs.
 #include "simulated_cuda_helpers.h"
 
+namespace simulated_cuda_capture_test {
+
 using namespace tests;
 
 TEST_CASE("simulated_cuda: captured work runs when its graph is launched, each time") {
@@ -108,3 +110,5 @@ TEST_CASE("simulated_cuda: a graph reads host memory when it runs") {
   REQUIRE(cudaStreamSynchronize(a) == cudaSuccess);
   CHECK(*static_cast<int*>(sim::bytes(memory)) == 2);
 }
+
+}  // namespace simulated_cuda_capture_test

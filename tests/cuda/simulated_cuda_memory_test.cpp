@@ -7,6 +7,8 @@
 
 #include <csignal>
 
+namespace simulated_cuda_memory_test {
+
 using namespace tests;
 
 namespace {
@@ -285,3 +287,5 @@ TEST_CASE("simulated_cuda: a kernel that is given another device's memory is a v
   REQUIRE(sim::launch(stream, nothing, {{there, 8}}, {}) == cudaSuccess);
   one_violation("a kernel of device 1 is given memory of device 0");
 }
+
+}  // namespace simulated_cuda_memory_test

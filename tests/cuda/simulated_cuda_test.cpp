@@ -5,6 +5,8 @@
 
 #include <thread>
 
+namespace simulated_cuda_test {
+
 using namespace tests;
 
 TEST_CASE("simulated_cuda: work runs when something waits for it, and other work stays back") {
@@ -294,3 +296,5 @@ TEST_CASE("simulated_cuda: eight threads on four streams") {
   CHECK(sim::violations().empty());
   CHECK(sim::live_allocations().empty());
 }
+
+}  // namespace simulated_cuda_test

@@ -7,6 +7,8 @@
 #include "cuda_helpers.h"
 #include "tenon/backend/pool.h"
 
+namespace streams_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -254,3 +256,5 @@ TEST_CASE("cuda streams: synchronize waits for the streams of scopes, of all thr
   std::thread([&] { CHECK(backend.synchronize() == Error::Ok); }).join();
   CHECK(cudaStreamQuery(stream) == cudaSuccess);
 }
+
+}  // namespace streams_test

@@ -3,6 +3,8 @@
 #include "cuda_helpers.h"
 #include "tenon/backend/registry.h"
 
+namespace tensors_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -113,3 +115,5 @@ TEST_CASE("cuda tensors: copies that overlap on the device") {
   REQUIRE(copy_(narrow(h, 0, 1, 8), narrow(h, 0, 0, 8)) == Error::Ok);
   CHECK(to_binary(t) == to_binary(h));
 }
+
+}  // namespace tensors_test

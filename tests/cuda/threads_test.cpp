@@ -5,6 +5,8 @@
 #include "cuda_helpers.h"
 #include "threads/threads.h"
 
+namespace threads_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -41,3 +43,5 @@ TEST_CASE("cuda threads: tensors of each backend are made, copied and dropped by
   CHECK(pinned.live_blocks() == 0);
   CHECK(managed.live_blocks() == 0);
 }
+
+}  // namespace threads_test

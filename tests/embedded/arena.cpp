@@ -5,6 +5,8 @@
 #include "guarded.h"
 #include "tenon/tenon.h"
 
+namespace arena_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -156,3 +158,5 @@ TEST_CASE("borrowed: memory of the caller's with its metadata in an arena, witho
   CHECK(memory.is_intact());
   CHECK(memory.data[15] == 0xff && memory.data[16] == 0x5a);
 }
+
+}  // namespace arena_suite

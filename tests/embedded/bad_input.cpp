@@ -4,6 +4,8 @@
 #include "guarded.h"
 #include "tenon/tenon.h"
 
+namespace bad_input_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -138,3 +140,5 @@ TEST_CASE("bad input: a failed Result has its text, and so has what is asked of 
   CHECK(contains(refused.message(), "try_zeros: "));
   CHECK(!refused);
 }
+
+}  // namespace bad_input_suite

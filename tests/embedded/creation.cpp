@@ -3,6 +3,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace creation_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -61,3 +63,5 @@ TEST_CASE("creation: what the heap has no room for is refused, and leaves the he
   }
   CHECK(values<float>(zeros({2})) == Floats{0, 0});
 }
+
+}  // namespace creation_suite

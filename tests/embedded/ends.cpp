@@ -6,6 +6,8 @@
 #include "tenon/module/evalue.h"
 #include "tenon/tenon.h"
 
+namespace ends_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -122,3 +124,5 @@ TEST_CASE("fails: heap") {
   void* const volatile block = std::malloc(1);
   leave(block != nullptr);
 }
+
+}  // namespace ends_suite

@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace format_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -30,3 +32,5 @@ TEST_CASE("format: errors name the function, the value and what was expected") {
       "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room for 6",
       resize_tensor_ptr(t, {4, 4}));
 }
+
+}  // namespace format_suite

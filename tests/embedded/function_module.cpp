@@ -4,6 +4,8 @@
 #include "guarded.h"
 #include "tenon/tenon.h"
 
+namespace function_module_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -127,3 +129,5 @@ TEST_CASE("FunctionModule: an arena that is too small for it is an error, not a 
   CHECK(failed < 248);
   CHECK(room.is_intact());
 }
+
+}  // namespace function_module_suite

@@ -3,6 +3,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace ownership_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -100,3 +102,5 @@ TEST_CASE("ownership: a clone outlives its source") {
   check_tensor(*copy, {2}, {1}, {7, 8});
   CHECK(copy->ownership() == Ownership::Owned);
 }
+
+}  // namespace ownership_suite

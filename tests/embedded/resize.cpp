@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace resize_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -80,3 +82,5 @@ TEST_CASE("resize: handles of one impl see it") {
   CHECK(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
   check_tensor(*other, {2, 2}, {2, 1}, {1, 2, 3, 4});
 }
+
+}  // namespace resize_suite

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace views_suite {
+
 using namespace tenon;
 using namespace tests;
 
@@ -55,3 +57,5 @@ TEST_CASE("views: what they cannot be is an Error, and the source is as it was")
   CHECK(try_expand(t, {2, int64_t{1} << 40, 3}).error() != Error::Ok);
   check_tensor(t, {2, 3}, {3, 1}, {0, 1, 2, 3, 4, 5});
 }
+
+}  // namespace views_suite

@@ -8,6 +8,8 @@
 #include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
+namespace assign_test {
+
 using namespace tenon;
 using namespace tests;
 using namespace tests::copy_model;
@@ -389,3 +391,5 @@ TEST_CASE("assign, copy_to: a DeviceBackend checks a blob's memory before anythi
   CHECK(values<float>(clone_tensor_ptr_to(there, "cpu")) == Floats{9, 9, 9, 9, 9, 9});
   CHECK(assign(zeros({0}), Blob{elsewhere, {0}, {}, ScalarType::Float, "cuda"}) == Error::Ok);
 }
+
+}  // namespace assign_test

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace binary_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -231,3 +233,5 @@ TEST_CASE("from_binary: other byte counts, null pointers, bad sizes and dtypes a
   CHECK(failed.error() == Error::InvalidArgument);
   CHECK(contains(failed.message(), "try_from_binary: 3 bytes were given"));
 }
+
+}  // namespace binary_test

@@ -15,6 +15,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace blob_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -729,3 +731,5 @@ TEST_CASE("from_blob: adopted memory that grows is released, and the owners with
   CHECK(ownership(t) == Ownership::Owned);
   CHECK(data<float>(t)[3] == 4);
 }
+
+}  // namespace blob_test

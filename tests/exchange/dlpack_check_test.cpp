@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace dlpack_check_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -225,3 +227,5 @@ TEST_CASE("check_dlpack: every violation is there, the first is from_dlpack's er
   CHECK(refused.message() == "try_from_dlpack: " + all[0].message);
   CHECK(lent.released == 1);
 }
+
+}  // namespace dlpack_check_test

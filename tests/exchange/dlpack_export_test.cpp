@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace dlpack_export_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -219,3 +221,5 @@ TEST_CASE("to_dlpack: what has no data is an error by the called name, which ret
   RAISES(NotSupported, "to_dlpack: the source tensor is on cuda:0",
          to_dlpack(on_device("cuda"), true));
 }
+
+}  // namespace dlpack_export_test

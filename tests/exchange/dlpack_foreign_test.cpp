@@ -8,12 +8,13 @@
 #if defined(USE_ATEN_LIB)
 #include <ATen/DLConvertor.h>
 #include <ATen/ops/arange.h>
-#undef CHECK  // c10's; Catch2's is meant
 #endif
 
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
 #include "tensor/helpers.h"
+
+namespace dlpack_foreign_test {
 
 using namespace tenon;
 using namespace tests;
@@ -211,3 +212,5 @@ TEST_CASE("dlpack foreign: ATen's structs with a version go both ways") {
   CHECK(a.storage().use_count() == users);
 }
 #endif
+
+}  // namespace dlpack_foreign_test

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace dlpack_hostile_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -204,3 +206,5 @@ TEST_CASE(
   }
   CHECK(misaligned > 1000);
 }
+
+}  // namespace dlpack_hostile_test

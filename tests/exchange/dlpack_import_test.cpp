@@ -15,6 +15,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace dlpack_import_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -615,3 +617,5 @@ TEST_CASE("from_dlpack: takes a DLPackPtr, which is empty then, whatever happens
   RAISES(InvalidArgument, "the data is null", from_dlpack(DLPackLegacyPtr(legacy.get())));
   CHECK(legacy.released == 1);
 }
+
+}  // namespace dlpack_import_test

@@ -10,6 +10,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace dlpack_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -284,3 +286,5 @@ TEST_CASE("dlpack: what is static is released at static destruction, a tensor an
   CHECK(ending.count == 0);
   ending.expected = 2;
 }
+
+}  // namespace dlpack_test

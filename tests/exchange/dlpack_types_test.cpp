@@ -10,6 +10,8 @@
 
 #include "support/catch.h"
 
+namespace dlpack_types_test {
+
 namespace {
 
 // A dlpack.h has the same names.
@@ -132,3 +134,5 @@ TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
 #endif
 }
 #endif
+
+}  // namespace dlpack_types_test

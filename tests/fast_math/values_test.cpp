@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace values_test {
+
 using namespace tenon;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("-ffast-math: a NaN stays one in small floats") {
   CHECK((tenon::Float8_e4m3fn(nan()).x & 0x7f) == 0x7f);
   CHECK(Half(infinity()).x == 0x7c00);
 }
+
+}  // namespace values_test

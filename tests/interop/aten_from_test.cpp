@@ -12,8 +12,6 @@
 
 #include "tenon/interop/aten.h"
 
-#undef CHECK  // c10's; Catch2's is meant
-
 #include <new>
 
 #include "support/catch.h"

@@ -2,8 +2,6 @@
 // to_aten. Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
 #include "tenon/interop/aten.h"
 
-#undef CHECK  // c10's; Catch2's is meant
-
 #include "support/catch.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
@@ -12,6 +10,8 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
+
+namespace aten_test {
 
 using namespace tenon;
 using tests::Calls;
@@ -222,3 +222,5 @@ TEST_CASE("to_aten: what ATen has no tensors of is refused by name, with the way
   CHECK(bad.error() == Error::InvalidState);
   CHECK(std::string(bad.message()) == "try_to_aten: the source tensor is undefined");
 }
+
+}  // namespace aten_test

@@ -12,6 +12,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace executorch_test {
+
 using namespace tenon;
 using tests::Floats;
 using tests::model_path;
@@ -245,3 +247,5 @@ TEST_CASE("ExecuTorchModule: the digits' network gives 440 of 450 right") {
   CHECK(held_out->numel() == 450);
   CHECK(right == 440);
 }
+
+}  // namespace executorch_test

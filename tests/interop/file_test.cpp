@@ -10,6 +10,8 @@
 #include "interop/files.h"
 #include "support/catch.h"
 
+namespace file_test {
+
 using namespace tenon;
 using namespace tests;
 using tenon::detail::FileBlock;
@@ -169,3 +171,5 @@ TEST_CASE("file: reading reports what is missing, no file, or has become shorter
   RETURNS(AccessFailed, "not a regular file", open(folder / "pipe"));
 #endif
 }
+
+}  // namespace file_test

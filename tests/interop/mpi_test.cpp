@@ -6,6 +6,8 @@
 #include "backend/fault_backend.h"
 #include "interop/mpi/ranks.h"
 
+namespace mpi_test {
+
 using namespace tenon;
 using mpi::Check;
 using mpi::Communicator;
@@ -254,3 +256,5 @@ TEST_CASE("threads: with MPI_THREAD_MULTIPLE several threads send and receive at
     CHECK(number(*received[static_cast<size_t>(i)], 999) == i * 100 + previous());
   }
 }
+
+}  // namespace mpi_test

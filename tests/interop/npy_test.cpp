@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace npy_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -17,7 +19,7 @@ constexpr int kValues[2][3] = {{0, 1, 2}, {3, 100, 127}};
 
 template <class T>
 bool has_value(const T& element, int value) {
-  if constexpr (detail::IsComplexLike<T>::value) {
+  if constexpr (tenon::detail::IsComplexLike<T>::value) {
     using V = typename T::value_type;
     return element.real() == static_cast<V>(value) && element.imag() == static_cast<V>(-value);
   } else {
@@ -39,7 +41,7 @@ void check_data_file(const TensorPtr& tensor) {
 /// Calls f(code, TypeTag) for every dtype.
 template <class F>
 void for_each_dtype(F&& f) {
-  for (const detail::NpyType& type : detail::kNpyTypes) {
+  for (const tenon::detail::NpyType& type : tenon::detail::kNpyTypes) {
     INFO(type.code);
     own::visit(
         type.type, [&](auto tag) { f(std::string(type.code), tag); }, [] { FAIL(); });
@@ -161,11 +163,12 @@ TEST_CASE("to_npy: the bytes are those that NumPy writes") {
     const std::string path = data_path(name + ".npy");
     const TensorPtr tensor = read_npy(path);
     Bytes expected = file_bytes(path);
-    if (detail::host_is_big_endian()) {  // where NumPy writes '>' and swapped numbers
+    if (tenon::detail::host_is_big_endian()) {  // where NumPy writes '>' and swapped numbers
       const size_t header = 10u + expected[8];
       std::replace(expected.begin(), expected.begin() + 40, uint8_t{'<'}, uint8_t{'>'});
-      detail::swap_byte_order(expected.data() + header, expected.size() - header,
-                              detail::number_size(detail::own_type(tensor->scalar_type())));
+      tenon::detail::swap_byte_order(
+          expected.data() + header, expected.size() - header,
+          tenon::detail::number_size(tenon::detail::own_type(tensor->scalar_type())));
     }
     CHECK(to_npy(tensor) == expected);
   }
@@ -259,7 +262,7 @@ TEST_CASE_METHOD(NpyFile,
   header.resize(80 - 10 - 8, ' ');
   put_file(path, npy(header, std::vector<uint8_t>(16)));
   CHECK(tests::is_mapped(path, const_data_ptr(read_npy(path, NpyMemory::Map))) ==
-        !detail::host_is_big_endian());
+        !tenon::detail::host_is_big_endian());
 }
 
 TEST_CASE_METHOD(NpyFile, "read_npy: writes to a mapped tensor stay its own") {
@@ -402,3 +405,5 @@ TEST_CASE("npy: files leave errno as it was") {
   CHECK(errno == 77);
   std::remove(path.c_str());
 }
+
+}  // namespace npy_test

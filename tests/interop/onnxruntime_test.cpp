@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
+namespace onnxruntime_test {
+
 using namespace tenon;
 using detail::MadeOnnx;
 using detail::OnnxHandle;
@@ -476,3 +478,5 @@ TEST_CASE("OnnxModule: several at once, each on its thread", "[threads][OnnxModu
   });
   CHECK(right == std::vector<int>{20, 20});
 }
+
+}  // namespace onnxruntime_test

@@ -24,6 +24,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace shm_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -850,3 +852,5 @@ TEST_CASE("shm: by any kind of text, and by the name of each function", "[thread
   CHECK(wrong == std::vector<int>(4, 0));
   CHECK_FALSE(name.exists());
 }
+
+}  // namespace shm_test

@@ -2,8 +2,6 @@
 // Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt, in both modes.
 #include "tenon/interop/torchscript.h"
 
-#undef CHECK  // c10's; Catch2's is meant
-
 #include <ATen/Functions.h>
 #include <new>
 #include <optional>
@@ -23,6 +21,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 #include "threads/threads.h"
+
+namespace torchscript_test {
 
 using namespace tenon;
 using tenon::detail::call_torchscript;
@@ -596,3 +596,5 @@ TEST_CASE("TorchScriptModule: what cannot be an at::Tensor is refused by the inp
 }
 
 #endif
+
+}  // namespace torchscript_test

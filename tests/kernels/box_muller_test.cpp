@@ -8,6 +8,8 @@
 #include "kernels/helpers.h"
 #include "kernels/random_reference.h"
 
+namespace box_muller_test {
+
 using namespace tenon::detail;
 using tests::kThorough;
 
@@ -205,3 +207,5 @@ TEST_CASE("box_muller: the numbers are finite for any words") {
   for (size_t i = 0; i + 1 < words.size(); ++i) check(words[i], words[i + 1]);
   CHECK(wrong == 0);
 }
+
+}  // namespace box_muller_test

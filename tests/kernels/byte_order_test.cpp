@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace byte_order_test {
+
 using namespace tenon;
 using tests::Bytes;
 
@@ -42,3 +44,5 @@ TEST_CASE("normalize_bools: every byte but 0 becomes 1") {
   CHECK(bytes == Bytes{0, 1, 1, 1, 1, 0});
   detail::normalize_bools(nullptr, 0);
 }
+
+}  // namespace byte_order_test

@@ -7,6 +7,8 @@
 
 #include "support/catch.h"
 
+namespace cast_test {
+
 using namespace tenon;
 using tenon::detail::load_scalar;
 using tenon::detail::store_scalar;
@@ -147,3 +149,5 @@ TEST_CASE(
   CHECK_RETURNS(Error::InvalidType, "Undefined (12) is not an element type",
                 try_store(static_cast<ScalarType>(12), 1));
 }
+
+}  // namespace cast_test

@@ -8,6 +8,8 @@
 #include "kernels/cast_reference.h"
 #include "kernels/helpers.h"
 
+namespace convert_test {
+
 using tenon::detail::convert_elements;
 using tenon::detail::convert_strided;
 using namespace tests;
@@ -243,3 +245,5 @@ TEST_CASE("convert: nothing is touched when there is nothing to convert") {
   convert_elements(ScalarType::Half, nullptr, ScalarType::Float, nullptr, 0);
   convert_elements(ScalarType::Float, nullptr, ScalarType::Float, nullptr, 0, kSaturate);
 }
+
+}  // namespace convert_test

@@ -11,6 +11,8 @@
 #include "kernels/helpers.h"
 #include "tenon/kernels/convert.h"
 
+namespace convert_values_test {
+
 using namespace tests;
 
 namespace {
@@ -221,3 +223,5 @@ TEST_CASE("convert: complex numbers part by part, in every type and mode") {
     check_casts_from(from, elements(from));
   }
 }
+
+}  // namespace convert_values_test

@@ -4,6 +4,8 @@
 
 #include "kernels/copy_reference.h"
 
+namespace copy_elements_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -256,3 +258,5 @@ TEST_CASE("copy: a block moves to where it overlaps itself, forwards and backwar
     CHECK(memory == row.expected);
   }
 }
+
+}  // namespace copy_elements_test

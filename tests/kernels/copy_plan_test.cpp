@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace copy_plan_test {
+
 using namespace tenon;
 
 namespace {
@@ -176,3 +178,5 @@ TEST_CASE("copy plan: kinds have names") {
   }
   CHECK(names == "alias memcpy rows transpose cast general staged unknown ");
 }
+
+}  // namespace copy_plan_test

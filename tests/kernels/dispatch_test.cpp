@@ -3,6 +3,8 @@
 
 #include "kernels/helpers.h"
 
+namespace dispatch_test {
+
 using namespace tenon::detail;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE("dispatch: a kernel is run for the set in use, or for the last before 
   });
   CHECK(isa() == choose_isa());
 }
+
+}  // namespace dispatch_test

@@ -3,6 +3,8 @@
 
 #include "kernels/helpers.h"
 
+namespace fill_test {
+
 using namespace tenon::detail;
 using tests::Bytes;
 
@@ -71,3 +73,5 @@ TEST_CASE("fill: the value may have any bits, equal bytes among them, and those 
     }
   });
 }
+
+}  // namespace fill_test

@@ -8,6 +8,8 @@
 
 #include "kernels/copy_reference.h"
 
+namespace normalize_test {
+
 using namespace tenon;
 using namespace tests;
 using tenon::detail::FloatList;
@@ -224,3 +226,5 @@ TEST_CASE("normalize: random shapes, strides, broadcasts, channels and types") {
   CHECK(wrong == 0);
   for (int count : ways) CHECK(count > 25);
 }
+
+}  // namespace normalize_test

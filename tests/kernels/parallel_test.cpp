@@ -4,6 +4,8 @@
 
 #include "support/catch.h"
 
+namespace parallel_test {
+
 using namespace tenon::detail;
 
 TEST_CASE("parallel: without OpenMP work of any size, also none, is one piece") {
@@ -30,3 +32,5 @@ TEST_CASE("parallel: work is shared from a number of bytes on, and only with Ope
   static_assert(!is_parallel<true>(kParallelBytes - 1) && is_parallel<true>(kParallelBytes));
   CHECK(is_parallel(SIZE_MAX) == (TENON_HAS_OPENMP != 0));
 }
+
+}  // namespace parallel_test

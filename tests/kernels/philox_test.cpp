@@ -3,6 +3,8 @@
 
 #include "kernels/random_reference.h"
 
+namespace philox_test {
+
 using namespace tenon::detail;
 
 namespace {
@@ -116,3 +118,5 @@ TEST_CASE("philox: other seeds, draws and elements have other words") {
   std::sort(words.begin(), words.end());
   CHECK(std::adjacent_find(words.begin(), words.end()) == words.end());
 }
+
+}  // namespace philox_test

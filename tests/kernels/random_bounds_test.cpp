@@ -5,6 +5,8 @@
 
 #include "kernels/random_reference.h"
 
+namespace random_bounds_test {
+
 using namespace tenon;
 using tenon::detail::random_elements;
 using namespace tests;
@@ -264,3 +266,5 @@ TEST_CASE("random: an integer whose product is below the excess is drawn again")
     });
   }
 }
+
+}  // namespace random_bounds_test

@@ -9,6 +9,8 @@
 #include "kernels/random_reference.h"
 #include "tenon/kernels/byte_order.h"
 
+namespace random_elements_test {
+
 using namespace tenon::detail;
 using namespace tests;
 
@@ -346,3 +348,5 @@ TEST_CASE("random: the numbers of version 1 stay what they are") {
     });
   }
 }
+
+}  // namespace random_elements_test

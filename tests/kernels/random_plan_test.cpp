@@ -6,6 +6,8 @@
 
 #include "kernels/random_reference.h"
 
+namespace random_plan_test {
+
 using namespace tenon::detail;
 using tenon::BFloat16;
 using tenon::Error;
@@ -283,3 +285,5 @@ TEST_CASE("random_plan: all integers of a type are those that it and int64_t hol
     CHECK(plan.range == static_cast<uint64_t>(last) + 1);
   }
 }
+
+}  // namespace random_plan_test

@@ -6,6 +6,8 @@
 
 #include "kernels/random_reference.h"
 
+namespace random_quality_test {
+
 using namespace tenon;
 using tenon::detail::kPhiloxBlocks;
 using tenon::detail::make_blocks;
@@ -374,3 +376,5 @@ TEST_CASE("random: pairs and triples of consecutive numbers fill the square and 
     CHECK_SCORE(cube.score());
   }
 }
+
+}  // namespace random_quality_test

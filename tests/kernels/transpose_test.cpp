@@ -3,6 +3,8 @@
 
 #include "kernels/helpers.h"
 
+namespace transpose_test {
+
 using namespace tenon::detail;
 using namespace tests;
 
@@ -161,3 +163,5 @@ TEST_CASE("transpose: element by element") {
   }
   CHECK(wrong == 0);
 }
+
+}  // namespace transpose_test

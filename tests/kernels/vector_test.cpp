@@ -3,6 +3,8 @@
 
 #include "kernels/helpers.h"
 
+namespace vector_test {
+
 using namespace tenon::detail;
 using Words = tenon::detail::Vector<uint32_t, 16>;
 using Longs = tenon::detail::Vector<uint64_t, 16>;
@@ -76,3 +78,5 @@ TEST_CASE("vector: zips take halves of both vectors in turn, within each 16 byte
   CHECK(zipped<false, tenon::detail::Vector<uint64_t, 32>>() == Ints{0, 100, 2, 102});
   CHECK(zipped<true, tenon::detail::Vector<uint64_t, 32>>() == Ints{1, 101, 3, 103});
 }
+
+}  // namespace vector_test

@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace evalue_test {
+
 using namespace tenon;
 using tests::Doubles;
 using tests::Longs;
@@ -320,3 +322,5 @@ TEST_CASE("ValueKind: its names are those of the enumerators, in a text with an 
   check(ValueKind::Tensor, "a Tensor");
   check(ValueKind::None, "None");
 }
+
+}  // namespace evalue_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace function_module_test {
+
 using namespace tenon;
 
 namespace {
@@ -548,3 +550,5 @@ TEST_CASE("FunctionModule: an Error without a text has its name, not the text of
   CHECK(without.run() == Error::NotFound);
   CHECK(last_error_message() == std::string("run: NotFound"));
 }
+
+}  // namespace function_module_test

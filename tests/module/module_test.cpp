@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace module_test {
+
 using namespace tenon;
 
 namespace {
@@ -328,3 +330,5 @@ TEST_CASE("Module: what its user says of the inputs is checked and shown, or cha
   RETURNS(InvalidType, "run: input 0 (text): it is an Int, 5, expected a String",
           module.run("trouble", 5));
 }
+
+}  // namespace module_test

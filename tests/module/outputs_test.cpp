@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace outputs_test {
+
 using namespace tenon;
 using tenon::detail::overlap;
 using tests::Floats;
@@ -300,3 +302,5 @@ TEST_CASE("Outputs: nothing is made where the spec does not say what") {
     CHECK(outputs.values()[0].isNone());
   }
 }
+
+}  // namespace outputs_test

@@ -5,6 +5,8 @@
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
 
+namespace stored_array_test {
+
 using namespace tenon;
 using tenon::detail::storage_of;
 using tenon::detail::StoredArray;
@@ -63,3 +65,5 @@ TEST_CASE("StoredArray: with an arena it is there, and gives the memory back") {
   RETURNS(OutOfMemory, "out of memory", huge.resize(SIZE_MAX / 16));
   CHECK(huge.size() == 0);
 }
+
+}  // namespace stored_array_test

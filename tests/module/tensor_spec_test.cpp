@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace tensor_spec_test {
+
 using namespace tenon;
 
 namespace {
@@ -251,3 +253,5 @@ TEST_CASE("EValues: one value, braces, containers and nothing at all are all arg
   CHECK(kind(std::move(x)) == ValueKind::Tensor);
   CHECK(x == nullptr);
 }
+
+}  // namespace tensor_spec_test

@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace type_sizes_test {
+
 TEST_CASE("type sizes: each type has the size that the documentation gives") {
   for (const tests::TypeSize& type : tests::kTypeSizes) {
     CAPTURE(type.name);
@@ -13,3 +15,5 @@ TEST_CASE("type sizes: each type has the size that the documentation gives") {
 #endif
   }
 }
+
+}  // namespace type_sizes_test

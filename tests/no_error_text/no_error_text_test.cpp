@@ -13,6 +13,8 @@
 #include "tenon/tenon.h"
 #include "tenon/tensor/expr.h"
 
+namespace no_error_text_test {
+
 using namespace tenon;
 
 TEST_CASE("no error text: what is thrown has the error's name as its message") {
@@ -59,3 +61,5 @@ TEST_CASE("no error text: misuse found in a destructor reaches the failure handl
   set_failure_handler(old);
   CHECK(reported == "InUse|InUse");
 }
+
+}  // namespace no_error_text_test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "opencl_helpers.h"
 
+namespace opencl_copy_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -194,3 +196,5 @@ TEST_CASE("opencl copy: what it leaves to the host is NotSupported, and nothing 
   CHECK(memory.bytes() == before);
   CHECK(check_copies(ScalarType::Short, strided(7, false), strided(7, true)).within == Error::Ok);
 }
+
+}  // namespace opencl_copy_test

@@ -5,6 +5,8 @@
 
 #include "opencl_helpers.h"
 
+namespace opencl_errors_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -113,3 +115,5 @@ TEST_CASE("opencl: a second backend for the same device has memory of its own") 
   CHECK(values[3] == 1);
   other.deallocate(p, 16);
 }
+
+}  // namespace opencl_errors_test

@@ -4,6 +4,8 @@
 #include "tenon/tenon.h"
 #include "tenon/testing/backend_conformance.h"
 
+namespace opencl_tensor_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -58,3 +60,5 @@ TEST_CASE("opencl tensors: a registered backend is the one of its device") {
   CHECK(&backend_for("opencl:0") == &opencl());
   unregister_backend(opencl());
 }
+
+}  // namespace opencl_tensor_test

@@ -4,6 +4,8 @@
 #include "opencl_helpers.h"
 #include "tenon/kernels/random_plan.h"
 
+namespace opencl_values_test {
+
 using namespace tests;
 using namespace tenon;
 
@@ -107,3 +109,5 @@ TEST_CASE("opencl random: what it leaves to the host is NotSupported, and nothin
   CHECK(opencl().random_normal(floats, 0, 1, later) == Error::NotSupported);
   CHECK(memory.bytes() == before);
 }
+
+}  // namespace opencl_values_test

@@ -4,6 +4,8 @@
 #include "openmp/helpers.h"
 #include "tenon/tenon.h"
 
+namespace copy_test {
+
 using namespace tenon;
 using tenon::detail::kParallelBytes;
 using namespace tests;
@@ -247,3 +249,5 @@ TEST_CASE("copy: tensors are copied, converted and filled by several threads") {
   for (int64_t i = 0; i < kRows * kColumns; ++i) wrong += out->const_data_ptr<float>()[i] != 0;
   CHECK(wrong == 0);
 }
+
+}  // namespace copy_test

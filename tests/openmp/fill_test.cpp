@@ -2,6 +2,8 @@
 #include "openmp/helpers.h"
 #include "tenon/tenon.h"
 
+namespace fill_test {
+
 using tenon::detail::fill_elements;
 using tenon::detail::kParallelBytes;
 using tenon::detail::kStreamingBytes;
@@ -71,3 +73,5 @@ TEST_CASE("fill: memory larger than the caches, in pieces that are not") {
           }) == 0);
   });
 }
+
+}  // namespace fill_test

@@ -5,6 +5,8 @@
 #include "openmp/piece_counter.h"
 #include "tenon/tenon.h"
 
+namespace parallel_test {
+
 using tenon::detail::kParallelBytes;
 using tenon::detail::parallel_for;
 using namespace tests;
@@ -100,3 +102,5 @@ TEST_CASE("parallel: files compiled with and without OpenMP keep their own funct
   CHECK(count == 3);
   CHECK(tests::pieces_without_openmp() == 1);
 }
+
+}  // namespace parallel_test

@@ -4,6 +4,8 @@
 #include "tenon/tenon.h"
 #include "tensor/random_helpers.h"
 
+namespace random_test {
+
 using namespace tenon;
 using tenon::detail::kParallelBytes;
 using namespace tests;
@@ -139,3 +141,5 @@ TEST_CASE("random: tensors are made by several threads, of one generator") {
   }
   default_generator() = before;
 }
+
+}  // namespace random_test

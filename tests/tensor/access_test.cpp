@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace access_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -96,3 +98,5 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   const TensorPtr nothing = from_blob(static_cast<void*>(memory + 1), {0}, ScalarType::Float);
   CHECK(tenon::data<float>(nothing).empty());
 }
+
+}  // namespace access_test

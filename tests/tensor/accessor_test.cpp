@@ -12,6 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace accessor_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -128,3 +130,5 @@ TEST_CASE("accessor: of a view checks dtype, rank, device and data") {
          (accessor<int32_t, 1>(ints(nullptr, {2}, {1}))));
   CHECK(accessor<int32_t, 2>(ints(nullptr, {2, 0}, {1, 1})).size(0) == 2);
 }
+
+}  // namespace accessor_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace backend_copy_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -329,3 +331,5 @@ TEST_CASE("assign and copy_to: a blob on a device is its registered backend's") 
   CHECK(&backend_of(zeros_like(over)) == &b);
   b.deallocate(p, 8);
 }
+
+}  // namespace backend_copy_test

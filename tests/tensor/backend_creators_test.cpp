@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace backend_creators_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -322,3 +324,5 @@ TEST_CASE("on_made: views, handles, borrowed memory and failures are not told") 
   RAISES(AccessFailed, "zeros: ", zeros({2}, b));
   CHECK(b.made.empty());
 }
+
+}  // namespace backend_creators_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace backend_deallocate_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -284,3 +286,5 @@ TEST_CASE("backend_transfer: a deleter of the source that runs in it may drop th
   CHECK(released == 1);
   CHECK(tests::values<float>(backend_copy(moved, host_backend())) == std::vector<float>{1, 2});
 }
+
+}  // namespace backend_deallocate_test

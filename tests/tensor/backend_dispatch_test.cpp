@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace backend_dispatch_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -316,3 +318,5 @@ TEST_CASE("empty operations: without elements nobody is asked") {
   CHECK(b.calls["allocate"] == 0);
   CHECK(g.offset() == 0);
 }
+
+}  // namespace backend_dispatch_test

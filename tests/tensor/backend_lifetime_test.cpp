@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace backend_lifetime_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -280,3 +282,5 @@ TEST_CASE("to_string: a backend that fails is named in the text") {
   CHECK(tenon::to_string(t) ==
         "Float {2} on ext_dev:0, not shown: backend gpu failed in copy_to_host: the cable is out");
 }
+
+}  // namespace backend_lifetime_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace bad_input_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -238,3 +240,5 @@ TEST_CASE("bad input: a null impl, a null TensorPtr and an undefined Tensor are 
   RAISES(InvalidState, "empty_like: ", empty_like(Tensor()));
   RAISES(InvalidState, "zeros_like: ", zeros_like(TensorPtr()));
 }
+
+}  // namespace bad_input_test

@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace batch_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -437,3 +439,5 @@ TEST_CASE("split, chunk, unbind: errors") {
         std::string("try_chunk: 0 chunks were asked for; there is 1 at least"));
   CHECK(try_unbind(t, 1).error() == Error::OutOfBounds);
 }
+
+}  // namespace batch_test

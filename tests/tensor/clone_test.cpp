@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace clone_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -208,3 +210,5 @@ TEST_CASE("clone: a backend may change the source while it allocates, but for it
   RAISES(InvalidState, "was deallocated", clone_tensor_ptr(source, backend));
   CHECK(backend.live_blocks() == 0);
 }
+
+}  // namespace clone_test

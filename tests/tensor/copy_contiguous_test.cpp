@@ -10,6 +10,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace copy_contiguous_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -175,3 +177,5 @@ TEST_CASE("contiguous: a backend may drop the source while it allocates") {
   CHECK(values<int32_t>(contiguous(source)) == Ints{1, 3, 2, 4});
   CHECK(elements == Ints(4, -1));
 }
+
+}  // namespace copy_contiguous_test

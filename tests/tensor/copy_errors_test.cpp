@@ -7,6 +7,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace copy_errors_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -147,3 +149,5 @@ TEST_CASE("fill_: a value that the type cannot hold is refused and changes nothi
           fill_(make_tensor({1.0f}), tenon::complex<double>(1, 2)));
   CHECK(values<uint8_t>(bytes) == Bytes{1, 2, 3});
 }
+
+}  // namespace copy_errors_test

@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace copy_normalize_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -201,3 +203,5 @@ TEST_CASE("normalize: read-only destinations are refused, reversed ones written"
   CHECK(copy_(flip(plain, {0}), planes(), halves()) == Error::Ok);
   CHECK(Floats(memory, memory + 6) == Floats{0, 3, 0, 2, 0, 1});
 }
+
+}  // namespace copy_normalize_test

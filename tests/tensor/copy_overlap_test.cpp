@@ -9,6 +9,8 @@
 #include "tensor/copy_model.h"
 #include "tensor/helpers.h"
 
+namespace copy_overlap_test {
+
 using namespace tenon;
 using namespace tests;
 using namespace tests::copy_model;
@@ -148,3 +150,5 @@ TEST_CASE("copy_: without a temporary an overlap that needs one is refused and c
   CHECK(copy_(square, transpose(square, 0, 1), CopyPolicy::AllowTemporary) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 4, 3, 2, 5, 6});
 }
+
+}  // namespace copy_overlap_test

@@ -12,6 +12,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace copy_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -296,3 +298,5 @@ TEST_CASE("plan_copy: its text") {
   CHECK(plan_text(dst, flip(ones({32, 64}), {1})) ==
         "general {32, 64} of 4 bytes, Float, 8192 bytes in all");
 }
+
+}  // namespace copy_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace creators_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -218,3 +220,5 @@ TEST_CASE("full: of zero is zero in memory that was something else before") {
     }
   }
 }
+
+}  // namespace creators_test

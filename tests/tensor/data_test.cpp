@@ -10,6 +10,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace data_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -230,3 +232,5 @@ TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
   CHECK(options.given_backend() == &backend);
   CHECK(&RandomOptions().generator() == &default_generator());
 }
+
+}  // namespace data_test

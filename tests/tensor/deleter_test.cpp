@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace deleter_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -236,3 +238,5 @@ TEST_CASE("deleter: what it calls may destroy what the deleter is a part of") {
   CHECK(holder == nullptr);
   CHECK(calls.count == 1);
 }
+
+}  // namespace deleter_test

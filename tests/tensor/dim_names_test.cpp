@@ -5,9 +5,10 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-namespace tests {
+namespace dim_names_test {
 
 using namespace tenon;
+using namespace tests;
 using Names = std::vector<std::string>;
 
 TEST_CASE("make_template: type, shape and names, and no data") {
@@ -59,4 +60,4 @@ TEST_CASE("make_template: what is like a template is one") {
   CHECK(values<float>(zeros_like(t, default_backend())) == std::vector<float>(6));
 }
 
-}  // namespace tests
+}  // namespace dim_names_test

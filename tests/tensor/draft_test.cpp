@@ -6,6 +6,8 @@
 #include "tenon/tensor/resize.h"
 #include "tensor/helpers.h"
 
+namespace draft_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -37,3 +39,5 @@ TEST_CASE("draft: an owner keeps the memory alive and counts as a borrow") {
   t.reset();
   CHECK(data[3] == 1);
 }
+
+}  // namespace draft_test

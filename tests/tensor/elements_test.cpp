@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace elements_test {
+
 using namespace tenon;
 using tenon::detail::TensorFields;
 
@@ -23,3 +25,5 @@ TEST_CASE("elements: errors name the function that was called") {
   RAISES(InvalidState, "here: the tensor is read-only", detail::span_of<int32_t>("here", fields));
   CHECK(detail::span_of<const int32_t>("here", fields)[1] == 2);
 }
+
+}  // namespace elements_test

@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace expr_test {
+
 using namespace tenon;
 using tests::Floats;
 using tests::Ints;
@@ -340,3 +342,5 @@ TEST_CASE("ExprBackend: threads allocate, write and read at once") {
 }
 
 #endif
+
+}  // namespace expr_test

@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace fields_test {
+
 using namespace tenon;
 
 TEST_CASE("fields: the capacity is what lies from element 0 upward, at most one place an element") {
@@ -24,3 +26,5 @@ TEST_CASE("fields: the capacity is what lies from element 0 upward, at most one 
     CHECK(fields.nbytes() == static_cast<size_t>(fields.layout.numel) * 4);
   }
 }
+
+}  // namespace fields_test

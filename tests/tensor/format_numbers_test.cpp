@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace format_numbers_test {
+
 using namespace tenon;
 
 namespace {
@@ -192,3 +194,5 @@ TEST_CASE("to_string: a C locale with another point makes no difference") {
     tests::check_texts({{fixed, "[ 0.1     2.5    -0.3333]"}, {exponents, "[1.5e+10 5.0e-01]"}});
   }
 }
+
+}  // namespace format_numbers_test

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #endif
 
+namespace format_test {
+
 using namespace tenon;
 
 namespace {
@@ -221,3 +223,5 @@ TEST_CASE("to_string: subnormal numbers leave errno as it was") {
   CHECK(to_string(make_tensor_ptr({1}, {5e-324})) == "[5.e-324]\nDouble {1}");
   CHECK(errno == 77);
 }
+
+}  // namespace format_test

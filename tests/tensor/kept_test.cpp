@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace kept_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -90,3 +92,5 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   made.reset();
   CHECK(backend.live_blocks() == 0);
 }
+
+}  // namespace kept_test

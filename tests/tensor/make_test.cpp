@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace make_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -71,3 +73,5 @@ TEST_CASE("make_from_pointer: the impl has the deleter, after a failure the call
     CHECK(calls.count == (size < 0 ? 0 : 1));
   }
 }
+
+}  // namespace make_test

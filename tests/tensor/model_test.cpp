@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace model_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -334,3 +336,5 @@ TEST_CASE("model: random programs behave as if every tensor's memory were a std:
   CHECK(grown > 50);
   CHECK(refused > 200);
 }
+
+}  // namespace model_test

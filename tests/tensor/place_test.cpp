@@ -10,6 +10,8 @@
 #include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
+namespace place_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -114,3 +116,5 @@ TEST_CASE("produce: a wrapper is not asked, what it wraps is") {
   CHECK(inner.calls["constant"] == 1);
   CHECK(inner.get<float>(const_data_ptr(t), 2) == 2.f);
 }
+
+}  // namespace place_test

@@ -5,6 +5,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
+namespace random_errors_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -192,3 +194,5 @@ TEST_CASE("random creators: the thread's own generator does not advance on an er
   RAISES(InvalidArgument, "randn: ", randn({-1}));
   CHECK(default_generator().offset() == offset);
 }
+
+}  // namespace random_errors_test

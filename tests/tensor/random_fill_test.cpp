@@ -10,6 +10,8 @@
 #include "tensor/helpers.h"
 #include "tensor/random_helpers.h"
 
+namespace random_fill_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -310,3 +312,5 @@ TEST_CASE("uniform_, normal_, random_: arguments that the type cannot hold chang
   CHECK(uniform_(floats, 1, 0) == Error::InvalidArgument);
   CHECK(default_generator().offset() == offset);
 }
+
+}  // namespace random_fill_test

@@ -11,6 +11,8 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/random_helpers.h"
 
+namespace random_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -341,3 +343,5 @@ TEST_CASE("random_: without bounds, integers from 0 to the largest up to which a
     if (largest <= 256) CHECK(different.size() == static_cast<size_t>(largest) + 1);
   }
 }
+
+}  // namespace random_test

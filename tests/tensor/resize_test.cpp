@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace resize_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -585,3 +587,5 @@ TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave
   CHECK(device(t) == Device("cuda_managed:1"));
   CHECK(memory(t, 400) == Ints(400, 3));
 }
+
+}  // namespace resize_test

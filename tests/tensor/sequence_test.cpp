@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace sequence_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -132,3 +134,5 @@ TEST_CASE("sequences: the try_ forms give the value, or the error by their own n
   CHECK(tests::contains(try_iota({-3}).message(), "try_iota: "));
   CHECK(tests::contains(try_eye(-3).message(), "try_eye: "));
 }
+
+}  // namespace sequence_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace tensor_arg_test {
+
 using namespace tenon;
 
 namespace {
@@ -26,3 +28,5 @@ TEST_CASE("TensorArg: a null TensorPtr and an undefined Tensor are undefined") {
           detail::check_defined(TensorPtr(), "the output"));
   RETURNS(InvalidState, "the output is undefined", detail::check_defined(Tensor(), "the output"));
 }
+
+}  // namespace tensor_arg_test

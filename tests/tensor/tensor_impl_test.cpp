@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_impl_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -197,3 +199,5 @@ TEST_CASE("stack: a TensorImpl takes no more bytes than it did") {
   // 4 dimensions inline are bare metal's.
   CHECK(sizeof(TensorImpl) <= (sizeof(void*) == 8 ? 272 : TENON_INLINE_DIMS == 4 ? 160 : 200));
 }
+
+}  // namespace tensor_impl_test

@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_ptr_maker_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -406,3 +408,5 @@ TEST_CASE("for_blob: a second deleter is an error, the first runs once, the seco
   CHECK(first.argument == data);
   CHECK(second.count == 0);
 }
+
+}  // namespace tensor_ptr_maker_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_ptr_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -247,3 +249,5 @@ TEST_CASE("try_make_tensor_ptr: gives the value, or the error by its own name") 
   CHECK(contains(try_make_tensor_impl_ptr({2}, {1}).message(), "try_make_tensor_impl_ptr: "));
   CHECK(contains(try_make_tensor({2}, {1}).message(), "try_make_tensor: "));
 }
+
+}  // namespace tensor_ptr_test

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_ptr_values_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -263,3 +265,5 @@ TEST_CASE("values: more or fewer than the sizes hold is an error that names both
            make_tensor_ptr({2, 2}, Floats(count), {}, {3, 1}));
   }
 }
+
+}  // namespace tensor_ptr_values_test

@@ -4,6 +4,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_ptr_view_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -158,3 +160,5 @@ TEST_CASE("placeholder: resizes within its element count, and does not grow") {
   CHECK(const_data_ptr(t) == nullptr);
   RETURNS(NotSupported, "borrowed", resize_tensor_ptr(t, {7}));
 }
+
+}  // namespace tensor_ptr_view_test

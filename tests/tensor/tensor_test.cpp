@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace tensor_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -286,3 +288,5 @@ TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it
   same = itself;
   CHECK(same.is_alias_of(other));
 }
+
+}  // namespace tensor_test

@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace transfer_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -278,3 +280,5 @@ TEST_CASE("backend_transfer: a backend may drop the source while it allocates") 
   CHECK(values<int32_t>(t) == elements);
   CHECK(calls.count == 1);
 }
+
+}  // namespace transfer_test

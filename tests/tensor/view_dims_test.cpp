@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace view_dims_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -235,3 +237,5 @@ TEST_CASE("view: the dim order follows dimensions that leave, enter and move", "
   CHECK(dim_order(transpose(t, 0, 3)) == Vector{2, 0, 3, 1});
   CHECK(dim_order(slice(make_tensor({2, 3}, {0, 1, 2, 3, 4, 5}, {1, 0}), 1, 0, 1)) == Vector{1, 0});
 }
+
+}  // namespace view_dims_test

@@ -5,6 +5,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace view_model_test {
+
 using namespace tenon;
 using namespace tests;
 using namespace tests::view_model;
@@ -314,3 +316,5 @@ TEST_CASE("view: random chains of views have the elements of a model, and none b
     if (i != 6) CHECK(counts.refused[i] > 50);
   }
 }
+
+}  // namespace view_model_test

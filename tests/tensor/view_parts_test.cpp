@@ -4,6 +4,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace view_parts_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -102,3 +104,5 @@ TEST_CASE("parts: work with more dimensions than are held inline") {
   CHECK(values<int32_t>(view).front() == 128 + 1);
   CHECK(values<int32_t>(view).back() == 128 + 32 + 16 + 8 + 4 + 2 + 1);
 }
+
+}  // namespace view_parts_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "tensor/helpers.h"
 
+namespace view_shape_test {
+
 using namespace tenon;
 using tenon::detail::ViewShape;
 using namespace tests;
@@ -96,3 +98,5 @@ TEST_CASE("view shape: a view without elements stays at the source's element 0")
   CHECK(s.narrow(1, 2, 0) == Error::Ok);
   CHECK(s.offset == 0);
 }
+
+}  // namespace view_shape_test

@@ -4,6 +4,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace view_strided_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -165,3 +167,5 @@ TEST_CASE("view_as_type: data that is not aligned for the type is refused") {
   RAISES(InvalidArgument, "4 bytes after a multiple of 8",
          view_as_type(from_blob(bytes + 4, {16}), ScalarType::ComplexDouble));
 }
+
+}  // namespace view_strided_test

@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace view_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -227,3 +229,5 @@ TEST_CASE("view: a reversed one has no room beyond its element 0", "[plain]") {
   REQUIRE(resize_tensor(reversed, {1}) == Error::Ok);
   CHECK(values<int32_t>(reversed) == Ints{7});
 }
+
+}  // namespace view_test

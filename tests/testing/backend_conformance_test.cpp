@@ -22,6 +22,8 @@
 #include "tenon/tensor/expr.h"
 #include "testing/broken_backends.h"
 
+namespace backend_conformance_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 using tests::FaultBackend;
@@ -223,3 +225,5 @@ TEST_CASE("FaultBackend: the host cannot read its memory") {
   CHECK(errno == ENOMEM);  // it is not mapped
 }
 #endif
+
+}  // namespace backend_conformance_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "testing/broken_backends.h"
 
+namespace copy_cases_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
@@ -65,3 +67,5 @@ TEST_CASE("copy_cases: a backend that is wrong in one place is found") {
   };
   CHECK_FOUND("copy_ of Byte to Char, mode 2", ConvertsNothing, types_are_converted);
 }
+
+}  // namespace copy_cases_test

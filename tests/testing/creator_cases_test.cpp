@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "testing/broken_backends.h"
 
+namespace creator_cases_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
@@ -144,3 +146,5 @@ TEST_CASE("creator_cases: a backend whose binary form is wrong is found") {
   };
   CHECK_FOUND("expected the bytes of the host's", ReadsAtNoStrides, binary_is_written_and_read);
 }
+
+}  // namespace creator_cases_test

@@ -10,6 +10,8 @@
 #include "tenon/backend/arena.h"
 #include "testing/broken_backends.h"
 
+namespace memory_cases_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
@@ -185,3 +187,5 @@ TEST_CASE("memory_cases: what else a backend does wrong is found") {
   CHECK_FOUND("the queue is lost", Fails, synchronize_is_ok);
   CHECK_FOUND("expected InvalidArgument, found Ok", Fails, unknown_options_are_refused);
 }
+
+}  // namespace memory_cases_test

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace trial_test {
+
 using namespace tenon;
 using namespace tenon::testing;
 
@@ -168,3 +170,5 @@ TEST_CASE("Dice: a seed gives the same numbers again, all of them within the bou
   }
   for (bool was_seen : seen) CHECK(was_seen);
 }
+
+}  // namespace trial_test

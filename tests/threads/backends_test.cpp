@@ -17,6 +17,8 @@
 #include "tenon/tensor/expr.h"
 #include "threads/threads.h"
 
+namespace backends_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -376,3 +378,5 @@ TEST_CASE("no lock is held while a backend, a deleter or a callable is called") 
   CHECK(asking.calls >= before + 3);
   CHECK(asking.answers == asking.calls);
 }
+
+}  // namespace backends_test

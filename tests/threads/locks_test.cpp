@@ -9,6 +9,8 @@
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
+namespace locks_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -199,3 +201,5 @@ TEST_CASE("a std::shared_ptr that owns memory of many tensors is dropped once, a
     REQUIRE(total == 10);
   }
 }
+
+}  // namespace locks_test

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
+namespace modules_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -87,3 +89,5 @@ TEST_CASE("FunctionModule: one goes from thread to thread, and calls on the one 
   CHECK(right == Ints(kThreads, kRounds));
   CHECK(calls >= kThreads);
 }
+
+}  // namespace modules_test

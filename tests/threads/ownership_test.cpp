@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
+namespace ownership_test {
+
 using namespace tenon;
 using namespace tests;
 using tenon::detail::AtomicCount;
@@ -268,3 +270,5 @@ TEST_CASE("Outputs: one made that another thread has read and dropped is written
   reader.join();
   CHECK(seen == 4);
 }
+
+}  // namespace ownership_test

@@ -7,6 +7,8 @@
 #include "tenon/backend/pool.h"
 #include "threads/threads.h"
 
+namespace pool_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -102,3 +104,5 @@ TEST_CASE("pool: threads under stress keep their blocks apart, the counts and a 
     }
   }
 }
+
+}  // namespace pool_test

@@ -10,6 +10,8 @@
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
+namespace values_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -144,3 +146,5 @@ TEST_CASE("set_failure_handler: one that was set before serves all threads at on
   set_failure_handler(before);
   CHECK(reports == 10 * kThreads);
 }
+
+}  // namespace values_test

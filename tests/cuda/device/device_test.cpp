@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tenon/testing/backend_conformance.h"
 
+namespace device_test {
+
 using namespace tenon;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("device: what is captured in a graph runs again when that is launched"
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
   CHECK(cudaStreamDestroy(stream) == cudaSuccess);
 }
+
+}  // namespace device_test

@@ -14,6 +14,8 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+namespace loaded_method_test {
+
 using namespace tenon;
 using executorch::runtime::Tag;
 using tenon::detail::describe_value;
@@ -487,3 +489,5 @@ TEST_CASE(
   CHECK(refused.message() ==
         std::string("forward: method forward cannot be loaded: ExecuTorch says OperatorMissing"));
 }
+
+}  // namespace loaded_method_test

@@ -19,6 +19,8 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
+namespace tensors_test {
+
 using namespace tenon;
 using EEValue = executorch::runtime::EValue;
 using Theirs = executorch::runtime::Error;
@@ -621,3 +623,5 @@ TEST_CASE("from_executorch: what an EValue cannot give is an error, and the owne
   scalars.tag = executorch::runtime::Tag::ListScalar;
   RAISES(NotSupported, "tag number 10", from_executorch(scalars));
 }
+
+}  // namespace tensors_test

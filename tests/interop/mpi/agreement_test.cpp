@@ -3,6 +3,8 @@
 
 #include "interop/mpi/ranks.h"
 
+namespace agreement_test {
+
 using namespace tenon;
 using detail::MpiCall;
 using detail::MpiRecord;
@@ -88,3 +90,5 @@ TEST_CASE("mpi records: of 64 dimensions too") {
   RETURNS(InvalidArgument, "rank 1 called allreduce of Float {1, ",
           detail::compare_records(all, 2));
 }
+
+}  // namespace agreement_test

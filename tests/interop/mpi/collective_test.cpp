@@ -7,6 +7,8 @@
 #include "backend/fault_backend.h"
 #include "interop/mpi/ranks.h"
 
+namespace collective_test {
+
 using namespace tenon;
 using mpi::Check;
 using mpi::Communicator;
@@ -300,3 +302,5 @@ TEST_CASE("allgather: an output that is reversed along the dimension") {
     }
   }
 }
+
+}  // namespace collective_test

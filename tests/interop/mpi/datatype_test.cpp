@@ -4,6 +4,8 @@
 #include "interop/mpi/ranks.h"
 #include "support/shapes.h"
 
+namespace datatype_test {
+
 using namespace tenon;
 using detail::MpiElements;
 using tests::Longs;
@@ -122,3 +124,5 @@ TEST_CASE("mpi shapes: MPI walks through runs of 64 bytes and more, but not at a
   CHECK(!suits({4, 64}, {-1, 1}, 1));
   CHECK(!suits({4, 2, 64}, {-1, 100, 1}, 1));
 }
+
+}  // namespace datatype_test

@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace part_test {
+
 using namespace tenon;
 using tests::Longs;
 
@@ -42,3 +44,5 @@ TEST_CASE("part: ranks that are not there, and negative counts, are errors") {
 TEST_CASE("part: a plain value", "[threads][Part]") {
   CHECK(std::is_trivially_copyable_v<mpi::Part>);
 }
+
+}  // namespace part_test

@@ -3,6 +3,8 @@
 
 #include "interop/mpi/ranks.h"
 
+namespace reduction_test {
+
 using namespace tenon;
 using mpi::Op;
 
@@ -47,3 +49,5 @@ TEST_CASE("mpi reductions: complex numbers have no order, and a number may be no
   RETURNS(InvalidArgument, "number 9 is no operation",
           detail::find_operation(ScalarType::Float, static_cast<Op>(9), operation));
 }
+
+}  // namespace reduction_test

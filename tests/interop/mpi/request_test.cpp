@@ -7,6 +7,8 @@
 #include "interop/mpi/ranks.h"
 #include "support/calls.h"
 
+namespace request_test {
+
 using namespace tenon;
 using mpi::Request;
 using tests::laid;
@@ -159,3 +161,5 @@ TEST_CASE("Request: one that was begun on one thread may be waited for on anothe
   CHECK(send.wait() == Error::Ok);
   CHECK(in->const_data_ptr<float>()[1] == 1.0f);
 }
+
+}  // namespace request_test

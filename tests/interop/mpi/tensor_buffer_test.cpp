@@ -4,6 +4,8 @@
 #include "backend/fault_backend.h"
 #include "interop/mpi/ranks.h"
 
+namespace tensor_buffer_test {
+
 using namespace tenon;
 using detail::MpiBuffer;
 using detail::MpiForm;
@@ -167,3 +169,5 @@ TEST_CASE(
   REQUIRE(piece.find(part, "part", MpiUse::Write) == Error::Ok);
   RETURNS(InvalidArgument, "share memory", detail::check_apart(whole, piece));
 }
+
+}  // namespace tensor_buffer_test

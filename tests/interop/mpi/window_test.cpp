@@ -7,6 +7,8 @@
 #include "interop/mpi/ranks.h"
 #include "support/calls.h"
 
+namespace window_test {
+
 using namespace tenon;
 using mpi::Lock;
 using mpi::Op;
@@ -260,3 +262,5 @@ TEST_CASE("Window: where shapes are checked, a rank that makes one and one that 
   CHECK(error == Error::InvalidArgument);
   CHECK(tests::contains(last_error_message(), "rank 0 called window"));
 }
+
+}  // namespace window_test

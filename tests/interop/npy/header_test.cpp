@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace header_test {
+
 using namespace tenon;
 using tenon::detail::NpyHeader;
 using tenon::detail::NpyRange;
@@ -229,3 +231,5 @@ TEST_CASE("npy header: what is written is read again, whatever the shape") {
     }
   }
 }
+
+}  // namespace header_test

@@ -4,6 +4,8 @@
 #include "allocation/failures.h"
 #include "tenon/interop/python.h"
 
+namespace failures_test {
+
 using namespace tenon;
 using namespace tests;
 
@@ -117,3 +119,5 @@ TEST_CASE("python: without memory imports and exports keep nothing, and the next
   CHECK(source->use_count() == 1);
   Py_DECREF(bytes);
 }
+
+}  // namespace failures_test

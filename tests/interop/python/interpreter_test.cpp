@@ -7,6 +7,8 @@
 #include "tenon/interop/python.h"
 #include "tenon/tenon.h"
 
+namespace interpreter_test {
+
 namespace {
 
 // An interpreter for the length of a test.
@@ -200,3 +202,5 @@ TEST_CASE("python: with_gil does nothing where there is no interpreter") {
 }
 
 }  // namespace
+
+}  // namespace interpreter_test

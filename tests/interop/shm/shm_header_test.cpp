@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace shm_header_test {
+
 using namespace tenon;
 using namespace tests;
 using tenon::detail::kShmOffset;
@@ -168,3 +170,5 @@ TEST_CASE("shm header: whatever its bytes are, what is accepted lies in the memo
   }
   CHECK(accepted > 500);
 }
+
+}  // namespace shm_header_test
