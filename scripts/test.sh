@@ -195,8 +195,8 @@ else
   run gcc --preset gcc "${options[@]}" "${more[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # All folders but those that are about compiling, packages, weight and the documentation's code.
-    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|odr|registers|structure|weight'
+    # All folders but those that are about compiling, packages, processors, weight and the documentation's code.
+    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|environment|fast_math|odr|registers|structure|weight'
     sanitized=.$(git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:;\1:p' | sort -u | grep -vE "^;($without)(/|$)" | tr -d '\n')
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
