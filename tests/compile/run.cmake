@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DCASE=<name> -P run.cmake
+# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DHEADERS=<file> [-DCASE=<name>] -P run.cmake
+# Without a case it precompiles the headers.
+
+separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
+set(ENV{LC_ALL} C) # the words are English
+set(compile "${CXX}" ${flags} -std=c++17 -Wall -Wextra -Werror -Wno-unused -Wunused-result "-I${INCLUDE_DIR}")
+if(NOT CASE)
+  execute_process(COMMAND ${compile} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
+list(APPEND compile -fsyntax-only -Winvalid-pch -include "${HEADERS}" "-D${CASE}")
 
 set(file "${CMAKE_CURRENT_LIST_DIR}/cases.cpp")
 file(STRINGS "${file}" expected REGEX "^// ${CASE}: ." LIMIT_COUNT 1)
@@ -7,11 +17,6 @@ string(REGEX REPLACE "^// ${CASE}: " "" expected "${expected}")
 if(NOT expected)
   message(FATAL_ERROR "cases.cpp has no line `// ${CASE}: words`")
 endif()
-
-separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
-set(ENV{LC_ALL} C) # the words are English
-set(compile "${CXX}" ${flags} -std=c++17 -fsyntax-only -Wall -Wextra -Werror -Wno-unused -Wunused-result
-            "-I${INCLUDE_DIR}" "-D${CASE}")
 
 execute_process(COMMAND ${compile} -DCONTROL "${file}" RESULT_VARIABLE result
                 OUTPUT_VARIABLE output ERROR_VARIABLE output)
