@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Large copies give the bytes that they give in one thread, which tests/kernels checks.
+#include <algorithm>
+
 #include "kernels/copy_reference.h"
 #include "openmp/helpers.h"
 #include "tenon/tenon.h"
@@ -20,9 +22,13 @@ const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarT
 void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMode::Checked) {
   Rng random{1};
   const size_t lead = src.bytes.size() % elementSize(src.type);
-  const Bytes elements =
-      tests::random_elements(random, src.type, src.bytes.size() / elementSize(src.type));
-  std::memcpy(src.bytes.data() + lead, elements.data(), elements.size());
+  // Again and again: to make random elements takes longer than the copies.
+  const size_t count = std::min<size_t>(src.bytes.size() / elementSize(src.type), 10007);
+  const Bytes elements = tests::random_elements(random, src.type, count);
+  for (size_t at = lead; at < src.bytes.size(); at += elements.size()) {
+    const size_t n = std::min(elements.size(), src.bytes.size() - at);
+    std::memcpy(src.bytes.data() + at, elements.data(), n);
+  }
   tests::fill_with_noise(random, dst.bytes);
   CopyPlan plan;
   detail::plan_elements(plan, dst.view(), src.view(), mode);
