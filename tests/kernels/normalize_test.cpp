@@ -158,6 +158,7 @@ TEST_CASE("normalize: images and lines of every number of channels, in every ord
       const Vector sizes{2, channels, channels > 5 ? 3 : 17, width};
       for (const Vector& order : orders) {
         for (const Vector& other : orders) {
+          if (!kThorough && !one_in(random, 3)) continue;
           Strided dst(types.to, sizes, dense_strides(sizes, order));
           Strided src(types.from, sizes, dense_strides(sizes, other), 1);
           CAPTURE(toString(types.to), toString(types.from), sizes, order, other);
@@ -197,6 +198,7 @@ TEST_CASE("normalize: pixels with channels left out or in the other order, and p
   for (const Types& types : kTypes) {
     for (const Vector& to : layouts) {
       for (const Vector& from : layouts) {
+        if (!kThorough && !one_in(random, 3)) continue;
         Strided dst(types.to, sizes, to);
         Strided src(types.from, sizes, from, 1);
         CAPTURE(toString(types.to), toString(types.from), to, from);
@@ -204,7 +206,7 @@ TEST_CASE("normalize: pixels with channels left out or in the other order, and p
       }
     }
   }
-  CHECK(ways[static_cast<size_t>(Way::Pixels)] > 400);
+  CHECK(ways[static_cast<size_t>(Way::Pixels)] > (kThorough ? 400 : 130));
 }
 
 TEST_CASE("normalize: random shapes, strides, broadcasts, channels and types") {
