@@ -189,6 +189,7 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
   if (!read_elements(*this, what, found, a) || !read_elements(*this, what, expected, b)) {
     return false;
   }
+  if (a == b) return true;
   const size_t size = elementSize(view.type);
   int64_t different = 0;
   size_t first = 0;
