@@ -10,10 +10,11 @@
 #                               between processors; clang-tidy, formatting.
 #                               Warnings are errors, and a missing partner is one too
 #   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (Debian's libtorch, C++20, Clang behind
-#                               nvcc), the sanitizers with every test and a minute for each fuzzer, the benchmark
-#                               programs, and builds that find other things: -O3 -march=native, more compilers,
-#                               processors and standards, the standard libraries' own checks, -m32, LTO,
-#                               MemorySanitizer, valgrind, two static analyzers. Hours
+#                               nvcc, four ranks of MPICH, use_everything.cpp for more Cortex-M cores), the sanitizers
+#                               with every test and a minute for each fuzzer, the benchmark programs, and builds that
+#                               find other things: -O3 -march=native, more compilers, processors and standards, the
+#                               standard libraries' own checks, -m32, LTO, MemorySanitizer, valgrind, two static
+#                               analyzers. Hours
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
