@@ -186,12 +186,13 @@ def build_all(folder, jobs):
 
 
 def build_together(folder):
-    """One program of all that need no heap, each in a namespace, without one: none of them links it if this does not."""
+    """One program of all that need no heap, without one, each in a namespace: none links it if this does not."""
     texts = {name: (HERE / f"{name}.cpp").read_text(encoding="utf-8") for name in WITHOUT_HEAP}
     includes = sorted(set(re.findall(r"^#include .*", "\n".join(texts.values()), re.MULTILINE)))
     source = pathlib.Path(folder, "together.cpp")
     source.write_text("\n".join([
-        *includes, *(f"namespace of_{name} {{ {text.replace('int main()', 'int run()')} }}" for name, text in texts.items()),
+        *includes, *(f"namespace of_{name} {{ {text.replace('int main()', 'int run()')} }}"
+                     for name, text in texts.items()),
         f"int main() {{ return {' + '.join(f'of_{name}::run()' for name in texts)}; }}"]), encoding="utf-8")
     return build(folder, "together", [source, HERE / "no_heap.cpp"], f"-I{ROOT / 'include'}", "-DTENON_ERROR_TEXT=0",
                  "-DTENON_HEAP=0")
