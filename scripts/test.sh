@@ -5,16 +5,15 @@
 #
 #   scripts/test.sh             the tests, built with the default compiler
 #   scripts/test.sh --all       what CI runs, on Debian 12: everything with g++, ThreadSanitizer included; with clang++,
-#                               AddressSanitizer, UBSan and the other major version of Catch2, all that is neither about
-#                               compiling nor about MPICH; tests on Cortex-M machines in QEMU; for s390x, under qemu-user, what differs
-#                               between processors; clang-tidy, formatting.
+#                               AddressSanitizer, UBSan and the other major version of Catch2, all that is about
+#                               neither compiling nor -ffast-math nor MPICH; tests on Cortex-M machines in QEMU; for
+#                               s390x, under qemu-user, what differs between processors; clang-tidy, formatting.
 #                               Warnings are errors, and a missing partner is one too
-#   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (Debian's libtorch, C++20, Clang behind
-#                               nvcc, four ranks of MPICH, use_everything.cpp for more Cortex-M cores), the sanitizers
-#                               with every test and a minute for each fuzzer, the benchmark programs, and builds that
-#                               find other things: -O3 -march=native, more compilers, processors and standards, the
-#                               standard libraries' own checks, -m32, LTO, MemorySanitizer, valgrind, two static
-#                               analyzers. Hours
+#   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (such as Debian's libtorch, C++20, Clang
+#                               behind nvcc, four ranks of MPICH, more Cortex-M cores), the sanitizers with every test
+#                               and a minute for each fuzzer, the benchmark programs, and builds that find other
+#                               things: -O3 -march=native, more compilers, processors and standards, the standard
+#                               libraries' own checks, -m32, LTO, MemorySanitizer, valgrind, two static analyzers. Hours
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -196,8 +195,8 @@ else
   run gcc --preset gcc "${options[@]}" "${more[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # All folders but those that are about compiling, packages, processors, weight and the documentation's code.
-    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|environment|fast_math|odr|registers|structure|weight'
+    # All folders but those that are about the compiler's work, packages, weight and the documentation's code.
+    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight'
     sanitized=.$(git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:;\1:p' | sort -u | grep -vE "^;($without)(/|$)" | tr -d '\n')
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
@@ -224,7 +223,7 @@ if [ -n "$nightly" ]; then
     --rounds 1 --min-time 0.01 --compile-runs 1
   run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
   tests='core;kernels;tensor;backend;exchange;module;testing'
-  other gcc-11 g++-11 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20
+  other gcc-11 g++-11 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20 -DCMAKE_UNITY_BUILD=OFF
   other gcc-debug g++-12 '-D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC' "$tests"
   other clang-15 clang++-15 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20
   other clang-16 clang++-16 -O1 "$tests" -DCMAKE_CXX_STANDARD=23

@@ -337,7 +337,7 @@ function(mode_single_header)
   list(JOIN headers "," headers)
   run(${script} --with "${headers}" "${folder}/tenon.hpp")
   file(WRITE "${folder}/other.cpp" "#define TENON_COMPILING\n#include \"tenon.hpp\"\n#include \"tenon.hpp\"\n")
-  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -fno-exceptions -Wall -Wextra)
+  compile_consumer("${folder}/main.cpp" "${folder}/other.cpp" -DTENON_COMPILED -fno-exceptions -Wall -Wextra)
 endfunction()
 
 function(mode_uninstall)

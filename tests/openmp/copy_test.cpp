@@ -22,7 +22,7 @@ const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarT
 void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMode::Checked) {
   Rng random{1};
   const size_t lead = src.bytes.size() % elementSize(src.type);
-  // Again and again: to make random elements takes longer than the copies.
+  // Some ten thousand random elements, repeated: making all would take longer than the copies.
   const size_t count = std::min<size_t>(src.bytes.size() / elementSize(src.type), 10007);
   const Bytes elements = tests::random_elements(random, src.type, count);
   for (size_t at = lead; at < src.bytes.size(); at += elements.size()) {

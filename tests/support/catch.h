@@ -2,7 +2,7 @@
 // Catch2 2.x and 3.x under one include, and what the tests share.
 #pragma once
 
-#undef CHECK  // c10's; Catch2's is meant
+#undef CHECK  // libtorch's, if it came before: Catch2's replaces it
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

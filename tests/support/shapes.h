@@ -59,7 +59,7 @@ struct Rng {
   }
 };
 
-/// Bytes that differ from their neighbours. Eight at a time: most of what unoptimised tests of kernels do.
+/// Random bytes, made eight at a time: unoptimised tests of kernels spend most of their time here.
 inline void fill_with_noise(Rng& random, Bytes& bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
