@@ -264,10 +264,11 @@ class Builder:
 
     def __init__(self, build):
         self.build = build
-        # No precompiled headers: the changed one would be in them as it was. One test file is compiled, without others.
+        # No precompiled headers: the changed one would be in them as it was. And one test file at a time.
         subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-                        "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_UNITY_BUILD=OFF", "-DCMAKE_BUILD_TYPE=Release",
-                        "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", f"-DTENON_TESTS={';'.join(FOLDERS.split())}"],
+                        "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DCMAKE_UNITY_BUILD=OFF",
+                        "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
+                        f"-DTENON_TESTS={';'.join(FOLDERS.split())}"],
                        check=True, stdout=subprocess.DEVNULL)
         commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         self.commands = {}

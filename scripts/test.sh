@@ -238,9 +238,9 @@ if [ -n "$nightly" ]; then
   printf '%s\n' 'fun:*_Rb_tree*' 'fun:*memory_resource*allocate*' >build/msan_ignored.txt
   other msan clang++ "-O1 -g1 -D_GLIBCXX_ASSERTIONS -fsanitize-ignorelist=$root/build/msan_ignored.txt" fuzz \
     -DTENON_SANITIZE=memory
-  # Its threads take turns: else one that repeats until another has gone on may do so for minutes.
-  check "valgrind" valgrind --quiet --fair-sched=yes --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
-    --child-silent-after-fork=yes build/gcc-11/tests/tenon_tests '~[slow]'
+  # With --fair-sched threads take turns: else one that waits for another may keep it from running for minutes.
+  check "valgrind" valgrind --quiet --fair-sched=yes --error-exitcode=1 --leak-check=full \
+    --errors-for-leak-kinds=definite --child-silent-after-fork=yes build/gcc-11/tests/tenon_tests '~[slow]'
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
