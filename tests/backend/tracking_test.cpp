@@ -2,6 +2,7 @@
 #include "tenon/backend/tracking.h"
 
 #include <atomic>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -209,7 +210,7 @@ TEST_CASE("tracking: in a NoAllocationScope allocations are refused with the pla
     CHECK(fill_(before, 1) == Error::Ok);
     TrackingBackend other(cpu);
     CHECK_NOTHROW(zeros({4}, other));
-    std::thread([&] { CHECK(zeros({4}, tracking)->numel() == 4); }).join();
+    CHECK(std::async(std::launch::async, [&] { return zeros({4}, tracking); }).get()->numel() == 4);
     const int tag_line = __LINE__ + 1;
     const TrackingScope tag(tracking, "inside");
     const NoAllocationScope inner(tracking, "src/inner.cpp", 8);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/core/error.h"
 
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -102,9 +103,8 @@ TEST_CASE("error: check() raises an error with its text, or its name where that 
   const Caught other = caught([] { return tenon::check(Error::InUse), 0; });
   CHECK(other.error == Error::InUse);
   CHECK(other.message == "InUse");
-  std::thread([] {
-    CHECK(caught([] { return tenon::check(Error::NotFound), 0; }).message == "NotFound");
-  }).join();
+  const auto raised = [] { return caught([] { return tenon::check(Error::NotFound), 0; }); };
+  CHECK(std::async(std::launch::async, raised).get().message == "NotFound");
 }
 
 namespace users {

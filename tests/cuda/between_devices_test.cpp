@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies between the memories of two CudaBackends, on one device and on two.
+#include <future>
 #include <thread>
 
 #include "cuda_helpers.h"
@@ -114,7 +115,7 @@ TEST_CASE("cuda between devices: scopes of both are ordered") {
     REQUIRE(fill_(from, 2) == Error::Ok);
     REQUIRE(copy_(to, from) == Error::Ok);
     // By the first's own stream, which waits for the copy as the scope's does.
-    std::thread([&] { REQUIRE(fill_(from, 3) == Error::Ok); }).join();
+    REQUIRE(std::async(std::launch::async, [&] { return fill_(from, 3); }).get() == Error::Ok);
     CHECK(to_binary(to) == to_binary(full({10}, 2, ScalarType::Int)));
   }
   REQUIRE(copy_(from, to) == Error::Ok);

@@ -2,7 +2,7 @@
 // The simulated CUDA runtime: copies, what they wait for and refuse; counting and failing calls.
 #include "simulated_cuda_helpers.h"
 
-#include <thread>
+#include <future>
 
 namespace simulated_cuda_calls_test {
 
@@ -217,7 +217,7 @@ TEST_CASE("simulated_cuda: the last error is each thread's own and is cleared wh
   fresh_runtime();
   CHECK(cudaSetDevice(7) == cudaErrorInvalidDevice);
   CHECK(cudaSetDevice(0) == cudaSuccess);
-  std::thread([] { CHECK(cudaPeekAtLastError() == cudaSuccess); }).join();
+  CHECK(std::async(std::launch::async, [] { return cudaPeekAtLastError(); }).get() == cudaSuccess);
   CHECK(cudaPeekAtLastError() == cudaErrorInvalidDevice);
   CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
   CHECK(cudaGetLastError() == cudaSuccess);
@@ -245,7 +245,8 @@ TEST_CASE("simulated_cuda: the current device is each thread's own; there may be
   fresh_runtime();
   int number = 0;
   REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  std::thread([&] { CHECK(cudaGetDevice(&number) == cudaSuccess); }).join();
+  CHECK(std::async(std::launch::async, [&] { return cudaGetDevice(&number); }).get() ==
+        cudaSuccess);
   CHECK(number == 0);
   REQUIRE(cudaGetDeviceCount(&number) == cudaSuccess);
   CHECK(number == 2);

@@ -3,6 +3,7 @@
 // found each time. Memory and calls: simulated_cuda_memory_test.cpp, simulated_cuda_calls_test.cpp.
 #include "simulated_cuda_helpers.h"
 
+#include <future>
 #include <thread>
 
 namespace simulated_cuda_test {
@@ -120,10 +121,11 @@ TEST_CASE("simulated_cuda: each thread has a per-thread default stream of its ow
   fresh_runtime();
   std::string ran;
   note_in(ran, "here", cudaStreamPerThread);
-  std::thread([&] {
+  const auto there = [&] {
     note_in(ran, "there", cudaStreamPerThread);
-    CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
-  }).join();
+    return cudaStreamSynchronize(cudaStreamPerThread);
+  };
+  CHECK(std::async(std::launch::async, there).get() == cudaSuccess);
   CHECK(ran == "there");
   std::thread([&] { note_in(ran, "later", cudaStreamPerThread); }).join();  // not the second's
   CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);

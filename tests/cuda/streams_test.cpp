@@ -2,6 +2,7 @@
 // What orders a CudaBackend's streams. The simulated runtime runs work as late as it may, and
 // reports what touches memory without being ordered after what wrote it.
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "cuda_helpers.h"
@@ -69,7 +70,7 @@ TEST_CASE("cuda streams: a scope's stream has the thread's work, ordered with th
     CHECK(backend.stream() == stream);
     CHECK(backend.stream_number() == reinterpret_cast<int64_t>(cudaStream_t{stream}));
     CHECK(other.stream() != stream);
-    std::thread([&] { CHECK(backend.stream() == own); }).join();
+    CHECK(std::async(std::launch::async, [&] { return backend.stream(); }).get() == own);
     REQUIRE(fill_(t, 1) == Error::Ok);
     {
       const StreamScope inner(backend, inner_stream);
@@ -253,7 +254,7 @@ TEST_CASE("cuda streams: synchronize waits for the streams of scopes, of all thr
   const StreamScope scope(backend, stream);
   REQUIRE(fill_(t, 0) == Error::Ok);
   CHECK(cudaStreamQuery(stream) == cudaErrorNotReady);
-  std::thread([&] { CHECK(backend.synchronize() == Error::Ok); }).join();
+  CHECK(std::async(std::launch::async, [&] { return backend.synchronize(); }).get() == Error::Ok);
   CHECK(cudaStreamQuery(stream) == cudaSuccess);
 }
 

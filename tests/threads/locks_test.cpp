@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One tensor that several threads use, without a lock and with one, and what is passed from thread
 // to thread.
+#include <future>
 #include <mutex>
 #include <shared_mutex>
 
@@ -150,7 +151,8 @@ TEST_CASE("TensorPtrMaker: begun, finished and its tensor dropped on three threa
         for_blob(memory, {3}).deleter([&released](void*) { ++released; }).owner(owner));
   }).join();
   std::thread([&] { t = std::move(*maker).make_tensor_ptr(); }).join();
-  std::thread([mine = std::move(t)] { CHECK(mine->const_data_ptr<float>()[2] == 3); }).join();
+  const auto last = [&] { return std::exchange(t, nullptr)->const_data_ptr<float>()[2]; };
+  CHECK(std::async(std::launch::async, last).get() == 3);
   CHECK(released == 1);
   CHECK(owner.use_count() == 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/mpi/window.h"
 
-#include <thread>
+#include <future>
 
 #include "backend/fault_backend.h"
 #include "interop/mpi/ranks.h"
@@ -249,7 +249,7 @@ TEST_CASE("Window: one thread at a time", "[threads][Window][Lock]") {
   Window window = *world().window(memory);
   const TensorPtr one = ones({1}, ScalarType::Int);
   REQUIRE(window.lock(next()) == Error::Ok);
-  std::thread([&] { CHECK(window.put(one, next()) == Error::Ok); }).join();
+  CHECK(std::async(std::launch::async, [&] { return window.put(one, next()); }).get() == Error::Ok);
   REQUIRE(window.unlock(next()) == Error::Ok);
   MPI_Barrier(world().get());
   CHECK(at(memory, 0) == 1);
