@@ -184,12 +184,12 @@ TEST_CASE("cuda streams: others are ordered before and after, by events") {
   {
     const StreamScope scope(backend, scoped);
     REQUIRE(fill_(t, 0) == Error::Ok);
-    std::thread([&] {  // which has no scope
-      REQUIRE(backend.order_before(number) == Error::Ok);
-      fill_by(stream, t, 2);
-      REQUIRE(backend.order_after(number) == Error::Ok);
-    })
-        .join();
+    // Another thread has no scope.
+    const auto before = [&] { return backend.order_before(number); };
+    const auto after = [&] { return backend.order_after(number); };
+    REQUIRE(std::async(std::launch::async, before).get() == Error::Ok);
+    fill_by(stream, t, 2);
+    REQUIRE(std::async(std::launch::async, after).get() == Error::Ok);
     CHECK(first_of(t) == 0x02020202);
   }
   CHECK(calls_of([&] { CHECK(backend.order_before(backend.stream_number()) == Error::Ok); }) ==

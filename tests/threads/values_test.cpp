@@ -116,13 +116,13 @@ TEST_CASE("Result: a tensor in it goes to another thread, which drops it", "[thr
   int released = 0;
   float memory[2] = {1, 2};
   std::promise<Result<TensorPtr>> promise;
-  std::thread taker([future = promise.get_future()]() mutable {
+  auto taken = std::async(std::launch::async, [future = promise.get_future()]() mutable {
     const Result<TensorPtr> result = future.get();
-    CHECK((*result)->const_data_ptr<float>()[1] == 2);
+    return (*result)->const_data_ptr<float>()[1];
   });
   promise.set_value(
       try_from_blob(memory, {2}, ScalarType::Float, [&released](void*) noexcept { ++released; }));
-  taker.join();
+  CHECK(taken.get() == 2);
   CHECK(released == 1);
 }
 
