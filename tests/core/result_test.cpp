@@ -98,6 +98,28 @@ TEST_CASE("result: moving one moves its value or its error") {
   CHECK(std::string(failure.message()) == "InUse");
 }
 
+TEST_CASE("result: what the destructor of the old value sees is the new one") {
+  struct Sees {
+    const Result<Sees>* of = nullptr;
+    int number = 0;
+    int* seen = nullptr;
+    Sees(const Result<Sees>* result, int n, int* out) : of(result), number(n), seen(out) {}
+    Sees(Sees&& other) noexcept
+        : of(other.of), number(other.number), seen(std::exchange(other.seen, nullptr)) {}
+    Sees& operator=(Sees&&) = delete;
+    ~Sees() {
+      if (seen != nullptr) *seen = of->ok() ? (*of)->number : -1;
+    }
+  };
+  int seen = 0;
+  Result<Sees> result = fail(Error::NotFound, "none");
+  result = Sees(&result, 1, &seen);
+  result = Sees(&result, 2, &seen);
+  CHECK(seen == 2);
+  result = Result<Sees>(fail(Error::NotFound, "none"));
+  CHECK(seen == -1);
+}
+
 TEST_CASE("result: assignment works between values and errors in every combination") {
   const auto value = [](int v) { return Result<Counted>(Counted(v)); };
   const auto error = [] { return Result<Counted>(fail(Error::NotFound, "none")); };

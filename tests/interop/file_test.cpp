@@ -39,6 +39,10 @@ TEST_CASE("file: a path may be a literal, a string or a std::filesystem::path") 
   const std::filesystem::path path = "a/d";
   CHECK(std::string(FilePath(path).c_str()) == "a/d");
   RETURNS(InvalidArgument, "the path is null", FilePath(nullptr).check());
+  const std::string zero("a/e\0.bak", 8);
+  RETURNS(InvalidArgument, "the path goes on behind a zero", FilePath(zero).check());
+  const std::filesystem::path zero_path = zero;
+  RETURNS(InvalidArgument, "the path goes on behind a zero", FilePath(zero_path).check());
 }
 
 TEST_CASE("file: an error shows the end of a long path, and the reason after it") {

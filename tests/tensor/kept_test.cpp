@@ -3,6 +3,7 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -25,9 +26,12 @@ class CallingBackend : public MinimalBackend {
     return MinimalBackend::allocate(nbytes, alignment);
   }
   Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    const Error error = MinimalBackend::copy_to_host(dst, src, nbytes);
     call();
-    return error;
+    return MinimalBackend::copy_to_host(dst, src, nbytes);
+  }
+  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
+    call();
+    return MinimalBackend::copy_from_host(dst, src, nbytes);
   }
 
  private:
@@ -46,6 +50,9 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   TensorPtr source;
   TensorPtr made;
   std::string text;
+  Bytes file;
+  float floats[36] = {};
+  const Blob columns{floats, {6, 6}, {1, 6}, ScalarType::Float};
   // InvalidState where the tensor was changed before there was memory.
   const auto take = [&](Result<TensorPtr> result) {
     if (result.ok()) made = std::move(*result);
@@ -61,6 +68,12 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
       [&] { static_cast<void>(uniform_(t) == Error::Ok); },
       [&] { static_cast<void>(to_binary(t)); },
       [&] { text = tenon::to_string(t); },
+      [&] { file = to_npy(t); },
+      [&] { static_cast<void>(assign(t, floats, sizeof floats) == Error::Ok); },
+      [&] { static_cast<void>(assign(t, columns) == Error::Ok); },
+      [&] { static_cast<void>(assign(t, columns, Normalize{}) == Error::Ok); },
+      [&] { static_cast<void>(copy_to(t, floats, sizeof floats) == Error::Ok); },
+      [&] { static_cast<void>(copy_to(t, columns) == Error::Ok); },
       [&] {
         static_cast<void>(tenon::try_cat({source, t}, 1).ok());
       },
@@ -73,6 +86,9 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
       [&] { *t = Tensor(); },
       [&] {
         static_cast<void>(resize_tensor_ptr(t, {100, 100}) == Error::Ok);
+      },
+      [&] {
+        static_cast<void>(resize_tensor_ptr(t, {2, 2}) == Error::Ok);
       },
       [&] { static_cast<void>(backend_deallocate(t)); },
   };
@@ -87,6 +103,7 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
     }
   }
   CHECK(contains(text, "[[3. 3. 3. 3. 3. 3.]"));
+  CHECK(from_npy(file.data(), file.size())->numel() == 36);
   t.reset();
   source.reset();
   made.reset();

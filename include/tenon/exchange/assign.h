@@ -6,10 +6,16 @@
 
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/copy.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// A copy between a tensor, which is kept, and foreign memory.
+struct AssignJob : CopyJob {
+  KeptTensor kept;
+};
 
 /// Finds the blob's memory, which must have the tensor's sizes, and who reaches it.
 TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& place) noexcept {
@@ -56,19 +62,22 @@ TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields&
 }
 
 TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
-                             CopyJob& job) noexcept {
+                             AssignJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
+  TENON_TRY(job.kept.keep(out, !blob.device.is_cpu()));
   TENON_TRY(find_blob(blob, fields(out), job.src));
-  return check_cast(job.src.view.type, fields(out).type, mode);
+  return check_cast(job.src.view.type, job.dst.view.type, mode);
 }
 TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbytes,
-                             CopyJob& job) noexcept {
+                             AssignJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
+  TENON_TRY(job.kept.keep(out, false));
   return find_bytes(data, nbytes, fields(out), job.src);
 }
 
-TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, CopyJob& job) noexcept {
+TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, AssignJob& job) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", job.src));
+  TENON_TRY(job.kept.keep(tensor, !blob.device.is_cpu()));
   TENON_TRY(find_blob(blob, fields(tensor), job.dst));
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
@@ -104,7 +113,7 @@ TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, Cas
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   return detail::finish_job("assign", detail::plan_assign(out, blob, mode, job), job, mode,
                             &detail::cast_elements<>);
 }
@@ -114,8 +123,9 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
                            CastMode mode = CastMode::Checked) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   Error error = detail::find_destination(out, "the tensor", job.dst);
+  if (error == Error::Ok) error = job.kept.keep(out, !blob.device.is_cpu());
   if (error == Error::Ok) error = detail::find_blob(blob, detail::fields(out), job.src);
   if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
   return detail::blame_if("assign", error);
@@ -126,7 +136,7 @@ template <class = void>
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   return detail::finish_job("assign", detail::plan_assign(out, data, nbytes, job), job,
                             CastMode::Checked, nullptr);
 }
@@ -136,12 +146,12 @@ template <class = void>
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   return detail::blame_if("can_assign", detail::plan_assign(out, blob, mode, job)) == Error::Ok;
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   return detail::blame_if("can_assign", detail::plan_assign(out, data, nbytes, job)) == Error::Ok;
 }
 
@@ -150,7 +160,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   return detail::finish_job("copy_to", detail::plan_copy_to(tensor, blob, job), job, mode,
                             &detail::cast_elements<>);
 }
@@ -159,8 +169,9 @@ template <class = void>
 /// Errors: as assign().
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
-  detail::CopyJob job;
+  detail::AssignJob job;
   Error error = detail::find_source(tensor, "the tensor", job.src);
+  if (error == Error::Ok) error = job.kept.keep(tensor, false);
   if (error == Error::Ok) error = detail::find_bytes(data, nbytes, detail::fields(tensor), job.dst);
   return detail::finish_job("copy_to", error, job, CastMode::Checked, nullptr);
 }

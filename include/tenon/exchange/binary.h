@@ -41,7 +41,7 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
   KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, place.backend));
+  TENON_TRY(kept.keep(tensor, place.backend != nullptr));
   const int64_t count = limit < from.layout.numel ? limit : from.layout.numel;
   if (count == 0) return Error::Ok;
   const size_t element_size = elementSize(from.type);

@@ -109,6 +109,18 @@ inline Device device_from_dlpack(DLDevice device) noexcept {
   return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
 }
 
+/// Errors: NotSupported, InvalidArgument (an index below 0).
+inline Error check_dlpack_device(DLDevice device) noexcept {
+  const int32_t type = device.device_type;
+  if (!is_dlpack_device(type)) {
+    return fail(Error::NotSupported, "tenon knows no device type ", type);
+  }
+  if (device.device_id >= 0 || Device(static_cast<DeviceType>(type)).is_host_accessible()) {
+    return Error::Ok;
+  }
+  return fail(Error::InvalidArgument, "the device index is ", device.device_id);
+}
+
 /// What checking a struct finds.
 struct DLPackShape {
   ScalarType type = ScalarType::Undefined;
@@ -131,14 +143,8 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
                                int{t.dtype.lanes}, t.dtype.lanes == 1 ? " lane" : " lanes"))) {
     return;
   }
-  const int32_t device = t.device.device_type;
-  if (!is_dlpack_device(device)) {
-    if (!found(fail(Error::NotSupported, "tenon knows no device type ", device))) return;
-  } else if (t.device.device_id < 0 &&
-             !Device(static_cast<DeviceType>(device)).is_host_accessible() &&
-             !found(fail(Error::InvalidArgument, "the device index is ", t.device.device_id))) {
-    return;
-  }
+  const Error device_error = check_dlpack_device(t.device);
+  if (device_error != Error::Ok && !found(device_error)) return;
   if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxDims) {
     found(fail(Error::InvalidArgument, "ndim is ", t.ndim, ", expected 0 to ", kMaxDims));
     return;

@@ -32,18 +32,20 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A path as const char*, std::string, std::filesystem::path (where its characters are char) or
-/// anything else with c_str().
+/// anything else with c_str() and size().
 /// Ownership: borrows the characters.
 class FilePath {
  public:
   FilePath(const char* path) noexcept : path_(path) {}
   template <class S, class = std::enable_if_t<std::is_convertible_v<
                          decltype(std::declval<const S&>().c_str()), const char*>>>
-  FilePath(const S& path TENON_LIFETIMEBOUND) noexcept : path_(path.c_str()) {}
+  FilePath(const S& path TENON_LIFETIMEBOUND) noexcept
+      : path_(path.c_str()), has_zero_(size_of(path) != std::strlen(path_)) {}
 
   const char* c_str() const noexcept { return path_; }
   Error check() const noexcept {
-    return path_ != nullptr ? Error::Ok : fail(Error::InvalidArgument, "the path is null");
+    if (path_ == nullptr) return fail(Error::InvalidArgument, "the path is null");
+    return has_zero_ ? fail(Error::InvalidArgument, "the path goes on behind a zero") : Error::Ok;
   }
   /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
   Error blame(Error error) const noexcept {
@@ -55,7 +57,17 @@ class FilePath {
   }
 
  private:
+  template <class S>
+  static auto size_of(const S& path) noexcept -> decltype(path.size()) {
+    return path.size();
+  }
+  template <class S>  // std::filesystem::path
+  static auto size_of(const S& path) noexcept -> decltype(path.native().size()) {
+    return path.native().size();
+  }
+
   const char* path_;
+  bool has_zero_ = false;
 };
 
 /// Leaves errno as it was.

@@ -153,7 +153,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
 /// have: zero, negative, overlapping, not contiguous; memory that the host cannot read),
 /// OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
-M as_mdspan(const TensorArg& tensor) {
+M as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) {
   using Mapping = typename M::mapping_type;
   using T = typename M::element_type;
   Dims strides;
@@ -174,7 +174,7 @@ M as_mdspan(const TensorArg& tensor) {
 /// Ownership and errors: those above.
 template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_stride>
 TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout> as_mdspan(
-    const TensorArg& tensor) {
+    TensorArg tensor TENON_LIFETIMEBOUND) {
   return as_mdspan<
       TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>(
       tensor);

@@ -14,6 +14,7 @@
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
@@ -119,25 +120,28 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   if (type == nullptr) return fail(Error::NotSupported, "NumPy has no dtype ", from.type);
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
-  const size_t rank = layout.sizes.size();
+  KeptTensor kept;
+  TENON_TRY(kept.keep(tensor, place.backend != nullptr));
+  const Dims& sizes = place.view.sizes;  // the tensor's own may change meanwhile
+  const size_t rank = sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
   const bool is_on_host = place.backend == nullptr;
   const bool contiguous = is_on_host && layout.is_contiguous();
   const bool fortran_order =
-      is_on_host && !contiguous && is_dense(layout.sizes, layout.strides, {reversed, rank});
+      is_on_host && !contiguous && is_dense(sizes, layout.strides, {reversed, rank});
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(layout.sizes, {}, Making{from.type, from.dynamism},
-                         Contents::Uninitialized, image.copy));
+    TENON_TRY(make_owned(sizes, {}, Making{from.type, from.dynamism}, Contents::Uninitialized,
+                         image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
     TENON_TRY(check_lists(out.view));
     if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
     if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     image.data = out.view.data;
   }
-  image.header_size = format_npy_header(*type, fortran_order, layout.sizes, image.header);
+  image.header_size = format_npy_header(*type, fortran_order, sizes, image.header);
   return Error::Ok;
 }
 

@@ -206,7 +206,7 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
     const ConstTensorArg tensor = batch.tensors[i];
     TENON_TRY(find_piece(tensor, i, job.src));
     KeptTensor kept;
-    TENON_TRY(kept.keep(tensor, out.backend));
+    TENON_TRY(kept.keep(tensor, out.backend != nullptr));
     TensorView& from = job.src.view;
     if (batch.skips(from.sizes)) continue;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {

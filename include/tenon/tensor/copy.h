@@ -144,8 +144,8 @@ TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& j
                           KeptTensor (&kept)[2]) noexcept {
   TENON_TRY(find_destination(dst, "the destination", job.dst));
   TENON_TRY(find_source(src, "the source", job.src));
-  TENON_TRY(kept[0].keep(dst, job.src.backend));
-  return kept[1].keep(src, job.dst.backend);
+  TENON_TRY(kept[0].keep(dst, job.src.backend != nullptr));
+  return kept[1].keep(src, job.dst.backend != nullptr);
 }
 
 /// Checks a list of a Normalize, of which `name` is the name.
@@ -254,7 +254,7 @@ TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcep
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
   KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, out.backend));
+  TENON_TRY(kept.keep(tensor, out.backend != nullptr));
   return fill_place(fields(tensor), out, element);
 }
 
@@ -263,7 +263,7 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
   TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
   KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, out.backend));
+  TENON_TRY(kept.keep(tensor, out.backend != nullptr));
   return fill_place(fields(tensor), out, element);
 }
 

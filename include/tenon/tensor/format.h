@@ -255,7 +255,7 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
   }
   const detail::TensorFields& tensor = detail::fields(t);
   detail::KeptTensor kept;
-  static_cast<void>(kept.keep(t, nullptr));
+  static_cast<void>(kept.keep(t, false));
   const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;
   std::string refusal;

@@ -12,10 +12,10 @@ namespace detail {
 class KeptTensor {
  public:
   /// For one that keeps nothing yet, of a defined tensor. Does nothing where no backend is asked:
-  /// neither one for the tensor nor `other`.
-  Error keep(const TensorArg& tensor, const Backend* other) noexcept {
+  /// neither one for the tensor nor one for something else.
+  Error keep(const TensorArg& tensor, bool asks_other) noexcept {
     const TensorFields& kept = fields(tensor);
-    if (kept.backend == nullptr && other == nullptr && kept.is_host_accessible()) return Error::Ok;
+    if (kept.backend == nullptr && !asks_other && kept.is_host_accessible()) return Error::Ok;
     handle_ = tensor.tensor();
     return memory_.hold(handle_);
   }

@@ -198,7 +198,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   Error error = find_destination(tensor, "the tensor", out);
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
   KeptTensor kept;
-  if (error == Error::Ok) error = kept.keep(tensor, out.backend);
+  if (error == Error::Ok) error = kept.keep(tensor, out.backend != nullptr);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   clear_after_baseline();  // the plan may have passed through them, also where no kernel ran
   return blame_if(function, error);

@@ -162,7 +162,7 @@ TEST_CASE("npy header: a size must be an integer from 0 to 2^63 - 1, in a tuple"
       {with_shape(std::string(100000, '(')), "expected a size"}};
   for (const std::string shape :
        {"(2, -3)", "(+1,)", "(1.5,)", "(True,)", "('2',)", "(None,)", "(,)", "(1,,2)", "((1,),)",
-        "(0x10,)", "(1e3,)", "(1_000,)", "(2 3)", "(2;3)", "(3LL,)"}) {
+        "(0x10,)", "(1e3,)", "(1_000,)", "(2 3)", "(2;3)", "(3LL,)", "(07, 3)"}) {
     rows.push_back({with_shape(shape), "expected "});
   }
   for (const std::string shape : {"3", "[2, 3]", "2, 3", "None", ""}) {

@@ -122,6 +122,13 @@ class OwnDlpack(Case):
                          lambda keywords: tensor.__dlpack__(**keywords))
         self.assertRaises(TypeError, tensor.__dlpack__, None)
 
+    def test_the_first_number_that_raises_is_the_last_to_be_read(self):
+        class Raises:
+            def __index__(self):
+                raise ZeroDivisionError
+        with self.assertRaises(ZeroDivisionError):
+            m.make((2,)).__dlpack__(dl_device=(Raises(), Raises()))
+
     def test_what_dlpack_cannot_say_is_a_buffer_error(self):
         self.assertRaisesRegex(BufferError, "read-only", m.make((2,), readonly=True).__dlpack__)
         self.assertRaisesRegex(BufferError, "placeholder", m.placeholder((2, 3)).__dlpack__,

@@ -95,6 +95,20 @@ class InterpretersEnd(Case):
                         "if child == 0: sys.exit(0)\n"
                         "assert os.waitpid(child, 0)[1] == 0\n")
 
+    def test_what_a_release_runs_may_fork_or_end_the_interpreter(self):
+        self.run_script("import os\n"
+                        "class Forks(bytearray):\n"
+                        "    def __del__(self): self.seen.append(os.fork())\n"
+                        "    seen = []\n"
+                        "m.drop(m.hold(Forks(3)))\n"
+                        "if Forks.seen[0] == 0:\n"
+                        "    for i in range(300): m.drop_later(bytearray(2), i // 6)\n"
+                        "else: assert os.waitpid(Forks.seen[0], 0)[1] == 0\n")
+        self.run_script("import atexit\n"
+                        "class Ends(bytearray):\n"
+                        "    def __del__(self, end=atexit._run_exitfuncs): end()\n"
+                        "m.drop(m.hold(Ends(3)))\n")
+
     def test_objects_are_released_while_the_interpreter_shuts_down(self):
         out = self.run_script("import os\n"
                               "class Owner(bytearray):\n"

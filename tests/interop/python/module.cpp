@@ -463,18 +463,22 @@ PyObject* api_describe(PyObject*, PyObject* object) {
                        stream == nullptr ? Py_True : Py_False);
 }
 
-// api_allocate(object, shape, code, bits): a new tensor from the API of an object's type.
+// api_allocate(object, shape, code, bits, device=(1, 0)): a new tensor from the API of an object's type.
 PyObject* api_allocate(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   PyObject* shape = nullptr;
   unsigned char code = 0;
   unsigned char bits = 0;
-  if (PyArg_ParseTuple(args, "OObb", &object, &shape, &code, &bits) == 0) return nullptr;
+  DLDevice device{1, 0};
+  if (PyArg_ParseTuple(args, "OObb|(ii)", &object, &shape, &code, &bits, &device.device_type,
+                       &device.device_id) == 0) {
+    return nullptr;
+  }
   Dims sizes;
   const DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr || !read_dims(shape, sizes)) return nullptr;
   DLTensor prototype{};
-  prototype.device.device_type = 1;
+  prototype.device = device;
   prototype.ndim = static_cast<int32_t>(sizes.size());
   prototype.dtype = {code, bits, 1};
   prototype.shape = sizes.data();

@@ -174,7 +174,9 @@ class NpyParser {
         return fail(Error::InvalidArgument, "the size ", ShownText(rest_.substr(0, digits)).text,
                     " of the shape overflows 64 bits");
       }
-      if (size < 0) return expected("a size, an integer of 0 or more,");
+      if (size < 0 || (size > 0 && *begin == '0')) {  // as in Python, where 0 and 00 do
+        return expected("a size, an integer of 0 or more,");
+      }
       rest_.remove_prefix(digits);
       accept("L");  // as Python 2 wrote it
       sizes.push_back(size);

@@ -135,9 +135,11 @@ inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcep
     return fail(Error::InvalidType, what, " is '", Py_TYPE(pair)->tp_name,
                 "', expected a pair of integers");
   }
-  out[0] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
-  out[1] = PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
-  return PyErr_Occurred() == nullptr ? Error::Ok : fail_as_python();
+  for (Py_ssize_t i = 0; i < 2; ++i) {
+    out[i] = PyLong_AsLong(PyTuple_GET_ITEM(pair, i));
+    if (PyErr_Occurred() != nullptr) return fail_as_python();
+  }
+  return Error::Ok;
 }
 
 /// Exports the tensor, or a copy, as the keywords of __dlpack__ ask, whose values are in the order

@@ -124,11 +124,16 @@ struct GilGate {
   std::atomic<bool> is_open{false};
   PyThreadState* closer = nullptr;  // ends the interpreter, and may go on; needs the GIL
 
-  /// Called at exit: refuses threads from now on and waits for those inside.
+  /// How often this thread is in with_gil(): what that releases may fork, or end the interpreter.
+  static int& depth() noexcept {
+    static thread_local int depth = 0;
+    return depth;
+  }
+  /// Called at exit: refuses threads from now on and waits for the others inside.
   void close() noexcept {
     is_open = false;
     closer = PyGILState_GetThisThreadState();
-    while (inside > 0) {
+    while (inside > depth()) {
       Py_BEGIN_ALLOW_THREADS;
       std::this_thread::sleep_for(std::chrono::microseconds(100));
       Py_END_ALLOW_THREADS;
@@ -145,11 +150,11 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   static PyMethodDef at_exit = {
       "tenon_at_exit", [](PyObject*, PyObject*) { return gil_gate().close(), Py_NewRef(Py_None); },
       METH_NOARGS, nullptr};
-  // A forked child does not have the threads that were inside.
+  // A forked child has none of the other threads that were inside.
   static PyMethodDef after_fork = {
       "tenon_after_fork",
-      [](PyObject*, PyObject*) { return gil_gate().inside = 0, Py_NewRef(Py_None); }, METH_NOARGS,
-      nullptr};
+      [](PyObject*, PyObject*) { return gil_gate().inside = GilGate::depth(), Py_NewRef(Py_None); },
+      METH_NOARGS, nullptr};
   const PyRef os(PyImport_ImportModule("os"));
   const PyRef atexit(os ? PyImport_ImportModule("atexit") : nullptr);
   const PyRef closer(atexit ? PyCFunction_New(&at_exit, nullptr) : nullptr);
@@ -176,6 +181,7 @@ template <class F>
 void with_gil(const F& f) noexcept {
   GilGate& gate = gil_gate();
   const bool had_gil = has_gil();
+  ++GilGate::depth();
   ++gate.inside;  // before is_open is read: close() does both in the other order
   const bool may_enter =
       had_gil ? gate.closer == nullptr || gate.closer == PyGILState_GetThisThreadState()
@@ -190,6 +196,7 @@ void with_gil(const F& f) noexcept {
     if (!had_gil) PyGILState_Release(state);
   }
   --gate.inside;
+  --GilGate::depth();
 }
 
 /// What is kept of an interpreter, dropped when it ends. A program may start it again.

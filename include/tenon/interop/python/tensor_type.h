@@ -240,6 +240,7 @@ struct ExchangeFunctions {
   static int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                       void (*set_error)(void*, const char*, const char*)) noexcept {
     const auto make = [&]() noexcept -> Error {
+      TENON_TRY(check_dlpack_device(prototype->device));
       const Device device = device_from_dlpack(prototype->device);
       Backend* backend = &host_backend();
       if (!device.is_cpu()) TENON_TRY(find_registered(device, "the new tensor", backend));
