@@ -111,6 +111,42 @@ constexpr Types kTypes[] = {
 
 }  // namespace
 
+/// A range that computes its floats, of which one may throw.
+struct Computed {
+  struct iterator {
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = float;
+    using difference_type = ptrdiff_t;
+    using pointer = const float*;
+    using reference = float;
+    uint64_t at;
+    uint64_t throws;
+    float operator*() const {
+      if (at == throws) throw std::runtime_error("it throws");
+      return 1;
+    }
+    iterator& operator++() { return ++at, *this; }
+    friend ptrdiff_t operator-(iterator a, iterator b) {
+      return static_cast<ptrdiff_t>(a.at - b.at);
+    }
+    friend bool operator==(iterator a, iterator b) { return a.at == b.at; }
+    friend bool operator!=(iterator a, iterator b) { return a.at != b.at; }
+  };
+  uint64_t count;
+  uint64_t throws;
+  iterator begin() const { return {0, throws}; }
+  iterator end() const { return {count, throws}; }
+};
+
+TEST_CASE("FloatList: what an iterator throws passes, and of too many it has none") {
+  FloatList list = {1, 2};
+  CHECK_THROWS_AS((list = Computed{9, 7}), std::runtime_error);
+  CHECK(list.size() == 2);
+  list = Computed{(uint64_t{1} << (8 * sizeof(size_t) - 2)) + 1, 0};  // times 4 it is 4
+  CHECK(list.error() == Error::OutOfMemory);
+  CHECK(list.size() == 0);
+}
+
 TEST_CASE("FloatList: takes braces and any range, and owns the values") {
   const float array[] = {1, 2, 3};
   std::vector<double> source{0.5, 1.5, 2.5, 3.5, 4.5};

@@ -112,7 +112,8 @@ template <class T>
 double smallest_from(double x) {
   if constexpr (tenon::detail::IsSmallFloat<T>::value) {
     const std::vector<float>& all = finite_values<T>();
-    return *std::lower_bound(all.begin(), all.end(), x);
+    // Pointers: the standard library's checks look at all of them, each with a lock.
+    return *std::lower_bound(all.data(), all.data() + all.size(), x);
   } else {
     const T value = static_cast<T>(x);
     return static_cast<double>(value) >= x ? value
@@ -123,7 +124,7 @@ double smallest_from(double x) {
 template <class T>
 float floor_to(float x) {
   const std::vector<float>& all = finite_values<T>();
-  return *(std::upper_bound(all.begin(), all.end(), x) - 1);
+  return *(std::upper_bound(all.data(), all.data() + all.size(), x) - 1);
 }
 
 /// The type that an element of type T is computed in.

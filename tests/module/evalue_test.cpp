@@ -110,6 +110,10 @@ TEST_CASE("EValue: what it cannot be made of is an error") {
   RAISES(InvalidArgument, "9223372036854775808", EValue(std::vector<uint64_t>{1, most}));
   RAISES(InvalidArgument, "EValue: the list has a value above int64_t's range",
          EValue(Dims{most, 2}));
+  struct Endless : std::vector<int> {
+    size_t size() const { return SIZE_MAX; }
+  };
+  RAISES(OutOfMemory, "for an IntList of 18446744073709551615", EValue(Endless{{1}}));
 }
 
 TEST_CASE("EValue: a null pointer to a tensor is an undefined tensor, in a list too") {
@@ -228,6 +232,8 @@ TEST_CASE("EValue: a list of optional tensors has undefined ones where there is 
 }
 
 TEST_CASE("EValue: the wrong toX says what it holds") {
+  RAISES(InvalidType, "the EValue is a String, \"ab?cd\"",
+         EValue(std::string("ab\0cd", 5)).toInt());
   const EValue list(std::vector<int>{1, 2});
   const std::string text(100, 'x');
   RAISES(InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", EValue(zeros({2, 3})).toInt());

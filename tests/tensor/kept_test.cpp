@@ -4,6 +4,7 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
+#include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -32,6 +33,18 @@ class CallingBackend : public MinimalBackend {
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
     call();
     return MinimalBackend::copy_from_host(dst, src, nbytes);
+  }
+  Error copy_within(void* dst, const void* src, size_t nbytes) override {
+    call();
+    return MinimalBackend::copy_within(dst, src, nbytes);
+  }
+  Error random_uniform(const TensorView&, double, double, const Generator::State&) override {
+    call();
+    return Error::NotSupported;
+  }
+  Error inspect(const TensorView&, int64_t, std::string&) override {
+    call();
+    return Error::NotSupported;
   }
 
  private:
@@ -108,6 +121,54 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   source.reset();
   made.reset();
   CHECK(backend.live_blocks() == 0);
+}
+
+TEST_CASE("kept: a tensor that is resized within its room meanwhile is an error at worst",
+          "[plain]") {
+  CallingBackend backend;
+  TensorPtr t = zeros({6, 6}, backend);
+  const auto use_resized = [&](const Dims& before, const Dims& meanwhile, const auto& call) {
+    REQUIRE(resize_tensor_ptr(t, before) == Error::Ok);
+    backend.use = [&] { CHECK(resize_tensor_ptr(t, meanwhile) == Error::Ok); };
+    call();
+    CHECK(backend.use == nullptr);
+    CHECK(t->sizes() == meanwhile);
+  };
+  Generator generator(1);
+  use_resized({10}, {36}, [&] { CHECK(uniform_(t, 0, 1, generator) == Error::Ok); });
+  CHECK(generator.offset() == 10);
+  use_resized({36}, {10}, [&] { CHECK(uniform_(t, 0, 1, generator) == Error::Ok); });
+  CHECK(generator.offset() == 46);
+  const auto print = [&] {
+    CHECK(contains(tenon::to_string(t), "not shown: the tensor was changed meanwhile"));
+  };
+  use_resized({2}, {6, 6}, print);
+  use_resized({6, 6}, {2}, print);
+  CHECK(backend.faults == 0);
+}
+
+TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be deallocated meanwhile",
+          "[plain]") {
+  CallingBackend backend;
+  TensorPtr t = full({2, 3}, 5, kDynamic, backend);
+  std::vector<Deallocation> tried;
+  const auto deallocate = [&] { tried.push_back(backend_deallocate(t)); };
+  FunctionModule module;
+  REQUIRE(module.add_method("forward", [](Span<const EValue>, Span<EValue> outputs) {
+    outputs[0] = full({2, 3}, 7);
+  }) == Error::Ok);
+  REQUIRE(module.set_output(t) == Error::Ok);
+  backend.use = deallocate;
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(values<float>(clone_tensor_ptr(t, host_backend())) == Floats(6, 7));
+  backend.use = nullptr;
+  REQUIRE(module.set_output(none) == Error::Ok);
+  int calls = 0;  // allocate() is the first
+  backend.use = [&] { backend.use = deallocate, ++calls; };
+  REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
+  CHECK(calls == 1);
+  CHECK(tried == std::vector<Deallocation>(2, Deallocation::InUse));
+  CHECK(backend.faults == 0);
 }
 
 }  // namespace kept_test

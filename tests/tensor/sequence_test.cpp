@@ -22,6 +22,7 @@ TEST_CASE("arange: integral arguments give Long, floating ones Float") {
   CHECK(values<float>(arange(2.5)) == Floats{0, 1, 2});
   CHECK(values<float>(arange(0, 1, 0.25)) == Floats{0, 0.25f, 0.5f, 0.75f});
   CHECK(values<float>(arange(1.0, 0.0, -0.5)) == Floats{1, 0.5f});
+  CHECK(values<double>(arange(-1e308, 1e308, 1e308, ScalarType::Double)) == Doubles{-1e308, 0});
   CHECK(sizes(arange(0)) == Vector{0});
   CHECK(sizes(arange(3, 3, -1)) == Vector{0});
   CHECK(sizes(arange(1.5, 1.5)) == Vector{0});

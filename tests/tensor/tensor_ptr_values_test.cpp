@@ -89,6 +89,26 @@ TEST_CASE("values: a moved vector is adopted, an lvalue is copied and stays as i
   CHECK(nothing->scalar_type() == ScalarType::Int);
 }
 
+TEST_CASE("values: a class that has no data() to ask once it was moved from is adopted") {
+  class Image {
+   public:
+    explicit Image(Floats pixels) : pixels_(std::make_unique<Floats>(std::move(pixels))) {}
+    float* data() { return pixels_->data(); }
+    const float* data() const { return pixels_->data(); }
+    size_t size() const { return pixels_->size(); }
+    const float* begin() const { return data(); }
+    const float* end() const { return data() + size(); }
+
+   private:
+    std::unique_ptr<Floats> pixels_;
+  };
+  Image image({1, 2});
+  const float* const memory = image.data();
+  const auto t = make_tensor_ptr(std::move(image));
+  CHECK(const_data_ptr(t) == memory);
+  CHECK(ownership(t) == Ownership::Adopted);
+}
+
 TEST_CASE("values: a container that is moved in is released once, with the last handle") {
   Calls calls;
   Tracked source(calls, 4);

@@ -177,8 +177,8 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
                            void*& data) noexcept {
   data = nullptr;
   if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
-    return fail(Error::InvalidState, "backend ", static_cast<const char*>(state->name),
-                " has no memory, its own backend was destroyed");
+    return fail(Error::InvalidState, "backend ", *state->name == '\0' ? "" : state->name,
+                *state->name == '\0' ? "" : " ", "has no memory, its own backend was destroyed");
   }
   const ErrorTextGuard guard;
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);

@@ -17,15 +17,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Floats, up to four of them inline. Never throws: a list that runs out of memory becomes empty,
-/// and error() says so.
+/// Floats, up to four of them inline. A list that runs out of memory becomes empty, and error()
+/// says so: nothing throws but what a range's iterators do.
 class FloatList {
  public:
   FloatList() noexcept {}
   FloatList(std::initializer_list<float> values) noexcept { copy(values); }
   /// From any range of numbers that can be walked twice.
   template <class C, class = decltype(static_cast<float>(*std::begin(std::declval<const C&>())))>
-  FloatList(const C& values) noexcept {
+  FloatList(const C& values) : FloatList() {
     copy(values);
   }
   FloatList(const FloatList& other) noexcept : error_(other.error_) { copy(other); }
@@ -52,10 +52,12 @@ class FloatList {
     std::swap(error_, other.error_);
   }
   template <class C>
-  void copy(const C& values) noexcept {
+  void copy(const C& values) {
     const auto count = static_cast<size_t>(std::distance(std::begin(values), std::end(values)));
     if (count > std::size(inline_)) {
-      heap_ = static_cast<float*>(detail::heap_allocate(count * sizeof(float)));
+      if (count <= PTRDIFF_MAX / sizeof(float)) {
+        heap_ = static_cast<float*>(detail::heap_allocate(count * sizeof(float)));
+      }
       if (heap_ == nullptr) {
         error_ = Error::OutOfMemory;
         return;

@@ -65,7 +65,7 @@ class EValue;
 namespace detail {
 
 inline void append(Message& out, std::string_view text) noexcept {
-  for (const char c : text) out.put(c);
+  for (const char c : text) out.put(c != '\0' ? c : '?');  // which would end the message
 }
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
@@ -470,6 +470,7 @@ class EValue {
     using T = detail::ElementOf<K>;
     std::shared_ptr<detail::ValueList<T>> list;
     const Error error = detail::call_safely([&] {
+      if (count == SIZE_MAX) return Error::OutOfMemory;
       if constexpr (TENON_HEAP) {
         list = std::make_shared<detail::ValueList<T>>();
         list->elements.reset(new T[count + 1]());

@@ -99,6 +99,9 @@ TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   if (target.backend != nullptr || source.backend != nullptr) {
+    Borrow borrows[2];  // else a backend's code could deallocate them
+    TENON_TRY(borrows[0].hold(out));
+    TENON_TRY(borrows[1].hold(from));
     return copy_between(target, source, CastMode::Checked, nullptr);
   }
   copy_same_type(target.view, source.view);

@@ -159,10 +159,13 @@ class Values {
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
-          // What still refers to them, too, is a view of somebody else's elements.
-          const bool has_left =
-              count_ == 0 || container.data() != data_;  // NOLINT(bugprone-use-after-move)
-          if (moved.data() == data_ && has_left) {
+          // What still refers to them, too, is a view of somebody else's elements. One that cannot
+          // be copied is none, and may have no data() to ask when it was moved from.
+          bool is_view = false;
+          if constexpr (std::is_copy_constructible_v<Container>) {
+            is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
+          }
+          if (moved.data() == data_ && !is_view) {
             owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
           } else {

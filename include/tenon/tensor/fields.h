@@ -110,7 +110,9 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
 inline Error check_owner(const TensorFields& tensor, const char* role) noexcept {
   if (tensor.backend == nullptr || tensor.backend->find() != nullptr) return Error::Ok;
   return fail(Error::InvalidState, role, " is in memory of backend ",
-              static_cast<const char*>(tensor.backend->name), ", which was destroyed");
+              static_cast<const char*>(tensor.backend->name),
+              tensor.backend->backend == nullptr ? ", which was destroyed"
+                                                 : ", whose own backend was destroyed");
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {

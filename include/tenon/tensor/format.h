@@ -215,7 +215,14 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
       if (error != Error::Ok) out.resize(begin);
       return error;
     }
+    const auto check_same_shape = [&]() noexcept -> Error {
+      const bool is_same =
+          tensor.layout.sizes == place.view.sizes && tensor.layout.strides == place.view.strides;
+      return is_same ? Error::Ok : fail(Error::InvalidState, "the tensor was changed meanwhile");
+    };
+    TENON_TRY(check_same_shape());
     TENON_TRY(fetch_shown(t, place, buffer, compact));
+    TENON_TRY(check_same_shape());
   }
   using Pass = TensorText::Pass;
   for (const Pass pass : {Pass::LookAt, Pass::Measure, Pass::Write}) {

@@ -102,6 +102,8 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
                                                        const Generator::State& start) noexcept {
   Place out;
   TENON_TRY(find_place(tensor, "the tensor", out));
+  const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
+  const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
   const double* const given = plan.arguments;
   constexpr const char* kNames[] = {"random_uniform", "random_normal", "random_integers"};
   return produce(
@@ -114,26 +116,24 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
           default: return backend.random_integers(view, plan.low, last_integer(plan), start);
         }
       },
-      [&](const TensorView& view) noexcept {
-        const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
-        return random_to(plan, start, tensor.layout.numel, is_row, view);
-      });
+      [&](const TensorView& view) noexcept { return random_to(plan, start, numel, is_row, view); });
 }
 
 /// Fills a tensor as a plan for its type says. The generator advances unless that fails.
 TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
                                     Generator& generator) noexcept {
   const Layout& layout = tensor.layout;
-  if (layout.numel == 0 || tensor.is_template()) return Error::Ok;
+  const int64_t numel = layout.numel;
+  if (numel == 0 || tensor.is_template()) return Error::Ok;
   const Generator::State start = generator.state();
   if (TENON_UNLIKELY(tensor.backend != nullptr || !tensor.is_host_accessible())) {
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
     const TensorView view = view_of(tensor);
     TENON_TRY(check_lists(view));
-    TENON_TRY(random_to(plan, start, layout.numel, layout.is_contiguous(), view));
+    TENON_TRY(random_to(plan, start, numel, layout.is_contiguous(), view));
   }
-  static_cast<void>(generator.advance(static_cast<uint64_t>(layout.numel)));
+  static_cast<void>(generator.advance(static_cast<uint64_t>(numel)));
   return Error::Ok;
 }
 

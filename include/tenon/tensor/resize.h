@@ -57,26 +57,6 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, ptrdif
   return BackendAccess::hooks(*backend).copy_within(*backend, data, tensor.data, nbytes);
 }
 
-/// What a backend's code may not change while the tensor grows.
-struct Room {
-  const void* data;
-  ptrdiff_t capacity;
-  ptrdiff_t reach;
-  Backend* backend;  // null for the heap
-};
-/// Whether the tensor may still leave that room, after a call of its backend.
-TENON_LAZY TENON_COLD Error check_unchanged(const Tensor& handle, const Room& room,
-                                            ptrdiff_t needed) noexcept {
-  if (room.backend == nullptr) return Error::Ok;
-  const TensorArg arg(handle);
-  auto&& now = resizable(arg);
-  if (TENON_UNLIKELY(now.data != room.data || now.capacity != room.capacity || now.deallocated ||
-                     now.layout.reach() != room.reach)) {
-    return fail(Error::InvalidState, "the tensor was changed meanwhile");
-  }
-  return check_can_grow(now, needed);
-}
-
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
 /// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
 TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, ptrdiff_t wanted,
@@ -85,20 +65,28 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   TENON_TRY(check_can_grow(tensor, needed));
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
-  // A backend's code may drop the handle, resize or deallocate the tensor, or lend its memory.
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
-  const Room room{tensor.data, tensor.capacity, tensor.layout.reach(), backend};
+  const ptrdiff_t reach = tensor.layout.reach();
   Replacement memory;
-  for (;; wanted = needed) {
-    size_t nbytes = 0;
-    Error error = compute_nbytes(wanted, elementSize(tensor.type), nbytes);
-    if (error == Error::Ok) error = allocate_room(tensor, backend, nbytes, memory);
-    TENON_TRY(check_unchanged(held, room, needed));
-    if (error == Error::Ok) break;
-    if (wanted == needed) return error;
+  {
+    // A backend's code may drop the handle, but neither grow nor deallocate the tensor.
+    Borrow borrow;
+    TENON_TRY(borrow.hold(held));
+    for (;; wanted = needed) {
+      size_t nbytes = 0;
+      Error error = compute_nbytes(wanted, elementSize(tensor.type), nbytes);
+      if (error == Error::Ok) error = allocate_room(tensor, backend, nbytes, memory);
+      if (error == Error::Ok) break;
+      if (wanted == needed) return error;
+    }
+    TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
   }
-  TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
-  TENON_TRY(check_unchanged(held, room, needed));
+  // It may have resized the tensor within its room, or lent its memory.
+  auto&& now = resizable(held);
+  if (TENON_UNLIKELY(now.layout.reach() != reach)) {
+    return fail(Error::InvalidState, "the tensor was changed meanwhile");
+  }
+  TENON_TRY(check_can_grow(now, needed));
   TENON_TRY(memory.prepare());
   if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
   replace_memory(tensor, std::move(memory), wanted);
