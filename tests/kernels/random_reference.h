@@ -96,12 +96,17 @@ const std::vector<float>& finite_values() {
   return values;
 }
 
+/// The first of sorted values that is not less than `x`. Not std::lower_bound: _GLIBCXX_DEBUG then
+/// looks at each value.
+inline std::vector<float>::const_iterator first_from(const std::vector<float>& all, double x) {
+  return std::partition_point(all.begin(), all.end(), [x](float v) { return v < x; });
+}
+
 /// The largest value of a floating type that is less than `x`, and the smallest that is not.
 template <class T>
 double largest_below(double x) {
   if constexpr (tenon::detail::IsSmallFloat<T>::value) {
-    const std::vector<float>& all = finite_values<T>();
-    return *(std::lower_bound(all.begin(), all.end(), x) - 1);
+    return *(first_from(finite_values<T>(), x) - 1);
   } else {
     const T value = static_cast<T>(x);
     return static_cast<double>(value) < x ? value
@@ -111,9 +116,7 @@ double largest_below(double x) {
 template <class T>
 double smallest_from(double x) {
   if constexpr (tenon::detail::IsSmallFloat<T>::value) {
-    const std::vector<float>& all = finite_values<T>();
-    // Pointers: the standard library's checks look at all of them, each with a lock.
-    return *std::lower_bound(all.data(), all.data() + all.size(), x);
+    return *first_from(finite_values<T>(), x);
   } else {
     const T value = static_cast<T>(x);
     return static_cast<double>(value) >= x ? value
@@ -124,7 +127,7 @@ double smallest_from(double x) {
 template <class T>
 float floor_to(float x) {
   const std::vector<float>& all = finite_values<T>();
-  return *(std::upper_bound(all.data(), all.data() + all.size(), x) - 1);
+  return *(std::partition_point(all.begin(), all.end(), [x](float v) { return v <= x; }) - 1);
 }
 
 /// The type that an element of type T is computed in.
