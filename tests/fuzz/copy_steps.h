@@ -236,7 +236,7 @@ inline void clone_step(Program& p) {
       }
       auto impl = model(expected, false, CastMode::Checked);
       // Before the call, as its deleter runs in it.
-      if (from != nullptr && from->duty != nullptr) p.backends.trouble.kind = Trouble::Kind::None;
+      if (from != nullptr && has_deleter(*from)) p.backends.trouble.kind = Trouble::Kind::None;
       const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
       if (expected == Error::Ok && is_certain) forget_memory(*from);
       auto made = tenon::try_backend_transfer(t, *given);

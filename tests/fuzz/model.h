@@ -117,6 +117,10 @@ struct Borrow {
 inline std::shared_ptr<Borrow> borrow(const std::shared_ptr<Impl>& source) {
   return std::make_shared<Borrow>(source->borrow != nullptr ? source->borrow->base : source);
 }
+/// Whether a deleter may run when it lets its memory go: its own, or that of what it is a view of.
+inline bool has_deleter(const Impl& impl) {
+  return impl.duty != nullptr || (impl.borrow != nullptr && impl.borrow->base->duty != nullptr);
+}
 /// Whether others use the memory of `impl`.
 inline bool is_shared(const Impl& impl) {
   return impl.borrows > 0 || (impl.borrow != nullptr && impl.borrow->base.use_count() > 1);

@@ -61,7 +61,7 @@ inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
 template <class Change, class Call>
 void call_and_change(Program& p, const Impl* impl, Error expected, const Change& change,
                      const Call& call) {
-  if (impl != nullptr && impl->duty != nullptr) p.backends.trouble.kind = Trouble::Kind::None;
+  if (impl != nullptr && has_deleter(*impl)) p.backends.trouble.kind = Trouble::Kind::None;
   const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
   if (is_certain && expected == Error::Ok) change();
   if (p.settle(expected, call()) && !is_certain) change();
