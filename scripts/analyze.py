@@ -25,7 +25,7 @@ ANALYZERS = {
     # It knows no compiler's own macros, and none of the standard library's headers.
     "cppcheck": ["cppcheck", "--std=c++17", "--language=c++", "--quiet", "--enable=warning,performance,portability",
                  "--template={file}:{line}:{column}: warning: {message} [{id}]", "--error-exitcode=0",
-                 "-D__GNUC__=12", "-D__x86_64__", "-D__cplusplus=201703L", "-D__cpp_exceptions=199711",
+                 "-D__GNUC__=12", "-D__x86_64__", "-D__linux__", "-D__cplusplus=201703L", "-D__cpp_exceptions=199711",
                  "-D__SIZEOF_INT128__=16"],
 }
 

@@ -175,8 +175,8 @@ TEST_CASE("BackendOptions: read gives a whole number within bounds, else changes
             BackendOptions({option}).read("limit", 1, number, 16));
     return std::string(last_error_message());
   };
-  CHECK(tests::contains(refused({"limit", 2.5}), "option \"limit\" is the floating 2.5;"));
-  CHECK(tests::contains(refused({"limit", "many"}), "option \"limit\" is the text \"many\";"));
+  CHECK(tests::contains(refused({"limit", 2.5}), "option \"limit\" is the floating value 2.5;"));
+  CHECK(tests::contains(refused({"limit", "many"}), "option \"limit\" is the text many;"));
   CHECK(tests::contains(refused({"limit", 0}), "option \"limit\" is 0;"));
   CHECK(tests::contains(refused({"limit", 17}), "option \"limit\" is 17;"));
   CHECK(tests::contains(refused({"limit", UINT64_MAX}), "is 18446744073709551615;"));

@@ -59,12 +59,17 @@ inline Error expect_resize(const Slot& slot, const Vector& sizes, bool& grows) {
 /// Changes the model before the call if that cannot fail, so that a deleter that runs in it finds
 /// the new state. With a deleter no backend is therefore made to fail.
 template <class Change, class Call>
-void call_and_change(Program& p, const Impl* impl, Error expected, const Change& change,
+void call_and_change(Program& p, Impl* impl, Error expected, bool grows, const Change& change,
                      const Call& call) {
   if (impl != nullptr && has_deleter(*impl)) p.backends.trouble.kind = Trouble::Kind::None;
   const bool is_certain = p.backends.trouble.kind == Trouble::Kind::None;
   if (is_certain && expected == Error::Ok) change();
-  if (p.settle(expected, call()) && !is_certain) change();
+  // What a backend's code does while a tensor grows finds it in use.
+  const bool is_lent = grows && !is_certain;
+  if (is_lent) ++impl->borrows;
+  const Error got = call();
+  if (is_lent) --impl->borrows;
+  if (p.settle(expected, got) && !is_certain) change();
 }
 
 /// What a resize is expected to do.
@@ -113,7 +118,7 @@ inline void resize(Program& p, Slot& slot, const Vector& sizes) {
   const Resize plan = plan_resize(slot, sizes);
   const std::shared_ptr<Impl> impl = slot.impl;
   call_and_change(
-      p, impl.get(), plan.error, [&] { run_resize(p, plan, *impl, sizes); },
+      p, impl.get(), plan.error, plan.grows, [&] { run_resize(p, plan, *impl, sizes); },
       [&] { return tenon::resize_tensor_ptr(slot.tensor, sizes); });
 }
 
@@ -157,7 +162,7 @@ inline void reserve_step(Program& p) {
     const auto asked = static_cast<int64_t>((nbytes + item - 1) / item);
     if (grows) grow(p, *impl, std::max(asked, impl->reach()), impl->reach());
   };
-  call_and_change(p, impl.get(), expected, change,
+  call_and_change(p, impl.get(), expected, grows, change,
                   [&] { return tenon::reserve_tensor_ptr(slot.tensor, nbytes); });
   Program::learn_address(slot);
 }

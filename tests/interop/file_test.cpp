@@ -38,11 +38,18 @@ TEST_CASE("file: a path may be a literal, a string or a std::filesystem::path") 
   CHECK(std::string(FilePath(text).c_str()) == "a/c");
   const std::filesystem::path path = "a/d";
   CHECK(std::string(FilePath(path).c_str()) == "a/d");
+  struct Text {
+    const char* text;
+    const char* c_str() const { return text; }
+  };
+  CHECK(std::string(FilePath(Text{"a/f"}).c_str()) == "a/f");
+  CHECK(FilePath(Text{"a/f"}).check() == Error::Ok);
+  RETURNS(InvalidArgument, "the path is null", FilePath(Text{nullptr}).check());
   RETURNS(InvalidArgument, "the path is null", FilePath(nullptr).check());
   const std::string zero("a/e\0.bak", 8);
-  RETURNS(InvalidArgument, "the path goes on behind a zero", FilePath(zero).check());
+  RETURNS(InvalidArgument, "the path contains a null character", FilePath(zero).check());
   const std::filesystem::path zero_path = zero;
-  RETURNS(InvalidArgument, "the path goes on behind a zero", FilePath(zero_path).check());
+  RETURNS(InvalidArgument, "the path contains a null character", FilePath(zero_path).check());
 }
 
 TEST_CASE("file: an error shows the end of a long path, and the reason after it") {

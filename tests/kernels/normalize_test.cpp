@@ -138,7 +138,7 @@ struct Computed {
   iterator end() const { return {count, throws}; }
 };
 
-TEST_CASE("FloatList: what an iterator throws passes, and of too many it has none") {
+TEST_CASE("FloatList: what an iterator throws passes, too many values are OutOfMemory") {
   FloatList list = {1, 2};
   CHECK_THROWS_AS((list = Computed{9, 7}), std::runtime_error);
   CHECK(list.size() == 2);

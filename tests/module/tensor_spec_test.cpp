@@ -71,6 +71,8 @@ TEST_CASE("NameList: it keeps names of braces and ranges, and gives an empty one
   const NameList cut{std::string_view("one\0two", 7), "three"};
   CHECK(cut[0] == std::string("one"));
   CHECK(cut[1] == std::string("three"));
+  const NameList part{std::string_view("input of a size", 5)};
+  CHECK(part[0] == std::string("input"));
 }
 
 // A promise of docs/guarantees.md.

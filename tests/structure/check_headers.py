@@ -33,7 +33,7 @@ DUPLICATES = {
     ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
     ("tenon/interop/python/interpreter.h", "after_fork"): "Python is told of each library's gate",
     ("tenon/interop/python/interpreter.h", "at_exit"): "Python is told of each library's gate",
-    ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own threads",
+    ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own calls",
     ("tenon/interop/python/interpreter.h", "gate"): "each library waits for its own threads",
     ("tenon/interop/python/interpreter.h", "state"): "each library has its own Python type",
     ("tenon/interop/python/tensor_type.h", "api"): "a table of that type",

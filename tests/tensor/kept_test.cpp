@@ -62,8 +62,6 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   TensorPtr t;
   TensorPtr source;
   TensorPtr made;
-  std::string text;
-  Bytes file;
   float floats[36] = {};
   const Blob columns{floats, {6, 6}, {1, 6}, ScalarType::Float};
   // InvalidState where the tensor was changed before there was memory.
@@ -80,8 +78,14 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
       [&] { static_cast<void>(copy_(t, transpose(source, 0, 1)) == Error::Ok); },
       [&] { static_cast<void>(uniform_(t) == Error::Ok); },
       [&] { static_cast<void>(to_binary(t)); },
-      [&] { text = tenon::to_string(t); },
-      [&] { file = to_npy(t); },
+      [&] {
+        const std::string text = tenon::to_string(t);
+        CHECK((contains(text, "[[3. 3. 3. 3. 3. 3.]") || contains(text, "changed meanwhile")));
+      },
+      [&] {
+        const Bytes file = to_npy(t);
+        CHECK(from_npy(file.data(), file.size())->numel() == 36);
+      },
       [&] { static_cast<void>(assign(t, floats, sizeof floats) == Error::Ok); },
       [&] { static_cast<void>(assign(t, columns) == Error::Ok); },
       [&] { static_cast<void>(assign(t, columns, Normalize{}) == Error::Ok); },
@@ -115,8 +119,6 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
       backend.use = nullptr;
     }
   }
-  CHECK(contains(text, "[[3. 3. 3. 3. 3. 3.]"));
-  CHECK(from_npy(file.data(), file.size())->numel() == 36);
   t.reset();
   source.reset();
   made.reset();

@@ -22,7 +22,6 @@ TEST_CASE("arange: integral arguments give Long, floating ones Float") {
   CHECK(values<float>(arange(2.5)) == Floats{0, 1, 2});
   CHECK(values<float>(arange(0, 1, 0.25)) == Floats{0, 0.25f, 0.5f, 0.75f});
   CHECK(values<float>(arange(1.0, 0.0, -0.5)) == Floats{1, 0.5f});
-  CHECK(values<double>(arange(-1e308, 1e308, 1e308, ScalarType::Double)) == Doubles{-1e308, 0});
   CHECK(sizes(arange(0)) == Vector{0});
   CHECK(sizes(arange(3, 3, -1)) == Vector{0});
   CHECK(sizes(arange(1.5, 1.5)) == Vector{0});
@@ -51,6 +50,7 @@ TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refu
   RAISES(InvalidArgument, "nan", arange(0.0, nan));
   RAISES(InvalidArgument, "inf", arange(0.0, infinity));
   RAISES(InvalidArgument, "overflow", arange(0.0, 1e300));
+  RAISES(InvalidArgument, "from -1e308 to 1e308 is not finite", arange(-1e308, 1e308, 1e308));
   RAISES(InvalidType, "complex", arange(complex<double>(1, 1)));
   RAISES(InvalidArgument, "overflow", arange(INT64_MIN, INT64_MAX));
 }

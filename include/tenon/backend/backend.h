@@ -37,7 +37,7 @@ struct BackendOption {
 
   const char* name;
   own::Scalar value;
-  const char* text = nullptr;  ///< null for a number, which a literal 0 is
+  const char* text = nullptr;  ///< null for a number; a literal 0 is taken as a number
 };
 
 /// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
@@ -67,12 +67,12 @@ class BackendOptions : public Span<const BackendOption> {
       number = value.to<int64_t>();
       return Error::Ok;
     }
-    const auto refuse = [&](const auto& given, const char* before, const char* after) noexcept {
-      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", before, given, after,
+    const auto refuse = [&](const char* kind, const auto& given) noexcept {
+      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", kind, given,
                           "; expected a whole number from ", least, " to ", most);
     };
-    if (option->text != nullptr) return refuse(option->text, "the text \"", "\"");
-    return refuse(value, value.isFloatingPoint() ? "the floating " : "", "");
+    if (option->text != nullptr) return refuse("the text ", option->text);
+    return refuse(value.isFloatingPoint() ? "the floating value " : "", value);
   }
 
   /// Errors: InvalidArgument for an option that none of `names` is.

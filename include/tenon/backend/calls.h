@@ -177,8 +177,9 @@ inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
                            void*& data) noexcept {
   data = nullptr;
   if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
-    return fail(Error::InvalidState, "backend ", *state->name == '\0' ? "" : state->name,
-                *state->name == '\0' ? "" : " ", "has no memory, its own backend was destroyed");
+    const char* const name = state->name;
+    return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
+                "has no memory, the backend that it wraps was destroyed");
   }
   const ErrorTextGuard guard;
   data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);

@@ -43,7 +43,7 @@ class [[nodiscard]] Result {
   }
   Result& operator=(Result&& other) noexcept {
     if (this != &other) {
-      const Result old(std::move(*this));  // goes last: its deleter may use this result
+      const Result old(std::move(*this));  // goes last: its destructor may use this result
       this->~Result();
       ::new (static_cast<void*>(this)) Result(std::move(other));
     }

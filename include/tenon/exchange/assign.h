@@ -61,11 +61,16 @@ TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields&
   return check_dims("sizes", place.view.sizes);
 }
 
-TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
-                             AssignJob& job) noexcept {
+/// Finds and keeps the tensor, and finds the blob that it is to be filled from.
+TENON_LAZY Error find_both(const TensorArg& out, const Blob& blob, AssignJob& job) noexcept {
   TENON_TRY(find_destination(out, "the tensor", job.dst));
   TENON_TRY(job.kept.keep(out, !blob.device.is_cpu()));
-  TENON_TRY(find_blob(blob, fields(out), job.src));
+  return find_blob(blob, fields(out), job.src);
+}
+
+TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
+                             AssignJob& job) noexcept {
+  TENON_TRY(find_both(out, blob, job));
   return check_cast(job.src.view.type, job.dst.view.type, mode);
 }
 TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbytes,
@@ -124,9 +129,7 @@ template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
                            CastMode mode = CastMode::Checked) noexcept {
   detail::AssignJob job;
-  Error error = detail::find_destination(out, "the tensor", job.dst);
-  if (error == Error::Ok) error = job.kept.keep(out, !blob.device.is_cpu());
-  if (error == Error::Ok) error = detail::find_blob(blob, detail::fields(out), job.src);
+  Error error = detail::find_both(out, blob, job);
   if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
   return detail::blame_if("assign", error);
 }

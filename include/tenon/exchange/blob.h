@@ -222,8 +222,9 @@ struct ToBlob {
   ///
   /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
-  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep. A blob that
-  /// goes there and back keeps the tensors between: make the tensor once, not in a loop.
+  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep. Each
+  /// round trip, a tensor from this blob and a blob of that tensor, adds an owner that keeps the
+  /// one before: do not repeat it in a loop.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {

@@ -32,7 +32,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A path as const char*, std::string, std::filesystem::path (where its characters are char) or
-/// anything else with c_str() and size().
+/// anything else with c_str().
 /// Ownership: borrows the characters.
 class FilePath {
  public:
@@ -40,12 +40,14 @@ class FilePath {
   template <class S, class = std::enable_if_t<std::is_convertible_v<
                          decltype(std::declval<const S&>().c_str()), const char*>>>
   FilePath(const S& path TENON_LIFETIMEBOUND) noexcept
-      : path_(path.c_str()), has_zero_(size_of(path) != std::strlen(path_)) {}
+      : path_(path.c_str()),
+        has_null_char_(path_ != nullptr && size_of(path, 0) > std::strlen(path_)) {}
 
   const char* c_str() const noexcept { return path_; }
   Error check() const noexcept {
     if (path_ == nullptr) return fail(Error::InvalidArgument, "the path is null");
-    return has_zero_ ? fail(Error::InvalidArgument, "the path goes on behind a zero") : Error::Ok;
+    if (has_null_char_) return fail(Error::InvalidArgument, "the path contains a null character");
+    return Error::Ok;
   }
   /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
   Error blame(Error error) const noexcept {
@@ -57,17 +59,21 @@ class FilePath {
   }
 
  private:
-  template <class S>
-  static auto size_of(const S& path) noexcept -> decltype(path.size()) {
-    return path.size();
-  }
   template <class S>  // std::filesystem::path
-  static auto size_of(const S& path) noexcept -> decltype(path.native().size()) {
+  static auto size_of(const S& path, int) noexcept -> decltype(size_t(path.native().size())) {
     return path.native().size();
+  }
+  template <class S>
+  static auto size_of(const S& path, long) noexcept -> decltype(size_t(path.size())) {
+    return size_t(path.size());
+  }
+  template <class S>
+  static size_t size_of(const S&, ...) noexcept {
+    return 0;
   }
 
   const char* path_;
-  bool has_zero_ = false;
+  bool has_null_char_ = false;
 };
 
 /// Leaves errno as it was.

@@ -240,8 +240,8 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
   if (name != nullptr) {
     char* const copy = owner.stored<ShmSegment>()->path = ::strdup(name->path());
     if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
-    struct stat file;  // the umask may have taken what the last owner needs
-    if (::fstat(fd, &file) != 0 || ::fchmod(fd, file.st_mode | S_IRUSR) != 0) {
+    struct stat status;  // the umask may have cleared what the last owner needs to find that it is
+    if (::fstat(fd, &status) != 0 || ::fchmod(fd, status.st_mode | S_IRUSR) != 0) {
       return file_error("cannot make shared memory", errno);
     }
     TENON_TRY(free_name(name->path()));  // first: its memory may be needed

@@ -18,7 +18,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Floats, up to four of them inline. A list that runs out of memory becomes empty, and error()
-/// says so: nothing throws but what a range's iterators do.
+/// says so. Only a range's iterators can throw.
 class FloatList {
  public:
   FloatList() noexcept {}

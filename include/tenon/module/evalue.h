@@ -65,7 +65,7 @@ class EValue;
 namespace detail {
 
 inline void append(Message& out, std::string_view text) noexcept {
-  for (const char c : text) out.put(c != '\0' ? c : '?');  // which would end the message
+  for (const char c : text) out.put(c != '\0' ? c : '?');  // a null character would end the message
 }
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 

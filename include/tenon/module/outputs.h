@@ -298,7 +298,8 @@ class Outputs {
         // One that ran when an earlier output grew may have.
         TENON_TRY(detail::check_delivery(values_[i], to));
         if (is_overwritten(i)) TENON_TRY(save_silently(i));
-        TENON_TRY(detail::deliver(values_[i].toTensor(), to));
+        const Tensor from = values_[i].toTensor();  // which that may also replace
+        TENON_TRY(detail::deliver(from, to));
       }
       values_[i] = std::move(to);
     }

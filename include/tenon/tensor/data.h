@@ -121,8 +121,9 @@ struct ValuesNeedOneType {
 ///
 /// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
 /// cannot throw, takes them along and leaves them at their address: it lives until the tensor
-/// releases it. Every other one (an lvalue, a span, a std::array, a std::vector<bool>, a class that
-/// can only be copied) is copied from when the tensor is made. `{}` is an empty list of floats.
+/// releases it. If it can be copied, its data() is also called after the move. Every other one (an
+/// lvalue, a span, a std::array, a std::vector<bool>, a class that can only be copied) is copied
+/// from when the tensor is made. `{}` is an empty list of floats.
 /// Ownership: takes what it adopts at once; the rest must live until the creator returns.
 class Values {
  public:
@@ -159,8 +160,8 @@ class Values {
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
-          // What still refers to them, too, is a view of somebody else's elements. One that cannot
-          // be copied is none, and may have no data() to ask when it was moved from.
+          // If the moved-from object still refers to the elements, it is a view. A class that
+          // cannot be copied is taken to be none: data() may not be callable after a move.
           bool is_view = false;
           if constexpr (std::is_copy_constructible_v<Container>) {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)

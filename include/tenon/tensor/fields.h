@@ -112,7 +112,7 @@ inline Error check_owner(const TensorFields& tensor, const char* role) noexcept 
   return fail(Error::InvalidState, role, " is in memory of backend ",
               static_cast<const char*>(tensor.backend->name),
               tensor.backend->backend == nullptr ? ", which was destroyed"
-                                                 : ", whose own backend was destroyed");
+                                                 : ", and the backend that it wraps was destroyed");
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {

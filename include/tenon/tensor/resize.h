@@ -81,7 +81,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     }
     TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
   }
-  // It may have resized the tensor within its room, or lent its memory.
+  // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
+  // copy: so read again.
   auto&& now = resizable(held);
   if (TENON_UNLIKELY(now.layout.reach() != reach)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");

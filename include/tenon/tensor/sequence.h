@@ -32,8 +32,11 @@ inline Error arange_count(double start, double end, double step, int64_t& count)
   if (TENON_UNLIKELY(!finite || step == 0 || (step > 0 ? end < start : end > start))) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
-  const double distance = end - start;  // infinite if they lie on both sides of 0, far away
-  const double steps = is_finite(distance) ? distance / step : end / step - start / step;
+  const double distance = end - start;
+  if (TENON_UNLIKELY(!is_finite(distance))) {
+    return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");
+  }
+  const double steps = distance / step;
   if (TENON_UNLIKELY(!(steps < 9.2e18))) {
     return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
@@ -180,8 +183,8 @@ template <class Out>
 struct Arange {
   const char* function;
 
-  /// start, start + step, … below `end` up to rounding (above, for a negative step): Long when all
-  /// arguments are integral, else Float, unless a type is given.
+  /// start, start + step, … below `end` (above, for a negative step): Long when all arguments are
+  /// integral, else Float, unless a type is given. Rounding may add or drop the last one.
   /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
   /// Source: at::arange.
   template <class... Options, detail::IfOptions<Options...> = 0>

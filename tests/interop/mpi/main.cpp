@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #endif
 
+#include "support/one_thread.h"
 #include "tenon/interop/mpi/datatype.h"
 
 int main(int argc, char** argv) {

@@ -96,18 +96,20 @@ class InterpretersEnd(Case):
                         "assert os.waitpid(child, 0)[1] == 0\n")
 
     def test_what_a_release_runs_may_fork_or_end_the_interpreter(self):
-        out = self.run_script("import os, time\n"
+        out = self.run_script("import os, threading, time\n"
+                              "inside = threading.Event()\n"
                               "class Forks(bytearray):\n"
                               "    def __del__(self): self.seen.append(os.fork())\n"
                               "    seen = []\n"
                               "class Slow(bytearray):\n"
                               "    def __del__(self, sleep=time.sleep, write=os.write):\n"
+                              "        inside.set()\n"
                               "        sleep(0.3)\n"
                               "        write(1, b'released\\n')\n"
                               "m.drop(m.hold(Forks(3)))\n"
                               "if Forks.seen[0] == 0:\n"
                               "    m.drop_later(Slow(3), 0)\n"
-                              "    time.sleep(0.1)\n"
+                              "    inside.wait()\n"
                               "else: assert os.waitpid(Forks.seen[0], 0)[1] == 0\n")
         self.assertEqual(out, "released\n")  # the child's end waited for its thread
         self.run_script("import atexit\n"

@@ -97,7 +97,8 @@ class ExchangeApi(Case):
             with self.assertRaisesRegex(RuntimeError, "BufferError: .*" + text):
                 m.api_allocate(like, shape, 2, bits)
         for device in ((2, -2), (2, -1), (99, 0), (-1, 0)):
-            self.assertRaisesRegex(RuntimeError, "BufferError: |device", m.api_allocate, like, (3,), 2, 32, device)
+            with self.assertRaisesRegex(RuntimeError, "BufferError: .*device"):
+                m.api_allocate(like, (3,), 2, 32, device)
 
     def test_what_it_cannot_import_stays_the_callers(self):
         tensor = m.make((1,))

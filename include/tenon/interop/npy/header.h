@@ -174,7 +174,7 @@ class NpyParser {
         return fail(Error::InvalidArgument, "the size ", ShownText(rest_.substr(0, digits)).text,
                     " of the shape overflows 64 bits");
       }
-      if (size < 0 || (size > 0 && *begin == '0')) {  // as in Python, where 0 and 00 do
+      if (size < 0 || (size > 0 && *begin == '0')) {  // as in Python
         return expected("a size, an integer of 0 or more,");
       }
       rest_.remove_prefix(digits);

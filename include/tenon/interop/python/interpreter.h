@@ -124,7 +124,8 @@ struct GilGate {
   std::atomic<bool> is_open{false};
   PyThreadState* closer = nullptr;  // ends the interpreter, and may go on; needs the GIL
 
-  /// How often this thread is in with_gil(): what that releases may fork, or end the interpreter.
+  /// How many calls of with_gil() this thread is in: the code that they run may fork, or end the
+  /// interpreter.
   static int& depth() noexcept {
     static thread_local int depth = 0;
     return depth;
