@@ -22,7 +22,7 @@ using namespace tenon;
 namespace {
 
 volatile float sink;
-alignas(64) unsigned char buffer[8192];
+alignas(512) unsigned char buffer[8192];  // so that arena_padding has some wherever it lies
 
 /// Says in the output where f begins and ends, to see that the report is about f.
 template <class F>

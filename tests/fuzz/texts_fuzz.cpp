@@ -186,7 +186,7 @@ void print_double(fuzz::Input& in) {
     return;
   }
   const std::string message = last_error_message();
-  const std::string lead = "option \"limit\" is ";
+  const std::string lead = "option \"limit\" is the floating value ";
   FUZZ_CHECK(message.compare(0, lead.size(), lead) == 0);
   const double shown = std::strtod(message.c_str() + lead.size(), nullptr);
   FUZZ_CHECK(std::isnan(value)
