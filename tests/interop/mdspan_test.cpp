@@ -68,12 +68,15 @@ TEST_CASE("as_mdspan: has the tensor's memory, sizes and strides") {
 TEST_CASE("as_mdspan: follows positive strides that nest, in any dim order and with gaps") {
   Ints data;
   for (int32_t i = 0; i < 64; ++i) data.push_back(i);
-  auto columns = as_mdspan<int32_t, 2>(from_blob(data.data(), {2, 3}, {1, 2}));
+  const auto in_columns = from_blob(data.data(), {2, 3}, {1, 2});
+  auto columns = as_mdspan<int32_t, 2>(in_columns);
   CHECK(at(columns, 1, 2) == 5);
-  auto padded = as_mdspan<int32_t, 3>(from_blob(data.data(), {2, 2, 3}, {32, 8, 2}));
+  const auto with_gaps = from_blob(data.data(), {2, 2, 3}, {32, 8, 2});
+  auto padded = as_mdspan<int32_t, 3>(with_gaps);
   CHECK(strides_of(padded) == Vector{32, 8, 2});
   CHECK(at(padded, 1, 1, 2) == 44);
-  auto permuted = as_mdspan<int32_t, 3>(from_blob(data.data(), {2, 3, 4}, {4, 8, 1}));
+  const auto in_another_order = from_blob(data.data(), {2, 3, 4}, {4, 8, 1});
+  auto permuted = as_mdspan<int32_t, 3>(in_another_order);
   CHECK(at(permuted, 1, 2, 3) == 23);
 }
 
