@@ -49,6 +49,7 @@ TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refu
   const double infinity = std::numeric_limits<double>::infinity();
   RAISES(InvalidArgument, "nan", arange(0.0, nan));
   RAISES(InvalidArgument, "inf", arange(0.0, infinity));
+  RAISES(InvalidArgument, "step inf", arange(0.0, 1.0, infinity));
   RAISES(InvalidArgument, "overflow", arange(0.0, 1e300));
   RAISES(InvalidArgument, "from -1e308 to 1e308 is not finite", arange(-1e308, 1e308, 1e308));
   RAISES(InvalidType, "complex", arange(complex<double>(1, 1)));

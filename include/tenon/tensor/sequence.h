@@ -28,13 +28,12 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
   return Error::Ok;
 }
 inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
-  const bool finite = is_finite(start) && is_finite(end) && is_finite(step);
-  if (TENON_UNLIKELY(!finite || step == 0 || (step > 0 ? end < start : end > start))) {
-    return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
-  }
   const double distance = end - start;
   if (TENON_UNLIKELY(!is_finite(distance))) {
     return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");
+  }
+  if (TENON_UNLIKELY(!is_finite(step) || step == 0 || (step > 0 ? end < start : end > start))) {
+    return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
   const double steps = distance / step;
   if (TENON_UNLIKELY(!(steps < 9.2e18))) {
