@@ -536,8 +536,8 @@ each of them, and counts how many the tests find. It writes this page and its pi
   call or an assignment is deleted. Comments, texts, preprocessor lines and `static_assert`s are
   not changed. What does not compile is no mutant.
 - The matching tests are the file at the header's path, those named after it, a short list in the
-  script, and last those of tests/allocation that call every function. They are compiled without optimisation and stop at the first failure. A mutant is caught
-  when one of them fails ({how["fails"]}), crashes ({how["crashes"]}) or does not end ({how["does not end"]}).
+  script, and last those of tests/allocation that call every function. They are compiled without
+  optimisation and stop at the first failure. A mutant is caught when one of them fails ({how["fails"]}), crashes ({how["crashes"]}) or does not end ({how["does not end"]}).
 - Left out are the headers that need libtorch, which takes 20 seconds to compile for each mutant:
   `aten/`, `interop/aten.h` and `interop/torchscript.h`; and those of MPI, whose tests `mpirun` starts.
 
