@@ -53,7 +53,7 @@ TEST_CASE("-ffast-math: what does not fit is refused, also where it would become
 }
 
 TEST_CASE("-ffast-math: a range without an end is refused, and says so") {
-  CHECK_ERROR(Error::InvalidArgument, "step 1 does not lead from 0 to inf",
+  CHECK_ERROR(Error::InvalidArgument, "the distance from 0 to inf is not finite",
               tenon::arange(infinity()));
   CHECK_ERROR(Error::InvalidArgument, "from -inf to 2", tenon::arange(minus_infinity(), 2.0));
   CHECK_ERROR(Error::InvalidArgument, "step nan does", tenon::arange(0, 2, nan()));
