@@ -115,8 +115,8 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
       source = ones({6, 6}, backend);
       backend.use = use;
       call();
+      CHECK(backend.use == nullptr);  // it was called
       CHECK(backend.faults == 0);
-      backend.use = nullptr;
     }
   }
   t.reset();
@@ -125,7 +125,7 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   CHECK(backend.live_blocks() == 0);
 }
 
-TEST_CASE("kept: a tensor that is resized within its room meanwhile is an error at worst",
+TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an error at worst",
           "[plain]") {
   CallingBackend backend;
   TensorPtr t = zeros({6, 6}, backend);

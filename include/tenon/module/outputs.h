@@ -298,7 +298,7 @@ class Outputs {
         // One that ran when an earlier output grew may have.
         TENON_TRY(detail::check_delivery(values_[i], to));
         if (is_overwritten(i)) TENON_TRY(save_silently(i));
-        const Tensor from = values_[i].toTensor();  // which that may also replace
+        const Tensor from = values_[i].toTensor();  // the copy's code may replace the output
         TENON_TRY(detail::deliver(from, to));
       }
       values_[i] = std::move(to);
