@@ -188,8 +188,7 @@ function(tenon_find_cuda)
   if(NOT TARGET tenon_partner_cuda AND NOT CMAKE_CROSSCOMPILING)
     tenon_add_cuda(tenon_partner_cuda)
   endif()
-  find_program(TENON_NVCC nvcc HINTS /usr/local/cuda/bin)
-  mark_as_advanced(TENON_NVCC)
+  set(TENON_NVCC "${CUDAToolkit_NVCC_EXECUTABLE}" PARENT_SCOPE)  # in the cache where FindCUDAToolkit found it
 endfunction()
 
 # Makes the targets tenon_partner_openmpi and tenon_partner_mpich where those implementations of MPI are installed.

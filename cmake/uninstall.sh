@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # uninstall.sh BUILD_DIR
-# Removes the files that the last installation from BUILD_DIR wrote, and tenon's folders if that leaves them empty.
-# Honours DESTDIR, as the installation does. In sh, since CMake's lists and globs trip over some characters of paths.
+# Removes the files that the last installation from BUILD_DIR wrote, and the folders below its prefix that this leaves
+# empty. Honours DESTDIR, as the installation does. In sh, since CMake's lists and globs trip over some characters of
+# paths.
 set -eu
 
 for manifest in "$1"/install_manifest*.txt; do # one for everything, or one for each component
@@ -11,6 +12,8 @@ for manifest in "$1"/install_manifest*.txt; do # one for everything, or one for 
     echo "Nothing to uninstall: $1 has no install_manifest.txt." >&2
     exit 1
   }
+  # The folder that all files lie in: the prefix, which stays.
+  prefix=
   while IFS= read -r file || [ -n "$file" ]; do
     case $file in
       /*) ;;
@@ -19,6 +22,10 @@ for manifest in "$1"/install_manifest*.txt; do # one for everything, or one for 
         exit 1
         ;;
     esac
+    prefix=${prefix:-${file%/*}}
+    while case $file in "$prefix"/*) false ;; esac do prefix=${prefix%/*}; done
+  done <"$manifest"
+  while IFS= read -r file || [ -n "$file" ]; do
     path=${DESTDIR:-}$file
     if [ -e "$path" ] || [ -L "$path" ]; then
       echo "Removing: $path"
@@ -26,9 +33,8 @@ for manifest in "$1"/install_manifest*.txt; do # one for everything, or one for 
     else
       echo "Not there: $path"
     fi
-    # Folders on the installed path that are called tenon, or lie in one, are ours. rmdir takes empty ones alone.
     folder=${file%/*}
-    while case $folder/ in */tenon/*) true ;; *) false ;; esac && rmdir -- "${DESTDIR:-}$folder" 2>/dev/null; do
+    while [ "$folder" != "$prefix" ] && rmdir -- "${DESTDIR:-}$folder" 2>/dev/null; do # which takes empty ones alone
       folder=${folder%/*}
     done
   done <"$manifest"

@@ -25,8 +25,7 @@ build=$root/build/benchmark
 mkdir -p "$build"
 : >"$build/build.log"
 logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DTENON_BUILD_BENCHMARKS=ON -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF \
-  -DTENON_PARTNERS_DIR="$partners"
+  -DTENON_BUILD_BENCHMARKS=ON -DTENON_PARTNERS_DIR="$partners"
 logged "$build/build.log" cmake --build "$build"
 
 exec python3 "$root/tests/benchmark/compare.py" "$build/tests/benchmark" "$@"

@@ -46,12 +46,56 @@ install_missing() {
   missing=
 }
 
-# logged FILE COMMAND...: runs it silently; on failure shows the end of its output and ends.
+# logged FILE COMMAND...: runs it with its output added to FILE. What it counts (ninja's "[12/340]", ctest's "12/340 Test")
+# is shown meanwhile: on a terminal in one line, elsewhere at every tenth. On failure shows the first error and ends.
 logged() {
   log=$1
   shift
-  "$@" >>"$log" 2>&1 || {
-    tail -n 40 "$log" >&2
+  {
+    status=0
+    "$@" 2>&1 || status=$?
+    echo "exit status $status"
+  } | follow "$log" || {
+    first_error "$log" >&2
     fail "failed: $*; all of it is in $log"
   }
+}
+
+# follow FILE: see logged(). Ends with the status that the last line tells.
+follow() {
+  status=1
+  tenth=0
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+      'exit status '*) status=${line#exit status } ;;
+      *) printf '%s\n' "$line" >>"$1" ;;
+    esac
+    # shellcheck disable=SC2086 # its words
+    set -f -- "$1" $line
+    count=${2:-}
+    case $count in
+      \[[0-9]*/[0-9]*\]) count=${count#\[} count=${count%\]} ;;
+      [0-9]*/[0-9]*) [ "${3:-}" = Test ] || continue ;;
+      *) continue ;;
+    esac
+    if [ -t 2 ]; then
+      printf '\r\033[K%s: [%s]' "$name" "$count" >&2
+    elif [ $((${count%/*} * 10 / ${count#*/})) -gt "$tenth" ]; then
+      tenth=$((${count%/*} * 10 / ${count#*/}))
+      step "[$count]"
+    fi
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+  return "$status"
+}
+
+# first_error FILE: of the output of CMake, ninja, make or ctest the first error, whole; else the last lines.
+first_error() {
+  awk '
+    /^CMake Error/ { whole = 1 }
+    /^\[ *[0-9]+[\/%]/ || /^ninja: / || /^ *[0-9]+\/[0-9]+ Test / || /^ +Start +[0-9]+: / { if (found && !whole) exit }
+    /^FAILED: / || /^ *[0-9]+\/[0-9]+ Test .*\*\*\*/ && !/\*\*\*Skipped/ { if (found) exit; found = 1 }
+    / error: / && !found { found = 1; print before }
+    { if (whole) found = 1; if (found) print; before = $0 }
+    END { exit !found }' "$1" || tail -n 40 "$1"
 }

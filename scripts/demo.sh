@@ -32,7 +32,7 @@ if [ ! -e "$build/CMakeCache.txt" ]; then
 fi
 : >"$build/build.log"
 logged "$build/build.log" cmake -S "$root" -B "$build" ${generator:+-G "$generator"} \
-  -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_TESTS=OFF
+  -DCMAKE_BUILD_TYPE=Release -DTENON_BUILD_EXAMPLES=ON
 logged "$build/build.log" cmake --build "$build" --target digits
 
 step "running build/demo/examples/digits/digits"

@@ -4,7 +4,8 @@
 # Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
 #
 #   scripts/test.sh             the tests, built with the default compiler
-#   scripts/test.sh --all       what CI runs, on Debian 12: everything with g++, ThreadSanitizer included; with clang++,
+#   scripts/test.sh --all       what CI runs, on Debian 12: with g++, ThreadSanitizer included, all that the command above
+#                               runs, with every partner hidden, and what has partners, with each; with clang++,
 #                               AddressSanitizer, UBSan and the other major version of Catch2, all that is about
 #                               neither compiling nor -ffast-math nor MPICH; tests on Cortex-M machines in QEMU; for
 #                               s390x, under qemu-user, what differs between processors; clang-tidy, formatting.
@@ -114,8 +115,15 @@ build() {
 # run NAME CMAKE_OPTION...: builds, tests, and adds up the results.
 run() {
   build "$@"
-  local build=$root/build/$1 what=build/$1 output=$root/build/$1/test.log rc=0
-  ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error >"$output" 2>&1 || rc=$?
+  local build=$root/build/$1 what=build/$1 rc=0
+  local output=$build/test.log ctest=(ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error)
+  step "testing in $what"
+  : >"$output"
+  {
+    status=0
+    "${ctest[@]}" 2>&1 || status=$?
+    echo "exit status $status"
+  } | follow "$output" || rc=$?
   # "100% tests passed, 0 tests failed out of 350", the last such line: what a failed test printed may have its own.
   # Skipped tests count as passed there.
   local summary bad total left
@@ -126,15 +134,27 @@ run() {
   fi
   bad=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
   left=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$output" || true)
-  grep -E '\*\*\*Skipped' "$output" >&2 || true
+  skip_reasons "$build/Testing/Temporary/LastTest.log" >&2
   if [ "$rc" != 0 ]; then
-    grep -vE ' Passed ' "$output" | tail -n 200 >&2
     [ "$bad" != 0 ] || fail "ctest ended with $rc; all of it is in $output"
+    first_error "$output" >&2
+    sed -n '/^The following tests FAILED:/,$p' "$output" >&2
+    step "all of it is in $output"
   fi
   took "tested $what: $summary, $left skipped"
   passed=$((passed + total - bad - left))
   failed=$((failed + bad))
   skipped=$((skipped + left))
+}
+
+# skip_reasons LOG: of ctest's log a line for each reason to skip tests, with their number.
+skip_reasons() {
+  awk -v name="$name" '
+    /^[0-9]+\/[0-9]+ Testing: / { reason = $3 " gives no reason" }
+    /tenon: skipped: / { reason = substr($0, index($0, "tenon: skipped: ") + 16) }
+    /^Skip (regular expression|return code)/ { ++count[reason] }
+    END { for (reason in count) print name ": skipped: " reason ": " count[reason] (count[reason] > 1 ? " tests" : " test") }' \
+    "$1" | sort
 }
 
 # other NAME COMPILER FLAGS FOLDERS CMAKE_OPTION...: the tests of these folders, which link to no partner, built otherwise.
@@ -146,7 +166,7 @@ other() {
     clang*) flags="$flags -Xclang -fno-pch-timestamp" ;;
   esac
   run "$name" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
-    -DTENON_TESTS="$folders" -DTENON_PARTNERS_DIR= -DTENON_WERROR=ON "$@"
+    -DTENON_BUILD_TESTS=ON -DTENON_TESTS="$folders" -DTENON_PARTNERS_DIR= -DTENON_WERROR=ON "$@"
 }
 
 # check NAME COMMAND...: one more test, of something that is no build.
@@ -157,8 +177,26 @@ check() {
   took "$what"
 }
 
+# folders_but_for REGEX: the folders of tests/ that have files, but for those that match, as -DTENON_TESTS wants them.
+folders_but_for() {
+  git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($1)(/|$)" | paste -sd ';'
+}
+
+# hide_partners: makes what -DCMAKE_... below needs so that CMake finds nothing but what the README's second command
+# installs, whatever this machine has: a folder of programs for PATH, and an empty one for the rest.
+hide_partners() {
+  programs=$root/build/alone/programs nothing=$root/build/alone/nothing
+  mkdir -p "$programs" "$nothing"
+  {
+    # shellcheck disable=SC2046 # packages
+    dpkg -L $(dpkg-query -W -f='${Essential} ${Package}\n' | sed -n 's/^yes //p') | grep -E '^(/usr)?/s?bin/[^/]+$'
+    printf '/usr/bin/%s\n' as awk c++ c++filt cmake cpp ctest g++ gcc gcc-ar gcc-nm gcc-ranlib ld ar nm ninja objcopy objdump \
+      pkg-config python3 ranlib readelf strip ccache
+  } | sort -u | xargs ln -sf -t "$programs"
+}
+
 if [ -z "$all" ]; then
-  run test
+  run test -DTENON_BUILD_TESTS=ON -DTENON_BUILD_EXAMPLES=ON
 else
   cd "$root"
   partners=${TENON_PARTNERS:-$root/build/partners}
@@ -174,7 +212,8 @@ else
   options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   more=(-DTENON_NIGHTLY=OFF)
   if [ -n "$nightly" ]; then
-    more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600)
+    more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600
+      -DTENON_BUILD_EXAMPLES=ON)
   fi
   # Meanwhile, what needs no partner.
   files=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
@@ -185,6 +224,12 @@ else
   for processor in s390x ${nightly:+armhf aarch64 riscv64}; do
     run "$processor" --preset "$processor" "${options[@]}"
   done
+  hide_partners
+  PATH=$programs PKG_CONFIG_LIBDIR=$nothing run alone --preset gcc "${options[@]}" -DTENON_PARTNERS_DIR= \
+    -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF \
+    -DCMAKE_FIND_ROOT_PATH="$nothing" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
+    -DCatch2_DIR="$(dirname "$(dpkg -L catch2 | grep Catch2Config.cmake)")"
   wait "$fetching" || {
     tail -n 20 "$fetched" >&2
     fail "the partners could not be fetched; all of it is in $fetched"
@@ -192,12 +237,15 @@ else
   trap - EXIT
   took "partners"
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
-  run gcc --preset gcc "${options[@]}" "${more[@]}"
+  no_partner='allocation|backend|core|environment|fast_math|free_memory|kernels|module|no_error_text|no_exceptions|no_heap|odr|registers|soak|tensor|testing'
+  if grep -E "Test +#[0-9]+: ($no_partner)[./].*Skipped" build/alone/test.log; then
+    fail "these have partners, so their folders do not belong in no_partner"
+  fi
+  run gcc --preset gcc "${options[@]}" "${more[@]}" -DTENON_TESTS="$(folders_but_for "$no_partner|cross")"
   sanitized=
   if [ -z "$nightly" ]; then
-    # All folders but those that are about the compiler's work, packages, weight and the documentation's code.
-    without='accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight'
-    sanitized=.$(git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:;\1:p' | sort -u | grep -vE "^;($without)(/|$)" | tr -d '\n')
+    # What is not about the compiler's work, packages, weight and the documentation's code.
+    sanitized=".;$(folders_but_for 'accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
@@ -205,7 +253,7 @@ fi
 
 if [ -n "$nightly" ]; then
   # Every header, by every compiler and as every standard.
-  headers=build/gcc/tests/structure/user.cpp
+  headers=build/alone/tests/structure/user.cpp
   kernel_headers="-idirafter /usr/include/$(uname -m)-linux-gnu" # where -m32 does not look
   warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wsign-conversion -Werror'
   for compiler in g++-11 g++-12 clang++-14 clang++-15 clang++-16 clang++-19 'clang++-19 -stdlib=libc++' 'g++-12 -m32'; do

@@ -196,6 +196,10 @@ TEST_CASE("out of memory: .npy files are read and written whole, or not at all")
 
 // A promise of docs/guarantees.md.
 TEST_CASE("out of memory: shared memory is made and attached whole, or no name is left") {
+  if (::access("/dev/shm", W_OK) != 0) {
+    WARN("not tried: /dev/shm cannot be written to");
+    return;
+  }
   const std::string name = "/tenon-failing-" + std::to_string(::getpid());
   const std::string path = "/dev/shm" + name;
   const auto exists = [&] { return ::access(path.c_str(), F_OK) == 0; };
