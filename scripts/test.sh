@@ -134,7 +134,7 @@ run() {
   fi
   bad=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
   left=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$output" || true)
-  skip_reasons "$build/Testing/Temporary/LastTest.log" >&2
+  skip_reasons "$output" "$build/Testing/Temporary/LastTest.log" >&2
   if [ "$rc" != 0 ]; then
     [ "$bad" != 0 ] || fail "ctest ended with $rc; all of it is in $output"
     first_error "$output" >&2
@@ -147,14 +147,17 @@ run() {
   skipped=$((skipped + left))
 }
 
-# skip_reasons LOG: of ctest's log a line for each reason to skip tests, with their number.
+# skip_reasons OUTPUT LOG: of what ctest said and of its log a line for each reason to skip tests, with their number.
 skip_reasons() {
   awk -v name="$name" '
-    /^[0-9]+\/[0-9]+ Testing: / { reason = $3 " gives no reason" }
-    /tenon: skipped: / { reason = substr($0, index($0, "tenon: skipped: ") + 16) }
-    /^Skip (regular expression|return code)/ { ++count[reason] }
-    END { for (reason in count) print name ": skipped: " reason ": " count[reason] (count[reason] > 1 ? " tests" : " test") }' \
-    "$1" | sort
+    FNR == 1 { ++file }
+    file == 1 && /^ *[0-9]+\/[0-9]+ Test .*\*\*\*Skipped/ { sub(/^.*#[0-9]+: /, ""); left[$1] = $1 " gives no reason" }
+    file == 2 && / Testing: / { test = $3 }
+    file == 2 && /tenon: skipped: / && test in left { left[test] = substr($0, index($0, "tenon: skipped: ") + 16); test = "" }
+    END {
+      for (test in left) ++count[left[test]]
+      for (reason in count) print name ": skipped: " reason ": " count[reason] (count[reason] > 1 ? " tests" : " test")
+    }' "$@" | sort
 }
 
 # other NAME COMPILER FLAGS FOLDERS CMAKE_OPTION...: the tests of these folders, which link to no partner, built otherwise.
@@ -237,7 +240,8 @@ else
   trap - EXIT
   took "partners"
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
-  no_partner='allocation|backend|core|environment|fast_math|free_memory|kernels|module|no_error_text|no_exceptions|no_heap|odr|registers|soak|tensor|testing'
+  no_partner='allocation|backend|core|environment|fast_math|free_memory|kernels|module|no_error_text|no_exceptions|no_heap'
+  no_partner+='|odr|openmp|registers|soak|tensor|testing|weight'
   if grep -E "Test +#[0-9]+: ($no_partner)[./].*Skipped" build/alone/test.log; then
     fail "these have partners, so their folders do not belong in no_partner"
   fi
@@ -262,6 +266,9 @@ if [ -n "$nightly" ]; then
       check "$compiler -std=c++$standard" $compiler -std=c++$standard -fsyntax-only $warnings $kernel_headers -Iinclude \
         "$headers"
     done
+  done
+  for suite in bookworm trixie; do
+    check "README's two commands on a new $suite" scripts/fresh.sh "$suite"
   done
   check "analyzers" python3 scripts/analyze.py "$headers"
 
