@@ -7,9 +7,10 @@
 #include <the folder include/tenon beside tenon.hpp>  // not there, which ends the compilation
 #endif
 
-#include <cstddef>  // defines __GLIBCXX__, for the thread check below
+#include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
+#include <cstdint>  // defines __GLIBC__, where that is the C library
 
-#if !defined(__GNUC__)  // Clang defines it too
+#if !defined(__GNUC__) && !defined(__clang__)  // Clang defines both, but for MSVC's headers
 #error "tenon: this compiler is neither GCC nor Clang"
 #elif __cplusplus < 201703L
 #error "tenon: needs C++17 or later, such as -std=c++17"
@@ -90,6 +91,14 @@
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
+// The same for functions with instructions that only their callers are compiled for. Of gnu_inline
+// ones GCC makes no code by itself, for which -finstrument-functions and -fkeep-inline-functions
+// ask and which the baseline cannot have.
+#if defined(__clang__)
+#define TENON_NEVER_ALONE TENON_ALWAYS_INLINE
+#else
+#define TENON_NEVER_ALONE inline __attribute__((always_inline, gnu_inline))
+#endif
 #define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 // Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 and AVX-512
@@ -219,14 +228,6 @@
 //   variables.
 #define TENON_EXPORT __attribute__((visibility("default")))
 
-// getentropy(): random bits from the system, on Linux, macOS and the BSDs.
-#if __has_include(<sys/random.h>) && \
-    (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__))
-#define TENON_HAS_GETENTROPY 1
-#else
-#define TENON_HAS_GETENTROPY 0
-#endif
-
 // The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
 // program needs the same values. The linker does not see a difference, other than in
 // TENON_ERROR_TEXT.
@@ -249,6 +250,8 @@
 // dropped by two tasks at once, since std::shared_ptr counts as the standard library was built.
 #if !defined(TENON_HAS_THREADS)
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
+#define TENON_HAS_THREADS 0
+#elif defined(_LIBCPP_HAS_NO_THREADS) || (defined(_LIBCPP_HAS_THREADS) && !_LIBCPP_HAS_THREADS)
 #define TENON_HAS_THREADS 0
 #else
 #define TENON_HAS_THREADS 1
@@ -293,10 +296,14 @@
 #endif
 #endif
 
-// glibc 2.32 and later say whether a process has only one thread.
-#if TENON_HAS_THREADS && __has_include(<sys/single_threaded.h>)
+// glibc 2.32 and later say whether a process has only one thread. By the version: headers for
+// several have the file for all of them.
+#if TENON_HAS_THREADS && defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 32)
 #define TENON_HAS_SINGLE_THREADED 1
-#else
+#endif
+#endif
+#if !defined(TENON_HAS_SINGLE_THREADED)
 #define TENON_HAS_SINGLE_THREADED 0
 #endif
 

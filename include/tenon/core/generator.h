@@ -11,8 +11,15 @@
 #include <ctime>
 #endif
 
-#if TENON_HAS_GETENTROPY
+// getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android and
+// WASI, and older versions lack it.
+#if !TENON_BARE_METAL
+#if __has_include(<sys/random.h>)
 #include <sys/random.h>
+#endif
+#if !defined(__GLIBC__) && __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
 #endif
 
 #if TENON_ATEN_MODE
@@ -22,6 +29,19 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+#if !TENON_BARE_METAL
+/// Random bits from the system. False where it fails or the headers above do not declare it, which
+/// only a template can ask.
+template <class T>
+auto take_entropy(T& bits, int) noexcept -> decltype(getentropy(&bits, sizeof bits) == 0) {
+  return getentropy(&bits, sizeof bits) == 0;
+}
+template <class T>
+bool take_entropy(T&, long) noexcept {
+  return false;
+}
+#endif
+
 /// 64 unpredictable bits. Without a known source of entropy they differ between runs only if the
 /// clock or the load addresses do. On bare metal, which has no such source, always the same.
 inline uint64_t system_seed() noexcept {
@@ -29,9 +49,7 @@ inline uint64_t system_seed() noexcept {
   return 0;
 #else
   uint64_t seed = 0;
-#if TENON_HAS_GETENTROPY
-  if (::getentropy(&seed, sizeof seed) == 0) return seed;
-#endif
+  if (take_entropy(seed, 0)) return seed;
   static TENON_THREAD_LOCAL uint64_t calls = 0;
   const uint64_t sources[] = {
       ++calls, reinterpret_cast<uintptr_t>(&calls), reinterpret_cast<uintptr_t>(&seed),

@@ -155,7 +155,11 @@ struct ConvertKernel {
         Vector<float, 32> floats;
         if constexpr (from_half) {
           load(codes, static_cast<const char*>(in) + 2 * i);
+#if defined(__clang__) && defined(__FLT16_MAX__)  // Clang 22 has the builtin no more
+          floats = __builtin_convertvector(__builtin_bit_cast(Vector<_Float16, 16>, codes), Vector<float, 32>);
+#else
           floats = __builtin_ia32_vcvtph2ps256(codes);
+#endif
           store(static_cast<char*>(out) + 4 * i, floats);
         } else {
           load(floats, static_cast<const char*>(in) + 4 * i);

@@ -102,7 +102,7 @@ class PhiloxLanes {
   static constexpr size_t kSets = 3;
   static constexpr size_t kBlocks = kSets * kLanes;
 
-  TENON_ALWAYS_INLINE PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
+  TENON_NEVER_ALONE PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
     uint64_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(stream.seed), stream.seed >> 32};
     // In loops: g++ 12 gives some vectors another one's value where they are unrolled.
     TENON_DETAIL_KEEP_LOOP
@@ -120,7 +120,7 @@ class PhiloxLanes {
   }
 
   /// The words of the next kBlocks blocks.
-  TENON_ALWAYS_INLINE void run(uint32_t* out) noexcept {
+  TENON_NEVER_ALONE void run(uint32_t* out) noexcept {
     V c[kSets][4];
     for (size_t s = 0; s < kSets; ++s) {
       // The first round, where two of the words are the same in all blocks and one is 0.
@@ -176,7 +176,7 @@ class PhiloxLanes {
 /// number is the same for all.
 struct PhiloxKernel : ForEachSet<PhiloxKernel> {
   template <class Level>
-  static TENON_ALWAYS_INLINE void body(const WordStream* stream, uint64_t first, uint64_t blocks,
+  static TENON_NEVER_ALONE void body(const WordStream* stream, uint64_t first, uint64_t blocks,
                                        uint32_t* out) noexcept {
     using Lanes = PhiloxLanes<Level::vector_bytes>;
     Lanes lanes(*stream, first);

@@ -176,17 +176,22 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
   }
   /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
+    TENON_NO_CONTRACTION  // nor estimates
     int64_t i = 0;
-#if defined(__SSE2__)
+#if __has_builtin(__builtin_elementwise_sqrt) || defined(__SSE2__)
     constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(Real));
     for (; i + kLanes <= count; i += kLanes) {
       Vector<Real, 16> v;
       load(v, values + i);
+#if __has_builtin(__builtin_elementwise_sqrt)  // Clang, which later has no others
+      v = __builtin_elementwise_sqrt(v);
+#else
       if constexpr (sizeof(Real) == sizeof(float)) {
         v = __builtin_ia32_sqrtps(v);
       } else {
         v = __builtin_ia32_sqrtpd(v);
       }
+#endif
       store(values + i, v);
     }
 #endif
@@ -199,7 +204,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
 /// equally probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
-  static TENON_ALWAYS_INLINE void body(const uint32_t* words, int64_t count, uint32_t low,
+  static TENON_NEVER_ALONE void body(const uint32_t* words, int64_t count, uint32_t low,
                                        uint32_t range, char* out, uint32_t* least) noexcept {
     int64_t i = 0;
     uint32_t smallest = UINT32_MAX;
