@@ -17,6 +17,11 @@
 #include <tenon needs C++17>  // not there, which ends the compilation
 #endif
 
+#if defined(Bool) || defined(None)
+#error "tenon: <X11/Xlib.h> defines Bool and None: include tenon before it, or #undef them"
+#include <tenon before X11/Xlib.h, or undef Bool and None>  // not there, which ends the compilation
+#endif
+
 // The one place that states the version: CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1

@@ -59,7 +59,7 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   for (const C10Device& row : kC10Devices) {
     if (row.ours != type) continue;
     const bool has_index = type != DeviceType::CPU && type != DeviceType::Template;
-    constexpr int32_t most = std::numeric_limits<c10::DeviceIndex>::max();
+    constexpr int32_t most = (std::numeric_limits<c10::DeviceIndex>::max)();
     if (TENON_UNLIKELY(has_index && from.index() > most)) {
       return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",
                   most);

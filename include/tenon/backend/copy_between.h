@@ -109,23 +109,23 @@ class HostSide {
     }
     // A backend on the CPU could not tell the host's memory from its own.
     if (inner < runs_.rank && !backend_->device().is_cpu()) {
-      TensorView near{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
-      TensorView far{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
+      TensorView held{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
+      TensorView there{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
       for (size_t d = runs_.rank; d-- > inner;) {
-        near.sizes.push_back(runs_.dims[d].size);
-        near.strides.push_back(runs_.dims[d].dst_stride);
-        far.strides.push_back(runs_.dims[d].src_stride);
+        held.sizes.push_back(runs_.dims[d].size);
+        held.strides.push_back(runs_.dims[d].dst_stride);
+        there.strides.push_back(runs_.dims[d].src_stride);
       }
-      near.sizes.push_back(run);
-      near.strides.push_back(1);
-      far.strides.push_back(1);
-      far.sizes = near.sizes;
-      TENON_TRY(check_lists(near));
-      TENON_TRY(check_lists(far));
+      held.sizes.push_back(run);
+      held.strides.push_back(1);
+      there.strides.push_back(1);
+      there.sizes = held.sizes;
+      TENON_TRY(check_lists(held));
+      TENON_TRY(check_lists(there));
       Error error = Error::Ok;
       if (ask_optional(*backend_, "copy", error, [&] {
-            return fetch ? backend_->copy(public_view(near), public_view(far), CastMode::Checked)
-                         : backend_->copy(public_view(far), public_view(near), CastMode::Checked);
+            return fetch ? backend_->copy(public_view(held), public_view(there), CastMode::Checked)
+                         : backend_->copy(public_view(there), public_view(held), CastMode::Checked);
           })) {
         return error;
       }

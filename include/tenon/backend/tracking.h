@@ -152,7 +152,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   }
   size_t find_tag(const char* tag) noexcept;
   /// No two times are the same, and they are in order.
-  uint64_t next_time() noexcept { return last_time_ = std::max(clock_(), last_time_ + 1); }
+  uint64_t next_time() noexcept { return last_time_ = (std::max)(clock_(), last_time_ + 1); }
   std::vector<detail::TrackingRecord> copy_records(bool of_timeline, size_t count) const;
   detail::TrackingTimeline timeline() const;
 
@@ -251,7 +251,7 @@ inline TrackingBackend::~TrackingBackend() {
     std::string text = "backend tracking is destroyed with " +
                        detail::count_text(static_cast<int64_t>(all.size()), "leak") + ", " +
                        detail::bytes_text(counts_.live_bytes) + ":";
-    const size_t shown = std::min(all.size(), size_t{10});
+    const size_t shown = (std::min)(all.size(), size_t{10});
     for (size_t i = 0; i < shown; ++i) text += "\n" + detail::block_text(all[i]);
     if (shown < all.size()) text += "\nand " + std::to_string(all.size() - shown) + " more";
     detail::hand_over(Error::InUse, text.c_str());
@@ -289,7 +289,7 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   if (const auto depth = static_cast<int>(stack_depth_)) {
     void* frames[kMaxDepth + 1];  // with this function
     const int count = ::backtrace(frames, depth + 1);
-    detail::has_memory_for([&] { stack.assign(frames + 1, frames + std::max(count, 1)); });
+    detail::has_memory_for([&] { stack.assign(frames + 1, frames + (std::max)(count, 1)); });
   }
 #endif
   const Lock lock(mutex_);
@@ -381,7 +381,7 @@ inline std::vector<detail::TrackingRecord> TrackingBackend::copy_records(bool of
                                                                          size_t count) const {
   {
     const Lock lock(mutex_);
-    count = std::min(count, records_.size());
+    count = (std::min)(count, records_.size());
   }
   std::vector<detail::TrackingRecord> copied;
   copied.reserve(count);
@@ -410,7 +410,7 @@ inline detail::TrackingTimeline TrackingBackend::timeline() const {
     timeline.tags.assign(tags_.begin(), tags_.end());
     timeline.counts = counts_;
     timeline.dropped = dropped_;
-    timeline.now = std::max(clock_(), last_time_ + 1);
+    timeline.now = (std::max)(clock_(), last_time_ + 1);
     timeline.end = dropped_ != 0 ? first_dropped_ : timeline.now;
     count = records_.size();
   }

@@ -53,7 +53,7 @@ inline void count_block(TagCounts& counts, size_t nbytes) noexcept {
   ++counts.total_count;
   counts.total_bytes += nbytes;
   counts.live_bytes += nbytes;
-  counts.peak_bytes = std::max(counts.peak_bytes, counts.live_bytes);
+  counts.peak_bytes = (std::max)(counts.peak_bytes, counts.live_bytes);
 }
 inline void uncount_block(TagCounts& counts, size_t nbytes) noexcept {
   --counts.live_count;

@@ -71,9 +71,9 @@ struct TrackingLayout {
       std::sort(taken.begin(), taken.end());
       for (const auto& [begin, end] : taken) {
         if (begin >= block.offset + block.record->nbytes) break;
-        block.offset = std::max(block.offset, end);
+        block.offset = (std::max)(block.offset, end);
       }
-      top = std::max(top, block.offset + block.record->nbytes);
+      top = (std::max)(top, block.offset + block.record->nbytes);
     }
   }
 
@@ -85,14 +85,14 @@ struct TrackingLayout {
       const auto column = static_cast<size_t>(part * kColumns);
       while (line.size() <= column) line.push_back(live);
       live = event.live_bytes;
-      line.back() = std::max(line.back(), live);
+      line.back() = (std::max)(line.back(), live);
       if (live > peak) {
         peak = live;
         peak_time = event.time;
       }
     }
     line.resize(kColumns + 1, live);
-    top = std::max(top, peak);
+    top = (std::max)(top, peak);
   }
 };
 
@@ -193,8 +193,8 @@ class TrackingPicture {
       const TrackingRecord& record = *block.record;
       const double x = x_of(record.born);
       const double y = y_of(block.offset + record.nbytes);
-      const double width = std::max(x_of(block.died) - x, 0.5);
-      const double height = std::max(y_of(block.offset) - y, 0.3);
+      const double width = (std::max)(x_of(block.died) - x, 0.5);
+      const double height = (std::max)(y_of(block.offset) - y, 0.3);
       const bool is_over = record.died < timeline_.end;
       put("<rect x='", x, "' y='", y, "' width='", width, "' height='", height, "' fill='",
           colour_of(record.tag_index), width > 3 && height > 3 ? "' stroke='#ffffff'>" : "'>",

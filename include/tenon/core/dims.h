@@ -32,9 +32,9 @@ namespace detail {
 /// from floating values: `{1.0f}` is data, never a shape. A value that int64_t cannot hold, such as
 /// `n - 3` with a size_t n of 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
 struct AnyInteger {
-  template <class I, std::enable_if_t<is_number_v<I>, int> = 0>
-  constexpr AnyInteger(I i) noexcept
-      : value(static_cast<int64_t>(i)), fits(std::is_signed_v<I> || value >= 0) {
+  template <class Integer, std::enable_if_t<is_number_v<Integer>, int> = 0>
+  constexpr AnyInteger(Integer i) noexcept
+      : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
   constexpr operator int64_t() const noexcept { return value; }

@@ -63,7 +63,7 @@ class Scalar {
       kind_ = std::is_signed_v<T> ? Kind::Signed : Kind::Unsigned;
       bits_ = static_cast<uint64_t>(value);
     } else if constexpr (detail::IsComplexLike<T>::value) {
-      kind_ = Kind::Complex;
+      kind_ = Kind::Pair;
       real_ = static_cast<double>(value.real());
       imag_ = static_cast<double>(value.imag());
     } else {
@@ -81,7 +81,7 @@ class Scalar {
     return is_integer() || (includeBool && isBoolean());
   }
   bool isFloatingPoint() const noexcept { return kind_ == Kind::Double; }
-  bool isComplex() const noexcept { return kind_ == Kind::Complex; }
+  bool isComplex() const noexcept { return kind_ == Kind::Pair; }
 
   /// Bool, Long (UInt64 above its range), Double or ComplexDouble.
   /// Source: c10::Scalar::type.
@@ -144,7 +144,7 @@ class Scalar {
   }
 
  private:
-  enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Complex };
+  enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Pair };
 
   template <class S>
   static Scalar from_foreign(const S& value) {
@@ -211,8 +211,8 @@ class Scalar {
 
   Kind kind_;
   uint64_t bits_ = 0;  // Bool, Signed, Unsigned
-  double real_ = 0;    // Double, Complex
-  double imag_ = 0;    // Complex
+  double real_ = 0;    // Double, Pair
+  double imag_ = 0;    // Pair, of a complex number
 };
 
 TENON_END_OWN

@@ -160,10 +160,10 @@ constexpr ScalarType scalar_type_of() noexcept {
 template <class T>
 inline constexpr bool is_element_v = scalar_type_of<std::remove_cv_t<T>>() != ScalarType::Undefined;
 
-/// Whether I is an integer type, but neither bool nor a character type.
-template <class I>
+/// Whether Integer is an integer type, but neither bool nor a character type.
+template <class Integer>
 inline constexpr bool is_number_v =
-    std::is_integral_v<I> && !std::is_same_v<I, bool> && is_element_v<I>;
+    std::is_integral_v<Integer> && !std::is_same_v<Integer, bool> && is_element_v<Integer>;
 
 template <class T>
 struct TypeTag {

@@ -35,14 +35,15 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept 
 }
 
 /// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
-template <class I>
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(I value) noexcept {
-  if constexpr (sizeof(I) == sizeof(uint64_t)) {
+template <class Integer>
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) noexcept {
+  if constexpr (sizeof(Integer) == sizeof(uint64_t)) {
     const auto bits = static_cast<uint64_t>(value);
-    const uint64_t above = std::is_signed_v<I> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
+    const uint64_t above =
+        std::is_signed_v<Integer> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
     if (TENON_UNLIKELY(above != 0)) {
       const uint64_t dropped = bits & 0x7ff;
-      value = static_cast<I>((bits - dropped) | ((dropped + 0x7ff) & 0x800u));
+      value = static_cast<Integer>((bits - dropped) | ((dropped + 0x7ff) & 0x800u));
     }
   }
   return static_cast<double>(value);
@@ -135,8 +136,9 @@ struct SmallFloat {
   TENON_ALWAYS_INLINE SmallFloat(float value) noexcept : x(Format::encode(value)) {}
   TENON_ALWAYS_INLINE SmallFloat(double value) noexcept : x(Format::encode(round_to_odd(value))) {}
   /// From any integer, rounded once.
-  template <class I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
-  SmallFloat(I value) noexcept : x(Format::encode(round_to_odd(round_to_odd_double(value)))) {}
+  template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
+  SmallFloat(Integer value) noexcept
+      : x(Format::encode(round_to_odd(round_to_odd_double(value)))) {}
 
   TENON_ALWAYS_INLINE operator float() const noexcept { return Format::decode(x); }
 

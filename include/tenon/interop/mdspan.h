@@ -104,7 +104,7 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   }
   const int64_t reach = from.layout.reach();
   return check_index_type(sizes, strides, reach < from.layout.numel ? from.layout.numel : reach,
-                          static_cast<uint64_t>(std::numeric_limits<Index>::max()));
+                          static_cast<uint64_t>((std::numeric_limits<Index>::max)()));
 }
 
 template <class Mapping, size_t... D>

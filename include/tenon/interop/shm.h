@@ -188,7 +188,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   int code = (length - 1) / room.f_frsize < blocks ? 0 : ENOSPC;
   constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && code == 0; at += kPiece) {
-    const auto size = static_cast<off_t>(std::min(kPiece, length - at));
+    const auto size = static_cast<off_t>((std::min)(kPiece, length - at));
     do code = ::posix_fallocate(fd, static_cast<off_t>(at), size);
     while (code == EINTR);
   }

@@ -33,7 +33,7 @@ inline std::string_view without_traceback(std::string_view text) noexcept {
     const size_t at = text.rfind(kError);
     if (at != std::string_view::npos) text.remove_prefix(at + kError.size());
   }
-  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  text.remove_prefix((std::min)(text.find_first_not_of(" \n"), text.size()));
   return text.substr(0, text.find('\n'));
 }
 

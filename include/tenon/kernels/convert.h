@@ -156,7 +156,8 @@ struct ConvertKernel {
         if constexpr (from_half) {
           load(codes, static_cast<const char*>(in) + 2 * i);
 #if defined(__clang__) && defined(__FLT16_MAX__)  // Clang 22 has the builtin no more
-          floats = __builtin_convertvector(__builtin_bit_cast(Vector<_Float16, 16>, codes), Vector<float, 32>);
+          floats = __builtin_convertvector(__builtin_bit_cast(Vector<_Float16, 16>, codes),
+                                           Vector<float, 32>);
 #else
           floats = __builtin_ia32_vcvtph2ps256(codes);
 #endif

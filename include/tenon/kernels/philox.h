@@ -177,7 +177,7 @@ class PhiloxLanes {
 struct PhiloxKernel : ForEachSet<PhiloxKernel> {
   template <class Level>
   static TENON_NEVER_ALONE void body(const WordStream* stream, uint64_t first, uint64_t blocks,
-                                       uint32_t* out) noexcept {
+                                     uint32_t* out) noexcept {
     using Lanes = PhiloxLanes<Level::vector_bytes>;
     Lanes lanes(*stream, first);
     for (uint64_t done = 0; done < blocks; done += Lanes::kBlocks) lanes.run(out + 4 * done);

@@ -175,8 +175,9 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
     }
   }
   /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
+  /// Precise: with -ffast-math there would be estimates.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
-    TENON_NO_CONTRACTION  // nor estimates
+    TENON_NO_CONTRACTION
     int64_t i = 0;
 #if __has_builtin(__builtin_elementwise_sqrt) || defined(__SSE2__)
     constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(Real));
@@ -205,7 +206,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
   static TENON_NEVER_ALONE void body(const uint32_t* words, int64_t count, uint32_t low,
-                                       uint32_t range, char* out, uint32_t* least) noexcept {
+                                     uint32_t range, char* out, uint32_t* least) noexcept {
     int64_t i = 0;
     uint32_t smallest = UINT32_MAX;
 #if TENON_HAS_WIDE_PRODUCTS

@@ -105,7 +105,7 @@ struct Uninitialized {
   }
 };
 template <int64_t kValue>
-struct Always {
+struct Fixed {
   template <bool kIsFloat>
   static Error set(Making& making, unsigned char* bytes) noexcept {
     if constexpr (kValue != 0) return set_element<kIsFloat>(making, kValue, bytes);
@@ -189,7 +189,7 @@ struct LikeCreator {
 template <class Out>
 using Empty = Creator<Out, detail::Uninitialized>;
 template <class Out, int64_t kValue>
-using Constant = Creator<Out, detail::Always<kValue>>;
+using Constant = Creator<Out, detail::Fixed<kValue>>;
 
 template <class Out>
 struct ScalarTensor {
@@ -224,12 +224,12 @@ TENON_CREATOR(full_like, LikeCreator, detail::Given, Scalar);
 
 /// full() of 0 and 1. Large zeros are the system's zero pages, untouched.
 /// Source: at::zeros, at::ones.
-TENON_CREATOR(zeros, Creator, detail::Always<0>);
-TENON_CREATOR(zeros_strided, StridedCreator, detail::Always<0>);
-TENON_CREATOR(zeros_like, LikeCreator, detail::Always<0>);
-TENON_CREATOR(ones, Creator, detail::Always<1>);
-TENON_CREATOR(ones_strided, StridedCreator, detail::Always<1>);
-TENON_CREATOR(ones_like, LikeCreator, detail::Always<1>);
+TENON_CREATOR(zeros, Creator, detail::Fixed<0>);
+TENON_CREATOR(zeros_strided, StridedCreator, detail::Fixed<0>);
+TENON_CREATOR(zeros_like, LikeCreator, detail::Fixed<0>);
+TENON_CREATOR(ones, Creator, detail::Fixed<1>);
+TENON_CREATOR(ones_strided, StridedCreator, detail::Fixed<1>);
+TENON_CREATOR(ones_like, LikeCreator, detail::Fixed<1>);
 #undef TENON_CREATOR
 
 inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};

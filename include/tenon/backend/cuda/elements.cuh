@@ -108,8 +108,9 @@ TENON_HOST_DEVICE inline void store_number(const CastTarget& as, char* to, float
   store_bits(as.size, to, encode_small(as.type, value));
 }
 /// Integers up to 64 bits: int64_t, or uint64_t for a UInt64's.
-template <class I>
-TENON_HOST_DEVICE inline void store_integer(const CastTarget& as, char* to, I value) noexcept {
+template <class Integer>
+TENON_HOST_DEVICE inline void store_integer(const CastTarget& as, char* to,
+                                            Integer value) noexcept {
   const auto number = static_cast<int64_t>(value);
   if (as.is_integer) {
     const int64_t whole = as.saturates ? clamp_long(number, as.limits) : number;

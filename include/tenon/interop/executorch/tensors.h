@@ -136,7 +136,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
                 ExecutorchLayout::kMaxRank);
   }
-  constexpr int64_t kMost = std::numeric_limits<ExecutorchLayout::Size>::max();
+  constexpr int64_t kMost = (std::numeric_limits<ExecutorchLayout::Size>::max)();
   int64_t stride = 1;
   bool fits = true;
   for (size_t i = rank; i-- > 0;) {
