@@ -63,7 +63,8 @@ int main() {
   expect(copy_(channels, permute(pixels, {2, 0, 1})));
   print_hash("channels", *channels);
 
-  auto numbers = make_tensor_ptr({2, 4}, {0.1, -0.0, 1e300, 1.0 / 3, 12345678.9, 5e-324, 1e16, 2.0});
+  auto numbers =
+      make_tensor_ptr({2, 4}, {0.1, -0.0, 1e300, 1.0 / 3, 12345678.9, 5e-324, 1e16, 2.0});
   print("numbers", *numbers);
   print("as float", to(numbers, ScalarType::Float, CastMode::Saturate));
   print("bools", *ones({3}, ScalarType::Bool));

@@ -84,16 +84,9 @@ class InlineArray {
     }
     return *this;
   }
-#if !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
-#endif
   ~InlineArray() {
     if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
   }
-#if !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
@@ -164,7 +157,7 @@ class InlineArray {
   static_assert(std::is_trivially_copyable_v<T> && kInline * sizeof(T) >= sizeof(T*));
   union {
     T inline_[kInline];
-    T* heap_;
+    T* heap_ = nullptr;  // where GCC does not see that on_heap_ guards it, it warns
   };
   uint8_t size_ = 0;
   bool on_heap_ = false;
