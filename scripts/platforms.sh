@@ -6,8 +6,9 @@
 #
 #   scripts/platforms.sh [NAME...]   those of the platforms whose names contain one of these; without names, all
 #
-# It installs what is missing (Debian's compilers, Zig's from PyPI, which has the C libraries of many systems). A line
-# for each platform says what passed, failed or was skipped. Everything is in build/platforms.
+# It installs what is missing (Debian's compilers; Zig from PyPI, which is Clang with the C libraries of many systems).
+# A line for each platform says what passed, failed or was skipped. Everything is in build/platforms; Zig and wasmtime
+# are those of $TENON_PLATFORM_TOOLS, if that is set.
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -15,7 +16,6 @@ work=$root/build/platforms
 tools=${TENON_PLATFORM_TOOLS:-$work/python} # packages of PyPI
 mkdir -p "$work"
 export PYTHONPATH=$tools${PYTHONPATH:+:$PYTHONPATH} WINEPREFIX=$work/wine WINEDEBUG=-all
-export EM_CACHE=${EM_CACHE:-$work/emscripten}
 
 need g++ g++
 need python3 python3
@@ -31,6 +31,8 @@ python3 -c 'import ziglang, wasmtime' 2>/dev/null ||
   logged "$work/pip.log" env PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 \
     python3 -m pip install --quiet --target "$tools" ziglang==0.17.1 wasmtime==50.0.1
 
+# Debian's Emscripten takes the fetch() of Node 18 and later for a browser's.
+node() { command node --no-experimental-fetch "$@"; }
 wine() { /usr/lib/wine/wine64 "$@"; }
 wasi() {
   python3 - "$1" <<'END'
@@ -152,7 +154,7 @@ suffix=wasm
 without="tutorial: it throws, and Zig's libc++ for WASI does not"
 zig "wasi wasm32" wasi wasm32-wasi -fno-exceptions
 suffix=js
-platform "emscripten wasm32" node em++ -fexceptions -s ALLOW_MEMORY_GROWTH=1
+platform "emscripten wasm32" node em++ -fexceptions
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -271,6 +271,7 @@ if [ -n "$nightly" ]; then
     check "README's two commands on a new $suite" scripts/fresh.sh "$suite"
   done
   check "analyzers" python3 scripts/analyze.py "$headers"
+  check "platforms" scripts/platforms.sh
 
   build benchmarks --preset gcc "${options[@]}" -DTENON_BUILD_BENCHMARKS=ON \
     -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF

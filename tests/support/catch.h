@@ -2,6 +2,11 @@
 // Catch2 2.x and 3.x under one include, and what the tests share.
 #pragma once
 
+#if defined(__clang__)
+#if __has_warning("-Wc2y-extensions")  // Clang 22 finds that __COUNTER__ is not standard
+#pragma clang diagnostic ignored "-Wc2y-extensions"
+#endif
+#endif
 #undef CHECK  // libtorch's, if it came before: Catch2's replaces it
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_test_macros.hpp>
