@@ -167,6 +167,39 @@ TEST_CASE("Module: an input that is set is kept, one that does not fit is refuse
   CHECK(y->use_count() == 1);
 }
 
+TEST_CASE("Module: an input is set as the first one where no index is given, as an output is") {
+  Doubler module;
+  CHECK(module.set_input(image()) == Error::Ok);
+  CHECK(module.run() == Error::Ok);
+  CHECK(const_data_ptr<float>(module.get_output()->toTensor())[1] == 4);
+  CHECK(module.set_input("forward", full({1, 2}, 3)) == Error::Ok);
+  CHECK(module.run() == Error::Ok);
+  CHECK(const_data_ptr<float>(module.get_output()->toTensor())[1] == 6);
+}
+
+TEST_CASE("Module: an output that is None is named by what it is only when it is asked for") {
+  class Maps : public Module {
+   protected:
+    size_t count_methods() const noexcept override { return 1; }
+    const char* name_of(size_t) const noexcept override { return "forward"; }
+    Error prepare(size_t, MethodMeta&) override { return Error::Ok; }
+    Error invoke(size_t, Span<const EValue>, Outputs& outputs) override {
+      TENON_TRY(outputs.resize(3));
+      return outputs.put(0, 5);
+    }
+    Error explain_none(size_t, size_t output) const noexcept override {
+      return output == 1 ? detail::fail(Error::NotSupported, "it is a map") : Error::Ok;
+    }
+  } module;
+  const auto outputs = module.forward();
+  REQUIRE(outputs->size() == 3);
+  CHECK((outputs->at(1).isNone() && outputs->at(2).isNone()));
+  CHECK(module.get_output()->toInt() == 5);
+  RETURNS(NotSupported, "get_output: output 1: it is a map", module.get_output(1).error());
+  CHECK(module.get_output(2)->isNone());
+  CHECK(module.get_outputs()->size() == 3);
+}
+
 TEST_CASE("Module: a runtime's outputs in a device's memory are copied and filled there",
           "[plain]") {
   struct OnDevice final : Module {

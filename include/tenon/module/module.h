@@ -195,10 +195,11 @@ class TENON_EXPORT Module {
   }
 
   /// Sets an input for the runs that follow; None takes it away.
-  [[nodiscard]] Error set_input(const EValue& value, size_t index) {
+  [[nodiscard]] Error set_input(const EValue& value, size_t index = 0) {
     return set_input("forward", value, index);
   }
-  [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index) {
+  /// A number needs the index too: set_input("encode", 5) gives `forward` a text as its input 5.
+  [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&value, 1}, index); });
   }
   /// Sets the first inputs, all of them or, after an error, none.
@@ -224,7 +225,8 @@ class TENON_EXPORT Module {
   }
 
   /// An output of the method's last run.
-  /// Errors: InvalidState when there was none, or it failed.
+  /// Errors: InvalidState when there was none, or it failed; NotSupported for an output that is None
+  /// only because no EValue can be what the model gives, such as a map: the message names that.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
     EValue value;
@@ -232,7 +234,9 @@ class TENON_EXPORT Module {
       TENON_TRY(m.check_has_run());
       TENON_TRY(m.check_index("output", index, true, m.outputs.size()));
       value = m.outputs.values()[index];
-      return Error::Ok;
+      if (!value.isNone()) return Error::Ok;
+      const char* const name = m.meta.knows_outputs ? m.meta.outputs[index].name() : "";
+      return detail::blame_unless_ok("output", index, name, explain_none(m.number, index));
     });
     if (TENON_UNLIKELY(error != Error::Ok)) return error;
     return value;
@@ -304,6 +308,13 @@ class TENON_EXPORT Module {
   /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
   /// where there is a tensor for it, outputs.target(i), into that.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
+  /// An error that says what the runtime has for an output of the last run that is None only
+  /// because no EValue can be that; Ok where None is the value.
+  virtual Error explain_none(size_t method, size_t output) const noexcept {
+    static_cast<void>(method);
+    static_cast<void>(output);
+    return Error::Ok;
+  }
 
  private:
   using Method = detail::Method;

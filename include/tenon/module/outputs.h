@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Inputs and outputs beyond that many are refused: such an index is a mistake.
+/// Where a module does not know its inputs or outputs, an index beyond that is taken for a mistake.
 inline constexpr size_t kMaxValues = 4096;
 
 /// What a runtime knows of a method.
@@ -172,11 +172,8 @@ class Outputs {
 
   size_t size() const noexcept { return values_.size(); }
   /// For a module that does not know how many there are.
-  /// Errors: OutOfMemory; InvalidArgument for more than 4096, or for less than were set.
+  /// Errors: OutOfMemory; InvalidArgument for less than were set.
   Error resize(size_t count) noexcept {
-    if (TENON_UNLIKELY(count > detail::kMaxValues)) {
-      return detail::fail(Error::InvalidArgument, count, " outputs are too many");
-    }
     for (size_t i = count; i < set_.size(); ++i) {
       if (TENON_UNLIKELY(is_set(i))) {
         return detail::fail(Error::InvalidArgument, "output ", i, " was set, but there are only ",
