@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/onnxruntime.h"
 
+#include <cmath>
+
 #include "interop/files.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
+#include "tensor/helpers.h"
 #include "threads/threads.h"
 
 namespace onnxruntime_test {
@@ -155,7 +158,7 @@ TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
           detail::adopt_from_onnx(make_value({1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING),
                                   environment(), tensor));
   CHECK(environments == 1);
-  RETURNS(NotSupported, "it is no tensor", detail::adopt_from_onnx({}, environment(), tensor));
+  RETURNS(NotSupported, "it is not a tensor", detail::adopt_from_onnx({}, environment(), tensor));
   CHECK(environments == 1);
   CHECK_FALSE(tensor.defined());
 }
@@ -419,15 +422,173 @@ TEST_CASE("OnnxModule: bytes that are no model are an error") {
   RETURNS(InvalidState, "load_method: the model is undefined", undefined.load_method());
 }
 
-TEST_CASE("OnnxModule: inputs and outputs that are no tensors of tenon's are refused by name") {
-  OnnxModule strings(model("strings"));
-  RETURNS(NotSupported,
-          "load_method: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
-          strings.load_method());
+TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others are there") {
+  const TensorPtr x = make_tensor_ptr({2, 2}, {2.0f, 0.0f, 0.0f, 3.0f});
+  OnnxModule zipmap(model("zipmap"));
+  const auto outputs = zipmap.forward(x);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK(tests::values<int64_t>((*outputs)[0].toTensor()) == tests::Longs{0, 1});
+  CHECK((*outputs)[1].isNone());
+  CHECK(zipmap.get_outputs()->at(1).isNone());
+  CHECK(zipmap.get_output(0).ok());
+  const auto map = zipmap.get_output(1);
+  CHECK(map.error() == Error::NotSupported);
+  CHECK(map.message() ==
+        std::string("get_output: output 1 (prob): each element is of ONNX type 3, a map, which an "
+                    "EValue cannot be"));
+  const auto meta = zipmap.method_meta();
+  CHECK(meta->outputs[0].kind == ValueKind::Tensor);
+  CHECK(meta->outputs[1].kind == ValueKind::None);
+  CHECK(meta->outputs[1].name() == std::string("prob"));
+  RETURNS(InvalidType, "output 1 (prob): it is a Tensor, Float {2}, expected None",
+          zipmap.set_output(zeros({2}), 1));
+  const TensorPtr label = zeros({2}, ScalarType::Long);  // and written in place beside it
+  const void* const memory = label->const_data_ptr();
+  REQUIRE(zipmap.set_output(label) == Error::Ok);
+  REQUIRE(zipmap.run("forward", x) == Error::Ok);
+  CHECK(tests::values<int64_t>(*label) == tests::Longs{0, 1});
+  CHECK(label->const_data_ptr() == memory);
+
+  OnnxModule texts(model("text_label"));
+  const auto three = texts.forward(x);
+  REQUIRE(three.ok());
+  REQUIRE(three->size() == 3);
+  CHECK(((*three)[0].isNone() && (*three)[2].isNone()));
+  const auto prob = tests::values<float>((*three)[1].toTensor());
+  REQUIRE(prob.size() == 4);
+  CHECK(prob[0] == Approx(1 / (1 + std::exp(-4.0))));  // of values 2 and -2
+  CHECK(prob[3] == Approx(1 / (1 + std::exp(-6.0))));
+  RETURNS(NotSupported, "output 0 (label): tenon has no dtype for ONNX's element type 8, texts",
+          texts.get_output().error());
+}
+
+TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refused when it runs") {
+  OnnxModule module(model("only_map"));
+  CHECK(module.method_meta()->outputs[0].name() == std::string("prob"));
+  REQUIRE(module.set_input(ones({1, 2})) == Error::Ok);
+  RETURNS(NotSupported, "run: output 0 (prob): each element is of ONNX type 3, a map",
+          module.run());
+  CHECK(module.get_output().error() == Error::InvalidState);
+}
+
+TEST_CASE("OnnxModule: outputs are selected by name, in the order asked for") {
+  OnnxModule two(model("two"));
+  REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);
+  const auto swapped = two.forward({kA, kB});
+  REQUIRE(swapped.ok());
+  CHECK((*swapped)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  CHECK((*swapped)[1].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  RETURNS(InvalidState, "select_outputs: forward has been used already",
+          two.select_outputs({"total"}));
+
+  OnnxModule label(model("text_label"));
+  RETURNS(InvalidArgument, "select_outputs: no output is named", label.select_outputs({}));
+  REQUIRE(label.select_outputs({"prob_t"}) == Error::Ok);
+  const auto only = label.forward(ones({3, 2}));
+  REQUIRE(only.ok());
+  REQUIRE(only->size() == 1);
+  CHECK((*only)[0].toTensor().sizes() == Dims{3, 2});
+
+  OnnxModule wrong(model("two"));
+  REQUIRE(wrong.select_outputs({"sum"}) == Error::Ok);
+  RETURNS(NotFound, "load_method: there is no output \"sum\"; the first one: total",
+          wrong.load_method());
+  REQUIRE(wrong.select_outputs({"total"}) == Error::Ok);  // nothing is lost
+  CHECK(wrong.forward({kA, kB})->size() == 1);
+
+  OnnxModule map(model("zipmap"));
+  REQUIRE(map.select_outputs({"label", "prob"}) == Error::Ok);
+  RETURNS(NotSupported, "load_method: output 1 (prob): each element is of ONNX", map.load_method());
+}
+
+TEST_CASE("OnnxModule: sequences of tensors are lists of tensors, as inputs and as outputs") {
   OnnxModule sequence(model("sequence"));
-  RETURNS(NotSupported,
-          "output 0 (images): it is of ONNX type 2, a sequence; OnnxModule takes tensors only",
-          sequence.load_method());
+  const auto images = sequence.forward(make_tensor_ptr({3.0f, 4.0f}));
+  INFO(images.message());
+  REQUIRE(images.ok());
+  REQUIRE((*images)[0].toTensorList().size() == 1);
+  CHECK(tests::values<float>((*images)[0].toTensorList()[0]) == tests::Floats{3, 4});
+
+  OnnxModule pieces(model("pieces"));
+  const auto meta = pieces.method_meta();
+  CHECK(meta->inputs[0].kind == ValueKind::TensorList);
+  CHECK(meta->outputs[1].kind == ValueKind::TensorList);
+  const auto outputs = pieces.forward(EValue(std::vector<Tensor>{*kA, *ones({2, 2})}));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{5, 7, 1, 1, 1, 1});
+  const ArrayRef<Tensor> rows = (*outputs)[1].toTensorList();
+  REQUIRE(rows.size() == 3);
+  CHECK(tests::values<float>(rows[0]) == tests::Floats{5, 7});
+  CHECK((*outputs)[2].toTensorList().empty());
+  const TensorPtr whole = zeros({3, 2});
+  REQUIRE(pieces.set_output(whole) == Error::Ok);
+  REQUIRE(pieces.run("forward", EValue(std::vector<Tensor>{*kA, *kB, *kB})) == Error::Ok);
+  CHECK(tests::values<float>(*whole) == tests::Floats{5, 7, 1, 2, 1, 2});
+  RETURNS(NotSupported, "run: input 0 (pieces): element 1: strides {1, 2}",
+          pieces.run("forward", EValue(std::vector<Tensor>{*kA, transpose(ones({2, 2}), 0, 1)})));
+  RETURNS(InvalidType, "input 0 (pieces): it is a Tensor", pieces.run("forward", kA));
+  RETURNS(NotSupported, "input 0 (pieces): ONNX Runtime takes no empty list of tensors",
+          pieces.run("forward", EValue(std::vector<Tensor>{})));
+}
+
+TEST_CASE("OnnxModule: an optional input may be left out, an optional output is a tensor or None") {
+  OnnxModule module(model("optional"));
+  const auto meta = module.method_meta();
+  CHECK((meta->inputs[1].is_optional && meta->inputs[1].is_described));
+  CHECK((meta->outputs[1].is_optional && !meta->outputs[0].is_optional));
+  const TensorPtr x = make_tensor_ptr({3.0f, 4.0f});
+  const auto outputs = module.forward(x);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK_FALSE((*outputs)[0].toTensor().item<bool>());
+  CHECK(tests::values<float>((*outputs)[1].toTensor()) == tests::Floats{3, 4});
+  CHECK((*outputs)[2].isNone());
+  CHECK(module.get_output(2)->isNone());  // a value, not an error
+  CHECK(module.forward({x, x})->at(0).toTensor().item<bool>());
+  RETURNS(InvalidArgument, "input 1 (mask): dimension 0 is 3",
+          module.run("forward", {x, ones({3})}));
+}
+
+TEST_CASE("OnnxModule: an input with a default may be given or left out, and comes after others") {
+  OnnxModule module(model("defaults"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  REQUIRE(meta->inputs.size() == 4);
+  CHECK(meta->inputs[0].name() == std::string("x"));
+  CHECK_FALSE(meta->inputs[0].is_optional);
+  size_t scale = 0;
+  size_t shift = 0;
+  size_t words = 0;
+  for (size_t i = 1; i < 4; ++i) {
+    CHECK(meta->inputs[i].is_optional);
+    const std::string name = meta->inputs[i].name();
+    (name == "scale" ? scale : name == "shift" ? shift : words) = i;
+  }
+  REQUIRE((scale != 0 && shift != 0 && words != 0));
+  CHECK(meta->inputs[words].kind == ValueKind::None);  // texts: it has its default in every run
+  const TensorPtr x = make_tensor_ptr({1.0f, 2.0f});
+  const auto run = [&] { return tests::values<float>(module.forward(x)->at(0).toTensor()); };
+  CHECK(run() == tests::Floats{3, 5});
+  REQUIRE(module.set_input(make_tensor_ptr({7.0f}), shift) == Error::Ok);
+  CHECK(run() == tests::Floats{9, 11});
+  REQUIRE(module.set_input(scalar_tensor(10), scale) == Error::Ok);
+  CHECK(run() == tests::Floats{17, 27});
+  REQUIRE(module.set_input(none, shift) == Error::Ok);
+  CHECK(run() == tests::Floats{11, 21});
+  RETURNS(InvalidType, "(words): it is a String, \"a\", expected None",
+          module.set_input("a", words));
+  RETURNS(InvalidState, "run: input 0 (x): it is not given", module.run());
+}
+
+TEST_CASE("OnnxModule: an input that no EValue can be is described, and named when it is missed") {
+  OnnxModule strings(model("strings"));
+  CHECK(strings.method_meta()->inputs[0].name() == std::string("words"));
+  RETURNS(NotSupported, "run: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
+          strings.run());
 }
 
 TEST_CASE("OnnxModule: a model in memory is shared until it is open, options are the caller's") {

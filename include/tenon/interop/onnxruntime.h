@@ -8,6 +8,10 @@
 
 #include <onnxruntime_c_api.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
 #include "tenon/tensor/make.h"
@@ -165,6 +169,22 @@ class OnnxValues {
     lent_[i] = true;
     return Error::Ok;
   }
+  /// Makes value i a sequence of such tensors.
+  /// Errors: also NotSupported for none: the library makes no empty sequence.
+  /// Source: OrtApi::CreateValue.
+  Error lend(size_t i, const OrtMemoryInfo& host, ArrayRef<Tensor> sources) {
+    if (TENON_UNLIKELY(sources.empty())) {
+      return fail(Error::NotSupported, "ONNX Runtime takes no empty list of tensors");
+    }
+    OnnxValues elements(sources.size());
+    for (size_t k = 0; k < sources.size(); ++k) {
+      TENON_TRY(blame_unless_ok("element", k, "", elements.lend(k, host, sources[k])));
+    }
+    TENON_TRY(check_onnx(
+        onnx_api()->CreateValue(elements.data(), sources.size(), ONNX_TYPE_SEQUENCE, &values_[i])));
+    lent_[i] = true;
+    return Error::Ok;
+  }
 
  private:
   std::vector<OrtValue*> values_;
@@ -174,12 +194,12 @@ class OnnxValues {
 /// Makes a tensor over the memory of a value that the library made.
 ///
 /// Ownership: the tensor keeps the value and the environment.
-/// Errors: NotSupported for what is no tensor, or one of a dtype that tenon lacks; OutOfMemory.
+/// Errors: NotSupported for what is not a tensor, or has a dtype that tenon lacks; OutOfMemory.
 inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv> environment,
                              Tensor& tensor) noexcept {
   int is_tensor = 0;
   if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->IsTensor(value.get(), &is_tensor)));
-  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is no tensor");
+  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is not a tensor");
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
   TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
   ScalarType type = ScalarType::Undefined;
@@ -198,14 +218,63 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   return Error::Ok;
 }
 
-/// Describes an input or an output, whose name is in `spec`.
-inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec) {
+/// Makes of a value that the library made a tensor or, of a sequence, a TensorList; None of an
+/// optional value that is not there.
+///
+/// Ownership: as adopt_from_onnx() does; the library copies the elements of a sequence.
+inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
+                            const std::shared_ptr<OrtEnv>& environment, EValue& to) {
+  int is_there = 0;
+  if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->HasValue(value.get(), &is_there)));
+  if (is_there == 0) return Error::Ok;
+  if (kind == ValueKind::Tensor) {
+    to = Tensor();
+    return adopt_from_onnx(std::move(value), environment, to.toTensor());
+  }
+  OrtAllocator* allocator = nullptr;  // the library's
+  TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
+  size_t count = 0;
+  TENON_TRY(check_onnx(onnx_api()->GetValueCount(value.get(), &count)));
+  std::vector<Tensor> tensors(count);
+  for (size_t i = 0; i < count; ++i) {
+    OnnxHandle<OrtValue> element;
+    TENON_TRY(check_onnx(
+        onnx_api()->GetValue(value.get(), static_cast<int>(i), allocator, MadeOnnx(element))));
+    TENON_TRY(blame_unless_ok("element", i, "",
+                              adopt_from_onnx(std::move(element), environment, tensors[i])));
+  }
+  to = EValue(tensors);
+  return Error::Ok;
+}
+
+/// Describes an input or an output, whose name is in `spec`; `what` it is stands in messages.
+/// Errors: NotSupported for one that is neither a tensor of a dtype that tenon has nor a sequence
+/// of them.
+inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, const char* what = "it") {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
+  OnnxHandle<OrtTypeInfo> inner;
+  if (kind == ONNX_TYPE_OPTIONAL) {
+    const OrtOptionalTypeInfo* optional = nullptr;  // a part of `info`
+    TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToOptionalTypeInfo(&info, &optional)));
+    TENON_TRY(check_onnx(onnx_api()->GetOptionalContainedTypeInfo(optional, MadeOnnx(inner))));
+    spec.is_optional = true;
+    return describe_onnx(*inner, spec, what);
+  }
+  if (kind == ONNX_TYPE_SEQUENCE && spec.kind != ValueKind::TensorList) {
+    const OrtSequenceTypeInfo* sequence = nullptr;  // a part of `info`
+    TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToSequenceTypeInfo(&info, &sequence)));
+    TENON_TRY(check_onnx(onnx_api()->GetSequenceElementType(sequence, MadeOnnx(inner))));
+    spec.kind = ValueKind::TensorList;
+    ValueSpec element(ValueKind::TensorList);  // so that a sequence in it is refused
+    return describe_onnx(*inner, element, "each element");
+  }
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported, "it is of ONNX type ", static_cast<int>(kind),
-                kind == ONNX_TYPE_SEQUENCE ? ", a sequence" : "",
-                "; OnnxModule takes tensors only");
+    return fail(Error::NotSupported, what, " is of ONNX type ", static_cast<int>(kind),
+                kind == ONNX_TYPE_MAP        ? ", a map"
+                : kind == ONNX_TYPE_SEQUENCE ? ", a sequence"
+                                             : "",
+                ", which an EValue cannot be");
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
   TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToTensorInfo(&info, &tensor)));
@@ -220,34 +289,68 @@ inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec) {
   return check_spec(spec.tensor);
 }
 
+/// The session's functions for its inputs, its outputs, or its inputs that have a default.
+struct OnnxPortFunctions {
+  decltype(OrtApi::SessionGetInputCount) count;
+  decltype(OrtApi::SessionGetInputName) name;
+  decltype(OrtApi::SessionGetInputTypeInfo) type;
+};
+
 /// The inputs of a model, or its outputs.
 struct OnnxPorts {
   std::vector<ValueSpec> specs;
-  std::vector<const char*> names;  // in the specs
+  std::map<size_t, std::string> refusals;  // why some are of kind None
 
-  /// By the session's functions for inputs, or those for outputs.
-  Error describe(const OrtSession& session, const char* role,
-                 decltype(OrtApi::SessionGetInputCount) get_count,
-                 decltype(OrtApi::SessionGetInputName) get_name,
-                 decltype(OrtApi::SessionGetInputTypeInfo) get_type) {
+  const char* name(size_t i) const noexcept { return specs[i].name(); }
+  /// Why port i is of kind None; Ok for any other.
+  Error refuse(size_t i) const noexcept {
+    const auto found = refusals.find(i);
+    return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
+  }
+  /// Appends ports.
+  Error describe(const OrtSession& session, const char* role, const OnnxPortFunctions& get,
+                 bool has_default = false) {
     OrtAllocator* allocator = nullptr;  // the library's
     TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
     size_t count = 0;
-    TENON_TRY(check_onnx(get_count(&session, &count)));
-    specs.assign(count, ValueKind::Tensor);
-    names.clear();
+    TENON_TRY(check_onnx(get.count(&session, &count)));
     for (size_t i = 0; i < count; ++i) {
-      Text& name = specs[i].tensor.name;
+      const size_t at = specs.size();
+      ValueSpec& spec = specs.emplace_back(ValueKind::Tensor);
       char* text = nullptr;
-      TENON_TRY(check_onnx(get_name(&session, i, allocator, &text)));
-      name = Text(text);
+      TENON_TRY(check_onnx(get.name(&session, i, allocator, &text)));
+      const Text name(text);
+      spec.tensor.name = name;
       TENON_TRY(check_onnx(onnx_api()->AllocatorFree(allocator, text)));
       OnnxHandle<OrtTypeInfo> info;
-      TENON_TRY(check_onnx(get_type(&session, i, MadeOnnx(info))));
-      TENON_TRY(blame_unless_ok(role, i, name.c_str(), describe_onnx(*info, specs[i])));
-      TENON_TRY(check_spec(specs[i].tensor));  // of which there may be no more than a name
-      names.push_back(name.c_str());
+      TENON_TRY(check_onnx(get.type(&session, i, MadeOnnx(info))));
+      const Error error = describe_onnx(*info, spec);
+      if (error == Error::NotSupported) {
+        refusals.emplace(at, message_of(error));
+        spec = ValueSpec(name, ValueKind::None);
+      } else {
+        TENON_TRY(blame_unless_ok(role, at, name.c_str(), error));
+      }
+      spec.is_optional = spec.is_optional || has_default;
+      TENON_TRY(check_spec(spec.tensor));  // of which there may be no more than a name
     }
+    return Error::Ok;
+  }
+  /// Keeps only the ports of these names, in that order.
+  /// Errors: NotFound; NotSupported for one that no EValue can be.
+  Error select(const std::vector<std::string>& names) {
+    OnnxPorts chosen;
+    for (const std::string& name : names) {
+      size_t i = 0;
+      while (i < specs.size() && specs[i].tensor.name != name) ++i;
+      if (TENON_UNLIKELY(i == specs.size())) {
+        return fail(Error::NotFound, "there is no output \"", name,
+                    "\"; the first one: ", specs.empty() ? "none" : this->name(0));
+      }
+      TENON_TRY(blame_unless_ok("output", i, this->name(i), refuse(i)));
+      chosen.specs.push_back(specs[i]);
+    }
+    *this = std::move(chosen);
     return Error::Ok;
   }
 };
@@ -292,6 +395,22 @@ class TENON_EXPORT OnnxModule final : public Module {
         is_in_memory_(true),
         options_(options) {}
 
+  /// Leaves only these of the model's outputs, in that order: forward() gives no others, and the
+  /// library computes no others. To be called before the first use, which is NotFound for a name
+  /// that the model lacks, and NotSupported for an output that no EValue can be.
+  /// Errors: InvalidState after the first use; InvalidArgument for no name; OutOfMemory.
+  [[nodiscard]] Error select_outputs(const std::vector<std::string>& names) {
+    return detail::blame_if("select_outputs", detail::call_safely([&] {
+                              if (is_described_)
+                                return detail::fail(Error::InvalidState,
+                                                    "forward has been used already");
+                              if (names.empty())
+                                return detail::fail(Error::InvalidArgument, "no output is named");
+                              selected_ = names;
+                              return Error::Ok;
+                            }));
+  }
+
  protected:
   Error load() override {
     if (TENON_UNLIKELY(detail::onnx_api() == nullptr)) {
@@ -329,49 +448,87 @@ class TENON_EXPORT OnnxModule final : public Module {
   const char* name_of(size_t) const noexcept override { return "forward"; }
 
   Error prepare(size_t, MethodMeta& meta) override {
-    TENON_TRY(inputs_.describe(*session_, "input", detail::onnx_api()->SessionGetInputCount,
-                               detail::onnx_api()->SessionGetInputName,
-                               detail::onnx_api()->SessionGetInputTypeInfo));
-    TENON_TRY(outputs_.describe(*session_, "output", detail::onnx_api()->SessionGetOutputCount,
-                                detail::onnx_api()->SessionGetOutputName,
-                                detail::onnx_api()->SessionGetOutputTypeInfo));
+    const OrtApi& api = *detail::onnx_api();
+    inputs_ = outputs_ = {};
+    TENON_TRY(inputs_.describe(
+        *session_, "input",
+        {api.SessionGetInputCount, api.SessionGetInputName, api.SessionGetInputTypeInfo}));
+    TENON_TRY(inputs_.describe(
+        *session_, "input",
+        {api.SessionGetOverridableInitializerCount, api.SessionGetOverridableInitializerName,
+         api.SessionGetOverridableInitializerTypeInfo},
+        true));
+    TENON_TRY(outputs_.describe(
+        *session_, "output",
+        {api.SessionGetOutputCount, api.SessionGetOutputName, api.SessionGetOutputTypeInfo}));
+    if (!selected_.empty()) TENON_TRY(outputs_.select(selected_));
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
+    is_described_ = true;
     return Error::Ok;
   }
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     detail::OnnxValues given(inputs.size());
+    std::vector<const char*> input_names;  // of those that are given
     for (size_t i = 0; i < inputs.size(); ++i) {
-      TENON_TRY(detail::blame_unless_ok("input", i, inputs_.names[i],
-                                        given.lend(i, *host_, inputs[i].toTensor())));
+      const size_t at = input_names.size();
+      const EValue& input = inputs[i];
+      Error error = Error::Ok;
+      if (input.isTensor()) {
+        error = given.lend(at, *host_, input.toTensor());
+      } else if (input.isTensorList()) {
+        error = given.lend(at, *host_, input.toTensorList());
+      } else if (inputs_.specs[i].is_optional) {
+        continue;
+      } else {
+        error = inputs_.refuse(i);
+      }
+      TENON_TRY(detail::blame_unless_ok("input", i, inputs_.name(i), error));
+      input_names.push_back(inputs_.name(i));
     }
-    const size_t count = outputs_.specs.size();
-    detail::OnnxValues made(count);
-    for (size_t i = 0; i < count; ++i) {
+    std::vector<const char*> output_names;  // of those that are asked for
+    std::vector<size_t> asked;
+    for (size_t i = 0; i < outputs_.specs.size(); ++i) {
+      if (outputs_.specs[i].kind == ValueKind::None) continue;
+      output_names.push_back(outputs_.name(i));
+      asked.push_back(i);
+    }
+    if (TENON_UNLIKELY(asked.empty())) {
+      return detail::blame_unless_ok("output", 0, outputs_.name(0), outputs_.refuse(0));
+    }
+    detail::OnnxValues made(asked.size());
+    for (size_t k = 0; k < asked.size(); ++k) {
+      const size_t i = asked[k];
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
       TENON_TRY(
-          detail::blame_unless_ok("output", i, outputs_.names[i], made.lend(i, *host_, *target)));
+          detail::blame_unless_ok("output", i, outputs_.name(i), made.lend(k, *host_, *target)));
     }
-    TENON_TRY(detail::check_onnx(
-        detail::onnx_api()->Run(session_.get(), nullptr, inputs_.names.data(), given.data(),
-                                inputs.size(), outputs_.names.data(), count, made.data())));
-    for (size_t i = 0; i < count; ++i) {
-      if (made.is_lent(i)) continue;
-      Tensor tensor;
-      TENON_TRY(
-          detail::blame_unless_ok("output", i, outputs_.names[i],
-                                  detail::adopt_from_onnx(made.take(i), environment_, tensor)));
-      TENON_TRY(outputs.put(i, tensor));
+    TENON_TRY(detail::check_onnx(detail::onnx_api()->Run(
+        session_.get(), nullptr, input_names.data(), given.data(), input_names.size(),
+        output_names.data(), asked.size(), made.data())));
+    for (size_t k = 0; k < asked.size(); ++k) {
+      if (made.is_lent(k)) continue;
+      const size_t i = asked[k];
+      EValue value;
+      TENON_TRY(detail::blame_unless_ok(
+          "output", i, outputs_.name(i),
+          detail::take_from_onnx(made.take(k), outputs_.specs[i].kind, environment_, value)));
+      const Tensor tensor = value.isTensor() ? value.toTensor() : Tensor();
+      TENON_TRY(outputs.put(i, std::move(value)));
       for (const EValue& input : inputs) {  // as which it may come back
-        if (!detail::overlap(input, tensor)) continue;
+        if (!tensor.defined() || !detail::overlap(input, tensor)) continue;
         TENON_TRY(outputs.save(i));
         break;
       }
     }
     return Error::Ok;
+  }
+
+  Error explain_none(size_t, size_t output) const noexcept override {
+    return outputs_.refuse(output);
   }
 
  private:
@@ -394,6 +551,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   int64_t size_of(std::string_view symbol, Span<const EValue> inputs) const {
     for (size_t i = 0; i < inputs.size() && !symbol.empty(); ++i) {
       const TensorSpec& spec = inputs_.specs[i].tensor;
+      if (!inputs[i].isTensor()) continue;
       for (size_t d = 0; d < spec.names.size(); ++d) {
         if (symbol == spec.names[d]) return inputs[i].toTensor().size(static_cast<int64_t>(d));
       }
@@ -408,6 +566,8 @@ class TENON_EXPORT OnnxModule final : public Module {
   std::shared_ptr<OrtEnv> environment_;  // goes last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;
+  std::vector<std::string> selected_;
+  bool is_described_ = false;
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
 };

@@ -41,11 +41,12 @@ tensor = helper.make_tensor_value_info
 
 
 def save(name, nodes, inputs, outputs, constants=()):
-    """`constants` are pairs of a name and an array."""
+    """`constants` are pairs of a name and an array; one that is named as an input is its default."""
     initializers = [numpy_helper.from_array(array, name) for name, array in constants]
     graph = helper.make_graph(nodes, name, inputs, outputs, initializers)
     model = helper.make_model(graph, producer_name="tenon", ir_version=10,
-                              opset_imports=[helper.make_opsetid("", 21)])
+                              opset_imports=[helper.make_opsetid("", 21), *(
+                                  [helper.make_opsetid("ai.onnx.ml", 1)] if any(node.domain for node in nodes) else [])])
     checker.check_model(model, full_check=True)
     data = model.SerializeToString(deterministic=True)
     (HERE / f"{name}.onnx").write_bytes(data)
@@ -79,6 +80,31 @@ def save_digits():
               helper.make_node("Gemm", ["hidden", "w2_weight", "b2_weight"], ["scores"], transB=1)]
     save("digits", nodes, [tensor("images", TensorProto.UINT8, ["batch", 8, 8])],
          [tensor("scores", FLOAT, ["batch", 10])], constants)
+
+
+def save_classifier(name, labels, outputs):
+    """A linear classifier as sklearn-onnx writes them: the greater of two values wins; "prob" is a sequence of maps."""
+    kind = "strings" if isinstance(labels[0], str) else "int64s"
+    nodes = [helper.make_node("LinearClassifier", ["x"], ["label", "prob_t"], domain="ai.onnx.ml", multi_class=0,
+                              coefficients=[1.0, -1.0, -1.0, 1.0], intercepts=[0.0, 0.0], post_transform="SOFTMAX",
+                              **{f"classlabels_{'strings' if kind == 'strings' else 'ints'}": labels})]
+    nodes.append(helper.make_node("ZipMap", ["prob_t"], ["prob"], domain="ai.onnx.ml", **{f"classlabels_{kind}": labels}))
+    key = TensorProto.STRING if kind == "strings" else TensorProto.INT64
+    value = helper.make_tensor_type_proto(FLOAT, [])
+    maps = helper.make_sequence_type_proto(helper.make_map_type_proto(key, value))
+    infos = {"label": tensor("label", key, ["n"]), "prob_t": tensor("prob_t", FLOAT, ["n", 2]),
+             "prob": helper.make_value_info("prob", maps)}
+    save(name, nodes, [tensor("x", FLOAT, ["n", 2])], [infos[output] for output in outputs])
+
+
+def save_optional():
+    """there = whether the optional mask is given, same = the optional x, nothing = an optional value that is not there."""
+    kind = helper.make_tensor_type_proto(FLOAT, [2])
+    optional = helper.make_optional_type_proto(kind)
+    save("optional", [helper.make_node("OptionalHasElement", ["mask"], ["there"]),
+                      helper.make_node("Optional", ["x"], ["same"]), helper.make_node("Optional", [], ["nothing"], type=kind)],
+         [tensor("x", FLOAT, [2]), helper.make_value_info("mask", optional)],
+         [tensor("there", TensorProto.BOOL, []), helper.make_value_info("same", optional), helper.make_value_info("nothing", optional)])
 
 
 def main():
@@ -117,6 +143,23 @@ def main():
     save("dtypes", [helper.make_node("Identity", [f"{name}_in"], [f"{name}_out"]) for name in names],
          [tensor(f"{name}_in", DTYPES[name], [4]) for name in names],
          [tensor(f"{name}_out", DTYPES[name], [4]) for name in names])
+
+    # y = x * scale + shift, which are inputs with a default; words is one that no node reads.
+    save("defaults", [helper.make_node("Mul", ["x", "scale"], ["scaled"]), helper.make_node("Add", ["scaled", "shift"], ["y"])],
+         [tensor("scale", FLOAT, []), tensor("x", FLOAT, ["n"]), tensor("shift", FLOAT, [1]),
+          tensor("words", TensorProto.STRING, [2])], [tensor("y", FLOAT, ["n"])],
+         [("scale", np.array(2, np.float32)), ("shift", np.array([1], np.float32)), ("words", np.array(["a", "b"], object))])
+    # Sequences of tensors: pieces joined, the rows of that one by one, and an empty sequence.
+    sequence = helper.make_tensor_sequence_value_info
+    save("pieces", [helper.make_node("ConcatFromSequence", ["pieces"], ["whole"], axis=0),
+                    helper.make_node("SplitToSequence", ["whole"], ["rows"], axis=0, keepdims=1),
+                    helper.make_node("SequenceEmpty", [], ["nothing"], dtype=FLOAT)],
+         [sequence("pieces", FLOAT, ["n", 2])],
+         [tensor("whole", FLOAT, ["m", 2]), sequence("rows", FLOAT, [1, 2]), sequence("nothing", FLOAT, None)])
+    save_classifier("zipmap", [0, 1], ["label", "prob"])
+    save_classifier("text_label", ["cat", "dog"], ["label", "prob_t", "prob"])
+    save_classifier("only_map", [0, 1], ["prob"])
+    save_optional()
 
     # What tenon has no values for.
     save("strings", [helper.make_node("Identity", ["words"], ["same"])],
