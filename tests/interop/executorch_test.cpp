@@ -7,6 +7,7 @@
 
 #include "interop/files.h"
 #include "interop/models.h"
+#include "interop/nested.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
@@ -62,6 +63,11 @@ TEST_CASE("ExecuTorchModule: says what a method takes and gives") {
   const MethodMeta scaled = *module.method_meta("scaled");
   const ValueKind kinds[] = {ValueKind::Tensor, ValueKind::Double, ValueKind::Int, ValueKind::Bool};
   for (size_t i = 0; i < 4; ++i) CHECK(scaled.inputs[i].kind == kinds[i]);
+}
+
+TEST_CASE("ExecuTorchModule: nested inputs and outputs are in the order that TorchScript has") {
+  ExecuTorchModule nested(model_path("nested.pte"));
+  tests::check_nested(nested);
 }
 
 TEST_CASE("ExecuTorchModule: a shape that may vary is any up to the largest") {

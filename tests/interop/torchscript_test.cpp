@@ -10,6 +10,7 @@
 
 #include "interop/files.h"
 #include "interop/models.h"
+#include "interop/nested.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
 #include "tenon/tensor/access.h"
@@ -156,32 +157,35 @@ TEST_CASE("to_ivalue: an undefined tensor is refused, and in a list its place is
   CHECK(value.isNone());
 }
 
-TEST_CASE("from_ivalue: None, numbers, flags, texts and lists come back as they went") {
+TEST_CASE("from_ivalue: None, numbers, flags, texts and tensors come back as they went") {
   CHECK(and_back({}).isNone());
   CHECK(and_back(-5).toInt() == -5);
   CHECK(and_back(0.25).toDouble() == 0.25);
   CHECK(and_back(true).toBool());
   CHECK(and_back("text").toString() == "text");
-  CHECK(and_back(Longs{1, 2}).toIntList() == Longs{1, 2});
-  CHECK(and_back(Doubles{0.5, 2}).toDoubleList() == Doubles{0.5, 2});
-  CHECK(and_back(std::vector<bool>{false, true}).toBoolList().vec() ==
-        std::vector<bool>{false, true});
-  CHECK(and_back(Longs{}).isIntList());
-  CHECK(and_back(std::vector<Tensor>{}).isTensorList());
-  CHECK(and_back(std::vector<std::optional<Tensor>>{}).isOptionalTensorList());
-}
-
-TEST_CASE("from_ivalue: tensors go and come back with their memory, in lists too") {
   const TensorPtr x = two();
   CHECK(there(x).toTensor().data_ptr() == const_data_ptr(x));
   CHECK(const_data_ptr(and_back(x).toTensor()) == const_data_ptr(x));
-  const EValue list = and_back(std::vector<Tensor>{*x, *x});
-  REQUIRE(list.toTensorList().size() == 2);
-  CHECK(const_data_ptr(list.toTensorList()[1]) == const_data_ptr(x));
-  const EValue optional = and_back(std::vector<std::optional<Tensor>>{*x, std::nullopt});
-  REQUIRE(optional.toOptionalTensorList().size() == 2);
-  CHECK(const_data_ptr(optional.toOptionalTensorList()[0]) == const_data_ptr(x));
-  CHECK_FALSE(optional.toOptionalTensorList()[1].defined());
+  CHECK(here(at::Tensor()).isNone());
+}
+
+TEST_CASE("from_ivalue: what no EValue can be is refused by its type") {
+  EValue value;
+  RETURNS(NotSupported, "it is Device, which an EValue cannot be",
+          from_ivalue(at::Device("cpu"), value));
+  RETURNS(NotSupported, "it is complex, which", from_ivalue(c10::complex<double>(1, 2), value));
+  CHECK(value.isNone());
+}
+
+TEST_CASE("to_ivalue: lists go with their elements, tensors with their memory") {
+  CHECK(there(Longs{1, 2}).toIntVector() == Longs{1, 2});
+  CHECK(there(Doubles{0.5, 2}).toDoubleVector() == Doubles{0.5, 2});
+  CHECK(there(std::vector<bool>{false, true}).toBoolList().vec() == std::vector<bool>{false, true});
+  const TensorPtr x = two();
+  CHECK(there(std::vector<Tensor>{*x, *x}).toTensorVector()[1].data_ptr() == const_data_ptr(x));
+  const c10::IValue optional = there(std::vector<std::optional<Tensor>>{*x, std::nullopt});
+  CHECK(optional.toListRef()[0].toTensor().data_ptr() == const_data_ptr(x));
+  CHECK(optional.toListRef()[1].isNone());
 }
 
 TEST_CASE("from_ivalue: a conjugation or negation that was put off is done") {
@@ -296,10 +300,144 @@ TEST_CASE("TorchScriptModule: numbers, flags, texts and lists go in and come out
   CHECK(tests::sizes(shaped.toTensor()) == Vector{3, 1});
   CHECK(one(many.execute("mean_of", EValue(tests::Doubles{1, 2}))).toDouble() == 1.5);
   CHECK_FALSE(one(many.execute("all_of", EValue(std::vector<bool>{true, false}))).toBool());
-  const EValue rows = one(many.execute("rows", ones({2, 3})));
-  REQUIRE(rows.toTensorList().size() == 2);
-  CHECK(tests::sizes(rows.toTensorList()[1]) == Vector{3});
-  CHECK(one(many.execute("sizes", row())).toIntList().vec() == Vector{1, 3});
+}
+
+TEST_CASE(
+    "TorchScriptModule: nested inputs and outputs are in order, as ExecuTorch's export has it") {
+  TorchScriptModule nested(model_path("nested.pt"));
+  REQUIRE(nested.split_input("table", {"z", "a"}) == Error::Ok);
+  const MethodMeta meta = *nested.method_meta();
+  const char* const names[] = {"x",        "state_h",  "state_c", "pair_0",
+                               "pair_1_0", "pair_1_1", "table_z", "table_a"};
+  REQUIRE(meta.inputs.size() == 8);
+  for (size_t i = 0; i < 8; ++i) CHECK(meta.inputs[i].name() == std::string(names[i]));
+  CHECK_FALSE(meta.knows_outputs);  // a list may be of any length
+  tests::check_nested(nested);
+}
+
+TEST_CASE("TorchScriptModule: the elements of lists and the values of dicts are one output each") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto rows = many.execute("rows", make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
+  REQUIRE(rows->size() == 2);
+  CHECK(floats((*rows)[1]) == Floats{3, 4});
+  CHECK(many.execute("rows", zeros({0, 2}))->empty());
+  const auto sizes = many.execute("sizes", row());
+  REQUIRE(sizes->size() == 2);
+  CHECK((*sizes)[1].toInt() == 3);
+  CHECK(many.execute("texts")->at(1).toString() == "b");
+  CHECK(floats(one(many.execute("table", row()))) == Floats{1, 2, 3});
+  const auto nested = many.execute("nested", row());
+  REQUIRE(nested->size() == 3);
+  CHECK(floats((*nested)[1]) == Floats{2, 3, 4});
+  CHECK((*nested)[2].toInt() == 2);
+  CHECK(many.method_meta("nested")->outputs[2].kind == ValueKind::Int);  // known: tuples alone
+  const TensorPtr to = zeros({2});
+  REQUIRE(many.set_output("rows", to, 1) == Error::Ok);
+  REQUIRE(many.run("rows", ones({3, 2})) == Error::Ok);
+  CHECK(tests::values<float>(to) == Floats{1, 1});
+  CHECK(many.get_outputs("rows")->size() == 3);
+  RETURNS(InvalidArgument, "run: output 1 was set, but there are only 1",
+          many.run("rows", ones({1, 2})));
+  CHECK(many.run("rows", ones({2, 2})) == Error::Ok);  // nothing is lost
+  TorchScriptModule numbers(
+      script("def forward(self, n: int):\n    return [i for i in range(n)]\n"));
+  CHECK(numbers.forward(10000)->at(9999).toInt() == 9999);
+}
+
+TEST_CASE(
+    "TorchScriptModule: a number, or a value of any of several types, is what it is in a run") {
+  TorchScriptModule item(script("def forward(self, x):\n    return x, x.sum().item()\n"));
+  CHECK((*item.forward(row()))[1].toDouble() == 6);
+  CHECK((*item.forward(ones({4}, ScalarType::Long)))[1].toInt() == 4);
+  CHECK_FALSE(item.method_meta()->knows_outputs);
+  TorchScriptModule maybe(script(R"(
+def forward(self, x: Tensor, both: bool) -> Optional[Tuple[Tensor, Tensor]]:
+    if both:
+        return x, x + 1
+    return None
+)"));
+  CHECK(maybe.forward({row(), true})->size() == 2);
+  CHECK(one(maybe.forward({row(), false})).isNone());
+}
+
+TEST_CASE("TorchScriptModule: an output that no EValue can be is None, and the others are there") {
+  TorchScriptModule many(model_path("many.pt"));
+  const auto outputs = many.execute("device_of", row());
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 3);
+  CHECK(floats((*outputs)[0]) == Floats{1, 2, 3});
+  CHECK((*outputs)[1].isNone());
+  CHECK((*outputs)[2].toInt() == 3);
+  CHECK(many.method_meta("device_of")->outputs[1].kind == ValueKind::None);
+  RETURNS(NotSupported, "get_output: output 1: it is Device, which an EValue cannot be",
+          many.get_output("device_of", 1).error());
+  CHECK(many.get_output("device_of", 2).ok());
+  RETURNS(InvalidType, "expected None", many.set_output("device_of", row(), 1));
+  TorchScriptModule any(script("def forward(self, x):\n    return [x.device], {1: x}\n"));
+  const auto two = any.forward(row());
+  CHECK((two->at(0).isNone() && two->at(1).isTensor()));
+  REQUIRE(any.set_output(row(), 0) == Error::Ok);  // asked for
+  RETURNS(NotSupported, "run: output 0: it is Device, which", any.run("forward", row()));
+  REQUIRE(any.set_output(none, 0) == Error::Ok);
+  CHECK(any.run("forward", row()) == Error::Ok);
+  TorchScriptModule alone(script("def forward(self, x):\n    return x.device\n"));
+  RETURNS(NotSupported, "run: output 0: it is Device, which", alone.run("forward", row()));
+}
+
+TEST_CASE("TorchScriptModule: a tuple's elements are inputs; without any, its default stands") {
+  TorchScriptModule module(script(R"(
+def forward(self, x: Tensor, state: Optional[Tuple[Tensor, Optional[Tensor]]] = None) -> Tensor:
+    if state is None:
+        return x
+    h, c = state
+    return x + 10 * h if c is None else x + 10 * h + 100 * c
+)"));
+  const MethodMeta meta = *module.method_meta();
+  REQUIRE(meta.inputs.size() == 3);
+  CHECK(meta.inputs[2].name() == std::string("state_1"));
+  CHECK((meta.inputs[1].is_optional && meta.inputs[2].is_optional));
+  CHECK(floats(one(module.forward(row()))) == Floats{1, 2, 3});
+  CHECK(floats(one(module.forward({row(), row()}))) == Floats{11, 22, 33});
+  CHECK(floats(one(module.forward({row(), row(), row()}))) == Floats{111, 222, 333});
+  RETURNS(InvalidState, "run: input 1 (state_0): it is not given, though other parts are",
+          module.run("forward", {row(), none, row()}));
+  REQUIRE(module.set_input(row(), 1) == Error::Ok);
+  CHECK(floats(one(module.forward(row()))) == Floats{11, 22, 33});
+  RETURNS(InvalidType, "input 2 (state_1): it is an Int, 5", module.set_input(5, 2));
+}
+
+TEST_CASE("TorchScriptModule: a dict or a list is one input for each element that is named") {
+  const char* const source = R"(
+def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]]) -> Tensor:
+    total = table["y"] - table["x"]
+    for h, c in states:
+        total = total * 10 + h * c
+    return total
+)";
+  TorchScriptModule module(script(source));
+  REQUIRE(module.split_input("table", {"y", "x"}) == Error::Ok);
+  REQUIRE(module.split_input("states", {"0", "1"}) == Error::Ok);
+  const auto number = [](float value) { return full({1}, value); };
+  CHECK(floats(one(module.forward(
+            {number(5), number(3), number(2), number(3), number(4), number(1)}))) == Floats{264});
+  CHECK(module.method_meta()->inputs[3].name() == std::string("states_0_1"));
+  RETURNS(InvalidState, "split_input: forward has been used already",
+          module.split_input("table", {"x"}));
+
+  TorchScriptModule whole(script(source));
+  RETURNS(NotSupported,
+          "run: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be; split_input() "
+          "makes",
+          whole.run("forward"));
+  TorchScriptModule wrong(script(source));
+  REQUIRE(wrong.split_input("tabel", {"x"}) == Error::Ok);
+  RETURNS(NotFound, "load_method: split_input: forward has no dict by texts or list \"tabel\"",
+          wrong.load_method());
+  TorchScriptModule missing(script(source));
+  REQUIRE(missing.split_input("table", {"y"}) == Error::Ok);
+  REQUIRE(missing.split_input("states", {}) == Error::Ok);
+  RETURNS(InvalidArgument, "run: libtorch: KeyError: x", missing.run("forward", number(1)));
 }
 
 TEST_CASE(
@@ -362,15 +500,14 @@ TEST_CASE("TorchScriptModule: method_meta has the arguments' names and kinds, an
   CHECK(many.method_meta("plus")->inputs[1].is_optional);
 }
 
-TEST_CASE("TorchScriptModule: a method of a type that no EValue is of is refused when it is used") {
+TEST_CASE("TorchScriptModule: an argument of a type that no EValue is of is named when it runs") {
   TorchScriptModule many(model_path("many.pt"));
+  CHECK(many.method_meta("look_up")->inputs[0].name() == std::string("table"));
   RETURNS(NotSupported,
-          "load_method: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be",
-          many.load_method("look_up"));
-  RETURNS(NotSupported, "output 0: it is Dict[str, Tensor], which", many.load_method("table"));
-  RETURNS(NotSupported, "output 0: it is List[str], which", many.load_method("texts"));
-  RETURNS(NotSupported, "output 1: it is Tuple[Tensor, int], which", many.load_method("nested"));
-  CHECK(many.load_method("pair") == Error::Ok);
+          "run: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be; split_input()",
+          many.run("look_up"));
+  RETURNS(NotSupported, "run: input 0 (table): it is Dict[str, Tensor], which",
+          many.run("look_up", row()));
 }
 
 TEST_CASE("TorchScriptModule: an argument of another type has its default") {
@@ -383,9 +520,9 @@ def forward(self, x: Tensor, device: Optional[Device] = None, times: int = 2) ->
   CHECK(floats(one(module.forward(row()))) == Floats{2, 4, 6});
   CHECK(floats(one(module.forward({row(), none, 3}))) == Floats{3, 6, 9});
   const auto refused = module.forward({row(), "cpu"});
-  CHECK(refused.error() == Error::InvalidType);
+  CHECK(refused.error() == Error::NotSupported);
   CHECK(refused.message() ==
-        std::string("forward: input 1 (device): it is a String, \"cpu\", expected None"));
+        std::string("forward: input 1 (device): it is Device, which an EValue cannot be"));
 }
 
 TEST_CASE("TorchScriptModule: inputs are checked before libtorch sees them") {

@@ -458,6 +458,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         {api.SessionGetOverridableInitializerCount, api.SessionGetOverridableInitializerName,
          api.SessionGetOverridableInitializerTypeInfo},
         true));
+    for (const auto& [i, text] : inputs_.refusals) inputs_.specs[i].checked = &detail::accept_value;
     TENON_TRY(outputs_.describe(
         *session_, "output",
         {api.SessionGetOutputCount, api.SessionGetOutputName, api.SessionGetOutputTypeInfo}));
@@ -475,15 +476,11 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t at = input_names.size();
       const EValue& input = inputs[i];
-      Error error = Error::Ok;
-      if (input.isTensor()) {
-        error = given.lend(at, *host_, input.toTensor());
-      } else if (input.isTensorList()) {
-        error = given.lend(at, *host_, input.toTensorList());
-      } else if (inputs_.specs[i].is_optional) {
-        continue;
-      } else {
-        error = inputs_.refuse(i);
+      if (input.isNone() && inputs_.specs[i].is_optional) continue;
+      Error error = inputs_.refuse(i);
+      if (error == Error::Ok) {
+        error = input.isTensor() ? given.lend(at, *host_, input.toTensor())
+                                 : given.lend(at, *host_, input.toTensorList());
       }
       TENON_TRY(detail::blame_unless_ok("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));

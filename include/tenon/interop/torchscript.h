@@ -16,6 +16,12 @@
 // Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tenon/interop/aten.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
@@ -84,6 +90,11 @@ inline ValueKind list_kind_of(const c10::Type& element) {
   }
 }
 
+TENON_COLD inline Error fail_type(const c10::Type& type) {
+  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
+              ", which an EValue cannot be");
+}
+
 /// Describes values of a type, but for the name: their tensors are any tensors.
 /// Errors: NotSupported for a type that no EValue is of.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
@@ -103,8 +114,7 @@ inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
       break;
     default: break;
   }
-  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
-              ", which an EValue cannot be");
+  return fail_type(type);
 }
 
 /// Tensors of which, with `has_none`, the undefined ones become None.
@@ -154,49 +164,98 @@ inline Error to_ivalue(const EValue& from, c10::IValue& to) {
 /// The tensor over an at::Tensor's storage, without what from_aten() refuses and can be done
 /// without: gradients, and a conjugation or negation that has been put off.
 inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
-  if (from.defined()) {
-    if (from.requires_grad()) from = from.detach();
-    from = from.resolve_conj().resolve_neg();
-  }
+  if (from.requires_grad()) from = from.detach();
+  from = from.resolve_conj().resolve_neg();
   return make_from_aten(from, TensorShapeDynamism::DYNAMIC_BOUND, to);
 }
 
-/// A value of TorchScript's.
+/// A value of TorchScript's that is not a list, a tuple or a dict. An undefined tensor is None.
 ///
-/// Ownership: shares tensors' memory as from_aten() does; copies texts and lists.
-/// Errors: NotSupported for a value that no EValue can be; those of from_aten() for tensors, but
+/// Ownership: shares a tensor's memory as from_aten() does; copies a text.
+/// Errors: NotSupported for a value that no EValue can be; those of from_aten() for a tensor, but
 /// gradients are left behind; what is thrown is c10's and EValue's.
 inline Error from_ivalue(const c10::IValue& from, EValue& to) {
-  if (from.isTensor()) {  // whose type takes long to make
+  if (from.isTensor()) {
+    if (!from.toTensor().defined()) return Error::Ok;
     to = Tensor();
     return from_ivalue_tensor(from.toTensor(), to.toTensor());
   }
-  ValueSpec spec;
-  TENON_TRY(describe_type(*from.type(), spec));
-  switch (spec.kind) {
-    case ValueKind::Tensor:
-    case ValueKind::None: to = EValue(); break;
-    case ValueKind::Int: to = from.toInt(); break;
-    case ValueKind::Double: to = from.toDouble(); break;
-    case ValueKind::Bool: to = from.toBool(); break;
-    case ValueKind::String: to = from.toStringRef(); break;
-    case ValueKind::IntList: to = from.toIntVector(); break;
-    case ValueKind::DoubleList: to = from.toDoubleVector(); break;
-    case ValueKind::BoolList: to = from.toBoolList().vec(); break;
-    case ValueKind::TensorList:
-    case ValueKind::OptionalTensorList: {
-      const c10::ArrayRef<c10::IValue> elements = from.toListRef();
-      std::vector<Tensor> tensors(elements.size());
-      for (size_t i = 0; i < tensors.size(); ++i) {
-        if (elements[i].isNone()) continue;
-        TENON_TRY(blame_unless_ok("element", i, "",
-                                  from_ivalue_tensor(elements[i].toTensor(), tensors[i])));
-      }
-      to = spec.kind == ValueKind::TensorList ? EValue(tensors)
-                                              : EValue::optional_tensor_list(tensors);
-    }
+  if (from.isInt()) {
+    to = from.toInt();
+  } else if (from.isDouble()) {
+    to = from.toDouble();
+  } else if (from.isBool()) {
+    to = from.toBool();
+  } else if (from.isString()) {
+    to = from.toStringRef();
+  } else if (!from.isNone()) {
+    return fail_type(*from.type());
   }
   return Error::Ok;
+}
+
+/// An argument of a method, or a part of one. A leaf is one input; the parts of a tuple, and those
+/// of a dict or a list that was taken apart, are inputs from `first` on.
+struct TorchScriptInput {
+  c10::TypePtr type;                     // what is in an Optional
+  std::optional<c10::IValue> otherwise;  // what stands for it where none of its inputs is given
+  std::optional<std::string> refusal;    // of a leaf of a type that no EValue is of
+  bool is_leaf = false;
+  size_t first = 0;
+  size_t count = 0;
+  std::vector<TorchScriptInput> parts;
+  std::vector<std::string> keys;  // of a dict
+};
+
+/// A dict or a list that the caller has taken apart.
+struct TorchScriptSplit {
+  std::string method;
+  std::string input;
+  std::vector<std::string> elements;
+};
+
+/// Appends the leaves of a value: the elements of tuples and lists and the values of dicts, in
+/// their order.
+/// Source: torch.utils._pytree, by which torch.export and so ExecuTorch flattens.
+inline void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves) {
+  if (value.isTuple()) {
+    for (const c10::IValue& element : value.toTupleRef().elements()) flatten(element, leaves);
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) flatten(element, leaves);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict()) flatten(entry.value(), leaves);
+  } else {
+    leaves.push_back(value);
+  }
+}
+
+/// Whether a value of that type may flatten to more or fewer leaves than another, or to leaves of
+/// other kinds.
+inline bool varies(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::AnyType:
+    case c10::TypeKind::UnionType:
+    case c10::TypeKind::NumberType: return true;
+    case c10::TypeKind::OptionalType:
+      return type.containedType(0)->kind() == c10::TypeKind::TupleType ||
+             varies(*type.containedType(0));
+    case c10::TypeKind::TupleType:
+      for (const auto& element : type.containedTypes()) {
+        if (varies(*element)) return true;
+      }
+      return false;
+    default: return false;
+  }
+}
+
+/// The name of an element, as torch.export makes it: "state_0", or by its field "state_h"; of
+/// something without a name, the field.
+inline std::string name_element(const std::string& of, const c10::TupleType& tuple, size_t i) {
+  const bool has_field = tuple.schema() != nullptr;
+  if (of.empty()) return has_field ? tuple.schema()->arguments()[i].name() : "";
+  return of + '_' + (has_field ? tuple.schema()->arguments()[i].name() : std::to_string(i));
 }
 
 /// A method with what its schema says of it.
@@ -205,71 +264,195 @@ class TorchScriptMethod {
   explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
 
   const char* name() const noexcept { return method_.name().c_str(); }
+  bool is_described() const noexcept { return is_described_; }
 
-  Error describe(MethodMeta& meta) {
+  Error describe(const std::vector<TorchScriptSplit>& splits, MethodMeta& meta) {
     const c10::FunctionSchema& schema = method_.function().getSchema();
     TENON_TRY(specs_.inputs.resize(0));
+    inputs_.clear();
+    std::vector<const TorchScriptSplit*> unused;
+    for (const TorchScriptSplit& split : splits) {
+      if (split.method == method_.name()) unused.push_back(&split);
+    }
     for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
       const c10::Argument& argument = schema.arguments()[i];
-      TENON_TRY(add(argument.name(), *argument.real_type(), argument.default_value().has_value(),
-                    "input", specs_.inputs));
+      const auto& otherwise = argument.default_value();
+      inputs_.emplace_back();
+      if (otherwise.has_value()) inputs_.back().otherwise = *otherwise;
+      TENON_TRY(add_input(argument.name(), argument.real_type(), false, unused, inputs_.back()));
+    }
+    if (TENON_UNLIKELY(!unused.empty())) {
+      return fail(Error::NotFound, "split_input: ", method_.name(),
+                  " has no dict by texts or list \"", unused[0]->input, '"');
     }
     TENON_TRY(specs_.outputs.resize(0));
     const c10::Type& type = *schema.returns().at(0).real_type();
-    returns_tuple_ = type.kind() == c10::TypeKind::TupleType;
-    if (returns_tuple_) {
-      const auto& tuple = type.expectRef<c10::TupleType>();
-      for (size_t i = 0; i < tuple.elements().size(); ++i) {
-        TENON_TRY(add(tuple.schema() ? tuple.schema()->arguments()[i].name() : "",
-                      *tuple.elements()[i], false, "output", specs_.outputs));
-      }
-    } else if (type.kind() != c10::TypeKind::NoneType) {
-      TENON_TRY(add("", type, false, "output", specs_.outputs));
-    }
+    knows_outputs_ = !varies(type);
+    returns_ = type.kind() != c10::TypeKind::NoneType;
+    if (knows_outputs_ && returns_) TENON_TRY(add_output("", type));
     specs_.describe(meta);
+    meta.knows_outputs = knows_outputs_;
+    is_described_ = true;
     return Error::Ok;
   }
 
   Error call(Span<const EValue> inputs, Outputs& outputs) {
-    std::vector<c10::IValue> stack(inputs.size());
-    stack.reserve(inputs.size() + 1);  // and self
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto& otherwise = method_.function().getSchema().arguments()[i + 1].default_value();
-      if (inputs[i].isNone() && otherwise) {
-        stack[i] = *otherwise;
-      } else {
-        TENON_TRY(
-            blame_unless_ok("input", i, specs_.inputs[i].name(), to_ivalue(inputs[i], stack[i])));
-      }
+    std::vector<c10::IValue> stack(inputs_.size());
+    stack.reserve(inputs_.size() + 1);  // and self
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      TENON_TRY(make_input(inputs_[i], inputs, stack[i]));
     }
     const c10::NoGradGuard without_gradients;
-    const c10::IValue result = method_(std::move(stack));
-    for (size_t i = 0; i < specs_.outputs.size(); ++i) {
+    std::vector<c10::IValue> leaves;
+    if (c10::IValue result = method_(std::move(stack)); returns_) flatten(result, leaves);
+    if (!knows_outputs_) TENON_TRY(outputs.resize(leaves.size()));
+    refusals_.clear();
+    for (size_t i = 0; i < leaves.size(); ++i) {
       EValue made;
-      TENON_TRY(blame_unless_ok(
-          "output", i, specs_.outputs[i].name(),
-          from_ivalue(returns_tuple_ ? result.toTupleRef().elements()[i] : result, made)));
+      const Error error = from_ivalue(leaves[i], made);
+      if (error == Error::NotSupported && !outputs.is_set(i)) {
+        refusals_.emplace(i, message_of(error));
+        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) return refuse_output(0);
+        made = EValue();
+      } else {
+        TENON_TRY(blame_unless_ok("output", i, output_name(i), error));
+      }
       TENON_TRY(outputs.put(i, std::move(made)));
     }
     return Error::Ok;
   }
 
+  /// Why output i of the last run is None; Ok where that is its value.
+  Error explain_none(size_t i) const noexcept {
+    const auto found = refusals_.find(i);
+    return found == refusals_.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
+  }
+
  private:
-  static Error add(const std::string& name, const c10::Type& type, bool has_default,
-                   const char* role, StoredArray<ValueSpec>& specs) {
-    ValueSpec spec(name, ValueKind::None);
+  Error refuse_output(size_t i) const noexcept {
+    return blame_unless_ok("output", i, output_name(i), explain_none(i));
+  }
+  const char* output_name(size_t i) const noexcept {
+    return knows_outputs_ ? specs_.outputs[i].name() : "";
+  }
+  /// A value of a type; None for one that no EValue is of, and why.
+  static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
+                         std::optional<std::string>& refusal) {
+    spec = ValueSpec(name, ValueKind::None);
     TENON_TRY(check_spec(spec.tensor));
     const Error error = describe_type(type, spec);
-    if (!has_default) TENON_TRY(blame_unless_ok(role, specs.size(), spec.name(), error));
-    // An argument of a type that no EValue has gets its default in every run.
-    if (error != Error::Ok) spec.kind = ValueKind::None;
-    spec.is_optional = spec.is_optional || has_default;
-    return specs.push_back(std::move(spec));
+    if (error != Error::NotSupported) return error;
+    spec.kind = ValueKind::None;
+    refusal = message_of(error);
+    return Error::Ok;
+  }
+
+  /// Describes an argument, or with `is_optional` a part of one that may be None.
+  Error add_input(const std::string& name, const c10::TypePtr& type, bool is_optional,
+                  std::vector<const TorchScriptSplit*>& unused, TorchScriptInput& input) {
+    input.type = type;
+    if (type->kind() == c10::TypeKind::OptionalType) {
+      input.type = type->containedType(0);
+      if (!input.otherwise) input.otherwise = c10::IValue();
+    }
+    is_optional = is_optional || input.otherwise.has_value();
+    input.first = specs_.inputs.size();
+    const auto add_part = [&](const std::string& part_name, const c10::TypePtr& part_type) {
+      input.parts.emplace_back();
+      return add_input(part_name, part_type, is_optional, unused, input.parts.back());
+    };
+    const auto split = std::find_if(unused.begin(), unused.end(),
+                                    [&](const auto* each) { return each->input == name; });
+    const bool is_list = input.type->kind() == c10::TypeKind::ListType;
+    if (const auto* tuple = input.type->castRaw<c10::TupleType>()) {
+      for (size_t i = 0; i < tuple->elements().size(); ++i) {
+        TENON_TRY(add_part(name_element(name, *tuple, i), tuple->elements()[i]));
+      }
+    } else if (split != unused.end() && (is_list || is_table(*input.type))) {
+      input.keys = (*split)->elements;
+      unused.erase(split);
+      for (const std::string& key : input.keys) {
+        TENON_TRY(add_part(name + '_' + key, input.type->containedType(is_list ? 0 : 1)));
+      }
+    } else {
+      input.is_leaf = true;
+      ValueSpec spec;
+      TENON_TRY(make_spec(name, *input.type, spec, input.refusal));
+      if (input.refusal && (is_list || is_table(*input.type))) {
+        *input.refusal += "; split_input() makes its elements inputs";
+      }
+      if (input.refusal) spec.checked = &accept_value;  // a run says why not
+      spec.is_optional = is_optional;
+      TENON_TRY(specs_.inputs.push_back(std::move(spec)));
+    }
+    input.count = specs_.inputs.size() - input.first;
+    return Error::Ok;
+  }
+  /// A dict by texts.
+  static bool is_table(const c10::Type& type) {
+    return type.kind() == c10::TypeKind::DictType &&
+           type.containedType(0)->kind() == c10::TypeKind::StringType;
+  }
+  Error add_output(const std::string& name, const c10::Type& type) {
+    if (const auto* tuple = type.castRaw<c10::TupleType>()) {
+      for (size_t i = 0; i < tuple->elements().size(); ++i) {
+        TENON_TRY(add_output(name_element(name, *tuple, i), *tuple->elements()[i]));
+      }
+      return Error::Ok;
+    }
+    ValueSpec spec;
+    std::optional<std::string> refusal;
+    TENON_TRY(make_spec(name, type, spec, refusal));
+    return specs_.outputs.push_back(std::move(spec));
+  }
+
+  /// An argument, or a part of one, from its inputs.
+  Error make_input(const TorchScriptInput& input, Span<const EValue> inputs, c10::IValue& to) {
+    const size_t end = input.first + input.count;
+    bool is_given = false;
+    for (size_t i = input.first; i < end; ++i) is_given = is_given || !inputs[i].isNone();
+    if (!is_given && input.otherwise) {
+      to = *input.otherwise;
+      return Error::Ok;
+    }
+    if (input.is_leaf) {
+      const EValue& value = inputs[input.first];
+      Error error = Error::Ok;
+      if (TENON_UNLIKELY(input.refusal.has_value())) {
+        error = fail(Error::NotSupported, input.refusal->c_str());
+      } else if (TENON_UNLIKELY(!is_given && input.type->kind() != c10::TypeKind::NoneType)) {
+        error = fail(Error::InvalidState, "it is not given, though other parts are");
+      } else {
+        error = to_ivalue(value, to);
+      }
+      return blame_unless_ok("input", input.first, specs_.inputs[input.first].name(), error);
+    }
+    std::vector<c10::IValue> parts(input.parts.size());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      TENON_TRY(make_input(input.parts[i], inputs, parts[i]));
+    }
+    if (const auto tuple = input.type->cast<c10::TupleType>()) {
+      to = tuple->schema() != nullptr ? c10::ivalue::Tuple::createNamed(std::move(parts), tuple)
+                                      : c10::ivalue::Tuple::create(std::move(parts));
+    } else if (input.type->kind() == c10::TypeKind::ListType) {
+      c10::impl::GenericList list(input.type->containedType(0));
+      for (c10::IValue& part : parts) list.push_back(std::move(part));
+      to = std::move(list);
+    } else {
+      c10::impl::GenericDict dict(input.type->containedType(0), input.type->containedType(1));
+      for (size_t i = 0; i < parts.size(); ++i) dict.insert(input.keys[i], std::move(parts[i]));
+      to = std::move(dict);
+    }
+    return Error::Ok;
   }
 
   torch::jit::Method method_;
   MethodSpecs specs_;
-  bool returns_tuple_ = false;
+  std::vector<TorchScriptInput> inputs_;
+  std::map<size_t, std::string> refusals_;  // of outputs of the last run
+  bool knows_outputs_ = false;
+  bool returns_ = true;
+  bool is_described_ = false;
 };
 
 }  // namespace detail
@@ -278,10 +461,16 @@ class TorchScriptMethod {
 /// when it is first needed, and put into evaluation mode.
 ///
 /// Inputs have the names and kinds of the script's arguments; nothing is known of a tensor's sizes
-/// and dtype. None, or no input, stands for an argument's default where it has one. An argument of
-/// another type, such as a dict, always has its default; a method whose argument has none, or one
-/// that gives such a type, is NotSupported. The elements of a tuple are one output each, with the
-/// names that it gives them; a method that gives None has none.
+/// and dtype. None, or no input, stands for an argument's default where it has one. The elements of
+/// a tuple are one input each, "state_0" and "state_1", and where none of them is given, the
+/// tuple's default stands, or None in an Optional; those of a dict or a list are after
+/// split_input(). An argument of a type that no EValue is of always has its default; a run of a
+/// method whose argument has none is NotSupported.
+/// Outputs: the elements of tuples and lists and the values of dicts, in their order and to any
+/// depth, are one output each, as in ExecuTorch's export. A method that gives None has none. Only
+/// without lists, dicts and types such as Any are the outputs known before a run. A value that no
+/// EValue can be is None, and get_output() says what it is; a run that gives nothing else is
+/// NotSupported, as is such a value for an output that was set.
 ///
 /// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
 /// outputs outlive the module, and one may be an input's memory or the module's, as the script has
@@ -292,8 +481,8 @@ class TorchScriptMethod {
 /// Gradients: none are recorded. Outputs do not require them.
 /// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is no TorchScript;
 /// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot
-/// be multiplied (2x3 and 4x5)"), NotSupported (a method's types, as above; an operator that this
-/// libtorch or device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
+/// be multiplied (2x3 and 4x5)"), NotSupported (types, as above; an operator that this libtorch or
+/// device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
 /// Threads: as Module's; several modules, several threads. libtorch computes on threads of its own.
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
@@ -303,6 +492,30 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   /// is.
   explicit TorchScriptModule(torch::jit::Module module) noexcept
       : module_(std::move(module)), is_loaded_(true) {}
+
+  /// Makes each element of a dict by texts, or of a list, an input, as they are in a program that
+  /// ExecuTorch exported: `split_input("state", {"h", "c"})` makes of `state: Dict[str, Tensor]`
+  /// the inputs "state_h" and "state_c", in that order. A list has as many elements as there are
+  /// names, which need no meaning. In a tuple, the input's name is as in "state_0".
+  ///
+  /// To be called before the method's first use, which is NotFound where there is no such input.
+  /// Errors: InvalidState after the method's first use; OutOfMemory.
+  [[nodiscard]] Error split_input(std::string_view input, std::vector<std::string> elements) {
+    return split_input("forward", input, std::move(elements));
+  }
+  [[nodiscard]] Error split_input(std::string_view method, std::string_view input,
+                                  std::vector<std::string> elements) {
+    return detail::blame_if(
+        "split_input", detail::call_safely([&] {
+          for (const detail::TorchScriptMethod& made : methods_) {
+            if (made.is_described() && detail::is_name(method, made.name())) {
+              return detail::fail(Error::InvalidState, method, " has been used already");
+            }
+          }
+          splits_.push_back({std::string(method), std::string(input), std::move(elements)});
+          return Error::Ok;
+        }));
+  }
 
   /// The module itself: its parameters, its mode. Loads it if nothing has yet.
   /// Errors: those of loading, which are raised.
@@ -340,10 +553,13 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   size_t count_methods() const noexcept override { return methods_.size(); }
   const char* name_of(size_t method) const noexcept override { return methods_[method].name(); }
   Error prepare(size_t method, MethodMeta& meta) override {
-    return detail::call_libtorch([&] { return methods_[method].describe(meta); });
+    return detail::call_libtorch([&] { return methods_[method].describe(splits_, meta); });
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     return detail::call_torchscript([&] { return methods_[method].call(inputs, outputs); });
+  }
+  Error explain_none(size_t method, size_t output) const noexcept override {
+    return methods_[method].explain_none(output);
   }
 
  private:
@@ -351,6 +567,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   torch::jit::Module module_;
   bool is_loaded_ = false;
   std::vector<detail::TorchScriptMethod> methods_;
+  std::vector<detail::TorchScriptSplit> splits_;
 };
 
 TENON_END_NAMESPACE

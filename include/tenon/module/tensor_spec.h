@@ -351,6 +351,9 @@ Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
                            : check_metadata(tensor, "the tensor");
 }
 
+/// For a runtime that says itself what it refuses.
+inline Error accept_value(const ValueSpec&, const EValue&) noexcept { return Error::Ok; }
+
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
@@ -372,6 +375,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   }
   if (to.name.empty()) to.name = known.name;
   spec.is_optional = own.is_optional;
+  spec.checked = own.checked;
   if (!own.is_described) return check_spec(to);
   if (!spec.is_described) {
     const Text name = to.name;

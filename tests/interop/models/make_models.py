@@ -233,10 +233,43 @@ class Many(torch.nn.Module):
         return table["x"]
 
     @torch.jit.export
+    def device_of(self, x) -> tuple[torch.Tensor, torch.device, int]:
+        return x, x.device, 3
+
+    @torch.jit.export
     def refuse(self, x):
         if x.dim() < 100:
             raise RuntimeError("the sensor is off")
         return x
+
+
+class State(NamedTuple):
+    h: torch.Tensor
+    c: torch.Tensor
+
+
+torch.utils._pytree._register_namedtuple(State, serialized_type_name="State")
+
+
+class Nested(torch.nn.Module):
+    """What a dict, lists of dicts, tuples and lists hold, in and out, in an order that sorting would change."""
+
+    def forward(
+        self, x: torch.Tensor, state: State, pair: tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]],
+        table: dict[str, torch.Tensor],
+    ) -> tuple[
+        dict[str, torch.Tensor], list[dict[str, torch.Tensor]], tuple[torch.Tensor, tuple[State, int]], list[torch.Tensor],
+        torch.Tensor | None,
+    ]:
+        a, (b, c) = pair
+        total = x + 10 * state.h + 100 * state.c + 1000 * a + 10000 * b + 100000 * c
+        return (
+            {"out": total, "aux": x + 1},
+            [{"scores": x + 2, "boxes": x + 3}, {"b": x + 4, "a": x + 5}],
+            (x + 6, (State(x + 7, x + 8), 2)),
+            [x + 9, table["z"] - table["a"]],
+            None,
+        )
 
 
 def main():
@@ -301,6 +334,10 @@ def main():
     quantize = torch.ops.quantized_decomposed.quantize_per_tensor
     save("missing.pte", export(lambda x: quantize(x, 0.5, 0, -128, 127, torch.int8), x))
 
+    numbers = [torch.full((2,), float(i)) for i in range(8)]
+    state, pair = State(numbers[1], numbers[2]), (numbers[3], (numbers[4], numbers[5]))
+    save("nested.pte", export(Nested(), numbers[0], state, pair, {"z": numbers[6], "a": numbers[7]}))
+    save_script("nested.pt", Nested())
     save_script("add.pt", Add())
     save_script("many.pt", Many())
 
