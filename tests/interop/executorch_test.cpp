@@ -70,6 +70,25 @@ TEST_CASE("ExecuTorchModule: nested inputs and outputs are in the order that Tor
   tests::check_nested(nested);
 }
 
+TEST_CASE(
+    "ExecuTorchModule: a list of tensors is None and named when it is asked for, as others are") {
+  ExecuTorchModule listed(model_path("listed.pte"));
+  const auto outputs = listed.forward(full({2}, 1));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 3);
+  CHECK(floats(outputs, 0) == Floats{2, 2});
+  CHECK((*outputs)[1].isNone());
+  CHECK(floats(outputs, 2) == Floats{3, 3});
+  CHECK(listed.method_meta()->outputs[1].kind == ValueKind::None);
+  RETURNS(NotSupported, "get_output: output 1: a list of tensors", listed.get_output(1).error());
+  RETURNS(InvalidType, "output 1: it is a Tensor", listed.set_output(zeros({2}), 1));
+  CHECK(listed.method_meta("take")->inputs.size() == 2);  // what it takes can be seen
+  RETURNS(NotSupported, "run: input 1: a list of tensors", listed.run("take", zeros({2})));
+  RETURNS(NotSupported, "run: input 1: a list of tensors",
+          listed.run("take", {zeros({2}), zeros({2})}));
+}
+
 TEST_CASE("ExecuTorchModule: a shape that may vary is any up to the largest") {
   ExecuTorchModule module(model_path("methods.pte"));
   for (const int64_t rows : {2, 16, 1, 7}) {

@@ -79,6 +79,9 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     return methods_[method]->run(name_of(method), inputs, outputs);
   }
+  Error explain_none(size_t method, size_t output) const noexcept override {
+    return methods_[method]->explain_none(output);
+  }
 
  private:
   using Program = ::executorch::runtime::Program;

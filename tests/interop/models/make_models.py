@@ -16,7 +16,9 @@ import executorch.kernels.quantized  # registers its operators
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir._serialize._program import PTEFile, serialize_pte_binary
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.schema import EValue, TensorList
 from torch.export import Dim
 
 HERE = Path(__file__).resolve().parent
@@ -53,6 +55,19 @@ def save(name, methods, constants=None, planned=True, partitioner=None):
     planning = MemoryPlanningPass(alloc_graph_input=planned, alloc_graph_output=planned)
     program = program.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
     (HERE / name).write_bytes(program.buffer)
+
+
+def save_listed(name, x):
+    """Writes a .pte with lists of tensors, which no export makes: an output of `forward`, and an input of `take`."""
+    program = to_edge({"forward": export(lambda x: (x + 1, x + 2), x), "take": export(lambda x: x + 3, x)})
+    program = program.to_executorch().executorch_program
+    forward, take = program.execution_plan
+    first, second = forward.outputs
+    for plan, values in ((forward, [first, second]), (take, take.inputs)):
+        plan.values.append(EValue(TensorList(list(values))))
+    forward.outputs = [first, len(forward.values) - 1, second]
+    take.inputs = [*take.inputs, len(take.values) - 1]
+    (HERE / name).write_bytes(bytes(serialize_pte_binary(PTEFile(program=program))))
 
 
 def save_script(name, module):
@@ -338,6 +353,7 @@ def main():
     state, pair = State(numbers[1], numbers[2]), (numbers[3], (numbers[4], numbers[5]))
     save("nested.pte", export(Nested(), numbers[0], state, pair, {"z": numbers[6], "a": numbers[7]}))
     save_script("nested.pt", Nested())
+    save_listed("listed.pte", numbers[0])
     save_script("add.pt", Add())
     save_script("many.pt", Many())
 

@@ -165,24 +165,31 @@ class ExecutorchMethod {
     // The runtime aborts where a tag would be an error, for a broken program.
     TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
     for (size_t i = 0; i < method_->inputs_size(); ++i) {
-      TENON_TRY(check_executorch(meta->input_tag(i).error(), "input ", i));
-      TENON_TRY(describe(meta->input_tensor_meta(i), "input", i, input_of(*method_, i),
-                         specs_.inputs[i]));
+      const TheirValue& value = input_of(*method_, i);
+      ValueSpec& spec = specs_.inputs[i];
+      TENON_TRY(describe(meta->input_tag(i).error(), meta->input_tensor_meta(i), "input", i, value,
+                         spec));
+      // A run says why not.
+      if (spec.kind == ValueKind::None && !value.isNone()) spec.checked = &accept_value;
     }
     TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
     TENON_TRY(outputs_.resize(method_->outputs_size()));
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      TENON_TRY(check_executorch(meta->output_tag(i).error(), "output ", i));
       const auto info = meta->output_tensor_meta(i);
       const TheirValue& value = method_->get_output(i);
-      TENON_TRY(describe(info, "output", i, value, specs_.outputs[i]));
-      if (!value.isTensor()) continue;
+      TENON_TRY(describe(meta->output_tag(i).error(), info, "output", i, value, specs_.outputs[i]));
+      if (specs_.outputs[i].kind != ValueKind::Tensor) continue;
       TheirImpl* const impl = value.toTensor().unsafeGetTensorImpl();
       outputs_[i] = {impl, info->nbytes(), !info->is_memory_planned() && !is_input(impl)};
     }
     return Error::Ok;
   }
   void describe(MethodMeta& meta) const noexcept { specs_.describe(meta); }
+  /// Why output i is of kind None; Ok where None is its value.
+  Error explain_none(size_t i) const noexcept {
+    ValueSpec spec;
+    return describe_value(method_->get_output(i), spec);
+  }
 
   /// Inputs have been checked by their specs.
   Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
@@ -239,11 +246,19 @@ class ExecutorchMethod {
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
   }
+  /// A value that no EValue can be is of kind None.
   static Error describe(
+      ::executorch::runtime::Error tag,
       const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
       const char* role, size_t i, const TheirValue& value, ValueSpec& spec) {
-    TENON_TRY(blame_unless_ok(role, i, "", describe_value(value, spec)));
-    if (!value.isTensor()) return Error::Ok;
+    const Error error = describe_value(value, spec);
+    if (error == Error::NotSupported) {
+      spec = ValueKind::None;
+      return Error::Ok;
+    }
+    TENON_TRY(blame_unless_ok(role, i, "", error));
+    TENON_TRY(check_executorch(tag, role, ' ', i));
+    if (spec.kind != ValueKind::Tensor) return Error::Ok;
     TENON_TRY(check_executorch(info.error(), role, ' ', i));
     spec.tensor.name = Text(info->name());
     return Error::Ok;
@@ -257,6 +272,10 @@ class ExecutorchMethod {
   }
 
   Error set_input(size_t i, const EValue& value) {
+    if (specs_.inputs[i].kind == ValueKind::None) {
+      ValueSpec spec;
+      TENON_TRY(describe_value(input_of(*method_, i), spec));
+    }
     switch (value.kind()) {
       case ValueKind::Tensor: return set_tensor(i, value.toTensor());
       case ValueKind::None: return set_constant(i, value, {});
@@ -324,6 +343,7 @@ class ExecutorchMethod {
   }
 
   Error take_output(size_t i, EValue& output) {
+    if (specs_.outputs[i].kind == ValueKind::None) return Error::Ok;
     const TheirValue& value = method_->get_output(i);
     const ValueKind kind = kind_of(value.tag);
     if (TENON_UNLIKELY(kind != specs_.outputs[i].kind)) {
