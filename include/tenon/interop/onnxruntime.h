@@ -365,21 +365,25 @@ struct OnnxPorts {
 /// name. A tensor of rank 0 or of unknown rank, which the library's C API does not tell apart, is
 /// not described but for its dtype, which the library checks.
 ///
-/// Inputs: contiguous tensors, read where they are, read-only ones too.
+/// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
+/// of tensors. Those that have an initializer as default come after the others, and may be None or
+/// left out, as may optional ones.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
 /// an earlier output; all others are copied there. Where none was set, it is a tensor over memory
 /// of the library's, Adopted. What is handed out is never memory that a later run writes to, but
-/// the tensors that were set.
+/// the tensors that were set. A sequence of tensors is a TensorList, of copies; an optional value
+/// that is not there is None. Any other output, such as texts or maps, is None; get_output() says
+/// what it is, and a model that has no others cannot be run.
 /// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
 /// memory is shared until then; with options, as long as the module. The options, null for the
 /// library's defaults, are the caller's to keep until the model is open. Outputs outlive the
 /// module.
 /// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no model, or a
 /// broken one); NotSupported (a tensor that is not contiguous; memory that is not the host's; an
-/// input or output of the model that is no tensor, or one of a dtype that tenon lacks; what the
-/// library has no kind of error for). The library's own text is in the message; it logs nothing,
-/// unless the program made an OrtEnv that does so before.
+/// input that is needed, or an output that is asked for, of a type that no EValue is of; an empty
+/// list of tensors; what the library has no kind of error for). The library's own text is in the
+/// message; it logs nothing, unless the program made an OrtEnv that does so before.
 /// Threads: as Module's; several modules, several threads. The library computes on threads of its
 /// own, by default as many as there are cores.
 /// Cost: a run allocates a few small objects for each input and output, and memory for the outputs
@@ -395,9 +399,9 @@ class TENON_EXPORT OnnxModule final : public Module {
         is_in_memory_(true),
         options_(options) {}
 
-  /// Leaves only these of the model's outputs, in that order: forward() gives no others, and the
-  /// library computes no others. To be called before the first use, which is NotFound for a name
-  /// that the model lacks, and NotSupported for an output that no EValue can be.
+  /// Leaves only these of the model's outputs, in that order. To be called before the first use,
+  /// which is NotFound for a name that the model lacks, and NotSupported for an output that no
+  /// EValue can be.
   /// Errors: InvalidState after the first use; InvalidArgument for no name; OutOfMemory.
   [[nodiscard]] Error select_outputs(const std::vector<std::string>& names) {
     return detail::blame_if("select_outputs", detail::call_safely([&] {

@@ -225,8 +225,8 @@ class TENON_EXPORT Module {
   }
 
   /// An output of the method's last run.
-  /// Errors: InvalidState when there was none, or it failed; NotSupported for an output that is None
-  /// only because no EValue can be what the model gives, such as a map: the message names that.
+  /// Errors: InvalidState when there was none, or it failed; NotSupported for an output that is
+  /// None only because no EValue can be what the model gives, such as a map: the message names it.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
     EValue value;
