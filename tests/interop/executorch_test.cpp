@@ -65,11 +65,13 @@ TEST_CASE("ExecuTorchModule: says what a method takes and gives") {
   for (size_t i = 0; i < 4; ++i) CHECK(scaled.inputs[i].kind == kinds[i]);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorchModule: nested inputs and outputs are in the order that TorchScript has") {
   ExecuTorchModule nested(model_path("nested.pte"));
   tests::check_nested(nested);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "ExecuTorchModule: a list of tensors is None and named when it is asked for, as others are") {
   ExecuTorchModule listed(model_path("listed.pte"));

@@ -422,6 +422,7 @@ TEST_CASE("OnnxModule: bytes that are no model are an error") {
   RETURNS(InvalidState, "load_method: the model is undefined", undefined.load_method());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others are there") {
   const TensorPtr x = make_tensor_ptr({2, 2}, {2.0f, 0.0f, 0.0f, 3.0f});
   OnnxModule zipmap(model("zipmap"));

@@ -302,6 +302,7 @@ TEST_CASE("TorchScriptModule: numbers, flags, texts and lists go in and come out
   CHECK_FALSE(one(many.execute("all_of", EValue(std::vector<bool>{true, false}))).toBool());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "TorchScriptModule: nested inputs and outputs are in order, as ExecuTorch's export has it") {
   TorchScriptModule nested(model_path("nested.pt"));
@@ -360,6 +361,7 @@ def forward(self, x: Tensor, both: bool) -> Optional[Tuple[Tensor, Tensor]]:
   CHECK(one(maybe.forward({row(), false})).isNone());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("TorchScriptModule: an output that no EValue can be is None, and the others are there") {
   TorchScriptModule many(model_path("many.pt"));
   const auto outputs = many.execute("device_of", row());

@@ -177,6 +177,7 @@ TEST_CASE("Module: an input is set as the first one where no index is given, as 
   CHECK(const_data_ptr<float>(module.get_output()->toTensor())[1] == 6);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("Module: an output that is None is named by what it is only when it is asked for") {
   class Maps : public Module {
    protected:

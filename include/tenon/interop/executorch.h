@@ -30,7 +30,8 @@ TENON_BEGIN_NAMESPACE
 /// right into the tensor that was set, if that has room for the largest shape, is dense in the same
 /// dim order and shares nothing with an input or an earlier set output; where none was set, into
 /// one that the module makes, as FunctionModule does. Any other, also a constant, or one that is an
-/// input, is copied there.
+/// input, is copied there. A list of tensors, which no export makes, is None, and get_output() says
+/// so; a run of a method that takes one is NotSupported.
 /// Ownership: the file is copied to memory, and stays open for delegates. A program in memory is
 /// used where it is, and kept by its tensor: bytes in flash, an adopted std::vector, a mapped file.
 /// With `memory`, which is the host's, all is made there but what ExecuTorch, kernels and delegates
