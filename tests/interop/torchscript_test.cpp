@@ -433,9 +433,15 @@ def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]])
           "makes",
           whole.run("forward"));
   TorchScriptModule wrong(script(source));
-  REQUIRE(wrong.split_input("tabel", {"x"}) == Error::Ok);
-  RETURNS(NotFound, "load_method: split_input: forward has no dict by texts or list \"tabel\"",
-          wrong.load_method());
+  RETURNS(NotFound,
+          "split_input: forward has no dict by texts, and no list, \"tabel\" that is still whole",
+          wrong.split_input("tabel", {"x"}));
+  RETURNS(NotFound, "split_input: there is no method \"backward\"",
+          wrong.split_input("backward", "table", {"x"}));
+  REQUIRE(wrong.split_input("table", {"x", "y"}) == Error::Ok);
+  RETURNS(NotFound, "\"table\" that is still whole", wrong.split_input("table", {"x"}));
+  REQUIRE(wrong.split_input("states", {"0"}) == Error::Ok);
+  CHECK(wrong.method_meta()->inputs.size() == 4);  // nothing is lost
   TorchScriptModule missing(script(source));
   REQUIRE(missing.split_input("table", {"y"}) == Error::Ok);
   REQUIRE(missing.split_input("states", {}) == Error::Ok);

@@ -207,11 +207,11 @@ struct TorchScriptInput {
   std::vector<std::string> keys;  // of a dict
 };
 
-/// A dict or a list that the caller has taken apart.
+/// A dict or a list of a method's that the caller has taken apart.
 struct TorchScriptSplit {
-  std::string method;
   std::string input;
   std::vector<std::string> elements;
+  bool is_found = false;
 };
 
 /// Appends the leaves of a value: the elements of tuples and lists and the values of dicts, in
@@ -264,35 +264,23 @@ class TorchScriptMethod {
   explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
 
   const char* name() const noexcept { return method_.name().c_str(); }
-  bool is_described() const noexcept { return is_described_; }
 
-  Error describe(const std::vector<TorchScriptSplit>& splits, MethodMeta& meta) {
-    const c10::FunctionSchema& schema = method_.function().getSchema();
-    TENON_TRY(specs_.inputs.resize(0));
-    inputs_.clear();
-    std::vector<const TorchScriptSplit*> unused;
-    for (const TorchScriptSplit& split : splits) {
-      if (split.method == method_.name()) unused.push_back(&split);
+  /// Takes an input apart from now on.
+  /// Errors: InvalidState once a module refers to the description; NotFound. Nothing is changed.
+  Error split(std::string_view input, std::vector<std::string> elements) {
+    if (TENON_UNLIKELY(is_in_use_)) {
+      return fail(Error::InvalidState, name(), " has been used already");
     }
-    for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
-      const c10::Argument& argument = schema.arguments()[i];
-      const auto& otherwise = argument.default_value();
-      inputs_.emplace_back();
-      if (otherwise.has_value()) inputs_.back().otherwise = *otherwise;
-      TENON_TRY(add_input(argument.name(), argument.real_type(), false, unused, inputs_.back()));
-    }
-    if (TENON_UNLIKELY(!unused.empty())) {
-      return fail(Error::NotFound, "split_input: ", method_.name(),
-                  " has no dict by texts or list \"", unused[0]->input, '"');
-    }
-    TENON_TRY(specs_.outputs.resize(0));
-    const c10::Type& type = *schema.returns().at(0).real_type();
-    knows_outputs_ = !varies(type);
-    returns_ = type.kind() != c10::TypeKind::NoneType;
-    if (knows_outputs_ && returns_) TENON_TRY(add_output("", type));
+    splits_.push_back({std::string(input), std::move(elements)});
+    const Error error = describe();
+    if (error != Error::Ok) splits_.pop_back();
+    return error;
+  }
+  Error describe(MethodMeta& meta) {
+    TENON_TRY(describe());
     specs_.describe(meta);
     meta.knows_outputs = knows_outputs_;
-    is_described_ = true;
+    is_in_use_ = true;
     return Error::Ok;
   }
 
@@ -329,6 +317,29 @@ class TorchScriptMethod {
   }
 
  private:
+  Error describe() {
+    const c10::FunctionSchema& schema = method_.function().getSchema();
+    TENON_TRY(specs_.inputs.resize(0));
+    inputs_.clear();
+    for (TorchScriptSplit& split : splits_) split.is_found = false;
+    for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
+      const c10::Argument& argument = schema.arguments()[i];
+      const auto& otherwise = argument.default_value();
+      inputs_.emplace_back();
+      if (otherwise.has_value()) inputs_.back().otherwise = *otherwise;
+      TENON_TRY(add_input(argument.name(), argument.real_type(), false, inputs_.back()));
+    }
+    for (const TorchScriptSplit& split : splits_) {
+      if (split.is_found) continue;
+      return fail(Error::NotFound, name(), " has no dict by texts, and no list, \"", split.input,
+                  "\" that is still whole");
+    }
+    TENON_TRY(specs_.outputs.resize(0));
+    const c10::Type& type = *schema.returns().at(0).real_type();
+    knows_outputs_ = !varies(type);
+    returns_ = type.kind() != c10::TypeKind::NoneType;
+    return knows_outputs_ && returns_ ? add_output("", type) : Error::Ok;
+  }
   Error refuse_output(size_t i) const noexcept {
     return blame_unless_ok("output", i, output_name(i), explain_none(i));
   }
@@ -349,7 +360,7 @@ class TorchScriptMethod {
 
   /// Describes an argument, or with `is_optional` a part of one that may be None.
   Error add_input(const std::string& name, const c10::TypePtr& type, bool is_optional,
-                  std::vector<const TorchScriptSplit*>& unused, TorchScriptInput& input) {
+                  TorchScriptInput& input) {
     input.type = type;
     if (type->kind() == c10::TypeKind::OptionalType) {
       input.type = type->containedType(0);
@@ -359,18 +370,19 @@ class TorchScriptMethod {
     input.first = specs_.inputs.size();
     const auto add_part = [&](const std::string& part_name, const c10::TypePtr& part_type) {
       input.parts.emplace_back();
-      return add_input(part_name, part_type, is_optional, unused, input.parts.back());
+      return add_input(part_name, part_type, is_optional, input.parts.back());
     };
-    const auto split = std::find_if(unused.begin(), unused.end(),
-                                    [&](const auto* each) { return each->input == name; });
+    const auto split = std::find_if(splits_.begin(), splits_.end(), [&](const auto& each) {
+      return each.input == name && !each.is_found;
+    });
     const bool is_list = input.type->kind() == c10::TypeKind::ListType;
     if (const auto* tuple = input.type->castRaw<c10::TupleType>()) {
       for (size_t i = 0; i < tuple->elements().size(); ++i) {
         TENON_TRY(add_part(name_element(name, *tuple, i), tuple->elements()[i]));
       }
-    } else if (split != unused.end() && (is_list || is_table(*input.type))) {
-      input.keys = (*split)->elements;
-      unused.erase(split);
+    } else if (split != splits_.end() && (is_list || is_table(*input.type))) {
+      input.keys = split->elements;
+      split->is_found = true;
       for (const std::string& key : input.keys) {
         TENON_TRY(add_part(name + '_' + key, input.type->containedType(is_list ? 0 : 1)));
       }
@@ -448,11 +460,12 @@ class TorchScriptMethod {
 
   torch::jit::Method method_;
   MethodSpecs specs_;
+  std::vector<TorchScriptSplit> splits_;
   std::vector<TorchScriptInput> inputs_;
   std::map<size_t, std::string> refusals_;  // of outputs of the last run
   bool knows_outputs_ = false;
   bool returns_ = true;
-  bool is_described_ = false;
+  bool is_in_use_ = false;
 };
 
 }  // namespace detail
@@ -498,23 +511,23 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   /// the inputs "state_h" and "state_c", in that order. A list has as many elements as there are
   /// names, which need no meaning. In a tuple, the input's name is as in "state_0".
   ///
-  /// To be called before the method's first use, which is NotFound where there is no such input.
-  /// Errors: InvalidState after the method's first use; OutOfMemory.
+  /// To be called before the method's first use. Loads the module if nothing has yet.
+  /// Errors: NotFound (the method; the input, or it has been split already); InvalidState after the
+  /// method's first use; those of loading.
   [[nodiscard]] Error split_input(std::string_view input, std::vector<std::string> elements) {
     return split_input("forward", input, std::move(elements));
   }
   [[nodiscard]] Error split_input(std::string_view method, std::string_view input,
                                   std::vector<std::string> elements) {
-    return detail::blame_if(
-        "split_input", detail::call_safely([&] {
-          for (const detail::TorchScriptMethod& made : methods_) {
-            if (made.is_described() && detail::is_name(method, made.name())) {
-              return detail::fail(Error::InvalidState, method, " has been used already");
-            }
-          }
-          splits_.push_back({std::string(method), std::string(input), std::move(elements)});
-          return Error::Ok;
-        }));
+    return detail::blame_if("split_input", detail::call_libtorch([&] {
+                              TENON_TRY(load());
+                              for (detail::TorchScriptMethod& made : methods_) {
+                                if (detail::is_name(method, made.name()))
+                                  return made.split(input, std::move(elements));
+                              }
+                              return detail::fail(Error::NotFound, "there is no method \"", method,
+                                                  '"');
+                            }));
   }
 
   /// The module itself: its parameters, its mode. Loads it if nothing has yet.
@@ -553,7 +566,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   size_t count_methods() const noexcept override { return methods_.size(); }
   const char* name_of(size_t method) const noexcept override { return methods_[method].name(); }
   Error prepare(size_t method, MethodMeta& meta) override {
-    return detail::call_libtorch([&] { return methods_[method].describe(splits_, meta); });
+    return detail::call_libtorch([&] { return methods_[method].describe(meta); });
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
     return detail::call_torchscript([&] { return methods_[method].call(inputs, outputs); });
@@ -567,7 +580,6 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   torch::jit::Module module_;
   bool is_loaded_ = false;
   std::vector<detail::TorchScriptMethod> methods_;
-  std::vector<detail::TorchScriptSplit> splits_;
 };
 
 TENON_END_NAMESPACE
