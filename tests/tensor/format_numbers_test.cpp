@@ -85,8 +85,8 @@ TEST_CASE("to_string: floating numbers have a point, and no more digits than the
       {print(0.10004), "0.1"},
       {print({0.125, 0.375}, precision(2)), "[0.12 0.38]"},
       // Digits before the point are exact.
-      {print(Half(65504.0f)), "65504."},
-      {print(99999992.0f), "99999992."},
+      {print(999999.9375f), "999999.94"},
+      {print(99999992.0), "99999992."},
   });
 }
 
@@ -128,6 +128,41 @@ TEST_CASE("to_string: exponents from 1e8, below 1e-4 and where numbers differ 10
       {print(kLargest), "1.7977e+308"},
       {print(kLargest, kAll), "1.7976931348623157e+308"},
       {print(std::numeric_limits<double>::denorm_min(), kAll), "5.e-324"},
+  });
+}
+
+// What numpy.array2string(a, precision=4, max_line_width=80) of NumPy 2.4.6 gives.
+TEST_CASE("to_string: exponents from 1e3 in Half and from 1e6 in Float, as NumPy 2.3 and later") {
+  const auto half = [](std::initializer_list<float> values, const FormatOptions& options = {}) {
+    return elements(make_tensor_ptr(values, ScalarType::Half), options);
+  };
+  using Complex = complex<float>;
+  tests::check_texts({
+      {half({999.5f}), "[999.5]"},
+      {half({1000.0f}), "[1.e+03]"},
+      {half({-65504.0f}), "[-6.55e+04]"},
+      {half({1.0f, 999.0f}), "[  1. 999.]"},
+      {half({1.0f, 1000.0f}), "[1.e+00 1.e+03]"},
+      {half({0.0f, 1000.0f, float(kInfinity)}), "[0.e+00 1.e+03    inf]"},
+      {half({0.5f, 500.5f}), "[5.000e-01 5.005e+02]"},
+      {half({250.5f, 0.25048828f}), "[250.5      0.2505]"},  // 1000.05 times: 1000 in Half
+      {half({1.0004e-4f, 0.05f}), "[0.0001 0.05  ]"},
+      {half({9.9e-5f}), "[9.9e-05]"},
+      {print({999999.0f, 1000.0f}), "[999999.   1000.]"},
+      {print({1e6f}), "[1.e+06]"},
+      {print({-1e6f, 1.0f}), "[-1.e+06  1.e+00]"},
+      {print({16777216.0f, 12345678.0f}), "[1.6777e+07 1.2346e+07]"},
+      {print({1e6f, float(kNan)}), "[1.e+06    nan]"},
+      {print({1e6}), "[1000000.]"},
+      {print({99999999.0}), "[99999999.]"},
+      {print({Complex(1.0f, 999999.0f)}), "[1.+999999.j]"},
+      {print({Complex(1e6f, 1.0f), Complex(1.0f, -2e6f)}), "[1.e+06+1.e+00j 1.e+00-2.e+06j]"},
+      {print({complex<double>(1e6, 1.0)}), "[1000000.+1.j]"},
+      // A power of two: the number below it is nearer than the one above, so it may be rounded up.
+      {half({0.015625f, 100.0f}), "[1.563e-02 1.000e+02]"},
+      {half({0.015625f}, kAll), "[0.01563]"},
+      {half({0.0078125f}, kAll), "[0.007812]"},
+      {print({9.5367431640625e-07f}, kAll), "[9.536743e-07]"},
   });
 }
 

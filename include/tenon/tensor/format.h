@@ -242,9 +242,9 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 ///     Float {2, 2}, strides {1, 2}, read-only
 ///
 /// A floating number has the fewest digits after the point that identify it in its dtype, at most
-/// options.precision. All have exponents, and equally many digits, if one is 1e8 or larger, one is
-/// below 1e-4, or the largest is over 1000 times the smallest; signs, zeros, nan and inf aside.
-/// The parts of complex numbers are two columns in this.
+/// options.precision. All have exponents, and equally many digits, if one is 1e8 or larger (1e6 in
+/// Float, 1e3 in Half), one is below 1e-4, or the largest is over 1000 times the smallest; signs,
+/// zeros, nan and inf aside. The parts of complex numbers are two columns in this.
 ///
 /// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
 /// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
@@ -252,9 +252,9 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// it: the elements shown, and what lies between them where there is little of it. Of the host's
 /// memory nothing else is read, and memory is taken for the text alone. Does not depend on the C
 /// locale.
-/// Source: numpy.array2string, up to 2.2: later versions write Half and Float with exponents
-/// sooner. Other differences: with 0 edge items a shortened dimension shows none, where NumPy shows
-/// the last; a power of two may have a digit more, where its fewest digits are not the nearest.
+/// Source: numpy.array2string, of 2.3 and later. Differences: with 0 edge items a shortened
+/// dimension shows none, where NumPy shows the last; a power of two of Double may have a digit
+/// more, beyond the 15th, where its fewest digits are not the nearest.
 TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
   if (detail::check_metadata(t, "the tensor") != Error::Ok) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -74,12 +75,17 @@ TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
   double& most = column.largest;
   if (least == 0 || magnitude < least) least = magnitude;
   if (magnitude > most) most = magnitude;
-  // In float for the smaller types, so that a float's 0.0001 is not below it.
-  column.scientific =
-      most >= 1e8 || (column.type == ScalarType::Double
-                          ? least < 1e-4 || most / least > 1000
-                          : static_cast<float>(least) < 1e-4f ||
-                                static_cast<float>(most) / static_cast<float>(least) > 1000);
+  // As NumPy does: where the type's digits end, and the quotient in the type itself.
+  const bool is_half = column.type == ScalarType::Half;
+  const double cutoff = is_half ? 1e3 : column.type == ScalarType::Float ? 1e6 : 1e8;
+  double ratio = most / least;
+  bool is_small = least < 1e-4;
+  if (column.type != ScalarType::Double) {  // so that a float's 0.0001 is not below it
+    const float quotient = static_cast<float>(most) / static_cast<float>(least);
+    ratio = static_cast<double>(is_half ? static_cast<float>(Half(quotient)) : quotient);
+    is_small = static_cast<float>(least) < 1e-4f;
+  }
+  column.scientific = most >= cutoff || is_small || ratio > 1000;
 }
 
 /// Finds the pieces of what snprintf printed with %+e or %+f: between the digits it puts what the C
@@ -95,22 +101,6 @@ TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
   out.fraction = digits_at(p);
   p += out.fraction.size();
   out.exponent = digits_at(*p == 'e' ? p + 2 : p);
-}
-
-/// Prints a finite number with so many digits after the point.
-TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
-                             FloatText& out) noexcept {
-#if defined(_NANO_FORMATTED_IO)
-  __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
-#endif
-  std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",
-                static_cast<int>(digits), value);
-#if defined(__NEWLIB__)
-  TENON_CHECK(std::strlen(out.text) > 1, Error::NotSupported,
-              "to_string: snprintf prints no floating numbers; give --specs=nano.specs to the "
-              "compiler as well as to the linker");
-#endif
-  split_digits(out, column.plus);
 }
 
 /// Whether the text, read as a number of this type, is the value.
@@ -131,6 +121,46 @@ TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noex
         }
       },
       [] { return false; });
+}
+
+/// Prints a finite number with so many digits after the point.
+TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t digits,
+                              FloatText& out) noexcept {
+#if defined(_NANO_FORMATTED_IO)
+  __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
+#endif
+  std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",
+                static_cast<int>(digits), value);
+#if defined(__NEWLIB__)
+  TENON_CHECK(std::strlen(out.text) > 1, Error::NotSupported,
+              "to_string: snprintf prints no floating numbers; give --specs=nano.specs to the "
+              "compiler as well as to the linker");
+#endif
+  split_digits(out, column.plus);
+}
+
+/// The same, but rounds a power of two up where that alone identifies it: of its type's numbers the
+/// next one below is nearer than the next one above. Not of Double, which has no number between.
+TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
+                             FloatText& out) noexcept {
+  print_nearest(column, value, digits, out);
+  const bool is_power_of_two = double_bits(value) << 12 == 0;
+  if (!is_power_of_two || column.type == ScalarType::Double || value == 0 ||
+      reads_back(column.type, out.text, value)) {
+    return;
+  }
+  const double half_step = visit(
+      column.type,
+      [](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (IsSmallFloat<T>::value || std::is_same_v<T, float>) {
+          return static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+        }
+        return 0.0;
+      },
+      [] { return 0.0; });
+  print_nearest(column, value + value * half_step, digits, out);
+  if (!reads_back(column.type, out.text, value)) print_nearest(column, value, digits, out);
 }
 
 /// Prints a finite number with as few digits as identify it among those of its type, and at most

@@ -149,5 +149,39 @@ class ToNumpy(Case):
             self.assertEqual(m.live(), self.live_before)
 
 
+@unittest.skipIf(np.lib.NumpyVersion(np.__version__) < "2.3.0", "prints Half and Float in another way")
+class Printing(Case):
+    def test_random_arrays_print_as_numpy_prints_them(self):
+        rng = np.random.default_rng(1)
+
+        def real(kind, count):
+            dtype = np.dtype(kind)
+            values = rng.choice([
+                rng.standard_normal(count) * 10.0 ** rng.integers(-6, 9),
+                10.0 ** rng.uniform(-6, 10, count),
+                2.0 ** rng.integers(-20, 30, count),
+                rng.integers(-10 ** 7, 10 ** 7, count) / 10.0 ** rng.integers(0, 9),
+            ]).astype(dtype)
+            bits = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype)
+            special = rng.choice([0.0, -0.0, np.nan, np.inf, -np.inf], count).astype(dtype)
+            values = rng.choice([values, values, values, bits])
+            return np.where(rng.integers(0, 50, count) == 0, special, values)
+
+        for _ in range(2000):
+            shape = tuple(rng.integers(1, 6, rng.integers(0, 4)))
+            count = int(np.prod(shape))
+            kind = str(rng.choice(["f2", "f4", "f8", "c8", "c16"]))
+            with np.errstate(over="ignore", invalid="ignore"):
+                array = np.empty(count, kind)
+                if kind[0] == "c":
+                    part = "f4" if kind == "c8" else "f8"
+                    array.real, array.imag = real(part, count), real(part, count)
+                else:
+                    array[:] = real(kind, count)
+            array = array.reshape(shape)
+            expected = np.array2string(array, precision=4, max_line_width=80)
+            self.assertEqual(repr(m.take(array)).rpartition("\n")[0], expected)
+
+
 if __name__ == "__main__":
     unittest.main()
