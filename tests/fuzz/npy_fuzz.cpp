@@ -181,6 +181,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     FUZZ_CHECK(file.content() == bytes);  // Map is private
   }
+  // With any type given it is a tensor of that type, or an error; and the end lies in the file.
+  const ScalarType given = kDtypes[bytes.size() % std::size(kDtypes)].type;
+  size_t end = 0;
+  const Result<TensorPtr> raw = try_from_npy(block.data(), block.size(), given, &end);
+  FUZZ_CHECK(raw.ok() ? (*raw)->scalar_type() == given && end <= block.size() : end == 0);
+  FUZZ_CHECK(raw.ok() || (raw.error() != Error::Internal && *raw.message() != '\0'));
+  if (raw.ok()) FUZZ_CHECK(to_binary(*raw).size() == (*raw)->nbytes());
   if (!read.ok()) return 0;
 
   const Tensor& tensor = **read;

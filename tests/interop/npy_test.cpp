@@ -7,6 +7,10 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
+#if TENON_HAS_POSIX_FILES && defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 namespace npy_test {
 
 using namespace tenon;
@@ -201,17 +205,124 @@ TEST_CASE("write_npy: negative strides are written row by row", "[plain]") {
   CHECK(tests::values<float>(reversed) == Floats{5, 4, 3, 2, 1, 0});
 }
 
+TEST_CASE("npy: bfloat16 and float8 are read with the type given, and written as ml_dtypes") {
+  const auto numbers = [](const TensorPtr& t) {
+    return tests::values<float>(to(t, ScalarType::Float));
+  };
+  const struct {
+    const char* name;
+    ScalarType type;
+  } rows[] = {{"bfloat16.npy", ScalarType::BFloat16},
+              {"float8_e4m3fn.npy", ScalarType::Float8_e4m3fn}};
+  for (const auto& row : rows) {
+    const std::string path = data_path(row.name);
+    const TensorPtr tensor = read_npy(path, row.type);
+    CHECK(tensor->scalar_type() == row.type);
+    CHECK(tensor->sizes() == Dims({2, 3}));
+    CHECK(numbers(tensor) == Floats{0, 1, 2, 3, 96, -448});
+    const Bytes bytes = file_bytes(path);
+    CHECK(numbers(from_npy(bytes.data(), bytes.size(), row.type)) == numbers(tensor));
+    if (!tenon::detail::host_is_big_endian()) CHECK(to_npy(tensor) == bytes);
+    RAISES(
+        NotSupported,
+        std::string("; to read its bytes give a type, such as ScalarType::") + toString(row.type),
+        read_npy(path));
+  }
+  const TensorPtr bits = read_npy(data_path("bfloat16_bits.npy"), ScalarType::BFloat16);
+  CHECK(numbers(bits) == Floats{1.5f, -2});
+  for (const ScalarType type :
+       {ScalarType::Float8_e5m2, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
+    const Bytes bytes = to_npy(full({2}, 1.5, type));
+    CHECK(std::string(bytes.begin() + 10, bytes.begin() + 25).substr(0, 14) ==
+          "{'descr': '" + std::string(tenon::detail::host_is_big_endian() ? ">V1" : "<V1"));
+    CHECK(numbers(from_npy(bytes.data(), bytes.size(), type)) == Floats{1.5f, 1.5f});
+  }
+  RAISES(InvalidType, "read_npy: Undefined is not", read_npy("x", ScalarType::Undefined));
+  RAISES(InvalidType, "from_npy: Undefined is not", from_npy("", 0, ScalarType::Undefined));
+}
+
+TEST_CASE_METHOD(NpyFile, "read_npy: structures, dates and texts are bytes of the type given") {
+  // np.zeros(2, [("pixel", "<u1", (3,)), ("depth", "<f4")])
+  const TensorPtr structured = read_npy(data_path("structured.npy"), ScalarType::Byte);
+  CHECK(structured->sizes() == Dims({2, 7}));
+  CHECK(tests::values<uint8_t>(structured) == Bytes(14, 0));
+  const TensorPtr date = read_npy(data_path("date.npy"), ScalarType::Long);  // 2026-11-21, in days
+  CHECK(date->sizes() == Dims({1}));
+  CHECK(data<int64_t>(date)[0] == 20778);
+  const TensorPtr text = read_npy(data_path("bytes.npy"), ScalarType::Byte);
+  CHECK(text->sizes() == Dims({2, 2}));
+  CHECK(tests::values<uint8_t>(text) == Bytes{'a', 'b', 'c', 0});
+
+  // Two rows and three columns, by columns, each of two shorts, the highest byte first or last.
+  std::string header = "{'descr': [('x', '>i2'), ('y', '<i2')], 'fortran_order': True, ";
+  header += "'shape': (2, 3)}";
+  header.resize(118, ' ');
+  Bytes bytes(24);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
+  put_file(path, npy(header, bytes));
+  for (const NpyMemory memory : {NpyMemory::Copy, NpyMemory::Map}) {
+    const TensorPtr t = read_npy(path, ScalarType::Byte, memory);
+    CHECK(t->sizes() == Dims({2, 3, 4}));
+    CHECK(t->strides() == Dims({4, 8, 1}));
+    CHECK((accessor<uint8_t, 3>(t)[1][2][3] == 23));
+    CHECK((accessor<uint8_t, 3>(t)[1][0][0] == 4));
+  }
+
+  // One structure without sizes.
+  const std::string one =
+      "{'descr': [('x', '<i2'), ('y', '<i2')], 'fortran_order': False, 'shape': ()}";
+  const Bytes numbers = npy(one, {1, 0, 2, 0});
+  const TensorPtr pair = from_npy(numbers.data(), numbers.size(), ScalarType::Short);
+  CHECK(pair->sizes() == Dims({2}));
+  CHECK(pair->nbytes() == 4);
+}
+
+TEST_CASE_METHOD(NpyFile, "npy: an offset is where an array begins, and is set to where it ends") {
+  const std::string file = data_path("two_arrays.npy");  // as numpy.save() to an open file writes
+  const Bytes bytes = file_bytes(file);
+  for (const NpyMemory memory : {NpyMemory::Copy, NpyMemory::Map}) {
+    size_t offset = 0;
+    CHECK(tests::values<int32_t>(read_npy(file, memory, &offset)) == Ints{0, 1, 2});
+    CHECK(offset == 128 + 12);
+    const TensorPtr second = read_npy(file, memory, &offset);
+    CHECK(second->sizes() == Dims({2, 1}));
+    CHECK(tests::values<double>(second) == std::vector<double>{0.5, 2.5});
+    CHECK(offset == bytes.size());
+    RAISES(InvalidArgument, "the header is cut off after 0 bytes", read_npy(file, memory, &offset));
+    CHECK(offset == bytes.size());
+  }
+  size_t offset = 140;
+  CHECK(tests::values<double>(from_npy(bytes.data(), bytes.size(), &offset))[1] == 2.5);
+  CHECK(offset == bytes.size());
+  offset = 1;
+  RAISES(InvalidArgument, "the first bytes are not", from_npy(bytes.data(), bytes.size(), &offset));
+  CHECK(offset == 1);
+  offset = bytes.size() + 1;
+  const auto beyond = try_from_npy(bytes.data(), bytes.size(), &offset);
+  CHECK(std::string(beyond.message()) == "try_from_npy: the offset 285 lies beyond the 284 bytes");
+  CHECK(offset == bytes.size() + 1);
+  offset = SIZE_MAX;
+  CHECK(try_read_npy(file, NpyMemory::Copy, &offset).error() == Error::InvalidArgument);
+
+  // Where the second lies at a multiple of its size, it is mapped too.
+  Bytes both = to_npy(arange(4));
+  const Bytes next = to_npy(make_tensor_ptr({7, 8}));
+  both.insert(both.end(), next.begin(), next.end());
+  put_file(path, both);
+  offset = both.size() - next.size();
+  const TensorPtr mapped = read_npy(path, ScalarType::Int, NpyMemory::Map, &offset);
+  CHECK(tests::values<int32_t>(mapped) == Ints{7, 8});
+  CHECK(offset == both.size());
+}
+
 TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no file is made") {
   const TempFolder folder;
   const std::string path = folder / "out.npy";
-  for (const ScalarType type :
-       {ScalarType::BFloat16, ScalarType::ComplexHalf, ScalarType::Float8_e5m2,
-        ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
-    const TensorPtr tensor = zeros({2}, type);
-    RETURNS(NotSupported, std::string("NumPy has no dtype ") + toString(type),
-            write_npy(path, tensor));
-    RAISES(NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
-  }
+  const TensorPtr tensor = zeros({2}, ScalarType::ComplexHalf);
+  RETURNS(NotSupported,
+          "NumPy has no dtype ComplexHalf; convert it, with to(t, ScalarType::ComplexFloat)",
+          write_npy(path, tensor));
+  RAISES(NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
   RETURNS(InvalidState, "write_npy: " + path + ": the tensor is undefined",
           write_npy(path, TensorPtr()));
   RETURNS(InvalidState, "undefined", write_npy(path, Tensor()));
@@ -314,16 +425,40 @@ TEST_CASE_METHOD(NpyFile, "read_npy: misaligned numbers are read into memory of 
   }
 }
 
-TEST_CASE_METHOD(NpyFile, "read_npy: any byte but 0 of a bool is true, mapped or not") {
+TEST_CASE_METHOD(NpyFile, "read_npy: any byte but 0 of a bool is true; a copy has a 1 for it") {
   put_file(path, npy(dict("|b1", "(4,)"), {0, 1, 2, 255}));
-  const TensorPtr tensors[] = {read_npy(path), read_npy(path, NpyMemory::Map),
+  const TensorPtr tensors[] = {read_npy(path), read_npy(path, ScalarType::Bool),
                                from_bytes_of(file_bytes(path))};
   for (const TensorPtr& tensor : tensors) {
     const auto* bytes = static_cast<const uint8_t*>(const_data_ptr(tensor));
     CHECK(std::vector<uint8_t>(bytes, bytes + 4) == std::vector<uint8_t>{0, 1, 1, 1});
   }
+  const TensorPtr mapped = read_npy(path, NpyMemory::Map);
+  CHECK(to_string(mapped) == "[False  True  True  True]\nBool {4}");
+  CHECK(tests::values<int32_t>(to(mapped, ScalarType::Int)) == Ints{0, 1, 1, 1});
   CHECK(file_bytes(path).back() == 255);
 }
+
+#if TENON_HAS_POSIX_FILES && defined(__linux__)
+TEST_CASE_METHOD(NpyFile, "read_npy: with Map no element is read, of a bool neither") {
+  constexpr size_t kCount = size_t{64} << 20;
+  const Bytes header = to_npy(zeros({0}, ScalarType::Bool));
+  std::string text(header.begin(), header.end());
+  const std::string sizes = "(" + std::to_string(kCount) + ",), }";
+  text.replace(text.find("(0,), }"), sizes.size(), sizes);  // in place of spaces
+  put_file(path, Bytes(text.begin(), text.end()));
+  std::filesystem::resize_file(path, text.size() + kCount);  // a hole
+  const auto faults = [] {
+    struct rusage usage;
+    REQUIRE(::getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_minflt + usage.ru_majflt;
+  };
+  const long before = faults();
+  const TensorPtr tensor = read_npy(path, NpyMemory::Map);
+  CHECK(faults() - before < 256);  // one for at most 64 KiB of each
+  CHECK(tensor->numel() == static_cast<int64_t>(kCount));
+}
+#endif
 
 TEST_CASE("from_npy: copies, so the bytes may go away") {
   std::vector<uint8_t> bytes = file_bytes(data_path("c_i4.npy"));

@@ -2,7 +2,7 @@
 // read_npy, from_npy, write_npy, to_npy: tensors from and to NumPy's .npy files.
 //
 // Formats 1.0 to 3.0, C and Fortran order, both byte orders, of the dtypes b1 i1 i2 i4 i8 u1 u2 u4
-// u8 f2 f4 f8 c8 c16. Source: numpy.load, numpy.save.
+// u8 f2 f4 f8 c8 c16, however they are spelled; others as bytes. Source: numpy.load, numpy.save.
 #pragma once
 
 #include <cstdlib>
@@ -24,38 +24,38 @@ enum class NpyMemory : uint8_t {
   Copy,  ///< into the tensor's own memory
   /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
   /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
-  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither.
+  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither. No
+  /// element is read, so the bytes of a Bool stay as they are: casts and texts take any but 0 as
+  /// true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
   /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
   Map,
 };
 
 namespace detail {
 
-/// The content of a .npy file: an open file, or bytes in memory.
+/// An array in a .npy file, which is open, or bytes in memory.
 struct NpySource {
   InputFile* file;
   const unsigned char* bytes;
-  uint64_t size;
+  uint64_t size;  // of the whole
+  size_t begin;   // where the array begins
 
   Error read(size_t offset, void* out, size_t count) const noexcept {
-    if (file != nullptr) return file->read(offset, out, count);
-    if (count != 0) std::memcpy(out, bytes + offset, count);
+    if (file != nullptr) return file->read(begin + offset, out, count);
+    if (count != 0) std::memcpy(out, bytes + begin + offset, count);
     return Error::Ok;
   }
 };
 
-/// Turns the bytes of a file into elements of this host.
-inline void adapt_npy_bytes(const NpyHeader& header, void* data, size_t nbytes) noexcept {
-  auto* const bytes = static_cast<unsigned char*>(data);
-  // A C++ bool of another value is undefined behaviour. Written only where needed, so that the
-  // pages of a mapping stay the file's.
-  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
-    if (bytes[i] > 1) bytes[i] = 1;
+/// Reads the array that begins at source.begin, and says where it ends. A given type, unless
+/// Undefined, is what the bytes are taken as.
+inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size_t& end,
+                      Draft& draft) noexcept {
+  if (source.begin > source.size) {
+    return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
+                source.size, " bytes");
   }
-  if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
-}
-
-inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) noexcept {
+  source.size -= source.begin;
   unsigned char preamble[kNpyPreamble];
   const auto count = static_cast<size_t>(source.size < kNpyPreamble ? source.size : kNpyPreamble);
   NpyRange text;
@@ -67,7 +67,12 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
   if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
   NpyHeader header;
   TENON_TRY(source.read(text.begin, characters, text.size));
-  TENON_TRY(NpyParser({characters, text.size}).parse(header));
+  TENON_TRY(NpyParser({characters, text.size}, given).parse(header));
+  const size_t rank = header.sizes.size();
+  if (header.per_item != 1) {
+    header.sizes.push_back(static_cast<int64_t>(header.per_item));
+    TENON_TRY(check_dims("the shape with its elements' bytes", header.sizes));
+  }
 
   int64_t numel = 0;
   TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
@@ -78,16 +83,18 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
                 " follow the header");
   }
   Dims order;  // in which the elements are dense
-  for (size_t d = header.sizes.size(); header.fortran_order && d-- > 0;) {
+  for (size_t d = rank; header.fortran_order && d-- > 0;) {
     order.push_back(static_cast<int64_t>(d));
   }
+  if (!order.empty() && rank != header.sizes.size()) order.push_back(static_cast<int64_t>(rank));
   constexpr auto kDynamism = TensorShapeDynamism::DYNAMIC_BOUND;
-  const bool usable = !header.swapped && text.end() % number_size(header.type) == 0;
+  const size_t begin = source.begin + text.end();
+  const bool usable = !header.swapped && begin % number_size(header.type) == 0;
+  end = begin + nbytes;
   if (memory == NpyMemory::Map && usable && nbytes != 0) {
     Deleter unmapper;
-    if (void* const base = source.file->map(text.end() + nbytes, unmapper)) {
-      void* const data = static_cast<char*>(base) + text.end();
-      adapt_npy_bytes(header, data, nbytes);
+    if (void* const base = source.file->map(end, unmapper)) {
+      void* const data = static_cast<char*>(base) + begin;
       return make_from_pointer(data, header.sizes, order, {}, public_type(header.type), kDynamism,
                                Device(), unmapper, draft);
     }
@@ -96,7 +103,11 @@ inline Error read_npy(const NpySource& source, NpyMemory memory, Draft& draft) n
                        draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(text.end(), data, nbytes));
-  adapt_npy_bytes(header, data, nbytes);
+  auto* const bytes = static_cast<unsigned char*>(data);
+  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
+    if (bytes[i] > 1) bytes[i] = 1;  // a C++ bool of another value is undefined behaviour
+  }
+  if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
   return Error::Ok;
 }
 
@@ -113,11 +124,18 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(tensor);
   const Layout& layout = from.layout;
-  const NpyType* type = nullptr;
+  NpyType type{"", ScalarType::Undefined};
   for (const NpyType& known : kNpyTypes) {
-    if (known.type == from.type) type = &known;
+    if (known.type == from.type) type = known;
   }
-  if (type == nullptr) return fail(Error::NotSupported, "NumPy has no dtype ", from.type);
+  // As the bytes that numpy.save() writes of ml_dtypes' arrays.
+  if (type.type != from.type && isFloatingType(from.type)) {
+    type = {elementSize(from.type) == 1 ? "V1" : "V2", from.type};
+  }
+  if (type.type != from.type) {
+    return fail(Error::NotSupported, "NumPy has no dtype ", from.type,
+                "; convert it, with to(t, ScalarType::ComplexFloat)");
+  }
   Place place;
   TENON_TRY(find_place(from, "the tensor", place));
   KeptTensor kept;
@@ -141,8 +159,19 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
     if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
     image.data = out.view.data;
   }
-  image.header_size = format_npy_header(*type, fortran_order, sizes, image.header);
+  image.header_size = format_npy_header(type, fortran_order, sizes, image.header);
   return Error::Ok;
+}
+
+/// Made::finish(); then tells where the array ended, unless `offset` is null.
+template <class Out>
+Out finish_npy(Made<Out>& made, const char* function, Error error, size_t* offset, size_t end) {
+  Out out = made.finish(function, error);
+  if constexpr (IsResult<Out>::value) {
+    if (!out.ok()) return out;
+  }
+  if (offset != nullptr) *offset = end;
+  return out;
 }
 
 }  // namespace detail
@@ -151,30 +180,57 @@ template <class Out>
 struct ReadNpy {
   const char* function;
 
-  /// Reads the first array of a .npy file: C order as a contiguous tensor, Fortran order as one
-  /// with the dim order reversed, nothing transposed. DYNAMIC_BOUND; bytes after the array are
-  /// ignored, as by NumPy.
+  /// Reads an array of a .npy file: C order as a contiguous tensor, Fortran order as one with the
+  /// dim order reversed, nothing transposed. DYNAMIC_BOUND. The dtype may have any of the names and
+  /// codes that numpy.dtype() takes.
   ///
+  /// `offset`, unless null, is where the array begins in the file, in bytes, and is set to where it
+  /// ends: what follows may be the next array. After an error it is as before.
   /// Ownership: copies, unless NpyMemory::Map is given. Bytes of a bool that are neither 0 nor 1
-  /// become 1.
+  /// become 1 in the copy.
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
   /// (structured, object, text, date and void dtypes, long double; other versions of the format;
   /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
-  /// need); OutOfMemory.
-  /// Cost: O(bytes); the header's length when mapped, but for bool.
+  /// need; an offset beyond the file); OutOfMemory.
+  /// Cost: O(bytes); the header's length when mapped.
   /// Source: numpy.load; Map is its mmap_mode "c".
-  Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy) const {
+  Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy,
+                 size_t* offset = nullptr) const {
+    return read(path, detail::ScalarType::Undefined, memory, offset);
+  }
+  /// The same of a dtype that NumPy or tenon lacks: takes its bytes as elements of `type`.
+  ///
+  /// BFloat16 and the Float8 types are <V2 and <V1 in files of ml_dtypes' arrays, datetime64 is
+  /// Long. What is larger than an element of `type`, such as text and structures, becomes a last
+  /// dimension of as many as it has. Elements of the type's size get the host's byte order.
+  /// Errors, besides: InvalidType (the file's dtype is another one that tenon has, but for unsigned
+  /// integers of the type's size, as whose bits others write BFloat16; Undefined); InvalidArgument
+  /// (elements that are not a multiple of the type's); NotSupported for object dtypes and long
+  /// double alone.
+  Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
+                 size_t* offset = nullptr) const {
+    const Error error = detail::check_type(detail::own_type(type));
+    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    return read(path, detail::own_type(type), memory, offset);
+  }
+
+ private:
+  Out read(const detail::FilePath& path, detail::ScalarType type, NpyMemory memory,
+           size_t* offset) const {
     detail::Made<Out> made;
     detail::InputFile file;
+    size_t end = 0;
     Error error = path.check();
     if (error == Error::Ok) {
       error = file.open(path.c_str());
       if (error == Error::Ok) {
-        error = detail::read_npy({&file, nullptr, file.size()}, memory, made.draft());
+        const size_t begin = offset != nullptr ? *offset : 0;
+        error =
+            detail::read_npy({&file, nullptr, file.size(), begin}, memory, type, end, made.draft());
       }
       if (error != Error::Ok) error = path.blame(error);
     }
-    return made.finish(function, error);
+    return detail::finish_npy(made, function, error, offset, end);
   }
 };
 
@@ -184,14 +240,28 @@ struct FromNpy {
 
   /// Reads the content of a .npy file from memory.
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
-  Out operator()(const void* bytes, size_t nbytes) const {
+  Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
+    return read(bytes, nbytes, detail::ScalarType::Undefined, offset);
+  }
+  Out operator()(const void* bytes, size_t nbytes, ScalarType type,
+                 size_t* offset = nullptr) const {
+    const Error error = detail::check_type(detail::own_type(type));
+    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    return read(bytes, nbytes, detail::own_type(type), offset);
+  }
+
+ private:
+  Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
     detail::Made<Out> made;
     if (bytes == nullptr && nbytes != 0) {
       return made.finish(function, detail::fail(Error::InvalidArgument, "the pointer to ", nbytes,
                                                 " bytes is null"));
     }
-    const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes};
-    return made.finish(function, detail::read_npy(source, NpyMemory::Copy, made.draft()));
+    size_t end = 0;
+    const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes,
+                                   offset != nullptr ? *offset : 0};
+    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, made.draft());
+    return detail::finish_npy(made, function, error, offset, end);
   }
 };
 
@@ -207,9 +277,10 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 /// Ownership: reads the tensor. An existing file is replaced once the new one is complete, stays
 /// whole on failure and under tensors that map it, and passes its permissions on; the folder must
 /// be writable. (Devices, pipes, and files on systems without POSIX are written in place.)
-/// Errors: NotSupported (dtypes that NumPy lacks: BFloat16, ComplexHalf, Float8; memory that the
-/// host cannot read), InvalidState (undefined; a placeholder), AccessFailed (with the system's
-/// text), OutOfMemory.
+/// BFloat16 is written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays:
+/// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
+/// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
+/// placeholder), AccessFailed (with the system's text), OutOfMemory.
 [[nodiscard]] inline Error write_npy(const detail::FilePath& path,
                                      detail::ConstTensorArg tensor) noexcept {
   detail::NpyImage image;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes the .npy files in this folder, which npy_test.cpp reads. They were written by NumPy 2.4.6:
+"""Writes the .npy files in this folder, which npy_test.cpp reads. They were written by NumPy 2.4.6
+and ml_dtypes 0.6.0:
 
-    pip install numpy==2.4.6
+    pip install numpy==2.4.6 ml_dtypes==0.6.0
     python3 make_data.py
 
 Element i in row-major order is the number in VALUES, or for complex dtypes VALUES[i] - VALUES[i] j.
@@ -9,6 +10,7 @@ Element i in row-major order is the number in VALUES, or for complex dtypes VALU
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +45,14 @@ save("scalar", np.array(2.5))
 save("empty", np.zeros((0, 3), "<f4"))
 save("one_dimension", np.arange(12345, 12350, dtype="<i8"))
 
-# What tenon refuses.
+for name in ["bfloat16", "float8_e4m3fn"]:
+    save(name, np.array([[0, 1, 2], [3, 96, -448]]).astype(getattr(ml_dtypes, name)))
+save("bfloat16_bits", np.array([1.5, -2], ml_dtypes.bfloat16).view(np.uint16))
+with open(HERE / "two_arrays.npy", "wb") as file:
+    np.save(file, np.arange(3, dtype="<i4"))
+    np.save(file, np.array([[0.5], [2.5]], "<f8", order="F"))
+
+# What tenon refuses without a type.
 save("text", np.array(["tenon", "mortise"]))
 save("bytes", np.array([b"ab", b"c"]))
 save("date", np.array(["2026-11-21"], "datetime64[D]"))

@@ -11,10 +11,11 @@ using tenon::detail::NpyRange;
 
 namespace {
 
-Error parse(const std::string& text, NpyHeader& header) {
+Error parse(const std::string& text, NpyHeader& header,
+            own::ScalarType given = own::ScalarType::Undefined) {
   // On the heap, of exactly this size, so that a sanitizer sees a read beyond it.
   const std::vector<char> copy(text.begin(), text.end());
-  return detail::NpyParser({copy.data(), copy.size()}).parse(header);
+  return detail::NpyParser({copy.data(), copy.size()}, given).parse(header);
 }
 NpyHeader parsed(const std::string& text) {
   NpyHeader header;
@@ -136,12 +137,159 @@ TEST_CASE("npy header: a byte order counts where an element has several bytes") 
   }
 }
 
-TEST_CASE("npy header: a dtype that tenon lacks is refused by its name") {
+// Each is what numpy.dtype(spelling) of NumPy 2.4.6 is on x86-64.
+TEST_CASE("npy header: a dtype may be spelled in every way that numpy.load reads") {
+  const struct {
+    own::ScalarType type;
+    std::vector<const char*> letters_and_codes;  // with any sign
+    std::vector<const char*> names;              // without
+  } rows[] = {
+      {ScalarType::Bool, {"?", "b1", "b01"}, {"bool", "bool_"}},
+      {ScalarType::Char, {"b", "i1"}, {"int8", "byte"}},
+      {ScalarType::Short, {"h", "i2", "i02"}, {"int16", "short"}},
+      {ScalarType::Int, {"i", "i4"}, {"int32", "intc"}},
+      {ScalarType::Long, {"q", "i8"}, {"int64", "longlong"}},
+      {ScalarType::Byte, {"B", "u1"}, {"uint8", "ubyte"}},
+      {ScalarType::UInt16, {"H", "u2"}, {"uint16", "ushort"}},
+      {ScalarType::UInt32, {"I", "u4"}, {"uint32", "uintc"}},
+      {ScalarType::UInt64, {"Q", "u8"}, {"uint64", "ulonglong"}},
+      {ScalarType::Half, {"e", "f2"}, {"float16", "half"}},
+      {ScalarType::Float, {"f", "f4", "f04"}, {"float32", "single"}},
+      {ScalarType::Double, {"d", "f8"}, {"float64", "double", "float"}},
+      {ScalarType::ComplexFloat, {"F", "c8"}, {"complex64", "csingle"}},
+      {ScalarType::ComplexDouble, {"D", "c16"}, {"complex128", "cdouble", "complex"}},
+      // C's long and NumPy's index are the host's.
+      {sizeof(long) == 8 ? ScalarType::Long : ScalarType::Int, {"l"}, {"long"}},
+      {sizeof(long) == 8 ? ScalarType::UInt64 : ScalarType::UInt32, {"L"}, {"ulong"}},
+      {sizeof(void*) == 8 ? ScalarType::Long : ScalarType::Int,
+       {"p", "n"},
+       {"int", "int_", "intp"}},
+      {sizeof(void*) == 8 ? ScalarType::UInt64 : ScalarType::UInt32, {"P", "N"}, {"uint", "uintp"}},
+  };
+  const char other = detail::host_is_big_endian() ? '<' : '>';
+  for (const auto& row : rows) {
+    for (const std::string code : row.letters_and_codes) {
+      for (const std::string sign : {"", "<", ">", "=", "|"}) {
+        const NpyHeader header = parsed(with_descr("'" + sign + code + "'"));
+        CHECK(header.type == row.type);
+        CHECK(header.swapped == (sign[0] == other && elementSize(row.type) > 1));
+      }
+    }
+    for (const std::string name : row.names) {
+      const NpyHeader header = parsed(with_descr("'" + name + "'"));
+      CHECK((header.type == row.type && !header.swapped));
+    }
+  }
+}
+
+TEST_CASE("npy header: with a type given, elements of other dtypes are so many of that type") {
+  struct Row {
+    const char* descr;
+    own::ScalarType given;
+    uint64_t per_item;
+  };
+  for (const Row& row : {
+           Row{"'<V2'", ScalarType::BFloat16, 1},
+           Row{"'<V1'", ScalarType::Float8_e4m3fn, 1},
+           Row{"'<f1'", ScalarType::Float8_e5m2, 1},  // as ml_dtypes 0.6 writes it
+           Row{"'<u2'", ScalarType::BFloat16, 1},
+           Row{"'|u1'", ScalarType::Float8_e5m2, 1},
+           Row{"'<f4'", ScalarType::Float, 1},
+           Row{"'|V6'", ScalarType::Short, 3},
+           Row{"'<M8[ns]'", ScalarType::Long, 1},
+           Row{"'<m8[25s]'", ScalarType::Byte, 8},
+           Row{"'timedelta64[us]'", ScalarType::Long, 1},
+           Row{"'|S3'", ScalarType::Byte, 3},
+           Row{"'<U5'", ScalarType::UInt32, 5},
+           Row{"'<f16'", ScalarType::Byte, 16},
+           Row{"[('a', '<f4'), ('b', '<i8', (2, 3))]", ScalarType::Float, 13},
+           Row{"[('a', '<f4'), ('b', '|u1', (3,)), ('', '|V1'), ('c', [('x', '<i8'), ('y', '|V2'), "
+               "('', '|V6')])]",
+               ScalarType::Long, 3},
+           Row{"[((\"title\", \"it's\"), '<f4'), ('\\\\ \\'', '|u1', (0,)), ('m', [('k', '<i2', "
+               "(2, 2))], (3,)),]",
+               ScalarType::Int, 7},
+       }) {
+    INFO(row.descr);
+    NpyHeader header;
+    CHECK(parse(with_descr(row.descr), header, row.given) == Error::Ok);
+    CHECK((header.type == row.given && header.per_item == row.per_item && !header.swapped));
+  }
+  const bool big = detail::host_is_big_endian();
+  NpyHeader header;
+  CHECK(parse(with_descr("'>V2'"), header, ScalarType::BFloat16) == Error::Ok);
+  CHECK(header.swapped != big);
+  CHECK(parse(with_descr("'>M8[D]'"), header, ScalarType::Byte) == Error::Ok);
+  CHECK_FALSE(header.swapped);  // bytes stay as they are
+}
+
+TEST_CASE("npy header: a type that is not that of the bytes is refused, with both") {
+  const struct {
+    Error error;
+    const char* descr;
+    own::ScalarType given;
+    const char* words;
+  } rows[] = {
+      {Error::InvalidType, "'<f8'", ScalarType::Float,
+       "dtype <f8 is Double, the type given is Float; read it without a type, and convert it"},
+      {Error::InvalidType, "'<f4'", ScalarType::Int, "dtype <f4 is Float, the type given is Int"},
+      {Error::InvalidType, "'|b1'", ScalarType::Byte, "dtype |b1 is Bool"},
+      {Error::InvalidType, "'<u4'", ScalarType::BFloat16, "dtype <u4 is UInt32"},
+      {Error::InvalidArgument, "'|V3'", ScalarType::BFloat16,
+       "dtype |V3 has 3 bytes, which are not a multiple of the 2 of BFloat16"},
+      {Error::InvalidArgument, "[('a', '<f4'), ('b', '|u1')]", ScalarType::Float,
+       "has 5 bytes, which are not a multiple of the 4 of Float"},
+      {Error::NotSupported, "'|O'", ScalarType::Byte, "dtype |O; expected one of"},
+      {Error::NotSupported, "'|V0'", ScalarType::Byte, "dtype |V0;"},
+      {Error::NotSupported, "'|V99999999999'", ScalarType::Byte, "dtype |V99999999999;"},
+      {Error::NotSupported, "'V99999999999999999999'", ScalarType::Byte, "dtype V9999"},
+      {Error::NotSupported, "'f4,i4'", ScalarType::Byte, "dtype f4,i4;"},
+      {Error::NotSupported, "('<f4', (2,))", ScalarType::Byte, "dtype ('<f4', (2,));"},
+      {Error::NotSupported, "[]", ScalarType::Byte, "a structured dtype of 0 bytes"},
+      {Error::NotSupported, "[('a', '|O')]", ScalarType::Byte, "dtype |O;"},
+      {Error::NotSupported, "[('a', '|V2000000000'), ('b', '|V2000000000')]", ScalarType::Byte,
+       "a structured dtype of more than 2147483647 bytes"},
+      {Error::NotSupported, "[('a', '<f8', (4294967296, 4294967296))]", ScalarType::Byte,
+       "a structured dtype of more than"},
+      {Error::NotSupported, "[('a', '|u1', (2147483648, 2147483648, 4))]", ScalarType::Byte,
+       "a structured dtype of more than"},
+      {Error::InvalidArgument, "[('a')]", ScalarType::Byte, "expected ','"},
+      {Error::InvalidArgument, "[('a', '<f4'", ScalarType::Byte, "expected ')'"},
+      {Error::InvalidArgument, "[('a', '<f4') ('b', '<f4')]", ScalarType::Byte,
+       "expected ',' or ']'"},
+      {Error::InvalidArgument, "['a']", ScalarType::Byte,
+       "expected a field, such as ('x', '<f4'),"},
+      {Error::InvalidArgument, "[(('a' 'b'), '<f4')]", ScalarType::Byte, "expected ','"},
+      {Error::InvalidArgument, "[(('a', 'b', '<f4')]", ScalarType::Byte, "expected ')'"},
+      {Error::InvalidArgument, "[('a', '<f4', (-1,))]", ScalarType::Byte, "expected a size"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.descr);
+    NpyHeader header;
+    CHECK_RETURNS(row.error, row.words, parse(with_descr(row.descr), header, row.given));
+  }
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "[('a', ";
+  NpyHeader header;
+  RETURNS(NotSupported, "more than 16 levels of fields",
+          parse(with_descr(deep), header, ScalarType::Byte));
+}
+
+TEST_CASE(
+    "npy header: a dtype that tenon lacks is refused by its name, with the way to its bytes") {
   const std::string expected = "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16";
   std::vector<Refusal> rows;
-  for (const std::string code : {"<U5", "|S3", "|V2", "<M8[ns]", "<m8[us]", "|O", "<f16", "<c32",
-                                 "<i3", "f", "", "<", ">>f4", "<f4 ", "b1b1"}) {
+  for (const std::string code :
+       {"|O", "<i3", "", "<", ">>f4", "<f4 ", "b1b1", "<float32", "Float32", "u", "F8", "i16"}) {
     rows.push_back({with_descr("'" + code + "'"), "dtype " + code + expected});
+  }
+  const std::string way = expected + "; to read its bytes give a type, such as ScalarType::";
+  const char* const ways[][2] = {
+      {"<V2", "BFloat16"}, {"<V1", "Float8_e4m3fn"}, {"<f1", "Float8_e4m3fn"}, {"<M8[ns]", "Long"},
+      {"<m8[us]", "Long"}, {"|S3", "Byte"},          {"<U5", "Byte"},          {"|V12", "Byte"},
+      {"<f16", "Byte"},    {"<c32", "Byte"}};
+  for (const auto& [code, type] : ways) {
+    rows.push_back({with_descr(std::string("'") + code + "'"), "dtype " + (code + way) + type});
   }
   for (const std::string descr :
        {"[('a', '<f4'), ('b', '<i8', (2, 3))]", "('<f4', (2,))", "{'names': ['a']}"}) {

@@ -27,6 +27,8 @@ namespace detail {
 inline constexpr size_t kNpyPreamble = 12;
 /// The longest text that is read. A plain dtype needs 2 kB with 64 sizes; the rest may be padding.
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
+/// The most bytes in an element, as NumPy's.
+inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
 /// Room for what format_npy_header() writes.
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
@@ -51,12 +53,14 @@ struct NpyRange {
 
 struct NpyHeader {
   ScalarType type = ScalarType::Undefined;
-  bool swapped = false;  // multi-byte numbers are not in the host's byte order
+  uint64_t per_item = 1;  // elements of the type in one of the file's
+  bool swapped = false;   // multi-byte numbers are not in the host's byte order
   bool fortran_order = false;
   Dims sizes;
 };
 
-/// The dtypes that both sides have, without NumPy's sign for the byte order.
+/// The dtypes that both sides have, as NumPy writes them after its sign for the byte order: a kind
+/// and a number of bytes.
 struct NpyType {
   const char* code;
   ScalarType type;
@@ -70,6 +74,103 @@ inline constexpr NpyType kNpyTypes[] = {
     {"f4", ScalarType::Float},        {"f8", ScalarType::Double},
     {"c8", ScalarType::ComplexFloat}, {"c16", ScalarType::ComplexDouble},
 };
+
+/// What numpy.dtype() reads besides: names, which have no sign for the byte order, and letters.
+inline constexpr NpyType kNpyNames[] = {{"bool", ScalarType::Bool},
+                                        {"bool_", ScalarType::Bool},
+                                        {"int8", ScalarType::Char},
+                                        {"byte", ScalarType::Char},
+                                        {"int16", ScalarType::Short},
+                                        {"short", ScalarType::Short},
+                                        {"int32", ScalarType::Int},
+                                        {"intc", ScalarType::Int},
+                                        {"int64", ScalarType::Long},
+                                        {"longlong", ScalarType::Long},
+                                        {"long", scalar_type_of<long>()},
+                                        {"int", scalar_type_of<ptrdiff_t>()},
+                                        {"int_", scalar_type_of<ptrdiff_t>()},
+                                        {"intp", scalar_type_of<ptrdiff_t>()},
+                                        {"uint8", ScalarType::Byte},
+                                        {"ubyte", ScalarType::Byte},
+                                        {"uint16", ScalarType::UInt16},
+                                        {"ushort", ScalarType::UInt16},
+                                        {"uint32", ScalarType::UInt32},
+                                        {"uintc", ScalarType::UInt32},
+                                        {"uint64", ScalarType::UInt64},
+                                        {"ulonglong", ScalarType::UInt64},
+                                        {"ulong", scalar_type_of<unsigned long>()},
+                                        {"uint", scalar_type_of<size_t>()},
+                                        {"uintp", scalar_type_of<size_t>()},
+                                        {"float16", ScalarType::Half},
+                                        {"half", ScalarType::Half},
+                                        {"float32", ScalarType::Float},
+                                        {"single", ScalarType::Float},
+                                        {"float64", ScalarType::Double},
+                                        {"double", ScalarType::Double},
+                                        {"float", ScalarType::Double},
+                                        {"complex64", ScalarType::ComplexFloat},
+                                        {"csingle", ScalarType::ComplexFloat},
+                                        {"complex128", ScalarType::ComplexDouble},
+                                        {"cdouble", ScalarType::ComplexDouble},
+                                        {"complex", ScalarType::ComplexDouble}};
+inline constexpr NpyType kNpyLetters[] = {{"?", ScalarType::Bool},
+                                          {"b", ScalarType::Char},
+                                          {"h", ScalarType::Short},
+                                          {"i", ScalarType::Int},
+                                          {"l", scalar_type_of<long>()},
+                                          {"q", ScalarType::Long},
+                                          {"n", scalar_type_of<ptrdiff_t>()},
+                                          {"p", scalar_type_of<ptrdiff_t>()},
+                                          {"B", ScalarType::Byte},
+                                          {"H", ScalarType::UInt16},
+                                          {"I", ScalarType::UInt32},
+                                          {"L", scalar_type_of<unsigned long>()},
+                                          {"Q", ScalarType::UInt64},
+                                          {"N", scalar_type_of<size_t>()},
+                                          {"P", scalar_type_of<size_t>()},
+                                          {"e", ScalarType::Half},
+                                          {"f", ScalarType::Float},
+                                          {"d", ScalarType::Double},
+                                          {"F", ScalarType::ComplexFloat},
+                                          {"D", ScalarType::ComplexDouble}};
+
+/// A dtype in one word.
+struct NpyCode {
+  ScalarType type = ScalarType::Undefined;  // where tenon has it
+  uint64_t item_size = 0;                   // in bytes; 0 for unknown
+  bool other_order = false;                 // its sign says the order that is not the host's
+};
+
+inline NpyCode read_npy_code(std::string_view descr) noexcept {
+  NpyCode code;
+  for (const NpyType& known : kNpyNames) {
+    if (descr == known.code) code.type = known.type;
+  }
+  if (descr.find_first_of("<>|=") == 0) {
+    code.other_order = descr[0] == (host_is_big_endian() ? '<' : '>');
+    descr.remove_prefix(1);
+  }
+  for (const NpyType& known : kNpyLetters) {
+    if (descr == known.code) code.type = known.type;
+  }
+  const char kind = descr.empty() ? '\0' : descr[0];
+  uint64_t size = 0;
+  const char* const end = descr.data() + descr.size();
+  if (descr.size() > 1 && std::from_chars(descr.data() + 1, end, size).ptr == end) {
+    for (const NpyType& known : kNpyTypes) {
+      if (kind == known.code[0] && size == elementSize(known.type)) code.type = known.type;
+    }
+    constexpr std::string_view kOfBytes = "VSUafc";
+    if (kind == 'U' && size <= kNpyMaxItem) size *= 4;
+    if (kOfBytes.find(kind) != kOfBytes.npos && size <= kNpyMaxItem) code.item_size = size;
+  }
+  const std::string_view unit = descr.substr(0, descr.find('['));
+  for (const char* date : {"M8", "m8", "M", "m", "datetime64", "timedelta64"}) {
+    if (unit == date) code.item_size = 8;
+  }
+  if (code.type != ScalarType::Undefined) code.item_size = elementSize(code.type);
+  return code;
+}
 
 /// Finds the header's text. `bytes` are the first `count`, at least min(total, kNpyPreamble), of
 /// the `total` bytes of a file.
@@ -104,10 +205,11 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
   return Error::Ok;
 }
 
-/// Reads the dict. Only the sizes nest in it, so there is no recursion.
+/// Reads the dict. With a type, elements of another dtype are taken as their bytes.
 class NpyParser {
  public:
-  explicit NpyParser(std::string_view text) noexcept : rest_(text) {}
+  explicit NpyParser(std::string_view text, ScalarType given = ScalarType::Undefined) noexcept
+      : rest_(text), given_(given) {}
 
   Error parse(NpyHeader& header) noexcept {
     constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
@@ -141,20 +243,83 @@ class NpyParser {
  private:
   Error parse_descr(NpyHeader& header) noexcept {
     const char first = next();
-    if (first == '[' || first == '(' || first == '{') {  // a structured dtype
-      return unsupported(rest_.substr(0, rest_.find(", 'fortran_order'")));
+    std::string_view descr = rest_.substr(0, rest_.find(", 'fortran_order'"));
+    NpyCode code;
+    if (first == '[') {
+      if (given_ == ScalarType::Undefined) return unsupported(descr, "Byte");
+      TENON_TRY(parse_fields(code.item_size, 0));
+    } else if (first == '(' || first == '{') {
+      return unsupported(descr, nullptr);
+    } else {
+      TENON_TRY(parse_string("a dtype", descr));
+      code = read_npy_code(descr);
     }
-    std::string_view descr;
-    TENON_TRY(parse_string("a dtype", descr));
-    const size_t order = descr.find_first_of("<>|=") == 0 ? 1 : 0;
-    for (const NpyType& known : kNpyTypes) {
-      if (descr.substr(order) != known.code) continue;
-      header.type = known.type;
-      header.swapped =
-          elementSize(known.type) > 1 && descr[0] == (host_is_big_endian() ? '<' : '>');
-      return Error::Ok;
+    header.type = given_ != ScalarType::Undefined ? given_ : code.type;
+    if (code.type == ScalarType::Undefined) {
+      if (header.type == ScalarType::Undefined || code.item_size == 0) {
+        return unsupported(descr, hint(descr, code.item_size));
+      }
+    } else if (header.type != code.type) {
+      // Those who lack BFloat16 write its bits as UInt16.
+      const bool is_bits = code.type == ScalarType::Byte || code.type >= ScalarType::UInt16;
+      if (!is_bits || code.item_size != elementSize(header.type)) {
+        return fail(Error::InvalidType, "dtype ", ShownText(descr).text, " is ", code.type,
+                    ", the type given is ", header.type,
+                    "; read it without a type, and convert it with to()");
+      }
     }
-    return unsupported(descr);
+    const size_t size = elementSize(header.type);
+    if (code.item_size % size != 0) {
+      return fail(Error::InvalidArgument, "dtype ", ShownText(descr).text, " has ", code.item_size,
+                  " bytes, which are not a multiple of the ", size, " of ", header.type);
+    }
+    header.per_item = code.item_size / size;
+    header.swapped = code.other_order && code.item_size == size && size > 1;
+    return Error::Ok;
+  }
+
+  /// Reads the list of a structured dtype's fields, each (name, dtype) or (name, dtype, sizes).
+  Error parse_fields(uint64_t& item_size, int depth) noexcept {
+    if (depth == 16) return fail(Error::NotSupported, "a dtype of more than 16 levels of fields");
+    accept("[");
+    while (!accept("]")) {
+      std::string_view word;
+      if (!accept("(")) return expected("a field, such as ('x', '<f4'),");
+      const bool has_title = accept("(");
+      TENON_TRY(parse_string("a name", word, true));
+      if (has_title) {
+        if (!accept(",")) return expected("','");
+        TENON_TRY(parse_string("a name", word, true));
+        if (!accept(")")) return expected("')'");
+      }
+      if (!accept(",")) return expected("','");
+      uint64_t size = 0;
+      if (next() == '[') {
+        TENON_TRY(parse_fields(size, depth + 1));
+      } else {
+        TENON_TRY(parse_string("a dtype", word));
+        size = read_npy_code(word).item_size;
+        if (size == 0) return unsupported(word, nullptr);
+      }
+      if (accept(",") && next() == '(') {
+        Dims sizes;
+        TENON_TRY(parse_shape(sizes));
+        for (const int64_t n : sizes) size = times(size, static_cast<uint64_t>(n));
+        accept(",");
+      }
+      if (!accept(")")) return expected("')'");
+      if (!accept(",") && next() != ']') return expected("',' or ']'");
+      item_size += size;
+      if (item_size > kNpyMaxItem) {
+        return fail(Error::NotSupported, "a structured dtype of more than ", kNpyMaxItem, " bytes");
+      }
+    }
+    return item_size != 0 ? Error::Ok : fail(Error::NotSupported, "a structured dtype of 0 bytes");
+  }
+  /// kNpyMaxItem + 1 where it would be more.
+  static uint64_t times(uint64_t size, uint64_t n) noexcept {
+    if (size == 0 || n == 0) return 0;
+    return n > kNpyMaxItem / size ? kNpyMaxItem + 1 : size * n;
   }
 
   Error parse_order(NpyHeader& header) noexcept {
@@ -186,12 +351,15 @@ class NpyParser {
     return check_dims("the shape", sizes);
   }
 
-  Error parse_string(const char* what, std::string_view& string) noexcept {
+  /// Of a name nothing is wanted, so it may have escapes.
+  Error parse_string(const char* what, std::string_view& string, bool is_name = false) noexcept {
     const char quote = next();
-    const size_t close = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
-    if (close == rest_.npos) return expected(what);
+    if (quote != '\'' && quote != '"') return expected(what);
+    size_t close = 1;
+    while (close < rest_.size() && rest_[close] != quote) close += rest_[close] == '\\' ? 2 : 1;
+    if (close >= rest_.size()) return expected(what);
     string = rest_.substr(1, close - 1);
-    if (string.find('\\') != string.npos) return expected(what);
+    if (!is_name && string.find('\\') != string.npos) return expected(what);
     rest_.remove_prefix(close + 1);
     return Error::Ok;
   }
@@ -212,12 +380,24 @@ class NpyParser {
     return fail(Error::InvalidArgument, "expected ", what, " in the header, found '",
                 ShownText(rest_).text, "'");
   }
-  static Error unsupported(std::string_view descr) noexcept {
+  /// A type that is likely to be meant by the bytes of a dtype; null where they are not known.
+  static const char* hint(std::string_view descr, uint64_t item_size) noexcept {
+    if (item_size == 0) return nullptr;
+    const char kind = descr[descr.find_first_of("<>|=") == 0 ? 1 : 0];
+    const bool is_date = kind == 'M' || kind == 'm' || kind == 'd' || kind == 't';
+    const bool is_small_float = (kind == 'V' || kind == 'f') && item_size <= 2;
+    if (is_small_float) return item_size == 2 ? "BFloat16" : "Float8_e4m3fn";
+    return is_date ? "Long" : "Byte";
+  }
+  static Error unsupported(std::string_view descr, const char* type) noexcept {
     return fail(Error::NotSupported, "dtype ", ShownText(descr).text,
-                "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16");
+                "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16",
+                type != nullptr ? "; to read its bytes give a type, such as ScalarType::" : "",
+                type != nullptr ? type : "");
   }
 
   std::string_view rest_;
+  ScalarType given_;
 };
 
 /// Writes the header that numpy.save writes, byte for byte: version 1.0, the elements at a multiple
@@ -231,7 +411,9 @@ inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRe
   const auto put = [&](const char* format, auto... values) noexcept {
     size += static_cast<size_t>(std::snprintf(out + size, sizeof out - size, format, values...));
   };
-  const char order = elementSize(type.type) == 1 ? '|' : host_is_big_endian() ? '>' : '<';
+  // ml_dtypes' one-byte types have an order too.
+  const bool is_byte = elementSize(type.type) == 1 && type.code[0] != 'V';
+  const char order = is_byte ? '|' : host_is_big_endian() ? '>' : '<';
   put("{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order, type.code,
       fortran_order ? "True" : "False");
   for (size_t d = 0; d < sizes.size(); ++d) {
