@@ -196,6 +196,17 @@ TEST_CASE("scalar_type: C++ types map to the type that stores them, integers by 
   STATIC_REQUIRE(type_of<volatile int32_t> == ScalarType::Int);
 }
 
+#if defined(__FLT16_MANT_DIG__)
+TEST_CASE("scalar_type: the compiler's 16-bit floating types are elements of Half and BFloat16") {
+  STATIC_REQUIRE(type_of<_Float16> == ScalarType::Half);
+  STATIC_REQUIRE(type_of<const _Float16> == ScalarType::Half);
+  STATIC_REQUIRE(std::is_same_v<ScalarTypeToCppType<ScalarType::Half>::type, Half>);
+#if defined(__STDCPP_BFLOAT16_T__)
+  STATIC_REQUIRE(type_of<decltype(0.0bf16)> == ScalarType::BFloat16);
+#endif
+}
+#endif
+
 TEST_CASE("scalar_type: text and what no type stores has no ScalarType, without a compile error") {
   STATIC_REQUIRE(any_has_type<signed char> && any_has_type<unsigned char>);
   STATIC_REQUIRE_FALSE(any_has_type<char, const char, wchar_t, char16_t, char32_t, std::string>);

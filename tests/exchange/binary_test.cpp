@@ -157,6 +157,10 @@ TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a le
   CHECK(is_one(from_binary(Span<const uint8_t>(vector), one, ScalarType::Half)));
   CHECK(is_one(from_binary({raw, 2}, {1}, ScalarType::Half)));
   CHECK(is_one(from_binary(text + 1, 2, {1}, ScalarType::Half)));
+  CHECK(is_one(from_binary(std::string(text + 1, 2), one, ScalarType::Half)));
+  CHECK(is_one(from_binary(std::vector<char>(text + 1, text + 3), one, ScalarType::Half)));
+  const std::vector<std::byte> bytes{std::byte{0}, std::byte{0x3c}};
+  CHECK(is_one(from_binary(bytes, {1}, ScalarType::Half)));
 }
 
 TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {

@@ -99,4 +99,23 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   CHECK(tenon::data<float>(nothing).empty());
 }
 
+#if defined(__FLT16_MANT_DIG__)
+TEST_CASE("access: elements of Half are the compiler's _Float16 too") {
+  _Float16 memory[2] = {1, 0.5f};
+  const TensorPtr lent = from_blob(memory, {2});
+  CHECK(lent->scalar_type() == ScalarType::Half);
+  CHECK(float(data<_Float16>(lent)[1]) == 0.5f);
+  CHECK(float(data<Half>(lent)[1]) == 0.5f);
+  CHECK(float(accessor<_Float16, 1>(lent)[0]) == 1.0f);
+  CHECK(float(item<_Float16>(make_tensor_ptr({0.25}))) == 0.25f);
+  CHECK(item<float>(make_tensor_ptr(_Float16(1.5f))) == 1.5f);
+  CHECK(values<Half>(make_tensor_ptr({_Float16(1), _Float16(2)})) ==
+        std::vector<Half>{Half(1.0f), Half(2.0f)});
+  CHECK(values<float>(make_tensor_ptr(std::vector<_Float16>(2, 3), ScalarType::Float)) ==
+        std::vector<float>{3, 3});
+  CHECK(item<float>(full({1}, _Float16(2.5f))) == 2.5f);
+  RAISES(InvalidType, "data: ", data<_Float16>(make_tensor_ptr({1.0f})));
+}
+#endif
+
 }  // namespace access_test

@@ -46,7 +46,9 @@ static_assert(
 static_assert(std::is_constructible_v<Values, std::vector<float>>);
 static_assert(std::is_constructible_v<Values, const std::list<int>&>);
 static_assert(!std::is_constructible_v<Values, std::vector<std::string>>);
-static_assert(!std::is_constructible_v<Values, std::string>);
+static_assert(std::is_constructible_v<Values, std::string>);  // bytes
+static_assert(!std::is_constructible_v<Values, const char*>);
+static_assert(!std::is_constructible_v<Values, const char (&)[3]>);
 static_assert(!std::is_constructible_v<Values, int>);
 
 namespace {
@@ -99,6 +101,8 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
   bool t = false;
   Half h;
   std::complex<float> z;
+  float grid[2][3] = {};
+  char text[2][8] = {};
   const struct {
     DataPtr data;
     ScalarType type;
@@ -115,6 +119,9 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
       {&t, ScalarType::Bool, false, false, false},
       {&h, ScalarType::Half, false, false, false},
       {&z, ScalarType::ComplexFloat, false, false, false},
+      {grid, ScalarType::Float, false, false, false},
+      {static_cast<const float(*)[3]>(grid), ScalarType::Float, false, true, false},
+      {text, ScalarType::Char, true, false, false},
       {nullptr, ScalarType::Float, true, false, true},
       {static_cast<float*>(nullptr), ScalarType::Float, false, false, false},
   };
@@ -148,6 +155,10 @@ TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there
   CHECK(Values().type() == ScalarType::Float);
   CHECK(Values(Bytes{1}).is_bytes());
   CHECK(Values(std::list<uint8_t>{1}).is_bytes());
+  CHECK(Values(std::string("abc")).is_bytes());
+  CHECK(Values(std::string("abc")).type() == ScalarType::Char);
+  CHECK(Values(std::vector<std::byte>(2)).is_bytes());
+  CHECK(Values(std::vector<std::byte>(2)).type() == ScalarType::Byte);
   CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
   CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
 }

@@ -230,9 +230,57 @@ TEST_CASE("bytes: of another length than the shape needs, the error names both l
            make_tensor_ptr({2}, Bytes(length), ScalarType::Int));
   }
   RAISES(InvalidArgument,
-         "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; with sizes and a type, uint8_t "
-         "is memory of that type",
+         "make_tensor_ptr: 2 bytes were given, sizes {2} need 8; with sizes and a type, bytes "
+         "are memory of that type",
          make_tensor_ptr({2}, std::array<uint8_t, 2>{{1, 2}}, ScalarType::Int));
+}
+
+TEST_CASE("bytes: containers of char and std::byte, and strings, are such memory too") {
+  const std::string text("\1\0\0\0\0\1\0\0", 8);
+  const std::vector<char> chars(text.begin(), text.end());
+  std::vector<std::byte> bytes(8);
+  std::memcpy(bytes.data(), text.data(), 8);
+  const auto check = [&](const auto& t) {
+    CHECK(t->scalar_type() == ScalarType::Int);
+    CHECK(t->numel() == 2);
+    CHECK(std::memcmp(const_data_ptr(t), text.data(), 8) == 0);
+  };
+  check(make_tensor_ptr({2}, text, ScalarType::Int));
+  check(make_tensor_ptr({2}, chars, ScalarType::Int));
+  check(make_tensor_ptr({2}, bytes, ScalarType::Int));
+  check(make_tensor_ptr({2}, Span<const std::byte>(bytes.data(), 8), ScalarType::Int));
+  check(from_bytes({2}, text, ScalarType::Int));
+  check(from_bytes({2}, chars, ScalarType::Int));
+  check(from_bytes({2}, bytes, ScalarType::Int));
+  check(from_bytes({2}, std::string_view(text), ScalarType::Int));
+  check(from_bytes({2}, std::list<char>(text.begin(), text.end()), ScalarType::Int));
+  const std::array<uint8_t, 8> array = {{1, 0, 0, 0, 0, 1, 0, 0}};
+  check(from_bytes({2}, array, ScalarType::Int));
+  check(from_bytes({2}, {1, 0, 0, 0, 0, 1, 0, 0}, ScalarType::Int));
+
+  // Without sizes or a type they are numbers, of the type that pointers to them have.
+  CHECK(values<int8_t>(make_tensor_ptr(std::string("ab"))) == std::vector<int8_t>{'a', 'b'});
+  CHECK(make_tensor_ptr({8}, bytes)->scalar_type() == ScalarType::Byte);
+  CHECK(values<float>(make_tensor_ptr(std::string("ab"), ScalarType::Float)) == Floats{97, 98});
+  RAISES(InvalidArgument, "from_bytes: 3 bytes were given, sizes {1} need 4",
+         from_bytes({1}, std::string("abc"), ScalarType::Int));
+}
+
+TEST_CASE("bytes: a moved string is adopted where its characters stay where they are") {
+  std::string large(4000, 'x');
+  const void* address = large.data();
+  const TensorPtr adopted = from_bytes({1000}, std::move(large), ScalarType::Int);
+  CHECK(const_data_ptr(adopted) == address);
+  CHECK(ownership(adopted) == Ownership::Adopted);
+  std::string small(4, 'x');  // which it holds in itself
+  address = small.data();
+  const TensorPtr copied = from_bytes({1}, std::move(small), ScalarType::Int);
+  CHECK(const_data_ptr(copied) != address);
+  CHECK(ownership(copied) == Ownership::Owned);
+  CHECK(data<int32_t>(copied)[0] == 0x78787878);
+  std::vector<std::byte> bytes(8);
+  address = bytes.data();
+  CHECK(const_data_ptr(make_tensor_ptr({2}, std::move(bytes), ScalarType::Int)) == address);
 }
 
 TEST_CASE("from_bytes: reinterprets bytes, moved ones without a copy") {

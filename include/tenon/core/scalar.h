@@ -179,7 +179,7 @@ class Scalar {
 
   template <class T>
   T convert() const noexcept {
-    if constexpr (detail::foreign_scalar_type<T>() >= 0) {
+    if constexpr (detail::other_scalar_type<T>() >= 0) {
       const auto own_value =
           convert<typename detail::OwnElement<detail::scalar_type_of<T>()>::type>();
       T value;

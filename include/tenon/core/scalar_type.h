@@ -134,6 +134,19 @@ constexpr ScalarType integer_scalar_type() noexcept {
   }
 }
 
+/// The ScalarType's number for another name of its elements' type: the compiler's 16-bit types,
+/// which std::float16_t and std::bfloat16_t are, and in ATen mode c10's. -1 for any other type.
+template <class T>
+constexpr int other_scalar_type() noexcept {
+#if defined(__FLT16_MANT_DIG__)
+  if (std::is_same_v<T, _Float16>) return 5;
+#endif
+#if defined(__STDCPP_BFLOAT16_T__)
+  if (std::is_same_v<T, decltype(0.0bf16)>) return 15;
+#endif
+  return foreign_scalar_type<T>();
+}
+
 template <class T>
 constexpr ScalarType scalar_type_of() noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -151,8 +164,8 @@ constexpr ScalarType scalar_type_of() noexcept {
   if constexpr (std::is_same_v<T, cpp_type>) return ScalarType::name;
     TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
 #undef TENON_DETAIL_CASE
-    constexpr int foreign = foreign_scalar_type<T>();
-    return foreign < 0 ? ScalarType::Undefined : static_cast<ScalarType>(foreign);
+    constexpr int other = other_scalar_type<T>();
+    return other < 0 ? ScalarType::Undefined : static_cast<ScalarType>(other);
   }
 }
 
@@ -190,7 +203,8 @@ TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TRAIT)
 #undef TENON_DETAIL_TRAIT
 
 /// The ScalarType of a C++ type: `CppTypeToScalarType<float>::value` is Float. Recognises
-/// std::complex and c10::complex too. No `value` member for other types, usable in SFINAE.
+/// std::complex and c10::complex too, and where the compiler has them _Float16, std::float16_t and
+/// std::bfloat16_t. No `value` member for other types, usable in SFINAE.
 template <class T, class = void>
 struct CppTypeToScalarType {};
 template <class T>

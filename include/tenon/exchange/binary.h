@@ -129,7 +129,8 @@ template <class Out>
 struct FromBinary {
   const char* function;
 
-  /// A row-major tensor of the bytes of to_binary(), exactly as many as the sizes need.
+  /// A row-major tensor of the bytes of to_binary(), exactly as many as the sizes need, in a
+  /// container of uint8_t, char or std::byte.
   ///
   /// Ownership: copies; the bytes need no alignment. To adopt a vector of the host's own byte order
   /// there is from_bytes().
@@ -138,6 +139,15 @@ struct FromBinary {
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, ScalarType type,
+                 Options&&... options) const {
+    return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
+  }
+  template <class Bytes, class... Options,
+            std::enable_if_t<detail::is_char_or_byte_v<std::remove_cv_t<
+                                 typename detail::ContiguousElement<const Bytes>::type>>,
+                             int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(const Bytes& bytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }

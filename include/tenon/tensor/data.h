@@ -34,22 +34,37 @@ class TypeArg {
   bool given_ = false;
 };
 
+namespace detail {
+
+/// Types that are bytes without being elements. (unsigned char is Byte.)
+template <class T>
+inline constexpr bool is_char_or_byte_v = std::is_same_v<T, char> || std::is_same_v<T, std::byte>;
+/// The dtype that elements, characters and std::bytes have if none is given.
+template <class T>
+constexpr own::ScalarType value_type_of() noexcept {
+  if (std::is_same_v<T, char>) return own::ScalarType::Char;
+  if (std::is_same_v<T, std::byte>) return own::ScalarType::Byte;
+  return scalar_type_of<T>();
+}
+
+}  // namespace detail
+
 /// A pointer to elements that the caller owns.
 ///
-/// A pointer to an element type fixes the dtype. void*, char*, unsigned char* and std::byte* are
+/// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char* and std::byte* are
 /// raw bytes: they take the dtype given, else Float for void*, Char for char*, Byte for the others.
 /// A pointer to const makes a read-only tensor, which ATen mode does not have. The literal nullptr
 /// makes a placeholder.
 class DataPtr {
  public:
-  template <class T, std::enable_if_t<std::is_void_v<T> || detail::is_element_v<T> ||
-                                          std::is_same_v<std::remove_cv_t<T>, char> ||
-                                          std::is_same_v<std::remove_cv_t<T>, std::byte>,
-                                      int> = 0>
+  template <class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
+            std::enable_if_t<std::is_void_v<Element> || detail::is_element_v<Element> ||
+                                 detail::is_char_or_byte_v<Element>,
+                             int> = 0>
   constexpr DataPtr(T* pointer TENON_LIFETIMEBOUND) noexcept
       : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
-        type_(element_type<std::remove_cv_t<T>>()),
-        raw_(is_bytes<std::remove_cv_t<T>>),
+        type_(element_type<Element>()),
+        raw_(is_bytes<Element>),
         readonly_(std::is_const_v<T>) {}
 #if TENON_ATEN_MODE
   /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
@@ -73,14 +88,11 @@ class DataPtr {
 
  private:
   template <class T>
-  static constexpr bool is_bytes = std::is_void_v<T> || std::is_same_v<T, char> ||
-                                   std::is_same_v<T, unsigned char> || std::is_same_v<T, std::byte>;
+  static constexpr bool is_bytes =
+      std::is_void_v<T> || std::is_same_v<T, unsigned char> || detail::is_char_or_byte_v<T>;
   template <class T>
   static constexpr own::ScalarType element_type() noexcept {
-    if (std::is_void_v<T>) return own::ScalarType::Float;
-    if (std::is_same_v<T, char>) return own::ScalarType::Char;
-    if (std::is_same_v<T, std::byte>) return own::ScalarType::Byte;
-    return detail::scalar_type_of<T>();
+    return std::is_void_v<T> ? own::ScalarType::Float : detail::value_type_of<T>();
   }
 
   void* pointer_ = nullptr;
@@ -107,7 +119,13 @@ struct RangeElement<C, std::void_t<decltype(std::begin(std::declval<C&>())),
 
 template <class C>
 inline constexpr bool is_container_v =
-    !std::is_array_v<C> && is_element_v<typename RangeElement<C>::type>;
+    !std::is_array_v<C> && (is_element_v<typename RangeElement<C>::type> ||
+                            is_char_or_byte_v<typename RangeElement<C>::type>);
+/// Whether sizes and a dtype reinterpret its elements.
+template <class C>
+inline constexpr bool is_byte_container_v =
+    is_container_v<C> && (std::is_same_v<typename RangeElement<C>::type, uint8_t> ||
+                          is_char_or_byte_v<typename RangeElement<C>::type>);
 
 /// An element of a list of several types, which is refused.
 struct ValuesNeedOneType {
@@ -117,7 +135,8 @@ struct ValuesNeedOneType {
 
 }  // namespace detail
 
-/// Elements with a known count: a brace list, or a container or range of any element type.
+/// Elements with a known count: a brace list, or a container or range of any element type, of char,
+/// as std::string is, or of std::byte.
 ///
 /// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
 /// cannot throw, takes them along and leaves them at their address: it lives until the tensor
@@ -144,8 +163,8 @@ class Values {
             std::enable_if_t<
                 detail::is_container_v<Container> && !std::is_same_v<Container, Values>, int> = 0>
   Values(C&& container)
-      : type_(detail::scalar_type_of<typename detail::RangeElement<Container>::type>()),
-        bytes_(std::is_same_v<typename detail::RangeElement<Container>::type, uint8_t>) {
+      : type_(detail::value_type_of<typename detail::RangeElement<Container>::type>()),
+        bytes_(detail::is_byte_container_v<Container>) {
     if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
       gather(container);
     } else {
@@ -182,7 +201,8 @@ class Values {
   own::ScalarType type() const noexcept { return type_; }
   /// Whether each value must fit the dtype asked for, as what was written in source must.
   bool is_checked() const noexcept { return checked_; }
-  /// Whether they are a container of uint8_t, which sizes and a dtype reinterpret.
+  /// Whether they are a container of uint8_t, char or std::byte, which sizes and a dtype
+  /// reinterpret.
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.

@@ -339,7 +339,7 @@ TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t
                 " were given, sizes ", layout.sizes,
                 making.strides == nullptr || making.strides->empty() ? "" : " with these strides",
                 " need ", needed,
-                meant ? "; with sizes and a type, uint8_t is memory of that type: to convert "
+                meant ? "; with sizes and a type, bytes are memory of that type: to convert "
                         "values, make the tensor without a type, and call to()"
                       : "");
   }

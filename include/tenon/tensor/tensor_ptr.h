@@ -8,6 +8,7 @@
 #pragma once
 
 #include "tenon/tensor/make.h"
+#include "tenon/tensor/nested.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -52,9 +53,26 @@ struct MakeTensor {
     return make(std::move(values), {count}, true, nullptr, options...);
   }
 
+  /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
+  /// such as float[2][3], with as many dimensions; or of containers with other sizes. (With sizes an
+  /// array is a pointer to the caller's memory, as everywhere.)
+  /// Ownership: copies.
+  /// Errors, besides: InvalidArgument for rows of different lengths.
+  template <class Rows, class... Options, detail::IfNested<Rows> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(const Rows& rows, Options&&... options) const {
+    return make_nested(rows, nullptr, options...);
+  }
+  template <class Rows, class... Options, detail::IfNested<Rows> = 0,
+            std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // which is a pointer to memory here
+            detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, const Rows& rows, Options&&... options) const {
+    return make_nested(rows, &sizes, options...);
+  }
+
   /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
-  /// many as they reach. With a type, a container of uint8_t is memory that holds elements of that
-  /// type; a list {…} of them is values.
+  /// many as they reach. With a type, a container of uint8_t, char (a std::string) or std::byte is
+  /// memory that holds elements of that type; a list {…} of uint8_t is values.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
@@ -164,7 +182,16 @@ struct MakeTensor {
   }
 
  private:
-  /// A `flat` tensor is given no sizes; `strides` may be null.
+  template <class Rows, class... Options>
+  Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
+    detail::NestedValues<detail::InnermostElement<Rows>> nested;
+    const Error error = nested.gather(rows);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+    const bool flat = sizes == nullptr;
+    return make(nested.values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
+  }
+
+  /// A `flat` tensor has the values' own sizes; `strides` may be null.
   template <class Given, class... Options>
   Out make(Values&& values, const Dims& sizes, bool flat, const Given& strides,
            Options&... options) const {
@@ -211,9 +238,19 @@ struct FromBytes {
                  Options&&... options) const {
     return MakeTensor<Out>{function}(sizes, std::move(bytes), type, options...);
   }
+  /// The same of any other container of uint8_t, char or std::byte, such as a std::string.
+  /// Ownership: as MakeTensor: adopts what is moved and keeps its bytes where they are.
+  template <class Bytes, class... Options, class Container = std::decay_t<Bytes>,
+            std::enable_if_t<detail::is_byte_container_v<Container> &&
+                                 !std::is_same_v<Container, std::vector<uint8_t>>,
+                             int> = 0,
+            detail::IfOptions<Options...> = 0>
+  Out operator()(const Dims& sizes, Bytes&& bytes, ScalarType type, Options&&... options) const {
+    return MakeTensor<Out>{function}(sizes, std::forward<Bytes>(bytes), type, options...);
+  }
 };
 
-/// make_tensor_ptr of a byte vector, saying aloud that the bytes are reinterpreted.
+/// make_tensor_ptr of a container of bytes, saying aloud that the bytes are reinterpreted.
 inline constexpr FromBytes<TensorPtr> from_bytes{"from_bytes"};
 inline constexpr FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Containers of containers, such as std::vector<std::vector<float>>, and arrays, such as
+// float[2][3]: their sizes, and their elements one after another.
+#pragma once
+
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/tensor/data.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What a range is made of, arrays included.
+template <class C>
+using RowOf =
+    std::remove_cv_t<std::remove_reference_t<decltype(*std::begin(std::declval<const C&>()))>>;
+
+/// A TypeTag of the elements of the innermost ranges; of void for what has none.
+template <class C>
+constexpr auto innermost() noexcept {
+  using Element = typename RangeElement<C>::type;
+  if constexpr (is_element_v<Element>) {
+    return TypeTag<Element>();
+  } else if constexpr (std::is_void_v<Element>) {
+    return TypeTag<void>();
+  } else if constexpr (std::is_same_v<RowOf<C>, C>) {  // such as std::filesystem::path
+    return TypeTag<void>();
+  } else {
+    return innermost<RowOf<C>>();
+  }
+}
+template <class C>
+using InnermostElement = typename decltype(innermost<C>())::type;
+
+/// Whether a range's elements are those of a tensor, not ranges.
+template <class C>
+inline constexpr bool is_row_v = is_element_v<typename RangeElement<C>::type>;
+
+template <class C>
+using IfNested =
+    std::enable_if_t<!std::is_void_v<InnermostElement<C>> && (std::is_array_v<C> || !is_row_v<C>),
+                     int>;
+
+/// Adds the sizes of `rows`, which is the row at `at`, and of what it is made of.
+/// Errors: InvalidArgument for rows of different lengths.
+template <class Rows>
+Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
+  int64_t count = 0;
+  for (auto it = std::begin(rows); it != std::end(rows); ++it) ++count;
+  const size_t depth = at.size();
+  if (depth == sizes.size()) sizes.push_back(count);
+  if (TENON_UNLIKELY(count != sizes[depth])) {
+    return fail(Error::InvalidArgument, "row ", at, " has ", count, " values, the first has ",
+                sizes[depth], "; rows of a tensor are equally long");
+  }
+  if constexpr (!is_row_v<Rows>) {
+    int64_t i = 0;
+    for (const auto& row : rows) {
+      Dims at_row = at;
+      at_row.push_back(i++);
+      TENON_TRY(add_row_sizes(row, at_row, sizes));
+    }
+  }
+  return Error::Ok;
+}
+
+/// The size of a std::array; else 0.
+template <class C, class = void>
+inline constexpr int64_t kStaticSize = 0;
+template <class C>
+inline constexpr int64_t kStaticSize<C, std::void_t<decltype(std::tuple_size<C>::value)>> =
+    std::tuple_size<C>::value;
+
+/// Adds the sizes of rows of which there are none.
+template <class Rows>
+void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
+  if (depth == sizes.size()) sizes.push_back(kStaticSize<Rows>);
+  if constexpr (!is_row_v<Rows>) add_missing_sizes<RowOf<Rows>>(depth + 1, sizes);
+}
+
+/// Copies elements until `end`, which a range that changes could pass.
+template <class T, class Rows>
+void copy_rows(const Rows& rows, T*& out, const T* end) {
+  for (const auto& row : rows) {  // by value where a std::vector<bool> gives objects
+    if constexpr (is_row_v<Rows>) {
+      if (out == end) return;
+      *out++ = row;
+    } else {
+      copy_rows(row, out, end);
+    }
+  }
+}
+
+/// A copy of nested containers.
+template <class T>
+struct NestedValues {
+  Dims sizes;
+  Span<const T> values;
+  Deleter owner;
+
+  template <class Rows>
+  Error gather(const Rows& rows) {
+    TENON_TRY(add_row_sizes(rows, Dims(), sizes));
+    add_missing_sizes<Rows>(0, sizes);
+    TENON_TRY(check_dims("sizes", sizes));
+    int64_t count = 0;
+    TENON_TRY(compute_numel(sizes, sizeof(T), count));
+    const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
+    auto* const buffer = static_cast<T*>(heap_allocate(nbytes + 1));
+    if (TENON_UNLIKELY(buffer == nullptr)) {
+      return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " to keep ", count, " values");
+    }
+    owner = Deleter(buffer, &heap_release);
+    T* out = buffer;
+    copy_rows(rows, out, buffer + count);
+    values = Span<const T>(buffer, static_cast<size_t>(out - buffer));
+    return Error::Ok;
+  }
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE
