@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies, views, joins and growth with what they allocate, call and throw failing.
 #include "allocation/failures.h"
+#include "tenon/tensor/values.h"
 
 namespace copy_failure_test {
 
@@ -65,6 +66,18 @@ TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination
   fail_each_write("copy_to", data, sizeof data, [&] { return copy_to(t, data, 16); });
   fail_each_write("copy_to a blob", data, sizeof data, [&] { return copy_to(t, padded); });
   FAIL_EACH(plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal);
+}
+
+TEST_CASE("out of memory: comparing and listing values leaves the tensors as they were") {
+  const auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto deep = make_tensor_ptr(kDeepSizes, {1, 2, 3, 4, 5, 6});
+  const Unchanged given(t, deep);
+  FAIL_EACH(equal(transpose(t, 0, 1), transpose(t, 0, 1)));
+  FAIL_EACH(equal(deep, deep));
+  FAIL_EACH(try_equal(transpose(deep, 0, 7), transpose(deep, 0, 7)));
+  FAIL_EACH(allclose(transpose(t, 0, 1), transpose(t, 0, 1)));
+  FAIL_EACH(try_allclose(transpose(deep, 0, 7), transpose(deep, 0, 7)));
+  FAIL_EACH_WITH(Foreign{1}, to_vector<float>(deep));
 }
 
 TEST_CASE("out of memory: contiguous, to and the views leave their source as it was") {

@@ -31,6 +31,7 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   CHECK_FALSE(detail::fields(flat).borrows.any());
   CHECK_FALSE(detail::fields(deep).borrows.any());
   FAIL_EACH(Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
+  FAIL_EACH_OF("Blob::byte_strides", (Blob{blob, kDeep}.byte_strides()));
   Calls calls;
   PmrBackend backend(std::pmr::new_delete_resource());
   const auto shared = std::make_shared<int>(1);
@@ -163,6 +164,9 @@ TEST_CASE("out of memory: .npy files are read and written whole, or not at all")
   FAIL_EACH_WITH(Foreign{1}, to_npy(turned));
   FAIL_EACH(from_npy(bytes.data(), bytes.size()));
   FAIL_EACH(try_from_npy(deep_bytes.data(), deep_bytes.size()));
+  size_t offset = 0;
+  FAIL_EACH(try_from_npy(bytes.data(), bytes.size(), ScalarType::Int, &(offset = 0)));
+  CHECK(offset == bytes.size());
   REQUIRE(write_npy(path.c_str(), deep) == Error::Ok);
   const std::string before = content();
   // The file as well stays as it was: a new one is put in its place. stdio does without a buffer.

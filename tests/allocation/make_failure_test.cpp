@@ -30,9 +30,13 @@ TEST_CASE("out of memory: make_tensor_ptr of containers") {
   FAIL_EACH(make_tensor_ptr({10, 100}, source, ScalarType::Double));
   FAIL_EACH(make_tensor_ptr(pieces));
   FAIL_EACH(make_tensor_ptr({5, 2}, bits));
+  static const std::vector<std::array<float, 500>> rows(2);
+  FAIL_EACH(make_tensor_ptr(rows));
+  FAIL_EACH(try_make_tensor_ptr({1000}, rows, ScalarType::Double));
   FAIL_EACH(try_make_tensor_ptr({1000}, pieces));
   FAIL_EACH_WITH(Foreign{1}, make_tensor_ptr(std::vector<float>(6)));
   FAIL_EACH_WITH(Foreign{1}, from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int));
+  FAIL_EACH_WITH(Foreign{1}, from_bytes({25}, std::string(100, 'x'), ScalarType::Int));
 }
 
 TEST_CASE("out of memory: a container larger than four pointers is released once") {

@@ -196,6 +196,20 @@ TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of a
         shape);
 }
 
+TEST_CASE("byte_strides: are what from_byte_strides takes, of empty strides the dense ones") {
+  const uint8_t frame[2 * 64] = {};
+  const Blob picture =
+      Blob::from_byte_strides(frame, {2, 8, 3}, {64, 6, 2}, ScalarType::Short).value();
+  CHECK(picture.byte_strides() == Dims({64, 6, 2}));
+  CHECK(Blob{nullptr, {2, 3}, {}, ScalarType::Double}.byte_strides() == Dims({24, 8}));
+  CHECK(Blob{nullptr, {2, 3}, {-3, 0}, ScalarType::ComplexDouble}.byte_strides() == Dims({-48, 0}));
+  CHECK(to_blob(transpose(zeros({2, 3}), 0, 1)).byte_strides() == Dims({4, 12}));
+  CHECK(Blob{nullptr, {}, {}}.byte_strides().empty());
+  const Blob deep{nullptr, {1, 1, 1, 1, 1, 1, 1, 1}, {}, ScalarType::Half};
+  CHECK(deep.byte_strides() == Dims({2, 2, 2, 2, 2, 2, 2, 2}));
+  RAISES(InvalidArgument, "byte_strides: ", (Blob{nullptr, {2, 3}, {1}}.byte_strides()));
+}
+
 TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
   double doubles[2] = {};
   CHECK(Blob::from_byte_strides(doubles, {2}, {4}, ScalarType::Float).error() ==

@@ -12,6 +12,7 @@ static int faults = 0;
 #include "tenon/interop/shm.h"
 #include "tenon/module/function_module.h"
 #include "tenon/tensor/expr.h"
+#include "tenon/tensor/values.h"
 
 using namespace tenon;
 using namespace tests;
@@ -80,6 +81,8 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(kept(try_normal_like(t, 0, 1, g)));
   FAIL_EACH(try_clone_tensor_ptr(turned));
   FAIL_EACH(try_contiguous(turned));
+  FAIL_EACH(try_equal(turned, turned));
+  FAIL_EACH(try_allclose(turned, turned));
   FAIL_EACH(try_to(t, ScalarType::Double));
   FAIL_EACH(try_backend_copy(t, other));
   FAIL_EACH(try_clone_tensor_ptr_to(t, other.device()));

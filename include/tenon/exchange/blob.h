@@ -53,6 +53,11 @@ struct Blob {
   /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
   TensorView as_view() const;
 
+  /// The strides in bytes, as NumPy, OpenCV and the buffer protocol have them; dense ones where
+  /// `strides` is empty.
+  /// Errors: as_view()'s.
+  Dims byte_strides() const;
+
   /// Bytes from the lowest element to the end of the highest, gaps included; 0 without elements.
   /// With negative strides they begin below `data`.
   /// Errors: as_view()'s.
@@ -193,6 +198,17 @@ inline TensorView Blob::as_view() const {
   const Error error = detail::make_blob_view(*this, view);
   detail::raise_if("as_view", error);
   return detail::public_view(std::move(view));
+}
+
+inline Dims Blob::byte_strides() const {
+  own::TensorView view;
+  detail::raise_if("byte_strides", detail::make_blob_view(*this, view));
+  // Unsigned: that of a dimension of size 1 may have any value.
+  const uint64_t size = elementSize(view.type);
+  for (int64_t& stride : view.strides) {
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * size);
+  }
+  return std::move(view.strides);
 }
 
 inline size_t Blob::nbytes() const {

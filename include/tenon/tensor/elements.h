@@ -44,7 +44,8 @@ Span<T> span_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
   T* const first = typed_data<T>(function, tensor);
   TENON_CHECK(tensor.layout.is_contiguous(), Error::InvalidState, function, ": strides ",
-              tensor.layout.strides, " of sizes ", tensor.layout.sizes, " are not contiguous");
+              tensor.layout.strides, " of sizes ", tensor.layout.sizes,
+              " are not contiguous; contiguous(t) makes a copy that is");
   return Span<T>(first, static_cast<size_t>(tensor.layout.numel));
 }
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// equal, allclose and to_vector: a tensor's values, compared and as a std::vector. For tests, tools
+// and statistics, not for arithmetic on models: one element after another, as double.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/rounded.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/tensor/copy.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A tensor's elements in row-major order in the host's memory: its own where they lie so there,
+/// else a copy.
+struct HostValues {
+  Place place;
+  KeptTensor kept;
+  HostBuffer buffer;
+  const char* data = nullptr;
+
+  /// Finds the elements. Errors: those of find_source().
+  Error open(const TensorArg& tensor, const char* role) noexcept {
+    TENON_TRY(find_source(tensor, role, place));
+    return kept.keep(tensor, true);  // fetching another one may call a backend
+  }
+  Error fetch() noexcept {
+    data = static_cast<const char*>(place.view.data);
+    if (place.backend == nullptr && is_contiguous(place.view.sizes, place.view.strides)) {
+      return Error::Ok;
+    }
+    CopyJob job{{}, place};
+    TENON_TRY(make_host_place(place.view, buffer, job.dst));
+    data = buffer.data();
+    return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
+  }
+};
+
+/// A number of any dtype.
+struct Number {
+  double real = 0;
+  double imag = 0;
+  bool is_integer = false;
+  uint64_t bits = 0;  // of an integer, which a double may not hold
+};
+
+/// Number i of those that load_exact() gave.
+TENON_LAZY Number number_at(ScalarType type, const void* exact, int64_t i) noexcept {
+  switch (exact_type(type)) {
+    case ScalarType::Long: {
+      const auto value = load_element<int64_t>(exact, i);
+      return {static_cast<double>(value), 0, true, static_cast<uint64_t>(value)};
+    }
+    case ScalarType::UInt64: {
+      const auto value = load_element<uint64_t>(exact, i);
+      return {static_cast<double>(value), 0, true, value};
+    }
+    case ScalarType::Double: return {load_element<double>(exact, i), 0, false, 0};
+    default: {
+      const auto value = load_element<complex<double>>(exact, i);
+      return {value.real(), value.imag(), false, 0};
+    }
+  }
+}
+
+/// By the bits, since compilers may take NaN for impossible: NaN equals nothing, -0 equals 0.
+inline bool is_same(double a, double b) noexcept {
+  if (double_bits(a) == double_bits(b)) return !is_nan(a);
+  return (double_bits(a) | double_bits(b)) << 1 == 0;
+}
+inline bool is_same(const Number& a, const Number& b) noexcept {
+  if (a.is_integer && b.is_integer && a.bits != b.bits) return false;
+  return is_same(a.real, b.real) && is_same(a.imag, b.imag);
+}
+
+inline double modulus(double x, double y) noexcept {
+  x = x < 0 ? -x : x;
+  y = y < 0 ? -y : y;
+  if (x < y) std::swap(x, y);
+  return y == 0 ? x : x * square_root(1 + y / x * (y / x));
+}
+
+struct Tolerance {
+  double rtol;
+  double atol;
+  bool equal_nan;
+
+  bool holds(const Number& a, const Number& b) const noexcept {
+    if (is_same(a, b)) return true;
+    const bool a_is_nan = is_nan(a.real) || is_nan(a.imag);
+    const bool b_is_nan = is_nan(b.real) || is_nan(b.imag);
+    if (a_is_nan || b_is_nan) return equal_nan && a_is_nan && b_is_nan;
+    for (const double part : {a.real, a.imag, b.real, b.imag}) {
+      if (!is_finite(part)) return false;
+    }
+    double distance = modulus(a.real - b.real, a.imag - b.imag);
+    // Of integers that are one double.
+    if (a.is_integer && b.is_integer && distance < 1) distance = 1;
+    return is_finite(distance) && distance <= atol + rtol * modulus(b.real, b.imag);
+  }
+};
+
+/// Whether all elements are the same, or within `tolerance`, unless that is null.
+TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance* tolerance,
+                         bool& result) noexcept {
+  HostValues values[2];
+  TENON_TRY(values[0].open(a, "the first tensor"));
+  TENON_TRY(values[1].open(b, "the second tensor"));
+  const ScalarType types[] = {values[0].place.view.type, values[1].place.view.type};
+  result = values[0].place.view.sizes == values[1].place.view.sizes &&
+           (tolerance != nullptr || types[0] == types[1]);
+  if (!result) return Error::Ok;
+  for (HostValues& side : values) TENON_TRY(side.fetch());
+  int64_t numel = 1;
+  for (const int64_t size : values[0].place.view.sizes) numel *= size;
+  constexpr int64_t kChunk = 32;
+  alignas(16) unsigned char exact[2][kChunk * 16];
+  for (int64_t i = 0; i < numel; i += kChunk) {
+    const int64_t n = numel - i < kChunk ? numel - i : kChunk;
+    for (int k = 0; k < 2; ++k) {
+      load_exact(types[k], values[k].data + i * static_cast<int64_t>(elementSize(types[k])), n,
+                 exact[k]);
+    }
+    for (int64_t j = 0; result && j < n; ++j) {
+      const Number x = number_at(types[0], exact[0], j);
+      const Number y = number_at(types[1], exact[1], j);
+      result = tolerance == nullptr ? is_same(x, y) : tolerance->holds(x, y);
+    }
+    if (!result) return Error::Ok;
+  }
+  return Error::Ok;
+}
+
+TENON_LAZY Error compare_closely(const TensorArg& a, const TensorArg& b, const Tolerance& tolerance,
+                                 bool& result) noexcept {
+  const auto is_valid = [](double value) { return !is_nan(value) && value >= 0; };
+  if (!is_valid(tolerance.rtol) || !is_valid(tolerance.atol)) {
+    return fail(Error::InvalidArgument, "rtol ", tolerance.rtol, " and atol ", tolerance.atol,
+                "; expected 0 or more");
+  }
+  return compare(a, b, &tolerance, result);
+}
+
+/// Prepares a copy of all elements to the host as elements of `type`; there are `numel`.
+TENON_LAZY Error plan_to_host(const TensorArg& tensor, ScalarType type, CopyJob& job,
+                              KeptTensor& kept, size_t& numel) noexcept {
+  TENON_TRY(find_source(tensor, "the tensor", job.src));
+  TENON_TRY(kept.keep(tensor, job.src.backend != nullptr));
+  Layout dense;
+  TENON_TRY(make_dense_layout(job.src.view.sizes, nullptr, elementSize(type), dense));
+  numel = static_cast<size_t>(dense.numel);
+  job.dst.view = {nullptr, type, Device(), std::move(dense.sizes), std::move(dense.strides)};
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// Whether two tensors have the same sizes, dtype and values, whatever their strides and devices.
+/// As numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is true. What the host
+/// cannot reach is fetched through its backend. The try_ form returns a Result.
+///
+/// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
+/// that nobody can reach), OutOfMemory (for a copy of what is strided or fetched), and the
+/// backend's.
+/// Source: torch.equal.
+TENON_LAZY bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {
+  bool result = false;
+  detail::raise_if("equal", detail::compare(a, b, nullptr, result));
+  return result;
+}
+TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorArg b) noexcept {
+  bool result = false;
+  const Error error = detail::compare(a, b, nullptr, result);
+  return detail::finish_value<Result<bool>>("try_equal", error, std::move(result));
+}
+
+/// Whether two tensors have the same sizes, and values of which |a - b| <= atol + rtol * |b| holds,
+/// computed in double. Equal infinities are close, others are not; NaN is close to NaN only with
+/// `equal_nan`. The dtypes may differ. The try_ form returns a Result.
+///
+/// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
+/// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
+TENON_LAZY bool allclose(detail::ConstTensorArg a, detail::ConstTensorArg b, double rtol = 1e-5,
+                         double atol = 1e-8, bool equal_nan = false) {
+  bool result = false;
+  detail::raise_if("allclose", detail::compare_closely(a, b, {rtol, atol, equal_nan}, result));
+  return result;
+}
+TENON_LAZY Result<bool> try_allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
+                                     double rtol = 1e-5, double atol = 1e-8,
+                                     bool equal_nan = false) noexcept {
+  bool result = false;
+  const Error error = detail::compare_closely(a, b, {rtol, atol, equal_nan}, result);
+  return detail::finish_value<Result<bool>>("try_allclose", error, std::move(result));
+}
+
+/// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`.
+///
+/// T is the dtype's C++ type, or another element type: values are cast as by copy_().
+/// Ownership: copies.
+/// Errors: those of equal(); InvalidType for a cast that canCast() refuses, with
+/// CastMode::Checked; std::bad_alloc.
+/// Source: torch.Tensor.tolist, without nesting.
+template <class T>
+std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Checked) {
+  static_assert(detail::is_element_v<T>, "to_vector<T>() needs an element type, such as float");
+  constexpr bool is_bool = std::is_same_v<T, bool>;
+  detail::CopyJob job;
+  detail::KeptTensor kept;
+  size_t numel = 0;
+  detail::raise_if("to_vector",
+                   detail::plan_to_host(t, detail::scalar_type_of<T>(), job, kept, numel));
+  std::vector<std::conditional_t<is_bool, unsigned char, T>> out(numel);
+  job.dst.view.data = out.data();
+  detail::raise_if("to_vector",
+                   detail::run_job(job, mode, CopyPolicy::NoTemporary, &detail::cast_elements<>));
+  if constexpr (is_bool) {
+    return std::vector<bool>(out.begin(), out.end());  // any byte but 0 is true
+  } else {
+    return out;
+  }
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/values.h"
+
+#include <complex>
+
+#include "backend/device_helpers.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+namespace values_test {
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TensorPtr one(double value) { return make_tensor_ptr({value}); }
+
+}  // namespace
+
+TEST_CASE("equal: of the same sizes, dtype and values, at any strides") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(tenon::equal(t, t));
+  CHECK(tenon::equal(*t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6})));
+  CHECK_FALSE(tenon::equal(t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 7})));
+  CHECK_FALSE(tenon::equal(t, make_tensor_ptr({3, 2}, {1, 2, 3, 4, 5, 6})));
+  CHECK_FALSE(tenon::equal(t, make_tensor_ptr({6}, {1, 2, 3, 4, 5, 6})));
+  CHECK_FALSE(tenon::equal(t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Long)));
+  const TensorPtr columns = make_tensor_ptr({3, 2}, {1, 4, 2, 5, 3, 6});
+  CHECK(tenon::equal(t, transpose(columns, 0, 1)));
+  CHECK(tenon::equal(expand(make_tensor_ptr({1, 2}), {3, 2}),
+                     make_tensor_ptr({3, 2}, {1, 2, 1, 2, 1, 2})));
+  CHECK(tenon::equal(zeros({0, 3}), empty({0, 3})));
+  CHECK_FALSE(tenon::equal(zeros({0, 3}), zeros({3, 0})));
+  CHECK(tenon::equal(make_tensor_ptr(2.5), make_tensor_ptr(2.5)));
+  CHECK_FALSE(tenon::equal(make_tensor_ptr(2.5), make_tensor_ptr({2.5})));
+
+  // The last element of many, at any place in a chunk.
+  for (const int64_t n : {1, 31, 32, 33, 64, 1000}) {
+    const TensorPtr many = arange(n);
+    const TensorPtr other = clone_tensor_ptr(many);
+    CHECK(tenon::equal(many, other));
+    mutable_data_ptr<int64_t>(other)[n - 1] = -1;
+    CHECK_FALSE(tenon::equal(many, other));
+  }
+}
+
+TEST_CASE("equal: NaN is not equal to itself, -0 is equal to 0, integers are exact") {
+  CHECK_FALSE(tenon::equal(one(kNan), one(kNan)));
+  CHECK(tenon::equal(one(0.0), one(-0.0)));
+  CHECK(tenon::equal(one(kInfinity), one(kInfinity)));
+  CHECK_FALSE(tenon::equal(one(kInfinity), one(-kInfinity)));
+  const int64_t large = int64_t{1} << 60;
+  CHECK_FALSE(tenon::equal(make_tensor_ptr({large}), make_tensor_ptr({large + 1})));
+  CHECK_FALSE(tenon::equal(make_tensor_ptr({UINT64_MAX}), make_tensor_ptr({UINT64_MAX - 1})));
+  using Complex = std::complex<double>;
+  CHECK(tenon::equal(make_tensor_ptr({Complex(1, -0.0)}), make_tensor_ptr({Complex(1, 0)})));
+  CHECK_FALSE(tenon::equal(make_tensor_ptr({Complex(1, 2)}), make_tensor_ptr({Complex(1, 3)})));
+  CHECK_FALSE(
+      tenon::equal(make_tensor_ptr({Complex(1, kNan)}), make_tensor_ptr({Complex(1, kNan)})));
+  unsigned char bytes[2][2] = {{0, 1}, {0, 2}};  // any byte but 0 is true
+  CHECK(tenon::equal(from_blob(static_cast<void*>(bytes[0]), {2}, ScalarType::Bool),
+                     from_blob(static_cast<void*>(bytes[1]), {2}, ScalarType::Bool)));
+}
+
+TEST_CASE("equal: in every dtype") {
+  for (const own::ScalarType type : tenon::detail::kScalarTypes) {
+    const ScalarType dtype = tenon::detail::public_type(type);
+    INFO(toString(dtype));
+    const TensorPtr ones_one = full({5}, 1, dtype);
+    CHECK(tenon::equal(ones_one, ones({5}, dtype)));
+    CHECK_FALSE(tenon::equal(ones_one, zeros({5}, dtype)));
+    CHECK(allclose(ones_one, ones({5})));
+    CHECK_FALSE(allclose(ones_one, zeros({5})));
+  }
+}
+
+// What torch.allclose of torch 2.15 gives of Doubles of equal sizes.
+TEST_CASE("allclose: |a - b| is at most atol + rtol * |b|") {
+  CHECK(allclose(one(1), one(1 + 9e-6)));
+  CHECK_FALSE(allclose(one(1), one(1 + 2e-5)));
+  CHECK(allclose(one(0), one(9e-9)));
+  CHECK_FALSE(allclose(one(0), one(2e-8)));
+  CHECK(allclose(one(1), one(1.5), 0, 0.5));
+  CHECK_FALSE(allclose(one(1), one(1.5), 0, 0.25));
+  CHECK(allclose(one(10), one(20), 0.5, 0));  // relative to the second
+  CHECK_FALSE(allclose(one(20), one(10), 0.5, 0));
+  CHECK(allclose(one(-10), one(-20), 0.5, 0));
+  CHECK_FALSE(allclose(one(1e308), one(-1e308), 1, 0));
+  CHECK_FALSE(allclose(zeros({2}), zeros({3})));
+  CHECK_FALSE(allclose(zeros({2, 3}), zeros({3})));  // nothing is broadcast
+  CHECK(allclose(make_tensor_ptr({0.1f}), one(0.1)));
+  CHECK(allclose(make_tensor_ptr({1, 2}), make_tensor_ptr({1.0, 2.000001})));
+  CHECK(allclose(zeros({0}), ones({0})));
+}
+
+TEST_CASE("allclose: infinities are close if equal, NaN if that is asked for") {
+  CHECK(allclose(one(kInfinity), one(kInfinity)));
+  CHECK_FALSE(allclose(one(kInfinity), one(-kInfinity)));
+  CHECK_FALSE(allclose(one(1), one(kInfinity)));
+  CHECK_FALSE(allclose(one(kInfinity), one(1e308)));
+  CHECK_FALSE(allclose(one(kNan), one(kNan)));
+  CHECK(allclose(one(kNan), one(kNan), 1e-5, 1e-8, true));
+  CHECK_FALSE(allclose(one(kNan), one(1), 1e-5, 1e-8, true));
+  CHECK_FALSE(allclose(one(1), one(kNan), 1e-5, 1e-8, true));
+  using Complex = std::complex<double>;
+  const auto number = [](double re, double im) { return make_tensor_ptr({Complex(re, im)}); };
+  CHECK(allclose(number(3, 4), number(3, 4.00004)));
+  CHECK(allclose(number(0, 0), number(3, 4), 1, 0));  // 5 of 5
+  CHECK_FALSE(allclose(number(0, 0), number(3, 4), 0, 4.9));
+  CHECK(allclose(number(kNan, 0), number(kNan, 1), 1e-5, 1e-8, true));
+  CHECK(allclose(number(0, 1e-200), number(0, 1e-200 + 1e-208)));
+}
+
+TEST_CASE("allclose: integers that are one double are apart") {
+  const int64_t large = int64_t{1} << 60;
+  CHECK_FALSE(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 0.5));
+  CHECK(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 1));
+  CHECK_FALSE(allclose(make_tensor_ptr({int64_t{-1}}), make_tensor_ptr({UINT64_MAX}), 0, 0.5));
+}
+
+TEST_CASE("equal, allclose: tensors without values, and bad tolerances, are errors") {
+  const TensorPtr t = zeros({2});
+  RAISES(InvalidState, "equal: the first tensor is undefined", tenon::equal(TensorPtr(), t));
+  RAISES(InvalidState, "equal: the second tensor is undefined", tenon::equal(t, Tensor()));
+  RAISES(InvalidState, "allclose: the second tensor is a placeholder",
+         allclose(t, make_tensor_ptr({3}, nullptr)));
+  RAISES(InvalidArgument, "allclose: rtol -1 and atol 0; expected 0 or more",
+         allclose(t, t, -1, 0));
+  RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, kNan));
+  RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, 0, kNan));
+  float memory[2] = {};
+  const TensorPtr far = for_blob(memory, {2}).device(DeviceType::CUDA).make_tensor_ptr();
+  RAISES(NotSupported, "equal: the second tensor is on cuda:0, which the host cannot reach",
+         tenon::equal(t, far));
+  RAISES(NotSupported, "to_vector: the tensor is on cuda:0", to_vector<float>(far));
+  CHECK(try_equal(t, far).error() == Error::NotSupported);
+  CHECK(std::string(try_equal(t, TensorPtr()).message()) ==
+        "try_equal: the second tensor is undefined");
+  CHECK(try_equal(t, t).value());
+  CHECK_FALSE(try_equal(t, ones({2})).value());
+  CHECK(try_allclose(t, t).value());
+  CHECK(try_allclose(t, t, -1).error() == Error::InvalidArgument);
+}
+
+TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type or cast") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  CHECK(to_vector<int32_t>(transpose(t, 0, 1)) == Ints{1, 4, 2, 5, 3, 6});
+  CHECK(to_vector<int64_t>(expand(select(t, 0, 0), {2, 3})) == Longs{1, 2, 3, 1, 2, 3});
+  CHECK(to_vector<float>(t) == Floats{1, 2, 3, 4, 5, 6});
+  CHECK(to_vector<double>(full({2}, 0.5, ScalarType::Half)) == std::vector<double>{0.5, 0.5});
+  CHECK(to_vector<std::complex<float>>(make_tensor_ptr({1.5f})) ==
+        std::vector<std::complex<float>>{{1.5f, 0}});
+  CHECK(to_vector<float>(make_tensor_ptr(2.5f)) == Floats{2.5f});
+  CHECK(to_vector<float>(zeros({0, 3})).empty());
+  RAISES(InvalidType, "to_vector: values of Float cannot be cast to Int here",
+         to_vector<int>(make_tensor_ptr({1.5f})));
+  CHECK(to_vector<int>(make_tensor_ptr({1.5f, -2.5f}), CastMode::Truncate) == Ints{1, -2});
+  CHECK(to_vector<uint8_t>(make_tensor_ptr({300, -1}), CastMode::Saturate) == Bytes{255, 0});
+  RAISES(InvalidState, "to_vector: the tensor is undefined", to_vector<int>(TensorPtr()));
+  unsigned char bytes[3] = {0, 1, 2};
+  CHECK(to_vector<bool>(from_blob(static_cast<void*>(bytes), {3}, ScalarType::Bool)) ==
+        std::vector<bool>{false, true, true});
+}
+
+TEST_CASE("equal, allclose, to_vector: negative strides, read-only tensors", "[plain]") {
+  const TensorPtr t = make_tensor_ptr({1, 2, 3});
+  CHECK(tenon::equal(flip(t, {0}), make_tensor_ptr({3, 2, 1})));
+  const float table[2] = {1, 2};
+  CHECK(to_vector<float>(flip(from_blob(read_only(table), {2}), {0})) == Floats{2, 1});
+  CHECK(allclose(from_blob(read_only(table), {2}), t) == false);
+}
+
+TEST_CASE("equal, allclose, to_vector: a backend's memory is fetched") {
+  RecordingDevice device;
+  const TensorPtr host = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
+  const TensorPtr there = backend_copy(host, device);
+  CHECK(tenon::equal(host, there));
+  CHECK(tenon::equal(there, host));
+  CHECK(tenon::equal(transpose(there, 0, 1), transpose(host, 0, 1)));
+  CHECK(allclose(there, there));
+  CHECK(to_vector<float>(there) == Floats{1, 2, 3, 4, 5, 6});
+  CHECK(to_vector<int>(transpose(there, 0, 1)) == Ints{1, 4, 2, 5, 3, 6});
+  CHECK_FALSE(tenon::equal(there, zeros({2, 3}, ScalarType::Int)));
+}
+
+}  // namespace values_test
