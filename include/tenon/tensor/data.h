@@ -51,8 +51,9 @@ constexpr own::ScalarType value_type_of() noexcept {
 
 /// A pointer to elements that the caller owns.
 ///
-/// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char* and std::byte* are
-/// raw bytes: they take the dtype given, else Float for void*, Char for char*, Byte for the others.
+/// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char*
+/// and std::byte* are raw bytes: they take the dtype given, else Float for void*, Char for char*,
+/// Byte for the others.
 /// A pointer to const makes a read-only tensor, which ATen mode does not have. The literal nullptr
 /// makes a placeholder.
 class DataPtr {

@@ -54,8 +54,8 @@ struct MakeTensor {
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
-  /// such as float[2][3], with as many dimensions; or of containers with other sizes. (With sizes an
-  /// array is a pointer to the caller's memory, as everywhere.)
+  /// such as float[2][3], with as many dimensions. With sizes, of the containers' elements; then an
+  /// array is a pointer to the caller's memory, as everywhere.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
   template <class Rows, class... Options, detail::IfNested<Rows> = 0,
