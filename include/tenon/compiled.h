@@ -2,6 +2,8 @@
 // The large functions that are not templates in the user's eyes, declared to be elsewhere: in the
 // library tenon::compiled, whose one file defines TENON_COMPILING. Nothing without TENON_COMPILED,
 // which linking to tenon::compiled defines. Whether they use OpenMP, that library's options say.
+// The library has them for plain mode with exceptions and error texts. Files in another mode, whose
+// inline namespace is another one, compile their own.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -13,7 +15,8 @@
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/resize.h"
 
-#if defined(TENON_COMPILED) || defined(TENON_COMPILING)
+#if defined(TENON_COMPILING) || (defined(TENON_COMPILED) && TENON_HAS_EXCEPTIONS && \
+                                 TENON_ERROR_TEXT && !TENON_ATEN_MODE)
 #if defined(TENON_COMPILING)
 #define TENON_DETAIL_INSTANCE template
 #else
