@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"
@@ -41,13 +42,17 @@ struct BackendOption {
 };
 
 /// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
-class BackendOptions : public Span<const BackendOption> {
+/// Ownership: copies the options into a std::vector, and throws what that throws.
+class BackendOptions {
  public:
-  BackendOptions(std::initializer_list<BackendOption> list TENON_LIFETIMEBOUND) noexcept
-      : Span(list.begin(), list.size()) {}
+  BackendOptions(std::initializer_list<BackendOption> list) : list_(list) {}
+
+  size_t size() const noexcept { return list_.size(); }
+  const BackendOption* begin() const noexcept TENON_LIFETIMEBOUND { return list_.data(); }
+  const BackendOption* end() const noexcept TENON_LIFETIMEBOUND { return begin() + size(); }
 
   /// The option of that name, the last one where there are several; null where there is none.
-  const BackendOption* find(const char* name) const noexcept {
+  const BackendOption* find(const char* name) const noexcept TENON_LIFETIMEBOUND {
     const BackendOption* found = nullptr;
     for (const BackendOption& option : *this) {
       if (std::strcmp(option.name, name) == 0) found = &option;
@@ -86,6 +91,9 @@ class BackendOptions : public Span<const BackendOption> {
     }
     return Error::Ok;
   }
+
+ private:
+  std::vector<BackendOption> list_;
 };
 
 namespace detail {
