@@ -39,6 +39,12 @@ struct Registered {
 
 }  // namespace
 
+TEST_CASE("out of memory: options are a std::vector, which throws as such") {
+  FAIL_EACH_OF_WITH(
+      "BackendOptions::BackendOptions", Foreign{1},
+      BackendOptions({{"limit", 1}, {"mode", "eager"}}).check_names({"limit", "mode"}));
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("failing device: creators make nothing") {
   with_each_device([](FailingBackend& gpu) {

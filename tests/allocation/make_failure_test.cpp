@@ -300,7 +300,11 @@ TEST_CASE("failing ranges: what the user's iterators throw leaves nothing behind
   const ThrowingRange<int64_t> range{5};
   FAIL_EACH(make_tensor_ptr({5}, range));
   FAIL_EACH(try_make_tensor({5}, range, ScalarType::Double));
-  FAIL_EACH_OF("Values::Values", Values(range).error());
+  FAIL_EACH_OF("Values::take", [&range] {
+    Values values(range);
+    values.take();
+    return values.error();
+  }());
   FAIL_EACH_OF("Dims::Dims", Dims(range).error());
   FAIL_EACH_OF("Dims::Dims", Dims(range.begin(), range.end()).error());
   FAIL_EACH(zeros(range));

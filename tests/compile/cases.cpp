@@ -287,6 +287,35 @@ GOOD(auto tensor = tenon::make_tensor_ptr({2, 2}, {1, 2, 3, 4});)
 BAD(auto tensor = tenon::make_tensor_ptr({{1, 2}, {3, 4}});)
 #endif
 
+// Lists that refer to what is in the braces cannot be kept for later: inputs,
+// named_inputs: use of deleted function.*ListArg|array backing local initializer list
+// A promise of docs/guarantees.md.
+#if defined(named_inputs)
+#include <tenon/module/module.h>
+tenon::Error f(tenon::Module& module, const tenon::EValue& value) {
+  GOOD(return module.set_inputs({value, value});)
+  BAD(const tenon::EValues inputs = {value, value}; return module.set_inputs(inputs);)
+}
+#endif
+
+// tensors
+// named_tensors: use of deleted function.*TensorArgs|temporary whose address is used
+#if defined(named_tensors)
+tenon::TensorPtr f(const tenon::Tensor& a, const tenon::Tensor& b) {
+  GOOD(return tenon::stack({a, b});)
+  BAD(const tenon::TensorArgs both = {a, b}; return tenon::stack(both);)
+}
+#endif
+
+// and values.
+// named_values: Values.* is private within this context|array backing local initializer list
+#if defined(named_values)
+tenon::TensorPtr f() {
+  GOOD(return tenon::make_tensor_ptr({1.0f, 2.0f});)
+  BAD(tenon::Values values = {1.0f, 2.0f}; return tenon::make_tensor_ptr(std::move(values));)
+}
+#endif
+
 // Sizes are a list,
 // size_without_braces: NumberNeedsBraces = int|need braces, as in ones
 // A promise of docs/guarantees.md.

@@ -234,17 +234,23 @@ void f(const Tensor& t) {
 }
 }  // namespace array_ref_of_a_vector
 
-// Options and inputs refer to their lists for the length of a call.
+// Options are copied.
 namespace options_kept {
 namespace good {
-Error f(Backend& backend) { return backend.init({{"limit", 1}, {"mode", "eager"}}); }
-}  // namespace good
 Error f(Backend& backend) {
-  const BackendOptions options = {{"limit", 1}};  // expected-warning {{array backing}}
-  return backend.init(options);
+  const BackendOptions options = {{"limit", 1}};
+  const Error error = backend.init(options);
+  return error != Error::Ok ? error : backend.init({{"limit", 1}, {"mode", "eager"}});
+}
+}  // namespace good
+bool f() {
+  const auto* const found =
+      BackendOptions({{"limit", 1}}).find("a");  // expected-warning {{temporary}}
+  return found != nullptr;
 }
 }  // namespace options_kept
 
+// Inputs refer to their list for the length of a call.
 namespace inputs_kept {
 namespace good {
 Error f(Module& module, const Tensor& t) {
@@ -255,7 +261,7 @@ Error f(Module& module, const Tensor& t) {
 }  // namespace good
 Error f(Module& module, const Tensor& t) {
   const EValues inputs = {t, t};  // expected-warning {{array backing}}
-  return module.set_inputs(inputs);
+  return module.set_inputs(Span<const EValue>(inputs));
 }
 }  // namespace inputs_kept
 

@@ -247,11 +247,10 @@ void run_module(fuzz::Input& in) {
   };
   const bool knows_outputs = (odd & 2) != 0;
   const bool is_writing = (odd & 4) != 0;
-  const ValueSpecs given(input_specs);
   FunctionModule module;
   const auto make = [&](const auto& f) {
-    if (knows_outputs) return module.add_method("forward", f, given, output_specs);
-    return module.add_method("forward", f, given);
+    if (knows_outputs) return module.add_method("forward", f, input_specs, output_specs);
+    return module.add_method("forward", f, input_specs);
   };
   if (!knows_outputs) {
     valid = true;

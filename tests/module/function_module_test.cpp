@@ -449,7 +449,7 @@ TEST_CASE("FunctionModule: a callable returns its outputs or writes them, by wha
 TEST_CASE("Module: inputs that were set stand for those not given and for None") {
   FunctionModule module = ints();
   const auto check = [&](const EValues& inputs, int64_t first, int64_t second) {
-    const auto outputs = module.forward(inputs);
+    const auto outputs = module.forward(Span<const EValue>(inputs));
     REQUIRE(outputs.ok());
     CHECK(outputs->at(0).toInt() == first);
     CHECK(outputs->at(1).toInt() == second);

@@ -118,7 +118,7 @@ TEST_CASE("Module: the model is loaded and a method prepared once, when it is fi
 TEST_CASE("Module: an input that is not what the method takes never gets to the runtime") {
   Doubler module;
   const auto check = [&](Error error, const char* words, const EValues& inputs) {
-    const auto refused = module.forward(inputs);
+    const auto refused = module.forward(Span<const EValue>(inputs));
     CHECK(refused.error() == error);
     CHECK(refused.message() == std::string(words));
   };

@@ -43,8 +43,8 @@ NOT_FAILING = {
     "reads what the object, or the thread, has": """
         ArenaBackend::capacity ArenaBackend::high_water ArenaBackend::metadata_backend
         ArenaBackend::name ArenaBackend::used Backend::as_device Backend::base Backend::live_blocks
-        Backend::metadata_backend BackendOptions::check_names BackendOptions::find
-        BackendOptions::read CpuBackend::name CreatorOptions::backend CreatorOptions::check_type
+        Backend::metadata_backend BackendOptions::begin BackendOptions::check_names
+        BackendOptions::end BackendOptions::find BackendOptions::read BackendOptions::size CpuBackend::name CreatorOptions::backend CreatorOptions::check_type
         CreatorOptions::given_backend Deleter::error Deleter::stored Deleter::target
         DeviceBackend::as_device Dims::operator!= Dims::operator==
         EValue::isBool EValue::isBoolList EValue::isDouble EValue::isDoubleList EValue::isInt
@@ -76,8 +76,8 @@ NOT_FAILING = {
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::data TensorAccessor::operator() TensorAccessor::operator[]
         TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
-        TensorArg::defined TensorArg::impl TensorArg::tensor TensorArgs::operator[]
-        TensorArgs::size TensorImpl::data TensorImpl::has_data TensorImpl::mutable_data
+        TensorArg::defined TensorArg::impl TensorArg::tensor TensorArgs::for_each
+        TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data TensorImpl::mutable_data
         TensorMetadata::device TensorMetadata::dim TensorMetadata::dim_order TensorMetadata::dtype
         TensorMetadata::element_size TensorMetadata::is_contiguous TensorMetadata::is_readonly
         TensorMetadata::nbytes TensorMetadata::numel TensorMetadata::ownership
@@ -97,14 +97,15 @@ NOT_FAILING = {
         compute_extent compute_nbytes compute_numel dim_order_from_strides is_contiguous is_dense
         may_overlap strided_copy strides_agree_with""",
     "sets fields": """
-        BackendOption::BackendOption BackendOptions::BackendOptions BackendScope::BackendScope
+        BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan CreatorOptions::CreatorOptions
         Deleter::emplace Deleter::fill EValue::operator= Generator::Generator Generator::set_state
         NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init RandomOptions::RandomOptions Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
-        TensorImpl::set_data TrackingBackend::init TrackingScope::~TrackingScope manual_seed
+        TensorImpl::set_data TrackingBackend::init TrackingScope::~TrackingScope Values::Values
+        Values::pass manual_seed
         register_backend set_data set_failure_handler unregister_backend""",
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate

@@ -131,6 +131,31 @@ TEST_CASE("cat, stack: take brace lists of handles and temporaries, and ranges")
   static_assert(!std::is_convertible_v<Tensor, TensorArgs>);
 }
 
+TEST_CASE("cat, stack: a list is walked a few times, however long it is") {
+  static int64_t steps = 0;
+  struct Iterator : std::list<Tensor>::const_iterator {
+    using Base = std::list<Tensor>::const_iterator;
+    explicit Iterator(Base at) : Base(at) {}
+    Iterator& operator++() {
+      ++steps;
+      Base::operator++();
+      return *this;
+    }
+  };
+  struct Range {
+    Iterator begin() const { return Iterator(list.begin()); }
+    Iterator end() const { return Iterator(list.end()); }
+    std::list<Tensor> list;
+  };
+  const Range range{std::list<Tensor>(1000, *ones({2}))};
+  const Tensor out = *zeros({2000});
+  CHECK(cat(range)->numel() == 2000);
+  CHECK(stack(range)->numel() == 2000);
+  CHECK(cat_out(out, range) == Error::Ok);
+  CHECK(const_data_ptr<float>(out)[1999] == 1.0f);
+  CHECK(steps <= 3 * 4 * 1000);
+}
+
 TEST_CASE("cat, stack: make row-major tensors of their own that resize within their room") {
   for (const ScalarType type : {ScalarType::Byte, ScalarType::Half, ScalarType::ComplexDouble}) {
     const TensorPtr a = ones({2, 3}, type, TensorShapeDynamism::STATIC);

@@ -4,11 +4,15 @@
 #include <complex>
 #include <list>
 #include <stdexcept>
+#include <utility>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
+
+// Behind the library: its begin() and end() are found nevertheless.
+#include <valarray>
 
 namespace data_test {
 
@@ -50,6 +54,9 @@ static_assert(std::is_constructible_v<Values, std::string>);  // bytes
 static_assert(!std::is_constructible_v<Values, const char*>);
 static_assert(!std::is_constructible_v<Values, const char (&)[3]>);
 static_assert(!std::is_constructible_v<Values, int>);
+// One with a name cannot be passed.
+static_assert(!std::is_move_constructible_v<Values>);
+static_assert(!std::is_invocable_v<decltype(make_tensor_ptr), Values&>);
 
 namespace {
 
@@ -80,6 +87,66 @@ class CopyOnly {
 
  private:
   std::vector<float> buffer_;
+};
+
+// As Eigen's matrices, whose begin() is there for vectors only.
+struct Matrix {
+  void begin() const {}
+  void end() const {}
+  float* data() { return nullptr; }
+  int64_t size() const { return 0; }
+};
+static_assert(!std::is_constructible_v<Values, Matrix&>);
+static_assert(!std::is_constructible_v<Dims, Matrix&>);
+
+// A range by free functions.
+struct Row {
+  std::vector<float> cells;
+};
+auto begin(const Row& row) { return row.cells.begin(); }
+auto end(const Row& row) { return row.cells.end(); }
+// A function of this name is not what the library calls.
+template <class C>
+void first(const C&) = delete;
+
+// As std::views::filter: begin() changes the range.
+class Filter {
+ public:
+  explicit Filter(const std::vector<int>& all) : all_(all) {}
+  auto begin() {
+    if (!begun_) at_ = all_.begin();
+    begun_ = true;
+    return at_;
+  }
+  auto end() { return all_.end(); }
+
+ private:
+  const std::vector<int>& all_;
+  std::vector<int>::const_iterator at_;
+  bool begun_ = false;
+};
+static_assert(!std::is_constructible_v<Values, const Filter&>);
+
+// As a generator: each value is there once, and the end is of another type.
+class Generated {
+ public:
+  struct End {};
+  struct Iterator {
+    Generated* from;
+    double operator*() const { return 0.5 * from->next_; }
+    Iterator& operator++() {
+      ++from->next_;
+      return *this;
+    }
+    bool operator!=(End) const { return from->next_ != from->count_; }
+  };
+  explicit Generated(int count) : count_(count) {}
+  Iterator begin() { return {this}; }
+  End end() { return {}; }
+
+ private:
+  int count_;
+  int next_ = 0;
 };
 
 }  // namespace
@@ -143,12 +210,15 @@ TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there
   CHECK(list.is_checked());
   CHECK_FALSE(list.is_adoptable());
   Floats source = {1, 2};
-  const Values lvalue(source);
+  Values lvalue(source);
+  lvalue.take();
   CHECK(lvalue.data() == source.data());
   CHECK_FALSE(lvalue.is_checked());
   CHECK_FALSE(lvalue.is_adoptable());
   const float* const memory = source.data();
-  const Values moved(std::move(source));
+  Values moved(std::move(source));
+  CHECK(source.size() == 2);
+  moved.take();
   CHECK(moved.is_adoptable());
   CHECK(moved.data() == memory);
   CHECK(Values().count() == 0);
@@ -163,10 +233,12 @@ TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there
   CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
 }
 
-TEST_CASE("data: Values hold a moved container, and release it when nobody takes it") {
+TEST_CASE("data: Values hold a container that they took, and release it when no tensor does") {
   Calls calls;
   {
-    const Values values(Tracked(calls, 2));
+    Tracked tracked(calls, 2);
+    Values values(std::move(tracked));
+    values.take();
     CHECK(calls.count == 0);
     CHECK(values.count() == 2);
   }
@@ -177,7 +249,8 @@ TEST_CASE("data: Values hold a moved container, and release it when nobody takes
 TEST_CASE("data: a container whose move may throw is neither moved nor copied, but read") {
   CopyOnly<true> container(3);
   const float* const memory = container.data();
-  const Values read(std::move(container));
+  Values read(std::move(container));
+  read.take();
   CHECK_FALSE(read.is_adoptable());
   CHECK(read.data() == memory);
   const auto t = make_tensor_ptr({3}, CopyOnly<true>(3));
@@ -190,11 +263,35 @@ TEST_CASE("data: a container whose elements do not move with it is copied") {
   const auto t = make_tensor_ptr({400}, CopyOnly<false>(400));
   CHECK(ownership(t) == Ownership::Owned);
   CHECK(const_data_ptr<float>(t)[399] == 399);
-  Values values{CopyOnly<false>(3)};
-  const Values moved(std::move(values));
+  CopyOnly<false> container(3);
+  Values values(std::move(container));
+  values.take();
+  const Values moved = values.pass();
   CHECK_FALSE(moved.is_adoptable());
   REQUIRE(moved.count() == 3);
   CHECK(static_cast<const float*>(moved.data())[2] == 2);
+}
+
+TEST_CASE("data: a container may be moved beside its size, in whichever order arguments come") {
+  Floats source = {0, 1, 2, 3, 4, 5};
+  const float* const memory = source.data();
+  const auto t = make_tensor_ptr({2, source.size() / 2}, std::move(source));
+  CHECK(Dims(t->sizes()) == Dims{2, 3});
+  CHECK(const_data_ptr(t) == memory);
+}
+
+TEST_CASE("data: whatever a range-based for walks gives values") {
+  Row row{{1, 2, 3}};
+  CHECK(values<float>(make_tensor_ptr(row)) == Floats{1, 2, 3});
+  CHECK(values<float>(make_tensor_ptr({1, 3}, Row{{4, 5, 6}})) == Floats{4, 5, 6});
+  CHECK(values<int32_t>(make_tensor_ptr(Filter({7, 8}))) == Ints{7, 8});
+  CHECK(values<float>(make_tensor_ptr(std::valarray<float>{1, 2})) == Floats{1, 2});
+  for (const int count : {0, 1, 8, 9, 100}) {
+    Generated generated(count);
+    const auto t = make_tensor_ptr(generated);
+    REQUIRE(t->numel() == count);
+    for (int i = 0; i < count; ++i) CHECK(const_data_ptr<double>(t)[i] == 0.5 * i);
+  }
 }
 
 TEST_CASE("CreatorOptions: each may be given, in any order") {

@@ -158,6 +158,7 @@ struct Data {
   Data(C&& container)
       : values(std::forward<C>(container)),
         is_bytes(std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>) {}
+  Data(Data&& other) noexcept : values(other.values.pass()), is_bytes(other.is_bytes) {}
 
   tenon::TypeArg type(tenon::TypeArg given) const noexcept {
     return is_bytes ? given.value_or(ScalarType::Float) : given;
@@ -168,6 +169,13 @@ struct Data {
 
 template <class T, class Any>
 using ListOr = std::conditional_t<std::is_void_v<T>, Any, std::initializer_list<T>>;
+
+/// A parameter, as the next function takes it.
+inline tenon::Values pass(tenon::Values& values) { return values.pass(); }
+template <class List>
+List&& pass(List& list) {
+  return std::move(list);
+}
 
 /// A tensor, or a TensorPtr, which may be null.
 struct Source {
@@ -200,7 +208,7 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   internal::Data data(std::move(values));
   return internal::share(
-      internal::make_tensor(sizes, std::move(data.values), data.type(type), dynamism));
+      internal::make_tensor(sizes, data.values.pass(), data.type(type), dynamism));
 }
 template <class T = void>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal::Data> values,
@@ -208,14 +216,14 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal
                           tenon::TypeArg type = tenon::TypeArg::deduced(),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   internal::Data data(std::move(values));
-  return internal::share(internal::make_tensor(sizes, std::move(data.values), dim_order, strides,
+  return internal::share(internal::make_tensor(sizes, data.values.pass(), dim_order, strides,
                                                data.type(type), dynamism));
 }
 template <class T = void>
 TensorPtr make_tensor_ptr(internal::ListOr<T, tenon::Values> values,
                           tenon::TypeArg type = tenon::TypeArg::deduced(),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(std::move(values), type, dynamism));
+  return internal::share(internal::make_tensor(internal::pass(values), type, dynamism));
 }
 template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
 TensorPtr make_tensor_ptr(T value, tenon::TypeArg type = tenon::TypeArg::deduced()) {

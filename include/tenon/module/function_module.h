@@ -187,8 +187,7 @@ class TENON_EXPORT FunctionModule final : public Module {
     add_forward(std::move(f));
   }
   template <class F, IfCallable<F> = 0>
-  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs = none)
-      : FunctionModule() {
+  FunctionModule(F f, ValueSpecs inputs, ValueSpecs outputs = none) : FunctionModule() {
     add_forward(std::move(f), inputs, outputs);
   }
   template <class F, class B, IfBackend<B> = 0>
@@ -196,11 +195,11 @@ class TENON_EXPORT FunctionModule final : public Module {
     add_forward(std::move(f));
   }
   template <class F, class B, IfBackend<B> = 0>
-  FunctionModule(F f, const ValueSpecs& inputs, B& memory)
-      : FunctionModule(std::move(f), inputs, none, memory) {}
+  FunctionModule(F f, ValueSpecs inputs, B& memory) : FunctionModule(memory) {
+    add_forward(std::move(f), inputs, ValueSpecs(none));
+  }
   template <class F, class B, IfBackend<B> = 0>
-  FunctionModule(F f, const ValueSpecs& inputs, const ValueSpecs& outputs, B& memory)
-      : FunctionModule(memory) {
+  FunctionModule(F f, ValueSpecs inputs, ValueSpecs outputs, B& memory) : FunctionModule(memory) {
     add_forward(std::move(f), inputs, outputs);
   }
 
@@ -213,8 +212,8 @@ class TENON_EXPORT FunctionModule final : public Module {
     return detail::blame_if("add_method", add(name, std::move(f)));
   }
   template <class F>
-  [[nodiscard]] Error add_method(std::string_view name, F f, const ValueSpecs& inputs,
-                                 const ValueSpecs& outputs = none) {
+  [[nodiscard]] Error add_method(std::string_view name, F f, ValueSpecs inputs,
+                                 ValueSpecs outputs = none) {
     return detail::blame_if("add_method", add(name, std::move(f), inputs, outputs));
   }
 

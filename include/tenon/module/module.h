@@ -181,16 +181,16 @@ class TENON_EXPORT Module {
   virtual ~Module() = default;
 
   /// Runs `forward`, and gives its outputs.
-  Result<std::vector<EValue>> forward(const EValues& inputs = {}) {
+  Result<std::vector<EValue>> forward(EValues inputs = {}) {
     return collect("forward", "forward", &inputs);
   }
   /// Runs a method.
-  Result<std::vector<EValue>> execute(std::string_view method, const EValues& inputs = {}) {
+  Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
   }
   /// The same without a vector of outputs, which get_output() gives: needs no heap if the runtime
   /// does not.
-  [[nodiscard]] Error run(std::string_view method = "forward", const EValues& inputs = {}) {
+  [[nodiscard]] Error run(std::string_view method = "forward", EValues inputs = {}) {
     return change("run", method, [&](Method& m) { return start(m, inputs); });
   }
 
@@ -203,9 +203,9 @@ class TENON_EXPORT Module {
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&value, 1}, index); });
   }
   /// Sets the first inputs, all of them or, after an error, none.
-  [[nodiscard]] Error set_inputs(const EValues& values) { return set_inputs("forward", values); }
-  [[nodiscard]] Error set_inputs(std::string_view method, const EValues& values) {
-    return change("set_inputs", method, [&](Method& m) { return m.put_inputs(values, 0); });
+  [[nodiscard]] Error set_inputs(EValues values) { return put_inputs("forward", values); }
+  [[nodiscard]] Error set_inputs(std::string_view method, EValues values) {
+    return put_inputs(method, values);
   }
   /// Sets the tensor to which an output is written.
   /// Errors: also InvalidState for a placeholder or a read-only tensor.
@@ -273,11 +273,9 @@ class TENON_EXPORT Module {
   /// was, and so does is_optional.
   /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what
   /// is known, or there are fewer than inputs that were set: nothing is changed then.
-  [[nodiscard]] Error describe_inputs(const ValueSpecs& specs) {
-    return describe_inputs("forward", specs);
-  }
-  [[nodiscard]] Error describe_inputs(std::string_view method, const ValueSpecs& specs) {
-    return change("describe_inputs", method, [&](Method& m) { return m.describe(specs); });
+  [[nodiscard]] Error describe_inputs(ValueSpecs specs) { return describe("forward", specs); }
+  [[nodiscard]] Error describe_inputs(std::string_view method, ValueSpecs specs) {
+    return describe(method, specs);
   }
   /// Gets a method ready, which its first use does otherwise.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
@@ -325,6 +323,12 @@ class TENON_EXPORT Module {
     Method* method = nullptr;
     const Error error = find(name, method);
     return detail::blame_if(function, error == Error::Ok ? f(*method) : error);
+  }
+  Error put_inputs(std::string_view name, const EValues& values) noexcept {
+    return change("set_inputs", name, [&](Method& m) { return m.put_inputs(values, 0); });
+  }
+  Error describe(std::string_view name, const ValueSpecs& specs) noexcept {
+    return change("describe_inputs", name, [&](Method& m) { return m.describe(specs); });
   }
   /// Its outputs of a run on these inputs, of the last one without.
   Result<std::vector<EValue>> collect(const char* function, std::string_view name,

@@ -125,7 +125,7 @@ class NameList {
 /// What functions that take several T do: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
 /// Ownership: refers to lists and to a single T, converts a single value of another type; for the
-/// length of the call.
+/// length of the call. It is taken by value and not copied, so one with a name cannot be passed.
 template <class T>
 class ListArg {
  public:

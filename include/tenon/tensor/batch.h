@@ -53,9 +53,14 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
-/// Ownership: none; it refers to the list or range for the length of the call. Allocates nothing.
+/// Ownership: none; it refers to the list or range for the length of the call, so one with a name
+/// cannot be passed. Allocates nothing.
 class TensorArgs {
  public:
+  using Function = detail::FunctionRef<Error(size_t i, const detail::ConstTensorArg& tensor)>;
+
+  TensorArgs(const TensorArgs&) = delete;
+  TensorArgs& operator=(const TensorArgs&) = delete;
   // By reference: the list itself, which this points to, then lives as long as the call.
   TensorArgs(const std::initializer_list<detail::ListedTensor>& list TENON_LIFETIMEBOUND) noexcept {
     refer(list);
@@ -66,7 +71,10 @@ class TensorArgs {
   }
 
   size_t size() const noexcept { return size_; }
+  /// O(i) in a std::list.
   detail::ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
+  /// Calls f(i, tensor) for each one, until it fails. O(1) a step in any range.
+  Error for_each(Function f) const noexcept { return for_each_(*this, f); }
 
  private:
   template <class Range>
@@ -76,11 +84,26 @@ class TensorArgs {
     at_ = [](const void* r, size_t i) noexcept -> detail::ConstTensorArg {
       return *std::next(std::begin(*static_cast<const Range*>(r)), static_cast<ptrdiff_t>(i));
     };
+    for_each_ = [](const TensorArgs& args, Function f) noexcept -> Error {
+      using Iterator = decltype(std::begin(range));
+      if constexpr (std::is_base_of_v<std::random_access_iterator_tag,
+                                      typename std::iterator_traits<Iterator>::iterator_category>) {
+        // By index: f runs backends' code, which may grow a vector.
+        for (size_t i = 0; i < args.size(); ++i) TENON_TRY(f(i, args[i]));
+      } else {
+        size_t i = 0;
+        for (const auto& tensor : *static_cast<const Range*>(args.range_)) {
+          TENON_TRY(f(i++, tensor));
+        }
+      }
+      return Error::Ok;
+    };
   }
 
   const void* range_ = nullptr;
   size_t size_ = 0;
   detail::ConstTensorArg (*at_)(const void* range, size_t i) noexcept = nullptr;
+  Error (*for_each_)(const TensorArgs& args, Function f) noexcept = nullptr;
 };
 
 namespace detail {
@@ -143,8 +166,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   };
   Device device;
   size_t first = count;  // the first one that has sizes which the others need
-  for (size_t i = 0; i < count; ++i) {
-    const ConstTensorArg tensor = batch.tensors[i];
+  const auto add_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
     Place place;
     TENON_TRY(find_piece(tensor, i, place));
     const TensorFields& t = fields(tensor);
@@ -164,24 +186,25 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
       batch.overlaps = batch.overlaps || touch(byte_range(place.view), batch.out);
     }
     const Dims& sizes = place.view.sizes;
-    if (batch.skips(sizes)) continue;
+    if (batch.skips(sizes)) return Error::Ok;
     if (first == count) {
       first = i;
-      TENON_TRY(begin(sizes));
-      continue;
+      return begin(sizes);
     }
     bool fits = sizes.size() == batch.sizes.size();
     for (size_t d = 0; fits && d < sizes.size(); ++d) {
       fits = sizes[d] == batch.sizes[d] || (!batch.is_stack && d == batch.dim);
     }
     if (TENON_UNLIKELY(!fits)) return fail_sizes(batch, i, first);
-    if (batch.is_stack) continue;
+    if (batch.is_stack) return Error::Ok;
     int64_t& sum = batch.sizes[batch.dim];
     if (TENON_UNLIKELY(!add(sum, sizes[batch.dim], sum))) {
       return fail(Error::InvalidArgument, "the sizes of dimension ", batch.dim,
                   " overflow the address space");
     }
-  }
+    return Error::Ok;
+  };
+  TENON_TRY(batch.tensors.for_each(add_piece));
   if (first == count) batch.sizes = {0};  // along any dimension, as in ATen
   if (batch.is_stack) {
     batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
@@ -202,13 +225,12 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
   TensorView& to = job.dst.view;
   TENON_TRY(check_lists(to));
   int64_t start = 0;
-  for (size_t i = 0; i < batch.tensors.size(); ++i) {
-    const ConstTensorArg tensor = batch.tensors[i];
+  const auto copy_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
     TENON_TRY(find_piece(tensor, i, job.src));
     KeptTensor kept;
     TENON_TRY(kept.keep(tensor, out.backend != nullptr));
     TensorView& from = job.src.view;
-    if (batch.skips(from.sizes)) continue;
+    if (batch.skips(from.sizes)) return Error::Ok;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {
       from.sizes = inserted(from.sizes, batch.dim, 1);
       from.strides = inserted(from.strides, batch.dim, 0);
@@ -222,11 +244,13 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
                        size > batch.sizes[batch.dim] - start)) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }
-    if (size == 0) continue;
+    if (size == 0) return Error::Ok;
     to.data = static_cast<char*>(out.view.data) + start * step;
     TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
     start += size;
-  }
+    return Error::Ok;
+  };
+  TENON_TRY(batch.tensors.for_each(copy_piece));
   if (TENON_UNLIKELY(start != batch.sizes[batch.dim])) {
     return fail(Error::InvalidState, "a tensor was resized during the call");
   }
@@ -357,20 +381,20 @@ Out split_views(const char* function, const TensorArg& source, int64_t dim, CutF
 /// template; memory that nobody can reach), OutOfMemory.
 /// Cost: one pass over the elements, as copy_()'s.
 /// Source: at::cat, which promotes dtypes and keeps a memory format.
-TENON_LAZY TensorPtr cat(const TensorArgs& tensors, int64_t dim = 0) {
+TENON_LAZY TensorPtr cat(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<TensorPtr>("cat", tensors, false, dim);
 }
-TENON_LAZY Result<TensorPtr> try_cat(const TensorArgs& tensors, int64_t dim = 0) {
+TENON_LAZY Result<TensorPtr> try_cat(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<Result<TensorPtr>>("try_cat", tensors, false, dim);
 }
 
 /// The tensors, of equal sizes, along a new dimension: the result's dimension `dim`. Else as cat().
 ///
 /// Source: at::stack.
-TENON_LAZY TensorPtr stack(const TensorArgs& tensors, int64_t dim = 0) {
+TENON_LAZY TensorPtr stack(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<TensorPtr>("stack", tensors, true, dim);
 }
-TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 0) {
+TENON_LAZY Result<TensorPtr> try_stack(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
 }
 
@@ -386,7 +410,7 @@ TENON_LAZY Result<TensorPtr> try_stack(const TensorArgs& tensors, int64_t dim = 
 /// Threads: the caller locks out other users of the output, and writers of the tensors.
 /// Source: at::cat_out, which resizes the output and refuses overlap.
 template <class = void>
-[[nodiscard]] Error cat_out(TensorArg out, const TensorArgs& tensors, int64_t dim = 0) noexcept {
+[[nodiscard]] Error cat_out(TensorArg out, TensorArgs tensors, int64_t dim = 0) noexcept {
   detail::Batch batch{tensors, false};
   return detail::blame_if("cat_out", detail::join_to(out, batch, dim));
 }
@@ -394,7 +418,7 @@ template <class = void>
 ///
 /// Source: at::stack_out.
 template <class = void>
-[[nodiscard]] Error stack_out(TensorArg out, const TensorArgs& tensors, int64_t dim = 0) noexcept {
+[[nodiscard]] Error stack_out(TensorArg out, TensorArgs tensors, int64_t dim = 0) noexcept {
   detail::Batch batch{tensors, true};
   return detail::blame_if("stack_out", detail::join_to(out, batch, dim));
 }

@@ -105,18 +105,44 @@ class DataPtr {
 
 namespace detail {
 
+// begin() and end() as a range-based for finds them: free ones too, of an object that is not const.
+namespace range_access {
+using std::begin;
+using std::end;
+template <class C>
+constexpr auto first(C& range) -> decltype(begin(range)) {
+  return begin(range);
+}
+template <class C>
+constexpr auto last(C& range) -> decltype(end(range)) {
+  return end(range);
+}
+}  // namespace range_access
+
 /// The element type of any range, without references and cv; void for what is no range.
 template <class C, class = void>
 struct RangeElement {
   using type = void;
 };
 template <class C>
-struct RangeElement<C, std::void_t<decltype(std::begin(std::declval<C&>())),
-                                   decltype(std::end(std::declval<C&>()))>> {
-  // libc++'s iterator of a const std::vector<bool> gives an object that stands for a bool.
+struct RangeElement<C, std::void_t<decltype(*range_access::first(std::declval<C&>())),
+                                   decltype(range_access::first(std::declval<C&>()) !=
+                                            range_access::last(std::declval<C&>()))>> {
+  // A std::vector<bool>'s iterator gives an object that stands for a bool.
   using type = std::conditional_t<std::is_same_v<std::decay_t<C>, std::vector<bool>>, bool,
-                                  std::decay_t<decltype(*std::begin(std::declval<const C&>()))>>;
+                                  std::decay_t<decltype(*range_access::first(std::declval<C&>()))>>;
 };
+
+/// Whether a range can be walked again, and so be counted first.
+template <class It, class = void>
+struct IsMultiPass : std::false_type {};
+template <class It>
+struct IsMultiPass<It, std::void_t<typename std::iterator_traits<It>::iterator_category>>
+    : std::is_base_of<std::forward_iterator_tag,
+                      typename std::iterator_traits<It>::iterator_category> {};
+
+template <class C>
+using RangeElementOf = typename RangeElement<std::remove_reference_t<C>>::type;
 
 template <class C>
 inline constexpr bool is_container_v =
@@ -143,11 +169,14 @@ struct ValuesNeedOneType {
 /// cannot throw, takes them along and leaves them at their address: it lives until the tensor
 /// releases it. If it can be copied, its data() is also called after the move. Every other one (an
 /// lvalue, a span, a std::array, a std::vector<bool>, a class that can only be copied) is copied
-/// from when the tensor is made. `{}` is an empty list of floats.
-/// Ownership: takes what it adopts at once; the rest must live until the creator returns.
+/// from. `{}` is an empty list of floats.
+/// Ownership: refers to the list or container for the length of the call, so one with a name cannot
+/// be passed. The creator takes what it adopts when it begins, not when the argument is made: other
+/// arguments, such as the container's size(), may be evaluated later than this one.
 class Values {
  public:
   Values() noexcept = default;
+  Values& operator=(Values&&) = delete;
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Values(std::initializer_list<T> list TENON_LIFETIMEBOUND) noexcept
       : data_(list.begin()),
@@ -161,11 +190,51 @@ class Values {
       TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}");
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
-            std::enable_if_t<
-                detail::is_container_v<Container> && !std::is_same_v<Container, Values>, int> = 0>
-  Values(C&& container)
-      : type_(detail::value_type_of<typename detail::RangeElement<Container>::type>()),
-        bytes_(detail::is_byte_container_v<Container>) {
+            std::enable_if_t<detail::is_container_v<std::remove_reference_t<C>> &&
+                                 !std::is_same_v<Container, Values>,
+                             int> = 0>
+  Values(C&& container TENON_LIFETIMEBOUND) noexcept
+      : type_(detail::value_type_of<detail::RangeElementOf<C>>()),
+        bytes_(detail::is_byte_container_v<std::remove_reference_t<C>>),
+        container_(const_cast<Container*>(std::addressof(container))),
+        take_([](Values& self, void* given) {
+          self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(given)));
+        }) {}
+
+  /// Takes the container, for the creator: before, there is only type() and what the others say of
+  /// a list.
+  void take() {
+    if (take_ != nullptr) std::exchange(take_, nullptr)(*this, container_);
+  }
+  /// The same values, for a function that passes its parameter on.
+  Values pass() noexcept { return Values(std::move(*this)); }
+
+  const void* data() const noexcept { return data_; }
+  size_t count() const noexcept { return count_; }
+  own::ScalarType type() const noexcept { return type_; }
+  /// Whether each value must fit the dtype asked for, as what was written in source must.
+  bool is_checked() const noexcept { return checked_; }
+  /// Whether they are a container of uint8_t, char or std::byte, which sizes and a dtype
+  /// reinterpret.
+  bool is_bytes() const noexcept { return bytes_; }
+  bool is_adoptable() const noexcept { return adoptable_; }
+  /// Keeps data() alive.
+  Deleter& owner() noexcept { return owner_; }
+  /// OutOfMemory when there was none to gather or keep the elements: data() must not be read.
+  Error error() const noexcept { return error_ != Error::Ok ? error_ : owner_.error(); }
+
+ private:
+  Values(Values&&) noexcept = default;
+
+  template <class C>
+  struct Keep {
+    C container;
+    void operator()(void*) const noexcept {}
+  };
+
+  template <class C>
+  void take_from(C&& container) {
+    using Container = std::remove_cv_t<std::remove_reference_t<C>>;
     if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
       gather(container);
     } else {
@@ -197,27 +266,6 @@ class Values {
     }
   }
 
-  const void* data() const noexcept { return data_; }
-  size_t count() const noexcept { return count_; }
-  own::ScalarType type() const noexcept { return type_; }
-  /// Whether each value must fit the dtype asked for, as what was written in source must.
-  bool is_checked() const noexcept { return checked_; }
-  /// Whether they are a container of uint8_t, char or std::byte, which sizes and a dtype
-  /// reinterpret.
-  bool is_bytes() const noexcept { return bytes_; }
-  bool is_adoptable() const noexcept { return adoptable_; }
-  /// Keeps data() alive.
-  Deleter& owner() noexcept { return owner_; }
-  /// OutOfMemory when there was none to gather or keep the elements: data() must not be read.
-  Error error() const noexcept { return error_ != Error::Ok ? error_ : owner_.error(); }
-
- private:
-  template <class C>
-  struct Keep {
-    C container;
-    void operator()(void*) const noexcept {}
-  };
-
   /// Containers with room for small contents in themselves: moving them would move the elements.
   bool is_inside(const void* object, size_t size) const noexcept {
     const auto begin = reinterpret_cast<uintptr_t>(object);
@@ -227,10 +275,11 @@ class Values {
 
   /// Whether the elements lie one after the other: those of a matrix' row may not.
   template <class C>
-  bool is_row([[maybe_unused]] const C& container) const noexcept {
-    if constexpr (std::is_lvalue_reference_v<decltype(*std::begin(container))>) {
+  bool is_row([[maybe_unused]] C& container) const noexcept {
+    namespace access = detail::range_access;
+    if constexpr (std::is_lvalue_reference_v<decltype(*access::first(container))>) {
       if (count_ < 2) return true;
-      auto second = std::begin(container);
+      auto second = access::first(container);
       ++second;
       return std::addressof(*second) == container.data() + 1;
     }
@@ -238,25 +287,40 @@ class Values {
   }
 
   template <class C>
-  void gather(const C& range) {
-    using T = typename detail::RangeElement<C>::type;
+  void gather(C& range) {
+    namespace access = detail::range_access;
+    using T = detail::RangeElementOf<C>;
+    constexpr bool kIsCounted = detail::IsMultiPass<decltype(access::first(range))>::value;
     count_ = 0;
-    for (auto it = std::begin(range); it != std::end(range); ++it) ++count_;
+    size_t room = 0;
+    if constexpr (kIsCounted) {
+      for (auto it = access::first(range); it != access::last(range); ++it) ++room;
+    }
+    if (!make_room<T>(room)) return;
+    for (auto it = access::first(range); it != access::last(range); ++it) {
+      if (count_ == room) {
+        if (kIsCounted) return;  // it has changed
+        room = room < 8 ? 8 : room * 2;
+        if (!make_room<T>(room)) return;
+      }
+      static_cast<T*>(const_cast<void*>(data_))[count_++] = *it;
+    }
+  }
+  /// Moves what was gathered to a block for `room` elements. False when there is none.
+  template <class T>
+  bool make_room(size_t room) noexcept {
     // A range may compute its elements: more than memory can hold.
-    const bool fits = count_ < PTRDIFF_MAX / sizeof(T);
-    auto* buffer = static_cast<T*>(fits ? detail::heap_allocate(count_ * sizeof(T) + 1) : nullptr);
+    const bool fits = room < PTRDIFF_MAX / sizeof(T);
+    void* const buffer = fits ? detail::heap_allocate(room * sizeof(T) + 1) : nullptr;
     if (buffer == nullptr) {
+      count_ = room;
       error_ = Error::OutOfMemory;
-      return;
+      return false;
     }
-    owner_ = Deleter(buffer, &detail::heap_release);
+    if (count_ != 0) std::memcpy(buffer, data_, count_ * sizeof(T));
     data_ = buffer;
-    // A range that can be walked once only, or that changes, ends up shorter.
-    size_t copied = 0;
-    for (auto it = std::begin(range); copied < count_ && it != std::end(range); ++it) {
-      buffer[copied++] = *it;
-    }
-    count_ = copied;
+    owner_ = Deleter(buffer, &detail::heap_release);
+    return true;
   }
 
   const void* data_ = nullptr;
@@ -266,6 +330,8 @@ class Values {
   bool bytes_ = false;
   bool adoptable_ = false;
   Error error_ = Error::Ok;
+  void* container_ = nullptr;  // which `take_` takes, once
+  void (*take_)(Values& self, void* given) = nullptr;
   Deleter owner_;
 };
 

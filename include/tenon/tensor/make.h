@@ -329,6 +329,9 @@ Out create_over(const char* function, const DataPtr& data, const Dims& sizes, Gi
 /// Checks that the values are as many as `reach` elements of `nbytes` need.
 TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t nbytes) noexcept {
   const Values& values = *making.values;
+  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
+    return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
+  }
   const auto reach = static_cast<size_t>(layout.reach());
   const bool bytes = making.intake == Intake::Reinterpret;
   const size_t needed = bytes ? nbytes : reach;
@@ -342,9 +345,6 @@ TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t
                 meant ? "; with sizes and a type, bytes are memory of that type: to convert "
                         "values, make the tensor without a type, and call to()"
                       : "");
-  }
-  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
-    return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
   }
   return Error::Ok;
 }

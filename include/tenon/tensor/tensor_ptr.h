@@ -49,8 +49,8 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
-    const size_t count = values.count();
-    return make(std::move(values), {count}, true, nullptr, options...);
+    values.take();
+    return make(values, {values.count()}, true, nullptr, options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -76,17 +76,17 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return make(std::move(values), sizes, false, nullptr, options...);
+    return make(values, sizes, false, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return make(std::move(values), sizes, false, detail::Strides{&dim_order, nullptr}, options...);
+    return make(values, sizes, false, detail::Strides{&dim_order, nullptr}, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(std::move(values), sizes, false, detail::Strides{&dim_order, &strides}, options...);
+    return make(values, sizes, false, detail::Strides{&dim_order, &strides}, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -193,8 +193,9 @@ struct MakeTensor {
 
   /// A `flat` tensor has the values' own sizes; `strides` may be null.
   template <class Given, class... Options>
-  Out make(Values&& values, const Dims& sizes, bool flat, const Given& strides,
+  Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
            Options&... options) const {
+    values.take();
     const CreatorOptions asked(options...);
     detail::Making making = detail::making_of(asked, values.type());
     making.sizes = &sizes;
