@@ -181,6 +181,28 @@ TEST_CASE("tracking: a tag that is used twice is one entry, and the innermost sc
   CHECK(tags[2].peak_bytes == 32);
 }
 
+TEST_CASE("tracking: among many tags each has its own counts, in the order of their first use") {
+  TrackedBackend tracked;
+  std::vector<void*> blocks;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 1000; ++i) {
+      const TrackingScope scope(tracked.backend, ("request " + std::to_string(i)).c_str());
+      blocks.push_back(tracked.make({i + 1}));
+    }
+  }
+  const TrackingScope none(tracked.backend, "");
+  blocks.push_back(tracked.make({5}));
+  const std::vector<TagCounts> tags = tracked.backend.tags();
+  REQUIRE(tags.size() == 1001);
+  CHECK(tags[0].live_bytes == 20);
+  for (size_t i = 1; i < tags.size(); ++i) {
+    CHECK(tags[i].tag == "request " + std::to_string(i - 1));
+    CHECK(tags[i].live_bytes == 2 * 4 * i);
+  }
+  for (size_t i = 0; i < 2000; ++i) tracked.drop(blocks[i], 4 * (i % 1000 + 1));
+  tracked.drop(blocks[2000], 20);
+}
+
 TEST_CASE("tracking: a scope is for its own backend and thread") {
   TrackedBackend tracked;
   CpuBackend cpu;

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <unordered_map>
@@ -169,8 +170,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   uint64_t first_dropped_ = 0;
   uint64_t last_time_ = clock_();
   const uint64_t begin_ = last_time_;
-  std::deque<TagCounts> tags_;
-  std::deque<detail::TrackingRecord> records_;    // those on the timeline stay
+  std::deque<TagCounts> tags_;                               // "" first
+  std::unordered_map<std::string_view, size_t> tag_places_;  // the others, by the text in tags_
+  std::deque<detail::TrackingRecord> records_;               // those on the timeline stay
   std::vector<size_t> free_;                      // the others' places when they are gone
   std::unordered_map<const void*, size_t> live_;  // their records
 };
@@ -259,11 +261,15 @@ inline TrackingBackend::~TrackingBackend() {
 }
 
 inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
+  if (*tag == '\0') return 0;
   const Lock lock(mutex_);
-  size_t i = 0;
-  while (i < tags_.size() && tags_[i].tag != tag) ++i;
-  if (i < tags_.size()) return i;
-  return detail::has_memory_for([&] { tags_.push_back({tag}); }) ? i : 0;
+  const auto found = tag_places_.find(tag);
+  if (found != tag_places_.end()) return found->second;
+  const size_t place = tags_.size();
+  if (!detail::has_memory_for([&] { tags_.push_back({tag}); })) return 0;
+  if (detail::has_memory_for([&] { tag_places_.emplace(tags_.back().tag, place); })) return place;
+  tags_.pop_back();
+  return 0;
 }
 
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
