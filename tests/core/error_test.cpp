@@ -107,6 +107,16 @@ TEST_CASE("error: check() raises an error with its text, or its name where that 
   CHECK(std::async(std::launch::async, raised).get().message == "NotFound");
 }
 
+TEST_CASE("error: last_error_message of an error is its text, never that of another") {
+  const auto text = [](Error error) { return std::string(last_error_message(error)); };
+  const Error error = fail(Error::OutOfBounds, "index 7");
+  CHECK(text(error) == "index 7");
+  CHECK(text(Error::InUse) == "InUse");  // a program's own
+  CHECK(text(Error::Ok) == "Ok");
+  CHECK(std::string(last_error_message()) == "index 7");
+  CHECK(std::async(std::launch::async, text, error).get() == "OutOfBounds");
+}
+
 namespace users {
 /// Of a program that had its own before: the one that is called, by both ways to find a name.
 int checked = 0;

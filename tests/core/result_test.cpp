@@ -146,4 +146,28 @@ TEST_CASE("result: assignment works between values and errors in every combinati
   CHECK(Counted::alive == 0);
 }
 
+TEST_CASE("result: TENON_TRY takes one, and returns its error with its message") {
+  const auto outer = [](int n, bool later) -> Result<double> {
+    const Result<int> half = half_of(n);
+    if (later) static_cast<void>(fail(Error::InUse, "something else"));
+    TENON_TRY(half);
+    TENON_TRY(half_of(*half));
+    return 0.5 * *half;
+  };
+  CHECK(outer(8, false).value() == 2.0);
+  CHECK(outer(8, true).value() == 2.0);
+  CHECK(outer(7, false).message() == std::string("half_of: 7 is odd"));
+  CHECK(outer(7, true).message() == std::string("half_of: 7 is odd"));
+  CHECK(outer(7, true).error() == Error::InvalidArgument);
+  CHECK(outer(6, false).message() == std::string("half_of: 3 is odd"));
+  const auto code = [](const Result<int>& given) -> Error {
+    TENON_TRY(given);
+    return Error::Ok;
+  };
+  const Result<int> failed = half_of(5);
+  static_cast<void>(fail(Error::InvalidArgument, "of the same kind"));
+  CHECK(code(failed) == Error::InvalidArgument);
+  CHECK(std::string(last_error_message()) == "half_of: 5 is odd");
+}
+
 }  // namespace result_test

@@ -176,7 +176,8 @@ inline Error blame_if(const char* function, Error error) noexcept {
 
 /// The full text of the calling thread's latest error: what a function that returned an Error other
 /// than Ok would have thrown. Valid until the thread's next error; "" before the first. With
-/// TENON_ERROR_TEXT=0 it is the error's name.
+/// TENON_ERROR_TEXT=0 it is the error's name. For an Error that need not be tenon's latest, of a
+/// function of your own, last_error_message(error).
 inline const char* last_error_message() noexcept {
   const detail::LastError& last = detail::last_error();
   return TENON_ERROR_TEXT != 0 || last.error == Error::Ok ? last.text : toString(last.error);
@@ -189,6 +190,9 @@ TENON_COLD inline const char* message_of(Error error) noexcept {
   const char* const text = last_error().error == error ? last_error_message() : "";
   return *text != '\0' ? text : toString(error);
 }
+
+/// What TENON_TRY() looks at; result.h has the same of a Result.
+constexpr Error error_of(Error error) noexcept { return error; }
 
 template <class... Parts>
 [[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
@@ -212,12 +216,15 @@ struct Returned {
 
 }  // namespace detail
 
+/// The text of an error that a function returned, of the program's own too: the thread's latest if
+/// that is of this kind, else the error's name. So an older error's text is not taken for it.
+inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
+
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
 /// without exceptions calls the failure handler and ends the program.
 ///
-/// Its message is last_error_message() if the thread's latest error is of this kind, else the
-/// error's name: check an error before the next can happen. A function `check` of your own is
-/// preferred, a template too.
+/// Its message is last_error_message(error). A function `check` of your own is preferred, a template
+/// too.
 inline void check(detail::Returned returned) {
   const Error error = returned.error;
   if (TENON_UNLIKELY(error != Error::Ok)) detail::raise_message(error, detail::message_of(error));
@@ -246,17 +253,18 @@ TENON_END_NAMESPACE
 #endif
 
 /// Returns from the calling function, one that returns Error or Result<T>, with the Error of an
-/// expression unless it is Ok: `TENON_TRY(copy_(row, image));`. A lambda in the expression may use
-/// it too: hence no -Wshadow there.
+/// expression, or of a Result and then with its message, unless it is Ok:
+/// `TENON_TRY(copy_(row, image));`. A lambda in the expression may use it too: hence no -Wshadow
+/// there.
 // clang-format off
-#define TENON_TRY(...)                                        \
-  do {                                                        \
-    _Pragma("GCC diagnostic push")                            \
-    _Pragma("GCC diagnostic ignored \"-Wshadow\"")            \
-    if (const ::tenon::Error tenon_error_ = (__VA_ARGS__);    \
-        TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) { \
-      return tenon_error_;                                    \
-    }                                                         \
-    _Pragma("GCC diagnostic pop")                             \
+#define TENON_TRY(...)                                                                \
+  do {                                                                                \
+    _Pragma("GCC diagnostic push")                                                    \
+    _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                    \
+    if (const ::tenon::Error tenon_error_ = ::tenon::detail::error_of((__VA_ARGS__)); \
+        TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) {                         \
+      return tenon_error_;                                                            \
+    }                                                                                 \
+    _Pragma("GCC diagnostic pop")                                                     \
   } while (false)
 // clang-format on

@@ -108,5 +108,11 @@ struct IsResult : std::false_type {};
 template <class T>
 struct IsResult<Result<T>> : std::true_type {};
 
+/// What TENON_TRY() looks at. Its message is the thread's then, for the Error or Result returned.
+template <class T>
+Error error_of(const Result<T>& result) noexcept {
+  return result.ok() ? Error::Ok : fail(result.error(), result.message());
+}
+
 }  // namespace detail
 TENON_END_NAMESPACE
