@@ -585,4 +585,12 @@ TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave
   CHECK(memory(t, 400) == Ints(400, 3));
 }
 
+TEST_CASE(
+    "resize, reserve: a TensorPtr may be const, as a handle's constness is not the memory's") {
+  const TensorPtr t = empty({2}, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  CHECK(reserve_tensor_ptr(t, 400) == Error::Ok);
+  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
+  CHECK(t->numel() == 100);
+}
+
 }  // namespace resize_test

@@ -171,7 +171,7 @@ template <class = void>
   return detail::blame_if("resize_tensor", detail::resize(tensor, sizes));
 }
 template <class = void>
-[[nodiscard]] Error resize_tensor_ptr(TensorPtr& tensor, const Dims& sizes) noexcept {
+[[nodiscard]] Error resize_tensor_ptr(const TensorPtr& tensor, const Dims& sizes) noexcept {
   return detail::blame_if("resize_tensor_ptr", detail::resize(tensor, sizes));
 }
 
@@ -185,7 +185,7 @@ template <class = void>
   return detail::blame_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
 template <class = void>
-[[nodiscard]] Error reserve_tensor_ptr(TensorPtr& tensor, size_t nbytes) noexcept {
+[[nodiscard]] Error reserve_tensor_ptr(const TensorPtr& tensor, size_t nbytes) noexcept {
   return detail::blame_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
 }
 
