@@ -108,9 +108,10 @@ TEST_CASE("iota: an axis out of range or a value that does not fit is refused") 
 
 TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
   const uint64_t n = 2;
-  RAISES(OutOfBounds, "iota: axis", iota({2, 2}, n - 3));
-  RAISES(InvalidArgument, "eye: size", eye(n - 3));
-  RAISES(InvalidArgument, "eye: size", eye(n, n - 3));
+  RAISES(OutOfBounds, "iota: the axis is above int64_t's range", iota({2, 2}, n - 3));
+  RAISES(InvalidArgument, "eye: sizes has a value above int64_t's range", eye(n - 3));
+  RAISES(InvalidArgument, "eye: sizes has a value above int64_t's range", eye(n, n - 3));
+  RAISES(InvalidArgument, "eye: size -3", eye(2, -3));
   CHECK(eye(n, uint8_t{3})->size(1) == 3);
 }
 

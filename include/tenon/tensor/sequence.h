@@ -121,6 +121,9 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t dim = axis.value_or(0);
+  if (TENON_UNLIKELY(dim == INT64_MIN)) {
+    return fail(Error::OutOfBounds, "the axis is above int64_t's range");
+  }
   if (TENON_UNLIKELY(axis.has_value() && (dim < -rank || dim >= rank))) {
     return fail(Error::OutOfBounds, "axis ", dim, " is out of range for ", rank, " dimensions");
   }
@@ -156,10 +159,12 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
       });
 }
 
-TENON_LAZY Error make_eye(int64_t n, int64_t m, const Making& making, Draft& draft) noexcept {
+TENON_LAZY Error make_eye(const Dims& sizes, const Making& making, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(making.type, 1, one));
-  TENON_TRY(make_owned({n, m}, {}, making, Contents::Zero, draft));
+  TENON_TRY(make_owned(sizes, {}, making, Contents::Zero, draft));
+  const int64_t n = sizes[0];
+  const int64_t m = sizes[1];
   const bool is_zero = making.backend == nullptr;
   return produce_new(
       fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },
@@ -236,13 +241,18 @@ struct Eye {
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, Options&&... options) const {
-    return (*this)(n, none, options...);
+    return (*this)(n, n, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::AnyInteger n, OptionalIndex m, Options&&... options) const {
+  Out operator()(detail::AnyInteger n, None, Options&&... options) const {
+    return (*this)(n, n, options...);
+  }
+  template <class... Options, detail::IfOptions<Options...> = 0>
+  Out operator()(detail::AnyInteger n, detail::AnyInteger m, Options&&... options) const {
+    const Dims sizes{n, m};
     return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Float,
                                [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_eye(n, m.value_or(n), making, made.draft());
+                                 return detail::make_eye(sizes, making, made.draft());
                                });
   }
 };
