@@ -226,6 +226,19 @@ TEST_CASE("dims: making them from a list, copying and moving them never throws")
   STATIC_REQUIRE(std::is_nothrow_constructible_v<Dims, std::initializer_list<detail::AnyInteger>>);
 }
 
+TEST_CASE("dims: enumerators of C's kind and integral constants are sizes, scoped ones are not") {
+  enum { kRows = 3, kColumns = 2 };
+  enum Channels : uint8_t { kRed, kGreen, kBlue, kCount };
+  enum class Axis { Rows };
+  const Dims dims{kRows, kColumns, kCount, std::integral_constant<size_t, 5>(), 7};
+  CHECK(dims == Dims{3, 2, 3, 5, 7});
+  CHECK(Dims(std::vector<Channels>{kGreen, kBlue}) == Dims{1, 2});
+  enum : uint64_t { kHuge = UINT64_MAX };
+  CHECK(Dims{kHuge}.error() == Error::OutOfBounds);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, Axis>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, ScalarType>);
+}
+
 TEST_CASE("dims: messages show them in braces") {
   char buffer[64];
   detail::Message message(buffer, sizeof buffer);

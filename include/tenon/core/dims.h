@@ -28,8 +28,9 @@ static_assert(TENON_INLINE_DIMS >= 1 && TENON_INLINE_DIMS <= kMaxDims,
 
 namespace detail {
 
-/// An integer of any type, so that `{n, 3}` with a size_t n is a list of sizes. Not constructible
-/// from floating values: `{1.0f}` is data, never a shape. A value that int64_t cannot hold, such as
+/// An integer of any type, an enumerator of C's kind or a std::integral_constant, so that `{n, 3}`
+/// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
+/// never a shape. A value that int64_t cannot hold, such as
 /// `n - 3` with a size_t n of 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
 struct AnyInteger {
   template <class Integer, std::enable_if_t<is_number_v<Integer>, int> = 0>
@@ -37,6 +38,11 @@ struct AnyInteger {
       : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
+  template <class E, class I = std::underlying_type_t<E>,
+            std::enable_if_t<std::is_convertible_v<E, I>, int> = 0>
+  constexpr AnyInteger(E enumerator) noexcept : AnyInteger(static_cast<I>(enumerator)) {}
+  template <class I, I kValue>
+  constexpr AnyInteger(std::integral_constant<I, kValue>) noexcept : AnyInteger(kValue) {}
   constexpr operator int64_t() const noexcept { return value; }
   int64_t value;
   bool fits;
