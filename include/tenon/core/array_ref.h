@@ -11,6 +11,10 @@
 
 #include "tenon/config.h"
 
+#if __cplusplus >= 202002L && __has_include(<span>)
+#include <span>  // declares the templates at the end of this file, as <ranges> does
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 namespace detail {
@@ -97,3 +101,11 @@ template <class T>
 using ArrayRef = Span<const T>;
 
 TENON_END_NAMESPACE
+
+// A view, whose iterators outlive it: std::span and the algorithms of std::ranges take temporaries.
+#if defined(__cpp_lib_span)
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<tenon::Span<T>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_view<tenon::Span<T>> = true;
+#endif

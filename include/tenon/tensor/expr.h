@@ -221,24 +221,24 @@ class TENON_EXPORT ExprBackend final : public Backend {
 
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
     const Lock lock(mutex_);
-    Range to;
-    TENON_TRY(find_range(dst, nbytes, to));
+    const Range to = find_range(dst, nbytes);
+    TENON_TRY(to.error());
     TENON_TRY(prepare_write(to));
     std::memcpy(to.block->own + to.offset, src, nbytes);
     return Error::Ok;
   }
   Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
     const Lock lock(mutex_);
-    Range from;
-    TENON_TRY(find_range(src, nbytes, from));
+    const Range from = find_range(src, nbytes);
+    TENON_TRY(from.error());
     return read(from, static_cast<unsigned char*>(dst));
   }
   Error copy_within(void* dst, const void* src, size_t nbytes) override {
     const Lock lock(mutex_);
-    Range to;
-    Range from;
-    TENON_TRY(find_range(dst, nbytes, to));
-    TENON_TRY(find_range(src, nbytes, from));
+    const Range to = find_range(dst, nbytes);
+    TENON_TRY(to.error());
+    const Range from = find_range(src, nbytes);
+    TENON_TRY(from.error());
     if (to.is_whole() && from.is_whole()) {
       to.block->node = from.block->node;
       to.block->own = from.block->own = nullptr;
@@ -297,9 +297,9 @@ class TENON_EXPORT ExprBackend final : public Backend {
     made->kind = ExpressionKind::Data;
     const detail::ByteRange bytes = detail::byte_range(detail::own_view(in));
     const Lock lock(mutex_);
-    Range range;
     const auto* const begin = reinterpret_cast<const void*>(bytes.begin);
-    TENON_TRY(find_range(begin, bytes.end - bytes.begin, range));
+    const Range range = find_range(begin, bytes.end - bytes.begin);
+    TENON_TRY(range.error());
     Block& block = *range.block;
     if (is_kept) block.own = nullptr;
     const Expression& node = *block.node;
@@ -338,29 +338,29 @@ class TENON_EXPORT ExprBackend final : public Backend {
     ExpressionPtr node;  // of all bytes
     unsigned char* own;  // the bytes of a Data that nothing else refers to
   };
-  /// Bytes of a block.
+  /// Bytes of a block; of none after an error.
   struct Range {
     Block* block = nullptr;
     size_t offset = 0;
     size_t nbytes = 0;
+    Error error() const noexcept { return block != nullptr ? Error::Ok : Error::InvalidArgument; }
     bool is_whole() const noexcept { return nbytes == block->nbytes; }
   };
 
   // With the lock.
 
-  Error find_range(const void* p, size_t nbytes, Range& range) {
+  Range find_range(const void* p, size_t nbytes) {
     const auto begin = reinterpret_cast<uintptr_t>(p);
     auto found = blocks_.upper_bound(begin);
     if (found != blocks_.begin()) {
       --found;
       const size_t offset = begin - found->first;
       const size_t size = found->second.nbytes;
-      if (offset <= size && nbytes <= size - offset) {
-        range = {&found->second, offset, nbytes};
-        return Error::Ok;
-      }
+      if (offset <= size && nbytes <= size - offset) return {&found->second, offset, nbytes};
     }
-    return detail::fail(Error::InvalidArgument, nbytes, " bytes are not in this backend's memory");
+    static_cast<void>(
+        detail::fail(Error::InvalidArgument, nbytes, " bytes are not in this backend's memory"));
+    return {};
   }
   static Error read(const Range& range, unsigned char* out) {
     const Expression& node = *range.block->node;
@@ -405,8 +405,8 @@ class TENON_EXPORT ExprBackend final : public Backend {
     if (nbytes == 0) return Error::Ok;
     if (!is_contiguous(out.sizes, out.strides)) return Error::NotSupported;
     const Lock lock(mutex_);
-    Range range;
-    TENON_TRY(find_range(out.data, nbytes, range));
+    const Range range = find_range(out.data, nbytes);
+    TENON_TRY(range.error());
     if (!range.is_whole()) return Error::NotSupported;
     range.block->node = std::make_shared<const Expression>(std::move(node));
     range.block->own = nullptr;
