@@ -691,6 +691,37 @@ TEST_CASE("from_blob: a further owner of any movable type is kept, and dropped b
   CHECK(values<float>(from_blob(Blob{data, {2}}, std::move(moved))) == Floats{5, 6});
 }
 
+namespace {
+// What has a call operator for everything, as Eigen's matrices.
+struct Matrix {
+  Floats values;
+  int* calls;
+  template <class Index>
+  Floats operator()(const Index&) const {
+    ++*calls;
+    return values;
+  }
+};
+struct Sink {
+  std::shared_ptr<int> kept;
+  template <class... T>
+  void operator()(const T&...) const {
+    *kept = 1;
+  }
+};
+}  // namespace
+
+TEST_CASE("from_blob: an owner with a call operator for everything is kept, and not called") {
+  int calls = 0;
+  Matrix matrix{{1, 2}, &calls};
+  float* const data = matrix.values.data();
+  CHECK(values<float>(from_blob(Blob{data, {2}}, std::move(matrix))) == Floats{1, 2});
+  const auto kept = std::make_shared<int>(0);
+  from_blob(Blob{data, {0}}, Sink{kept});
+  CHECK(kept.use_count() == 1);
+  CHECK(*kept + calls == 0);
+}
+
 TEST_CASE("from_blob: an owner keeps its alignment") {
   std::string log;
   struct Watching : AlignedNamed {

@@ -239,4 +239,35 @@ TEST_CASE("deleter: what it calls may destroy what the deleter is a part of") {
   CHECK(calls.count == 1);
 }
 
+TEST_CASE("deleter: what it returns is dropped, also what must not be ignored") {
+  struct [[nodiscard]] Status {
+    int code;
+  };
+  int calls = 0;
+  const auto small = [&calls](void*) { return Status{++calls}; };
+  struct Large {
+    int* calls;
+    void* padding[8];
+    Error operator()(void*) const { return ++*calls, Error::InUse; }
+  };
+  float data[2] = {};
+  from_blob(data, {2}, ScalarType::Float, small);
+  from_blob(data, {2}, ScalarType::Float, Large{&calls, {}});
+  CHECK(calls == 2);
+}
+
+// As Eigen's matrices: what may be called with anything, and gives an object.
+struct Indexed {
+  template <class Index>
+  std::vector<float> operator()(const Index&) const;
+};
+constexpr auto kFree = [](auto* p) { std::free(p); };
+constexpr auto kNothing = [](auto) {};
+static_assert(!detail::is_deleter_v<Indexed> && !detail::is_only_deleter_v<Indexed>);
+static_assert(detail::is_deleter_v<decltype(kFree)> && detail::is_only_deleter_v<decltype(kFree)>);
+static_assert(detail::is_deleter_v<decltype(kNothing)> &&
+              !detail::is_only_deleter_v<decltype(kNothing)>);
+static_assert(detail::is_only_deleter_v<void (*)(void*)> &&
+              detail::is_only_deleter_v<std::nullptr_t>);
+
 }  // namespace deleter_test

@@ -283,7 +283,7 @@ Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
 
 template <class Out>
 template <class Owner, class... Options,
-          std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int>,
+          std::enable_if_t<!detail::is_only_deleter_v<Owner> && !detail::is_option_v<Owner>, int>,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");

@@ -27,9 +27,23 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
+struct Unrelated {};
+/// Whether F takes any argument and gives an object, as a matrix that is indexed by anything does.
+template <class F, class = void>
+struct IsIndexed : std::false_type {};
+template <class F>
+struct IsIndexed<F, std::enable_if_t<std::is_class_v<std::invoke_result_t<F&, void*>>>>
+    : std::is_invocable<F&, Unrelated> {};
+
 template <class F>
 inline constexpr bool is_deleter_v =
-    std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
+    std::conjunction_v<std::is_invocable<F&, void*>, std::negation<IsIndexed<F>>> ||
+    std::is_same_v<F, std::nullptr_t>;
+/// Whether F is one and nothing else. What may be called with anything may be an owner as well.
+template <class F>
+inline constexpr bool is_only_deleter_v =
+    std::conjunction_v<std::bool_constant<is_deleter_v<F>>,
+                       std::negation<std::is_invocable<F&, Unrelated>>>;
 
 struct AnyPointer {
   template <class T>
@@ -105,7 +119,7 @@ class Deleter {
     } else {
       const detail::Allocation memory = detail::allocate(sizeof(Function));
       if (memory.base == nullptr) {
-        f(argument);
+        static_cast<void>(f(argument));
         argument_ = this;
         return;
       }
@@ -192,14 +206,14 @@ class Deleter {
       if (f != nullptr) f->~Function();
       detail::heap_release(base);
     }
-    void operator()(void* p) noexcept { (*f)(p); }
+    void operator()(void* p) noexcept { static_cast<void>((*f)(p)); }
   };
 
   /// Stored is F, or OnHeap<F>.
   template <class Stored>
   static void run_and_destroy(void* storage, void* argument) noexcept {
     Stored& f = *static_cast<Stored*>(storage);
-    f(argument);
+    static_cast<void>(f(argument));
     f.~Stored();
   }
   template <class Stored>

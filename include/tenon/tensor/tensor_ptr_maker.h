@@ -169,7 +169,8 @@ inline constexpr ForBlob for_blob{};
 /// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
 /// for one beside an owner, and for one with a backend given that keeps no metadata itself; two for
-/// more dimensions than TENON_INLINE_DIMS.
+/// more dimensions than TENON_INLINE_DIMS, and a third where a DimOrder has no room for them either
+/// (more than 8 where pointers have 8 bytes).
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
@@ -255,12 +256,13 @@ struct FromBlob {
   /// blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
-  template <class Owner, class... Options,
-            std::enable_if_t<!detail::is_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+  template <
+      class Owner, class... Options,
+      std::enable_if_t<!detail::is_only_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0,
+      detail::IfOptions<Options...> = 0>
   Out operator()(Blob blob, Owner owner, Options&&... options) const;
   // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
 };

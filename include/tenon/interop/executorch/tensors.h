@@ -352,12 +352,12 @@ struct FromExecutorch {
   /// Ownership: keeps any movable value alive with the tensor, that which owns the memory, a
   /// std::shared_ptr to a runtime's Module say.
   /// Errors: also what moving the value throws.
-  template <class Owner, std::enable_if_t<!detail::is_deleter_v<Owner>, int> = 0>
+  template <class Owner, std::enable_if_t<!detail::is_only_deleter_v<Owner>, int> = 0>
   Out operator()(const detail::TheirTensor& tensor, Owner owner) const {
     return make(&tensor, [kept = std::move(owner)](void*) noexcept {});
   }
   // An owner is kept, never called.
-  template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
+  template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
   Out operator()(const detail::TheirTensor& tensor, F deleter) const = delete;
 
   /// Ownership: copies texts and lists. Each tensor keeps the owner, that of the method's memory;
