@@ -32,6 +32,31 @@ GOOD(auto tensor = tenon::from_blob(static_cast<void*>(pixels), {2, 3}, tenon::S
 BAD(auto tensor = tenon::from_blob(pixels, {2, 3}, tenon::ScalarType::Float);)
 #endif
 
+// An option is given once.
+// option_given_twice: an option is given twice
+#if defined(option_given_twice)
+GOOD(auto tensor = tenon::zeros({2}, tenon::ScalarType::Int);)
+BAD(auto tensor = tenon::zeros({2}, tenon::ScalarType::Int, tenon::ScalarType::Double);)
+#endif
+
+// A generator too.
+// generator_given_twice: an option is given twice
+#if defined(generator_given_twice)
+tenon::Generator generator(1);
+GOOD(auto tensor = tenon::rand({2}, generator);)
+BAD(auto tensor = tenon::rand({2}, generator, generator);)
+#endif
+
+// And so is the type before a deleter.
+// type_given_twice: an option is given twice
+#if defined(type_given_twice)
+float data[1];
+void drop(void*) {}
+GOOD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, &drop);)
+BAD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, &drop,
+                                   tenon::ScalarType::Float);)
+#endif
+
 // A blob says its dtype itself.
 // blob_with_type: a blob says its dtype
 #if defined(blob_with_type)

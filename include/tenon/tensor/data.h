@@ -207,7 +207,7 @@ class Values {
     if (take_ != nullptr) std::exchange(take_, nullptr)(*this, container_);
   }
   /// The same values, for a function that passes its parameter on.
-  Values pass() noexcept { return Values(std::move(*this)); }
+  Values pass() noexcept { return std::move(*this); }
 
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
@@ -343,9 +343,18 @@ inline constexpr bool is_option_v =
     std::is_same_v<std::remove_cv_t<T>, TypeArg> ||
     std::is_same_v<std::remove_cv_t<T>, TensorShapeDynamism> || is_backend_v<T>;
 
+/// Whether no kind of option is among them twice.
+template <class... Options>
+inline constexpr bool are_given_once_v =
+    (0 + ... + std::is_convertible_v<Options&, TypeArg>) <= 1 &&
+    (0 + ... + std::is_same_v<std::remove_cv_t<Options>, TensorShapeDynamism>) <= 1 &&
+    (0 + ... + std::is_same_v<std::remove_cv_t<Options>, Generator>) <= 1 &&
+    (0 + ... + is_backend_v<Options>) <= 1 &&
+    (0 + ... + std::is_convertible_v<Options&, Device>) <= 1;
+
 }  // namespace detail
 
-/// Each or none of: a type, a dynamism, a backend, in any order; in the design's order the backend
+/// Each or none of: a type, a dynamism, a backend, in any order, none of them twice; in the design's order the backend
 /// comes last.
 ///
 /// Without them the type is what the creator says, the dynamism DYNAMIC_BOUND, and the backend that
@@ -354,6 +363,7 @@ class CreatorOptions {
  public:
   template <class... Options>
   explicit CreatorOptions(Options&... options) noexcept {
+    static_assert(detail::are_given_once_v<Options...>, "an option is given twice");
     (take(options), ...);
   }
 
@@ -427,6 +437,7 @@ class OptionsWithDevice : public CreatorOptions {
  public:
   template <class... Options>
   explicit OptionsWithDevice(Options&... options) noexcept {
+    static_assert(are_given_once_v<Options...>, "an option is given twice");
     (take(options), ...);
   }
   Device device;

@@ -35,6 +35,7 @@ class RandomOptions : public CreatorOptions {
  public:
   template <class... Options>
   explicit RandomOptions(Options&... options) noexcept {
+    static_assert(detail::are_given_once_v<Options...>, "an option is given twice");
     (take(options), ...);
   }
 
