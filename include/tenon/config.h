@@ -273,9 +273,9 @@
 // tensors and handles elsewhere, and their exports, lists of more dimensions than are held inline,
 // deleters of more than four pointers (which run at once), temporaries of copies, split() and its
 // like.
-// Other functions that return a std::string or a std::vector, such as to_string(), still take
-// memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to operator
-// delete, which is not called: with one of the program's own free() is not linked either.
+// Functions that return a std::string or a std::vector, such as to_string(), and BackendOptions,
+// still take memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to
+// operator delete, which is not called: with one of the program's own free() is not linked either.
 #if !defined(TENON_HEAP)
 #define TENON_HEAP 1
 #endif

@@ -192,7 +192,7 @@ TENON_COLD inline const char* message_of(Error error) noexcept {
 }
 
 /// What TENON_TRY() looks at; result.h has the same of a Result.
-constexpr Error error_of(Error error) noexcept { return error; }
+constexpr Error as_error(Error error) noexcept { return error; }
 
 template <class... Parts>
 [[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
@@ -261,7 +261,7 @@ TENON_END_NAMESPACE
   do {                                                                                \
     _Pragma("GCC diagnostic push")                                                    \
     _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                    \
-    if (const ::tenon::Error tenon_error_ = ::tenon::detail::error_of((__VA_ARGS__)); \
+    if (const ::tenon::Error tenon_error_ = ::tenon::detail::as_error((__VA_ARGS__)); \
         TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) {                         \
       return tenon_error_;                                                            \
     }                                                                                 \

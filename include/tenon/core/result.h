@@ -110,7 +110,7 @@ struct IsResult<Result<T>> : std::true_type {};
 
 /// What TENON_TRY() looks at. Its message is the thread's then, for the Error or Result returned.
 template <class T>
-Error error_of(const Result<T>& result) noexcept {
+Error as_error(const Result<T>& result) noexcept {
   return result.ok() ? Error::Ok : fail(result.error(), result.message());
 }
 
