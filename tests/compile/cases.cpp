@@ -332,6 +332,15 @@ tenon::TensorPtr f(const tenon::Tensor& a, const tenon::Tensor& b) {
 }
 #endif
 
+// sizes,
+// span_of_numbers: use of deleted function.*Span|deleted constructor|deleted function
+#if defined(span_of_numbers)
+int64_t sum(tenon::ArrayRef<int64_t> sizes);
+const int64_t list[] = {0, 2};
+GOOD(int64_t n = sum(list);)
+BAD(int64_t n = sum({0, 2});)
+#endif
+
 // and values.
 // named_values: Values.* is private within this context|array backing local initializer list
 #if defined(named_values)

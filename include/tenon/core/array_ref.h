@@ -60,6 +60,7 @@ class Span {
 
   constexpr Span() noexcept = default;
   constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
+  Span(int, size_t) = delete;  // {0, 2} is a list, which nobody keeps, not a null pointer
   template <size_t N>
   constexpr Span(T (&array TENON_LIFETIMEBOUND)[N]) noexcept : data_(array), size_(N) {}
 
