@@ -76,9 +76,11 @@ NOT_FAILING = {
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::data TensorAccessor::operator() TensorAccessor::operator[]
         TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
-        TensorArg::defined TensorArg::impl TensorArg::tensor TensorArgs::for_each
-        TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data TensorImpl::mutable_data
-        TensorMetadata::device TensorMetadata::dim TensorMetadata::dim_order TensorMetadata::dtype
+         TensorArg::defined TensorArg::impl TensorArg::tensor TensorArgs::for_each
+         TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
+         TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
+         TensorMetadata::device_type TensorMetadata::dim TensorMetadata::dim_order
+         TensorMetadata::dtype
         TensorMetadata::element_size TensorMetadata::is_contiguous TensorMetadata::is_readonly
         TensorMetadata::nbytes TensorMetadata::numel TensorMetadata::ownership
         TensorMetadata::scalar_type TensorMetadata::shape_dynamism TensorMetadata::size
@@ -104,9 +106,9 @@ NOT_FAILING = {
         PoolBackend::init RandomOptions::RandomOptions Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
-        TensorImpl::set_data TrackingBackend::init TrackingScope::~TrackingScope Values::Values
-        Values::pass manual_seed
-        register_backend set_data set_failure_handler unregister_backend""",
+         Tensor::set_data TensorImpl::set_data TrackingBackend::init
+         TrackingScope::~TrackingScope Values::Values Values::pass manual_seed register_backend
+         set_data set_failure_handler unregister_backend""",
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter

@@ -21,7 +21,8 @@ TENON_BEGIN_OWN
 #pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, on purpose
 
 /// The type of a tensor's elements. Names and numbers are c10's, so that a cast converts a value
-/// for ExecuTorch, ATen and their files; the gaps are c10's quantised and bit types.
+/// for ExecuTorch, ATen and their files. Its quantised and bit types are named for code that asks
+/// for them; like Undefined they are not valid, and no tensor has them.
 enum class ScalarType : int8_t {
   Byte = 0,
   Char = 1,
@@ -35,7 +36,17 @@ enum class ScalarType : int8_t {
   ComplexFloat = 9,
   ComplexDouble = 10,
   Bool = 11,
+  QInt8 = 12,
+  QUInt8 = 13,
+  QInt32 = 14,
   BFloat16 = 15,
+  QUInt4x2 = 16,
+  QUInt2x4 = 17,
+  Bits1x8 = 18,
+  Bits2x4 = 19,
+  Bits4x2 = 20,
+  Bits8 = 21,
+  Bits16 = 22,
   Float8_e5m2 = 23,
   Float8_e4m3fn = 24,
   Float8_e5m2fnuz = 25,
@@ -235,7 +246,7 @@ constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& o
   case ScalarType::name: return visitor(detail::TypeTag<cpp_type>());
     TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
 #undef TENON_DETAIL_CASE
-    case ScalarType::Undefined: break;
+    default: break;
   }
   return otherwise();
 }

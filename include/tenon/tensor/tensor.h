@@ -81,11 +81,19 @@ class Tensor : public TensorMetadata<Tensor> {
   T* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
+  /// mutable_data_ptr().
+  void* data_ptr() const TENON_LIFETIMEBOUND {
+    return detail::writable_data("data_ptr", get("data_ptr"));
+  }
   /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
   template <class T>
   T* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("data_ptr", get("data_ptr"));
   }
+
+  /// ExecuTorch's member, which compat/executorch.h defines: for any tensor, while the function
+  /// set_data(tensor, data) takes borrowed ones alone.
+  void set_data(void* data) const;
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
   /// Errors: as data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not

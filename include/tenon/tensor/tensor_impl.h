@@ -78,6 +78,8 @@ class TensorMetadata {
   ScalarType scalar_type() const { return get("scalar_type").type; }
   ScalarType dtype() const { return get("dtype").type; }
   Device device() const { return get("device").device; }
+  DeviceType device_type() const { return get("device_type").device.type(); }
+  int32_t device_index() const { return get("device_index").device.index(); }
   TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").dynamism; }
   Ownership ownership() const { return get("ownership").ownership; }
   /// Row-major without gaps; strides of size-1 dimensions do not count.
@@ -105,6 +107,10 @@ class TensorMetadata {
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
 class TensorImpl : public TensorMetadata<TensorImpl> {
  public:
+  using SizesType = tenon::SizesType;
+  using StridesType = tenon::StridesType;
+  using DimOrderType = tenon::DimOrderType;
+
   /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
   /// dimensions: the form for the stack and for static memory. The lists are copied; they may be
   /// null for defaults. A null `data` makes a placeholder. Shapes of rank 0 are STATIC.
