@@ -64,8 +64,8 @@ TEST_CASE("executorch: deleters run once, in both orders of arguments that relea
   // A second one is an error, the first runs once, the second never.
   int second = 0;
   const auto other = [&second](void*) { ++second; };
-  CHECK_ERROR(Error::InvalidArgument, "for_blob: 2 deleters",
-              for_blob(data, {1}).deleter(deleter).deleter(other).make_tensor_ptr());
+  RAISES(InvalidArgument, "for_blob: 2 deleters",
+         for_blob(data, {1}).deleter(deleter).deleter(other).make_tensor_ptr());
   CHECK(count == 7);
   CHECK(second == 0);
 }
@@ -98,8 +98,7 @@ TEST_CASE("executorch: bytes without a type are taken as floats") {
   auto tensor = make_tensor_ptr({2}, bytes);
   CHECK(tensor->const_data_ptr<float>()[1] == 2.0f);
   CHECK(make_tensor_ptr(bytes)->scalar_type() == ScalarType::Byte);
-  CHECK_ERROR(Error::InvalidArgument, "8 bytes were given, sizes {3} need 12",
-              make_tensor_ptr({3}, bytes));
+  RAISES(InvalidArgument, "8 bytes were given, sizes {3} need 12", make_tensor_ptr({3}, bytes));
 }
 
 TEST_CASE("executorch: strides of a size-1 dimension become the dense ones") {
@@ -151,10 +150,9 @@ TEST_CASE("executorch: a view's deleter runs once for a read-only source and for
     CHECK(released == 0);
   }
   CHECK(released == 1);
-  CHECK_ERROR(Error::OutOfBounds, "make_tensor_ptr", make_tensor_ptr(source, {3}, {}, {}, deleter));
+  RAISES(OutOfBounds, "make_tensor_ptr", make_tensor_ptr(source, {3}, {}, {}, deleter));
   CHECK(released == 2);
-  CHECK_ERROR(Error::InvalidState, "undefined",
-              make_tensor_ptr(tenon::Tensor(), {}, {}, {}, deleter));
+  RAISES(InvalidState, "undefined", make_tensor_ptr(tenon::Tensor(), {}, {}, {}, deleter));
   CHECK(released == 3);
 }
 
@@ -164,13 +162,13 @@ TEST_CASE("executorch: clones copy, and cast where that is allowed") {
   CHECK(clone->const_data_ptr() != source->const_data_ptr());
   CHECK(clone_tensor_ptr(*source, ScalarType::Half)->const_data_ptr<executorch::aten::Half>()[3] ==
         4);
-  CHECK_ERROR(Error::InvalidType, "cannot be cast", clone_tensor_ptr(source, ScalarType::Int));
+  RAISES(InvalidType, "cannot be cast", clone_tensor_ptr(source, ScalarType::Int));
   CHECK(clone_tensor_ptr(make_tensor_ptr({2, 2}, nullptr))->const_data_ptr() == nullptr);
   auto there = clone_tensor_ptr_to(source, executorch::aten::DeviceType::CPU);
   CHECK(there->const_data_ptr() != source->const_data_ptr());
   CHECK(there->const_data_ptr<float>()[3] == 4.0f);
-  CHECK_ERROR(Error::NotFound, "clone_tensor_ptr_to: no backend is registered for cuda:1",
-              clone_tensor_ptr_to(source, executorch::aten::Device("cuda:1")));
+  RAISES(NotFound, "clone_tensor_ptr_to: no backend is registered for cuda:1",
+         clone_tensor_ptr_to(source, executorch::aten::Device("cuda:1")));
 }
 
 TEST_CASE("executorch: a registered device checks pointers to it, and clones go there and back") {
@@ -198,12 +196,12 @@ TEST_CASE("executorch: a registered device checks pointers to it, and clones go 
   }
   CHECK(released == 3);
   CHECK(cuda.calls == Texts(6, "check_memory 24"));
-  CHECK_ERROR(Error::InvalidArgument,
-              "from_blob: backend recording failed in check_memory: the driver knows it as host",
-              from_blob(elsewhere, {2, 3}, kFloat, DeviceType::CUDA, deleter));
+  RAISES(InvalidArgument,
+         "from_blob: backend recording failed in check_memory: the driver knows it as host",
+         from_blob(elsewhere, {2, 3}, kFloat, DeviceType::CUDA, deleter));
   CHECK(released == 4);
-  CHECK_ERROR(Error::InvalidArgument, "make_tensor_ptr: backend recording failed in check_memory",
-              make_tensor_ptr({2, 3}, elsewhere, kFloat, DeviceType::CUDA));
+  RAISES(InvalidArgument, "make_tensor_ptr: backend recording failed in check_memory",
+         make_tensor_ptr({2, 3}, elsewhere, kFloat, DeviceType::CUDA));
   const TensorPtr there =
       clone_tensor_ptr_to(make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), DeviceType::CUDA);
   CHECK(there->device() == cuda.device());
@@ -216,26 +214,177 @@ TEST_CASE("executorch: element types may be spelled out") {
   CHECK(make_tensor_ptr<float>({2}, {1, 2})->numel() == 2);
 }
 
-TEST_CASE("executorch: its vocabulary is tenon's") {
-  namespace aten = executorch::aten;
-  namespace runtime = executorch::runtime;
-  CHECK(std::is_same_v<aten::Tensor, tenon::Tensor>);
-  CHECK(std::is_same_v<aten::SizesType, int64_t>);
-  CHECK(aten::IntArrayRef().empty());
-  CHECK(aten::elementSize(aten::ScalarType::Half) == 2);
-  CHECK(aten::canCast(aten::ScalarType::Int, aten::ScalarType::Float));
-  CHECK(runtime::CppTypeToScalarType<double>::value == aten::ScalarType::Double);
+using Sizes = std::vector<executorch::aten::SizesType>;
+
+TEST_CASE("executorch: an element type may be spelled out for a vector, and its ScalarType too") {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const Sizes strides = {3, 1};
+  const float* const address = values.data();
+  for (const TensorPtr& t : {
+           make_tensor_ptr<float>({2, 3}, values),
+           make_tensor_ptr<float>({2, 3}, values, {}, strides),
+           make_tensor_ptr<float, ScalarType::Float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+           make_tensor_ptr<float>(Sizes{2, 3}, std::move(values)),
+       }) {
+    CHECK(t->scalar_type() == ScalarType::Float);
+    CHECK(t->dim() == 2);
+    CHECK(t->stride(0) == 3);
+    CHECK(t->const_data_ptr<float>()[5] == 6);
+  }
+  CHECK(values.empty());  // NOLINT(bugprone-use-after-move)
+  CHECK(make_tensor_ptr<float>({1}, std::vector<float>(1))->const_data_ptr() != address);
+  const auto longs = make_tensor_ptr<int64_t>({3}, std::vector<int64_t>{1, 2, 3});
+  CHECK(longs->const_data_ptr<int64_t>()[2] == 3);
+  const std::vector<float> two = {1, 2};
+  CHECK(make_tensor_ptr<float>(two)->const_data_ptr<float>()[1] == 2);
+  CHECK(make_tensor_ptr<float>(two, ScalarType::Double)->const_data_ptr<double>()[1] == 2);
+  CHECK(make_tensor_ptr<float, ScalarType::Float>({1, 2})->const_data_ptr<float>()[1] == 2);
+  CHECK(make_tensor_ptr<float>({2}, two, {}, {}, ScalarType::Double)->element_size() == 8);
+  const auto columns = make_tensor_ptr<float>({2, 1}, two, {1, 0}, {1, 2}, ScalarType::Double,
+                                              TensorShapeDynamism::STATIC);
+  CHECK(columns->const_data_ptr<double>()[1] == 2);
+  CHECK(columns->dim_order()[0] == 1);
+  CHECK(columns->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(make_tensor_ptr<int>({3})->dim() == 1);
+  CHECK(make_tensor_ptr<float>(3)->const_data_ptr<float>()[0] == 3);
 }
 
-TEST_CASE("executorch: a Result gives what it has by get() too") {
-  executorch::runtime::Result<int> five(5);
-  CHECK(five.get() == 5);
-  five.get() = 6;
-  const auto& six = five;
-  CHECK(six.get() == 6);
-  CHECK(*six == 6);
-  const executorch::runtime::Result<int> failed(executorch::runtime::Error::NotFound);
-  CHECK(failed.error() == tenon::Error::NotFound);
+TEST_CASE("executorch: an empty list is floats, or of the type spelled out") {
+  const auto none = make_tensor_ptr({0}, {});
+  CHECK(none->scalar_type() == ScalarType::Float);
+  CHECK(none->dim() == 1);
+  CHECK(none->numel() == 0);
+  CHECK(make_tensor_ptr<int32_t>({0, 2}, {})->scalar_type() == ScalarType::Int);
+  RAISES(InvalidArgument, "0 values were given, sizes {2} need 2", make_tensor_ptr({2}, {}));
+}
+
+TEST_CASE("executorch: impls are made of the same arguments as tensors") {
+  const auto floats = [](const TensorImplPtr& impl) {
+    CHECK(impl->scalar_type() == ScalarType::Float);
+    return static_cast<const float*>(impl->data());
+  };
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  CHECK(floats(make_tensor_impl_ptr<float>({2, 3}, {1, 2, 3, 4, 5, 6}))[5] == 6);
+  CHECK(floats(make_tensor_impl_ptr<float>({2, 3}, values))[5] == 6);
+  CHECK(floats(make_tensor_impl_ptr<float>(values))[5] == 6);
+  CHECK(floats(make_tensor_impl_ptr<float>(3))[0] == 3);
+  CHECK(floats(make_tensor_impl_ptr<float, ScalarType::Float>({2}, {1, 2}))[1] == 2);
+  CHECK(floats(make_tensor_impl_ptr({2, 3}, values.data())) == values.data());
+  CHECK(make_tensor_impl_ptr<double>({1.5, 2.7}, ScalarType::Half)
+            ->data<executorch::aten::Half>()[0] == 1.5f);
+  CHECK(make_tensor_impl_ptr<int8_t>({1, -2}, ScalarType::Long)->data<int64_t>()[1] == -2);
+  const auto doubles =
+      make_tensor_impl_ptr<float>({2, 3}, {1, 2, 3, 4, 5, 6}, {0, 1}, {3, 1}, ScalarType::Double);
+  CHECK(doubles->data<double>()[5] == 6);
+  int released = 0;
+  make_tensor_impl_ptr({2, 3}, values.data(), {1, 0}, {1, 2}, ScalarType::Float,
+                       TensorShapeDynamism::STATIC, [&released](void*) { ++released; });
+  CHECK(released == 1);
+  RAISES(InvalidArgument, "make_tensor_impl_ptr: 1 values were given",
+         make_tensor_impl_ptr({2}, {1.0f}));
+}
+
+TEST_CASE("executorch: bytes beside sizes are memory for impls too") {
+  const float values[4] = {1, 2, 3, 4};
+  std::vector<uint8_t> bytes(16);
+  std::memcpy(bytes.data(), values, 16);
+  const auto impl = make_tensor_impl_ptr({2, 2}, bytes);
+  CHECK(impl->scalar_type() == ScalarType::Float);
+  CHECK(impl->data<float>()[3] == 4.0f);
+  CHECK(make_tensor_impl_ptr({4}, bytes, ScalarType::Int)->data<int32_t>()[0] == 0x3f800000);
+  RAISES(InvalidArgument, "16 bytes were given, sizes {16} need 64",
+         make_tensor_impl_ptr({16}, bytes));
+  CHECK(make_tensor_impl_ptr(bytes)->scalar_type() == ScalarType::Byte);
+  // Other containers of bytes are as in tenon.
+  const std::array<uint8_t, 4> others = {1, 1, 1, 1};
+  CHECK(make_tensor_ptr({4}, others)->scalar_type() == ScalarType::Byte);
+  CHECK(make_tensor_ptr({1}, others, ScalarType::Int)->const_data_ptr<int32_t>()[0] == 0x01010101);
+  // With their type spelled out they are values, which a type casts.
+  CHECK(make_tensor_ptr<uint8_t>({16}, bytes)->scalar_type() == ScalarType::Byte);
+  const auto cast = make_tensor_ptr<uint8_t>({2, 8}, bytes, ScalarType::Int);
+  CHECK(cast->dim() == 2);
+  CHECK(cast->const_data_ptr<int32_t>()[3] == 0x3f);
+}
+
+TEST_CASE("executorch: floating values become UInt16, UInt32 and UInt64, but no other integers") {
+  const auto unsigned_ints = make_tensor_ptr({3}, {1.0f, 2.9f, 3.0f}, {0}, {1}, ScalarType::UInt32);
+  CHECK(unsigned_ints->const_data_ptr<uint32_t>()[1] == 2);
+  CHECK(unsigned_ints->const_data_ptr<uint32_t>()[2] == 3);
+  const std::vector<double> doubles = {65535, 2};
+  const auto shorts =
+      make_tensor_ptr({1, 2}, doubles, {}, {}, ScalarType::UInt16, TensorShapeDynamism::STATIC);
+  CHECK(shorts->const_data_ptr<uint16_t>()[0] == 65535);
+  CHECK(shorts->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(make_tensor_ptr(doubles, ScalarType::UInt64)->const_data_ptr<uint64_t>()[1] == 2);
+  const auto source = make_tensor_ptr({2}, doubles);
+  CHECK(clone_tensor_ptr(source, ScalarType::UInt32)->const_data_ptr<uint32_t>()[0] == 65535);
+  RAISES(InvalidType, "clone_tensor_ptr: values of Double cannot be cast to Byte",
+         clone_tensor_ptr(source, ScalarType::Byte));
+  RAISES(InvalidType, "cannot be cast to Int", make_tensor_ptr(doubles, ScalarType::Int));
+  RAISES(InvalidType, "to UInt32", tenon::make_tensor_ptr({2}, doubles, ScalarType::UInt32));
+}
+
+TEST_CASE("executorch: what has no data is cloned to any type, without data") {
+  const auto source = make_tensor_ptr({2, 2}, nullptr);
+  for (auto type : {ScalarType::Int, ScalarType::Bool, ScalarType::Float}) {
+    const auto clone = clone_tensor_ptr(source, type);
+    CHECK(clone->scalar_type() == type);
+    CHECK(clone->const_data_ptr() == nullptr);
+    CHECK(clone->size(1) == 2);
+  }
+  RAISES(InvalidType, "is not an element type", clone_tensor_ptr(source, ScalarType::Undefined));
+  RAISES(InvalidState, "undefined", clone_tensor_ptr(TensorPtr(), ScalarType::Int));
+}
+
+TEST_CASE(
+    "executorch: set_data() refers to other memory, and what was owned goes with the tensor") {
+  float other[6] = {7, 8, 9, 10, 11, 12};
+  const auto owning = make_tensor_ptr({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}, {}, {},
+                                      ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  const auto view = make_tensor_ptr(owning);
+  owning->set_data(other);
+  CHECK(owning->data_ptr() == other);
+  CHECK(owning->const_data_ptr<float>()[5] == 12);
+  CHECK(view->const_data_ptr<float>()[5] == 6);
+  auto growing = owning;
+  CHECK(resize_tensor_ptr(growing, {4, 3}) == Error::NotSupported);
+  CHECK(other[0] == 7);
+
+  int released = 0;
+  {
+    float data[6] = {};
+    auto borrowed = from_blob(data, {2, 3}, ScalarType::Float,
+                              [&](void* p) { released += p == data ? 1 : 100; });
+    borrowed->set_data(other);
+    borrowed->set_data(other + 3);
+    CHECK(released == 0);
+    CHECK(borrowed->const_data_ptr<float>()[0] == 10);
+  }
+  CHECK(released == 1);
+  const tenon::Tensor none;
+  RAISES(InvalidState, "set_data: the tensor is undefined", none.set_data(other));
+}
+
+TEST_CASE("executorch: tensors and impls say their device in two parts") {
+  float data[2] = {};
+  const auto there = from_blob(data, {2}, ScalarType::Float,
+                               executorch::aten::Device(executorch::aten::DeviceType::CUDA, 1));
+  CHECK(there->device_type() == executorch::aten::DeviceType::CUDA);
+  CHECK(there->unsafeGetTensorImpl()->device_index() == 1);
+  CHECK(make_tensor_ptr(1.0f)->device_index() == 0);
+}
+
+TEST_CASE("executorch: lists moved into a maker leave empty vectors") {
+  float data[6] = {};
+  Sizes sizes = {2, 3};
+  Sizes strides = {3, 1};
+  std::vector<executorch::aten::DimOrderType> dim_order = {0, 1};
+  const auto tensor = for_blob(data, std::move(sizes))
+                          .dim_order(std::move(dim_order))
+                          .strides(std::move(strides))
+                          .make_tensor_ptr();
+  CHECK(tensor->size(1) == 3);
+  CHECK((sizes.empty() && strides.empty() && dim_order.empty()));  // NOLINT
 }
 
 }  // namespace executorch_tensor_test

@@ -54,6 +54,63 @@ TEST_CASE("executorch: accessors are results") {
   CHECK(make_tensor_accessor<double, 2>(*tensor).error() == Error::InvalidArgument);
 }
 
+template <class T, ssize_t N>
+T corner(TensorAccessor<T, N> accessor) {
+  if constexpr (N == 1) {
+    return accessor[accessor.size(0) - 1];
+  } else {
+    return corner(accessor[accessor.size(0) - 1]);
+  }
+}
+
+TEST_CASE("executorch: functions deduce an accessor's type and rank") {
+  auto tensor = make_tensor_ptr({2, 1, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  auto accessor = make_tensor_accessor<float, 3>(*tensor);
+  CHECK(corner(accessor.get()) == 4.0f);
+  accessor.get()[1][0][1] = 5.0f;
+  CHECK(corner(*make_tensor_accessor<const float, 3>(*tensor)) == 5.0f);
+  CHECK(accessor->stride(0) == 2);
+}
+
+TEST_CASE("executorch: creators have addresses") {
+  using Sizes = std::vector<executorch::aten::SizesType>;
+  TensorPtr (*const make_zeros)(Sizes, ScalarType, TensorShapeDynamism) = &zeros;
+  TensorPtr (*const make_empty)(Sizes, ScalarType, TensorShapeDynamism) = &empty;
+  TensorPtr (*const make_strided)(Sizes, Sizes, ScalarType, TensorShapeDynamism) = &empty_strided;
+  TensorPtr (*const make_like)(const TensorPtr&, ScalarType, TensorShapeDynamism) = &ones_like;
+  const auto made = make_zeros({2, 3}, ScalarType::Int, TensorShapeDynamism::STATIC);
+  CHECK(made->const_data_ptr<int32_t>()[5] == 0);
+  CHECK(made->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(make_empty({2}, ScalarType::Half, TensorShapeDynamism::STATIC)->nbytes() == 4);
+  CHECK(make_strided({2, 2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::STATIC)->stride(1) == 2);
+  CHECK(make_like(made, ScalarType::Undefined, TensorShapeDynamism::STATIC)
+            ->const_data_ptr<int32_t>()[5] == 1);
+}
+
+TEST_CASE("executorch: creators take lists of any integers") {
+  const std::vector<int32_t> sizes = {2, 3};
+  CHECK(empty(sizes)->numel() == 6);
+  CHECK(empty(std::vector<executorch::aten::SizesType>{2, 3})->numel() == 6);
+  CHECK(empty({})->dim() == 0);
+  const auto made = full(sizes, 2, ScalarType::Int);
+  CHECK(made->const_data_ptr<int32_t>()[5] == 2);
+  CHECK(empty(made->sizes())->numel() == 6);
+  CHECK(zeros(made->sizes())->numel() == 6);
+  CHECK(randint(0, 9, std::array<int, 2>{2, 3})->numel() == 6);
+}
+
+namespace beside_std {
+using namespace std;
+TEST_CASE("executorch: creators can be called beside a using-directive for std") {
+  const vector<executorch::aten::SizesType> sizes = {2, 3};
+  CHECK(empty(sizes)->numel() == 6);
+  CHECK(empty({2, 3}, ScalarType::Int)->numel() == 6);
+  CHECK(empty(sizes, ScalarType::Int, TensorShapeDynamism::STATIC)->numel() == 6);
+  // std::empty(std::initializer_list) is the better match, with ExecuTorch too.
+  CHECK(is_same_v<decltype(empty({2, 3})), bool>);
+}
+}  // namespace beside_std
+
 TEST_CASE("executorch: the older namespaces name the same things") {
   runtime_init();
   static_assert(std::is_same_v<exec_aten::Tensor, executorch::aten::Tensor>);
@@ -85,8 +142,8 @@ TEST_CASE("executorch: random creators have its types, dynamism and strides") {
   }
   CHECK(rand_like(source, ScalarType::Float)->scalar_type() == ScalarType::Float);
   CHECK(randint_like(source, 0, 9, ScalarType::Byte)->scalar_type() == ScalarType::Byte);
-  CHECK_ERROR(Error::InvalidState, "randn_like: ", randn_like(TensorPtr()));
-  CHECK_ERROR(Error::InvalidArgument, "randint: [3, 3) holds no integers", randint(3, 3, {2}));
+  RAISES(InvalidState, "randn_like: ", randn_like(TensorPtr()));
+  RAISES(InvalidArgument, "randint: [3, 3) holds no integers", randint(3, 3, {2}));
 }
 
 TEST_CASE("executorch: random creators take their numbers from the thread's own generator") {

@@ -42,6 +42,16 @@ void print(const char* name, const executorch::aten::Tensor& tensor) {
   std::printf("\n");
 }
 
+// The last element, by a function of any accessor.
+template <class T, ssize_t N>
+T corner(TensorAccessor<T, N> accessor) {
+  if constexpr (N == 1) {
+    return accessor[accessor.size(0) - 1];
+  } else {
+    return corner(accessor[accessor.size(0) - 1]);
+  }
+}
+
 // Which numbers they are is each library's own affair; not how many are in [low, high), nor whether
 // they differ.
 template <class T>
@@ -81,6 +91,26 @@ int main() {
         *make_tensor_ptr({2}, std::vector<float>{1.1f, 3.0f}, {}, {}, ScalarType::BFloat16));
   print("wrapped", *make_tensor_ptr(std::vector<int64_t>{10000000000, -1}, ScalarType::Int));
   print("empty", *make_tensor_ptr({0, 5}, std::vector<float>()));
+
+  // The element type, and its ScalarType, spelled out.
+  const std::vector<float> floats = {1, 2, 3, 4, 5, 6};
+  const std::vector<executorch::aten::StridesType> by_rows = {3, 1};
+  print("typed vector", *make_tensor_ptr<float>({2, 3}, floats));
+  print("typed longs", *make_tensor_ptr<int64_t>({3}, std::vector<int64_t>{1, 2, 3}));
+  print("typed moved", *make_tensor_ptr<float>({2, 3}, std::vector<float>(floats)));
+  print("typed flat", *make_tensor_ptr<float>(floats));
+  print("typed cast", *make_tensor_ptr<float>(std::vector<float>{1, 2}, ScalarType::Double));
+  print("typed, all of it",
+        *make_tensor_ptr<float>({2, 3}, floats, {0, 1}, {3, 1}, ScalarType::Double,
+                                TensorShapeDynamism::STATIC));
+  print("typed strides", *make_tensor_ptr<float>({2, 3}, floats, {}, by_rows));
+  print("typed shape cast", *make_tensor_ptr<float>({2, 3}, floats, {}, {}, ScalarType::Double));
+  print("two types", *make_tensor_ptr<float, ScalarType::Float>({2}, {1, 2}));
+  print("two types flat", *make_tensor_ptr<float, ScalarType::Float>({1.0f, 2.0f}));
+  print("typed list of one", *make_tensor_ptr<int32_t>({3}));
+  print("unsigned", *make_tensor_ptr({3}, {1.0f, 2.9f, 3.0f}, {0}, {1}, ScalarType::UInt32));
+  print("unsigned flat", *make_tensor_ptr(std::vector<double>{7.5, 65535}, ScalarType::UInt16));
+  print("typed bytes", *make_tensor_ptr<uint8_t>({3}, std::vector<uint8_t>{1, 2, 3}));
 
   // Containers and bytes.
   std::vector<uint8_t> bytes(24);
@@ -144,6 +174,11 @@ int main() {
   print("ones like", *ones_like(base, ScalarType::Long));
   print("full like", *full_like(base, 2.5));
 
+  TensorPtr (*const creator)(std::vector<executorch::aten::SizesType>, ScalarType,
+                             TensorShapeDynamism) = &zeros;
+  print("by address", *creator({2, 3}, ScalarType::Int, TensorShapeDynamism::STATIC));
+  print("empty of a vector", *empty(std::vector<executorch::aten::SizesType>{0, 3}));
+
   // Random creators. Normal numbers beyond 6 come once in 500 million.
   const auto static_shape = TensorShapeDynamism::STATIC;
   print_random<float>("rand", *rand({4, 5}), 0, 1);
@@ -175,6 +210,8 @@ int main() {
   print("its source", *base);
   print("clone", *clone_tensor_ptr(base));
   print("clone cast", *clone_tensor_ptr(*base, ScalarType::Double));
+  print("clone to unsigned", *clone_tensor_ptr(base, ScalarType::UInt64));
+  print("clone of nothing", *clone_tensor_ptr(make_tensor_ptr({2, 2}, nullptr), ScalarType::Int));
 
   // Resizing.
   auto tensor = make_tensor_ptr({2, 3}, std::vector<int32_t>{1, 2, 3, 4, 5, 6});
@@ -192,5 +229,23 @@ int main() {
   auto matrix = from_blob(data, {4, 6});
   auto accessor = make_tensor_accessor<float, 2>(*matrix);
   std::printf("accessor: %g\n", static_cast<double>(accessor.get()[2][3]));
+  std::printf("corner: %g\n", static_cast<double>(corner(accessor.get())));
   std::printf("wrong rank: %d\n", static_cast<int>(make_tensor_accessor<float, 3>(*fixed).ok()));
+
+  // Other names.
+  matrix->set_data(data + 4);
+  std::printf("set_data: %g, device %d, %d\n",
+              static_cast<double>(matrix->const_data_ptr<float>()[0]),
+              matrix->device_type() == executorch::runtime::etensor::DeviceType::CPU,
+              static_cast<int>(matrix->device_index()));
+  std::printf("data_ptr: %d\n", matrix->mutable_data_ptr() == data + 4);
+  const executorch::aten::TensorList none;
+  const executorch::runtime::ArrayRef<int> no_ints;
+  const executorch::aten::optional<int> no_int = executorch::aten::nullopt;
+  std::printf("names: %d %d %d %d %u %s\n", static_cast<int>(none.size()),
+              static_cast<int>(no_ints.size()), no_int.has_value(),
+              static_cast<int>(ScalarType::QInt8), static_cast<unsigned>(Error::InvalidProgram),
+              to_string(Error::InvalidProgram));
+  std::printf("error: %u\n",
+              static_cast<unsigned>(make_tensor_accessor<double, 2>(*matrix).error()));
 }

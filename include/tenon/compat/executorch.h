@@ -4,10 +4,8 @@
 //
 // TensorPtr is a std::shared_ptr here, as ExecuTorch's has been since 0.5; code for the unique_ptr
 // of older releases compiles too. Both orders of arguments that ExecuTorch had are accepted, with
-// and without a Device. Differences that are intended: data must have exactly the length that the
-// shape needs, padded strides are accepted, errors are tenon::Exception instead of an abort,
-// DYNAMIC_UNBOUND tensors that own their memory grow, and views keep their source alive. Not for
-// use in one program with the real thing.
+// and without a Device. docs/executorch.md lists the differences that are intended. Not for use in
+// one program with the real thing.
 #pragma once
 
 #include <cstddef>
@@ -18,94 +16,159 @@
 namespace executorch {
 namespace extension {
 
-namespace internal {
-/// A tenon creator that returns this namespace's TensorPtr. Its first arguments are sizes, or sizes
-/// and strides.
-template <class Creator>
-struct Shared {
-  Creator create;
-  template <class... Args>
-  TensorPtr operator()(const Dims& sizes, const Args&... args) const {
-    return create(sizes, args...);
-  }
-  template <class... Args>
-  TensorPtr operator()(const Dims& sizes, const Dims& strides, const Args&... args) const {
-    return create(sizes, strides, args...);
-  }
-};
-/// One that takes a tensor's shape, from what converts to a TensorPtr.
-template <class Creator>
-struct SharedLike {
-  Creator create;
-  template <class... Args>
-  TensorPtr operator()(const TensorPtr& source, const Args&... args) const {
-    return create(Source(source).tensor, args...);
-  }
-};
-template <class Creator>
-Shared(Creator) -> Shared<Creator>;
-template <class Creator>
-SharedLike(Creator) -> SharedLike<Creator>;
-}  // namespace internal
+// Functions with its parameters, so that they have addresses, and beside those of a using-directive
+// are overloads. A list is taken by value, as there, whatever it is given as.
 
-inline constexpr internal::Shared empty{tenon::empty};
-inline constexpr internal::SharedLike empty_like{tenon::empty_like};
-inline constexpr internal::Shared empty_strided{tenon::empty_strided};
-inline constexpr internal::Shared full{tenon::full};
-inline constexpr internal::SharedLike full_like{tenon::full_like};
-inline constexpr internal::Shared full_strided{tenon::full_strided};
-inline constexpr internal::Shared zeros{tenon::zeros};
-inline constexpr internal::SharedLike zeros_like{tenon::zeros_like};
-inline constexpr internal::Shared ones{tenon::ones};
-inline constexpr internal::SharedLike ones_like{tenon::ones_like};
-inline TensorPtr scalar_tensor(const aten::Scalar& value,
+template <class List = tenon::Dims, class StridesList = tenon::Dims>
+TensorPtr empty_strided(List sizes, StridesList strides,
+                        aten::ScalarType type = aten::ScalarType::Float,
+                        aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::empty_strided(sizes, strides, type, dynamism);
+}
+inline TensorPtr empty_like(const TensorPtr& other,
+                            aten::ScalarType type = aten::ScalarType::Undefined,
+                            aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::empty_like(internal::Source(other).tensor, type, dynamism);
+}
+inline TensorPtr empty(const tenon::Dims& sizes, aten::ScalarType type = aten::ScalarType::Float,
+                       aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::empty(sizes, type, dynamism);
+}
+/// More specialised than std::empty(const C&), which argument-dependent lookup finds for a vector.
+template <class Size>
+TensorPtr empty(std::vector<Size> sizes, aten::ScalarType type = aten::ScalarType::Float,
+                aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::empty(sizes, type, dynamism);
+}
+template <class List = tenon::Dims, class StridesList = tenon::Dims>
+TensorPtr full_strided(List sizes, StridesList strides, aten::Scalar value,
+                       aten::ScalarType type = aten::ScalarType::Float,
+                       aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::full_strided(sizes, strides, value, type, dynamism);
+}
+inline TensorPtr full_like(const TensorPtr& other, aten::Scalar value,
+                           aten::ScalarType type = aten::ScalarType::Undefined,
+                           aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::full_like(internal::Source(other).tensor, value, type, dynamism);
+}
+template <class List = tenon::Dims>
+TensorPtr full(List sizes, aten::Scalar value, aten::ScalarType type = aten::ScalarType::Float,
+               aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::full(sizes, value, type, dynamism);
+}
+inline TensorPtr scalar_tensor(aten::Scalar value,
                                aten::ScalarType type = aten::ScalarType::Float) {
   return tenon::scalar_tensor(value, type);
 }
+inline TensorPtr ones_like(const TensorPtr& other,
+                           aten::ScalarType type = aten::ScalarType::Undefined,
+                           aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::ones_like(internal::Source(other).tensor, type, dynamism);
+}
+template <class List = tenon::Dims>
+TensorPtr ones(List sizes, aten::ScalarType type = aten::ScalarType::Float,
+               aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::ones(sizes, type, dynamism);
+}
+inline TensorPtr zeros_like(const TensorPtr& other,
+                            aten::ScalarType type = aten::ScalarType::Undefined,
+                            aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::zeros_like(internal::Source(other).tensor, type, dynamism);
+}
+template <class List = tenon::Dims>
+TensorPtr zeros(List sizes, aten::ScalarType type = aten::ScalarType::Float,
+                aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::zeros(sizes, type, dynamism);
+}
 
-/// The numbers are those of the thread's own generator, tenon::default_generator(). rand is a
-/// function, as there, which overloads the C library's.
+// The numbers are those of the thread's own generator, tenon::default_generator(). For a list in
+// braces rand is not a template: that is preferred to tenon::rand, which is found by a ScalarType.
+
+template <class List = tenon::Dims, class StridesList = tenon::Dims>
+TensorPtr rand_strided(List sizes, StridesList strides,
+                       aten::ScalarType type = aten::ScalarType::Float,
+                       aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::rand_strided(sizes, strides, type, dynamism);
+}
+inline TensorPtr rand_like(const TensorPtr& other,
+                           aten::ScalarType type = aten::ScalarType::Undefined,
+                           aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::rand_like(internal::Source(other).tensor, type, dynamism);
+}
 inline TensorPtr rand(const tenon::Dims& sizes, aten::ScalarType type = aten::ScalarType::Float,
                       aten::TensorShapeDynamism dynamism = internal::kBound) {
   return tenon::rand(sizes, type, dynamism);
 }
-inline constexpr internal::SharedLike rand_like{tenon::rand_like};
-inline constexpr internal::Shared rand_strided{tenon::rand_strided};
-inline constexpr internal::Shared randn{tenon::randn};
-inline constexpr internal::SharedLike randn_like{tenon::randn_like};
-inline constexpr internal::Shared randn_strided{tenon::randn_strided};
-inline constexpr internal::SharedLike randint_like{tenon::randint_like};
-template <class = void>
-TensorPtr randint(int64_t low, int64_t high, const tenon::Dims& sizes,
+template <class Size>
+TensorPtr rand(std::vector<Size> sizes, aten::ScalarType type = aten::ScalarType::Float,
+               aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::rand(sizes, type, dynamism);
+}
+template <class List = tenon::Dims, class StridesList = tenon::Dims>
+TensorPtr randn_strided(List sizes, StridesList strides,
+                        aten::ScalarType type = aten::ScalarType::Float,
+                        aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randn_strided(sizes, strides, type, dynamism);
+}
+inline TensorPtr randn_like(const TensorPtr& other,
+                            aten::ScalarType type = aten::ScalarType::Undefined,
+                            aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randn_like(internal::Source(other).tensor, type, dynamism);
+}
+template <class List = tenon::Dims>
+TensorPtr randn(List sizes, aten::ScalarType type = aten::ScalarType::Float,
+                aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randn(sizes, type, dynamism);
+}
+template <class List = tenon::Dims, class StridesList = tenon::Dims>
+TensorPtr randint_strided(int64_t low, int64_t high, List sizes, StridesList strides,
+                          aten::ScalarType type = aten::ScalarType::Int,
+                          aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randint_strided(low, high, sizes, strides, type, dynamism);
+}
+inline TensorPtr randint_like(const TensorPtr& other, int64_t low, int64_t high,
+                              aten::ScalarType type = aten::ScalarType::Undefined,
+                              aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return tenon::randint_like(internal::Source(other).tensor, low, high, type, dynamism);
+}
+template <class List = tenon::Dims>
+TensorPtr randint(int64_t low, int64_t high, List sizes,
                   aten::ScalarType type = aten::ScalarType::Int,
                   aten::TensorShapeDynamism dynamism = internal::kBound) {
   return tenon::randint(low, high, sizes, type, dynamism);
 }
-template <class = void>
-TensorPtr randint_strided(int64_t low, int64_t high, const tenon::Dims& sizes,
-                          const tenon::Dims& strides, aten::ScalarType type = aten::ScalarType::Int,
-                          aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return tenon::randint_strided(low, high, sizes, strides, type, dynamism);
-}
 
-using tenon::TensorAccessor;
+/// tenon's, with ExecuTorch's type of N, so that `template <class T, ssize_t N>` deduces it.
+template <class T, ptrdiff_t N>
+class TensorAccessor : public tenon::TensorAccessor<T, static_cast<size_t>(N)> {
+  using Base = tenon::TensorAccessor<T, static_cast<size_t>(N)>;
+
+ public:
+  TensorAccessor(const Base& base) noexcept : Base(base) {}
+  decltype(auto) operator[](int64_t i) const {
+    if constexpr (N == 1) {
+      return Base::operator[](i);
+    } else {
+      return TensorAccessor<T, N - 1>(Base::operator[](i));
+    }
+  }
+};
 
 /// Errors: InvalidArgument unless N is the rank and T has the element's size.
 template <class T, ptrdiff_t N>
-runtime::Result<TensorAccessor<T, static_cast<size_t>(N)>> make_tensor_accessor(
-    const aten::Tensor& tensor) {
-  using tenon::detail::blame;
-  using tenon::detail::fail;
+runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& tensor) {
+  using tenon::Error, tenon::detail::fail;
+  Error error = Error::Ok;
   if (tensor.dim() != N) {
-    return blame("make_tensor_accessor", fail(runtime::Error::InvalidArgument, "expected ", N,
-                                              " dimensions, the tensor has ", tensor.dim()));
+    error =
+        fail(Error::InvalidArgument, "expected ", N, " dimensions, the tensor has ", tensor.dim());
+  } else if (tensor.element_size() != sizeof(T)) {
+    error = fail(Error::InvalidArgument, "elements of ", sizeof(T),
+                 " bytes do not match the tensor's ", tensor.scalar_type());
+  } else {
+    return TensorAccessor<T, N>(tensor.accessor<T, static_cast<size_t>(N)>());
   }
-  if (tensor.element_size() != sizeof(T)) {
-    return blame("make_tensor_accessor",
-                 fail(runtime::Error::InvalidArgument, "elements of ", sizeof(T),
-                      " bytes do not match the tensor's ", tensor.scalar_type()));
-  }
-  return tensor.accessor<T, static_cast<size_t>(N)>();
+  return runtime::internal::error_of(tenon::detail::blame("make_tensor_accessor", error));
 }
 
 }  // namespace extension

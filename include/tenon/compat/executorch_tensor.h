@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The vocabulary of executorch::aten and executorch::runtime, and make_tensor_ptr,
-// clone_tensor_ptr, resize_tensor_ptr, for_blob and from_blob as ExecuTorch has them.
+// make_tensor_ptr, clone_tensor_ptr, resize_tensor_ptr, for_blob and from_blob as ExecuTorch has
+// them.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/tenon.h"
-
-#if TENON_ATEN_MODE
-#error "tenon: compat/executorch.h is for plain mode; build without USE_ATEN_LIB"
-#endif
+#include "tenon/compat/executorch_types.h"
 
 namespace executorch {
-
-namespace aten {
-using tenon::ArrayRef, tenon::BFloat16, tenon::complex, tenon::Device, tenon::DeviceType,
-    tenon::DimOrderType, tenon::Half, tenon::Scalar, tenon::ScalarType, tenon::SizesType,
-    tenon::StridesType, tenon::Tensor, tenon::TensorImpl, tenon::TensorShapeDynamism;
-using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
-    tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
-using IntArrayRef = ArrayRef<int64_t>;
-}  // namespace aten
-
-namespace runtime {
-using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
-    tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
-using tenon::CppTypeToScalarType, tenon::Error, tenon::ScalarTypeToCppType;
-
-/// tenon::Result with the accessor's older name.
-template <class T>
-class Result : public tenon::Result<T> {
- public:
-  using tenon::Result<T>::Result;
-  T& get() { return this->value(); }
-  const T& get() const { return this->value(); }
-};
-
-/// Nothing needs to be set up.
-inline void runtime_init() noexcept {}
-}  // namespace runtime
-
 namespace extension {
 
 using TensorPtr = std::shared_ptr<aten::Tensor>;
@@ -109,7 +77,7 @@ struct Options {
   ScalarType type;
   aten::Device device;
   // check_and_name_backend() where a device was given.
-  runtime::Error (*check_memory)(tenon::Backend*, tenon::detail::Draft&) noexcept = nullptr;
+  tenon::Error (*check_memory)(tenon::Backend*, tenon::detail::Draft&) noexcept = nullptr;
   TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
   tenon::Deleter deleter;
   int deleters = 0;
@@ -117,8 +85,8 @@ struct Options {
 
 /// The one way a tensor over foreign memory is made here. ExecuTorch stores the dense stride for a
 /// size-1 dimension, whatever stride was given.
-inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
-                      Options& options) {
+inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
+                         Options& options) {
   tenon::Layout layout;
   if (!strides.empty() &&
       tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.type), layout) ==
@@ -129,52 +97,101 @@ inline TensorPtr make(const char* function, const Dims& sizes, Dims dim_order, D
   }
   tenon::detail::Made<aten::Tensor> made;
   auto error = options.deleters > 1
-                   ? tenon::detail::fail(runtime::Error::InvalidArgument, options.deleters,
+                   ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
                                          " deleters; memory is released once")
                    : tenon::detail::make_from_pointer(
                          options.data.data(), sizes, dim_order, strides, options.type,
                          options.dynamism, options.device, options.deleter, made.draft());
-  if (error == runtime::Error::Ok && options.check_memory != nullptr) {
+  if (error == tenon::Error::Ok && options.check_memory != nullptr) {
     error = options.check_memory(nullptr, made.draft());
   }
-  return share(made.finish(function, error));
+  return made.finish(function, error);
 }
 template <class... Args>
-TensorPtr make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
-               const Dims& strides, Args&&... args) {
+aten::Tensor make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
+                  const Dims& strides, Args&&... args) {
   Options options(data);
   (options.set(std::forward<Args>(args)), ...);
   return make(function, sizes, dim_order, strides, options);
 }
 
 inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
-inline constexpr tenon::MakeTensor<aten::Tensor> make_tensor{"make_tensor_ptr"};
 
-/// Values; a std::vector<uint8_t> is raw memory, as in ExecuTorch: Float unless a type is given.
+/// Values as an argument.
 struct Data {
-  template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
-  Data(std::initializer_list<T> list) noexcept : values(list) {}
-  template <class C, std::enable_if_t<std::is_convertible_v<C&&, tenon::Values>, int> = 0>
-  Data(C&& container)
-      : values(std::forward<C>(container)),
-        is_bytes(std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>) {}
-  Data(Data&& other) noexcept : values(other.values.pass()), is_bytes(other.is_bytes) {}
-
-  tenon::TypeArg type(tenon::TypeArg given) const noexcept {
-    return is_bytes ? given.value_or(ScalarType::Float) : given;
-  }
   tenon::Values values;
-  bool is_bytes = false;
+  bool is_memory = false;  // beside sizes, Float unless a type is given
+  bool is_typed = false;   // never memory
 };
+/// Of any element type; a std::vector<uint8_t> is raw memory, as in ExecuTorch.
+struct AnyData : Data {
+  AnyData() noexcept = default;
+  template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
+  AnyData(std::initializer_list<T> list) : Data{list} {}
+  template <class C, std::enable_if_t<std::is_convertible_v<C&&, tenon::Values>, int> = 0>
+  AnyData(C&& container)
+      : Data{std::forward<C>(container), std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>} {}
+};
+/// Of the type that a call spells out, as in `make_tensor_ptr<float>({2}, {1, 2})`.
+template <class T>
+struct DataOf : Data {
+  DataOf(std::initializer_list<T> list = {}) : Data{list} {}
+  DataOf(std::vector<T> container) : Data{std::move(container), false, true} {}
+};
+template <class T>
+using DataArg = std::conditional_t<std::is_void_v<T>, AnyData, DataOf<T>>;
 
-template <class T, class Any>
-using ListOr = std::conditional_t<std::is_void_v<T>, Any, std::initializer_list<T>>;
+/// The dtype where none is given: T's, or that of the values where T is void.
+template <class T>
+inline constexpr ScalarType kTypeOf = tenon::CppTypeToScalarType<T>::value;
+template <>
+inline constexpr ScalarType kTypeOf<void> = ScalarType::Undefined;
+constexpr tenon::TypeArg type_or_deduced(ScalarType type) noexcept {
+  return type == ScalarType::Undefined ? tenon::TypeArg::deduced() : tenon::TypeArg(type);
+}
 
-/// A parameter, as the next function takes it.
-inline tenon::Values pass(tenon::Values& values) { return values.pass(); }
-template <class List>
-List&& pass(List& list) {
-  return std::move(list);
+/// Casts that ExecuTorch has besides: UInt16, UInt32 and UInt64 are not integral there.
+constexpr bool is_to_unsigned(ScalarType from, ScalarType to) noexcept {
+  return tenon::isFloatingType(from) && to >= ScalarType::UInt16 && to <= ScalarType::UInt64;
+}
+inline tenon::Error check_cast(ScalarType from, ScalarType to, tenon::CastMode) noexcept {
+  return is_to_unsigned(from, to) ? tenon::Error::Ok : tenon::detail::check_cast(from, to);
+}
+/// What has no data may become any type.
+inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexcept {
+  return tenon::detail::check_type(to);
+}
+inline aten::Tensor cast(const char* function, const aten::Tensor& source, ScalarType type) {
+  const bool has_data = !source.defined() || source.impl()->data() != nullptr;
+  const tenon::CreatorOptions options(type);
+  return tenon::detail::clone<aten::Tensor>(
+      function, source, options, tenon::CastMode::Truncate,
+      {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);
+}
+
+/// The one way a tensor of values is made here; without sizes it is 1-d.
+inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
+                         const Dims& dim_order, const Dims& strides, tenon::TypeArg type,
+                         TensorShapeDynamism dynamism) {
+  const tenon::MakeTensor<aten::Tensor> make_tensor{function};
+  if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
+  const ScalarType from = data.values.type();
+  const ScalarType to = type.value_or(from);
+  // make_tensor() refuses the one, and takes the other as memory.
+  const bool cast_after =
+      is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
+  if (cast_after) type = from;
+  aten::Tensor made = sizes == nullptr ? make_tensor(std::move(data.values), type, dynamism)
+                                       : make_tensor(*sizes, std::move(data.values), dim_order,
+                                                     strides, type, dynamism);
+  return cast_after ? cast(function, made, to) : made;
+}
+
+/// A 0-d tensor of a value, which becomes a T first unless T is void.
+template <class T, class V>
+aten::Tensor make_scalar(const char* function, V value, tenon::TypeArg type) {
+  const auto element = static_cast<std::conditional_t<std::is_void_v<T>, V, T>>(value);
+  return tenon::MakeTensor<aten::Tensor>{function}(element, type);
 }
 
 /// A tensor, or a TensorPtr, which may be null.
@@ -191,53 +208,95 @@ struct Source {
 /// `(sizes, data, type, device, dynamism, deleter)`, and the same behind dim_order and strides.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
-  return internal::make("make_tensor_ptr", data, sizes, {}, {}, std::move(args)...);
+  return internal::share(
+      internal::make("make_tensor_ptr", data, sizes, {}, {}, std::move(args)...));
 }
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
                           const tenon::Dims& dim_order, const tenon::Dims& strides, Args... args) {
-  return internal::make("make_tensor_ptr", data, sizes, dim_order, strides, std::move(args)...);
+  return internal::share(
+      internal::make("make_tensor_ptr", data, sizes, dim_order, strides, std::move(args)...));
 }
 
 // ---- make_tensor_ptr of values ----
 
-/// T is the element type where that is spelled out: `make_tensor_ptr<double>({2}, {1, 2})`.
-template <class T = void>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal::Data> values,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+/// T is the element type, and kType the default of `type`, where they are spelled out:
+/// `make_tensor_ptr<double>({2}, {1, 2})`. Else both are the values'.
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
+                          tenon::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
-  internal::Data data(std::move(values));
   return internal::share(
-      internal::make_tensor(sizes, data.values.pass(), data.type(type), dynamism));
+      internal::make("make_tensor_ptr", &sizes, std::move(values), {}, {}, type, dynamism));
 }
-template <class T = void>
-TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::ListOr<T, internal::Data> values,
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                           const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+                          tenon::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
-  internal::Data data(std::move(values));
-  return internal::share(internal::make_tensor(sizes, data.values.pass(), dim_order, strides,
-                                               data.type(type), dynamism));
+  return internal::share(internal::make("make_tensor_ptr", &sizes, std::move(values), dim_order,
+                                        strides, type, dynamism));
 }
-template <class T = void>
-TensorPtr make_tensor_ptr(internal::ListOr<T, tenon::Values> values,
-                          tenon::TypeArg type = tenon::TypeArg::deduced(),
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorPtr make_tensor_ptr(internal::DataArg<T> values,
+                          tenon::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
-  return internal::share(internal::make_tensor(internal::pass(values), type, dynamism));
+  return internal::share(
+      internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
-template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
-TensorPtr make_tensor_ptr(T value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
-  return internal::share(internal::make_tensor(value, type));
+/// V is deduced where T is spelled out too, so that braces are a list.
+template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
+TensorPtr make_tensor_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
+  return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));
+}
+
+// ---- make_tensor_impl_ptr ----
+
+// The shared impl of releases before 0.5, of the same arguments.
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
+  return internal::make("make_tensor_impl_ptr", data, sizes, {}, {}, std::move(args)...).impl();
+}
+template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
+TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
+                                   const tenon::Dims& dim_order, const tenon::Dims& strides,
+                                   Args... args) {
+  return internal::make("make_tensor_impl_ptr", data, sizes, dim_order, strides, std::move(args)...)
+      .impl();
+}
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
+                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), {}, {}, type, dynamism)
+      .impl();
+}
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
+                                   const tenon::Dims& dim_order, const tenon::Dims& strides = {},
+                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), dim_order, strides, type,
+                        dynamism)
+      .impl();
+}
+template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
+TensorImplPtr make_tensor_impl_ptr(internal::DataArg<T> values,
+                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   aten::TensorShapeDynamism dynamism = internal::kBound) {
+  return internal::make("make_tensor_impl_ptr", nullptr, std::move(values), {}, {}, type, dynamism)
+      .impl();
+}
+template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
+TensorImplPtr make_tensor_impl_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
+  return internal::make_scalar<T>("make_tensor_impl_ptr", value, type).impl();
 }
 
 // ---- make_tensor_ptr of impls and tensors ----
 
-/// The shared impl of releases before 0.5. An object, so without `<T>`: the type is the values'.
-inline constexpr tenon::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
-
 template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
 TensorPtr make_tensor_ptr(P impl) {
-  return internal::share(internal::make_tensor(std::move(impl)));
+  return internal::share(tenon::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(std::move(impl)));
 }
 /// A view, which keeps the source's memory alive; with a deleter, that runs when the view is gone.
 template <class S, class F = std::nullptr_t,
@@ -251,15 +310,18 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
   // Not mutable_data(): that refuses a read-only source, before the deleter has an owner.
   void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
   tenon::Deleter release(data, std::move(deleter));
-  TensorPtr view = internal::share(internal::make_tensor(tensor, sizes, dim_order, strides));
-  tenon::detail::fields(view->impl()).deleter = std::move(release);
-  return view;
+  aten::Tensor view =
+      tenon::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(tensor, sizes, dim_order, strides);
+  tenon::detail::fields(view).deleter = std::move(release);
+  return internal::share(std::move(view));
 }
 
-/// With a type, the elements are cast to it.
-template <class... Type>
-TensorPtr clone_tensor_ptr(const internal::Source& source, Type... type) {
-  return tenon::clone_tensor_ptr(source.tensor, type...);
+inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
+  return tenon::clone_tensor_ptr(source.tensor);
+}
+/// The elements are cast to the type. What has no data becomes any type without data.
+inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
+  return internal::share(internal::cast("clone_tensor_ptr", source.tensor, type));
 }
 /// Between any two devices, and on one.
 inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Device target) {
@@ -269,25 +331,33 @@ inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Devic
 /// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for
 /// another number of dimensions, as ExecuTorch reports it.
 [[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
-  using tenon::detail::blame;
-  using tenon::detail::fail;
-  if (tensor != nullptr && tensor->defined() && sizes.error() == runtime::Error::Ok) {
+  using tenon::Error;
+  Error error = Error::Ok;
+  if (tensor != nullptr && tensor->defined() && sizes.error() == Error::Ok) {
     if (tensor->sizes() == sizes) return runtime::Error::Ok;
     if (tensor->sizes().size() != sizes.size()) {
-      return blame("resize_tensor_ptr", fail(runtime::Error::NotSupported, "sizes ", sizes,
-                                             " are not of ", tensor->dim(), " dimensions"));
+      error = tenon::detail::fail(Error::NotSupported, "sizes ", sizes, " are not of ",
+                                  tensor->dim(), " dimensions");
+      return runtime::internal::error_of(tenon::detail::blame("resize_tensor_ptr", error));
     }
   }
   aten::Tensor none;
-  const runtime::Error error = tenon::resize_tensor(tensor != nullptr ? *tensor : none, sizes);
-  if (error != runtime::Error::InvalidArgument) return error;
-  return tenon::detail::last_error().error = runtime::Error::NotSupported;
+  error = tenon::resize_tensor(tensor != nullptr ? *tensor : none, sizes);
+  if (error == Error::InvalidArgument) {
+    error = tenon::detail::last_error().error = Error::NotSupported;
+  }
+  return runtime::internal::error_of(error);
 }
 
 // ---- for_blob and from_blob ----
 
 class TensorPtrMaker {
  public:
+  /// For for_blob().
+  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
+      : options_(data), sizes_(std::move(sizes)) {
+    options_.type = type.value_or(options_.type);
+  }
   TensorPtrMaker(TensorPtrMaker&&) = default;
   TensorPtrMaker& operator=(TensorPtrMaker&&) = default;
 
@@ -298,26 +368,25 @@ class TensorPtrMaker {
   TensorPtrMaker&& deleter(F deleter) {
     return set(std::move(deleter));
   }
-  TensorPtrMaker&& dim_order(tenon::Dims dim_order) {
-    dim_order_ = std::move(dim_order);
+  // A list by value, of its own type: a moved vector is empty afterwards, as in ExecuTorch.
+  template <class List = tenon::Dims>
+  TensorPtrMaker&& dim_order(List dim_order) {
+    dim_order_ = dim_order;
     return std::move(*this);
   }
-  TensorPtrMaker&& strides(tenon::Dims strides) {
-    strides_ = std::move(strides);
+  template <class List = tenon::Dims>
+  TensorPtrMaker&& strides(List strides) {
+    strides_ = strides;
     return std::move(*this);
   }
 
   TensorPtr make_tensor_ptr() && {
-    return internal::make("for_blob", sizes_, std::move(dim_order_), std::move(strides_), options_);
+    return internal::share(
+        internal::make("for_blob", sizes_, std::move(dim_order_), std::move(strides_), options_));
   }
   operator TensorPtr() && { return std::move(*this).make_tensor_ptr(); }
 
  private:
-  friend TensorPtrMaker for_blob(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type);
-  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
-      : options_(data), sizes_(std::move(sizes)) {
-    options_.type = type.value_or(options_.type);
-  }
   template <class T>
   TensorPtrMaker&& set(T value) {
     options_.set(std::move(value));
@@ -330,21 +399,39 @@ class TensorPtrMaker {
   tenon::Dims dim_order_;
 };
 
-inline TensorPtrMaker for_blob(internal::AnyPtr data, tenon::Dims sizes,
-                               tenon::TypeArg type = tenon::TypeArg::deduced()) {
-  return TensorPtrMaker(data, std::move(sizes), type);
+template <class List = tenon::Dims>
+TensorPtrMaker for_blob(internal::AnyPtr data, List sizes,
+                        tenon::TypeArg type = tenon::TypeArg::deduced()) {
+  return TensorPtrMaker(data, sizes, type);
 }
 
 /// `(data, sizes, type, device, deleter, dynamism)`, and the same behind strides.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, Args... args) {
-  return internal::make("from_blob", data, sizes, {}, {}, std::move(args)...);
+  return internal::share(internal::make("from_blob", data, sizes, {}, {}, std::move(args)...));
 }
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, const tenon::Dims& strides,
                     Args... args) {
-  return internal::make("from_blob", data, sizes, {}, strides, std::move(args)...);
+  return internal::share(internal::make("from_blob", data, sizes, {}, strides, std::move(args)...));
 }
 
 }  // namespace extension
 }  // namespace executorch
+
+TENON_BEGIN_NAMESPACE
+
+/// The tensor refers to `data`, which the caller keeps. What it referred to is released with the
+/// tensor, as in ExecuTorch, but with the pointer that the deleter was made for.
+/// Errors: InvalidState for an undefined or a deallocated tensor.
+inline void Tensor::set_data(void* data) const {
+  detail::raise_if("set_data", detail::check_defined(*this, "the tensor"));
+  detail::ImplFields& fields = detail::fields(*this);
+  fields.data = data;
+  fields.ownership = Ownership::Borrowed;  // so that it does not grow
+  fields.backend = nullptr;
+  fields.readonly = false;
+  fields.opaque = false;
+}
+
+TENON_END_NAMESPACE
