@@ -224,15 +224,14 @@ TEST_CASE("executorch: an element type may be spelled out for a vector, and its 
            make_tensor_ptr<float>({2, 3}, values),
            make_tensor_ptr<float>({2, 3}, values, {}, strides),
            make_tensor_ptr<float, ScalarType::Float>({2, 3}, {1, 2, 3, 4, 5, 6}),
-           make_tensor_ptr<float>(Sizes{2, 3}, std::move(values)),
        }) {
     CHECK(t->scalar_type() == ScalarType::Float);
     CHECK(t->dim() == 2);
     CHECK(t->stride(0) == 3);
     CHECK(t->const_data_ptr<float>()[5] == 6);
   }
-  CHECK(values.empty());  // NOLINT(bugprone-use-after-move)
-  CHECK(make_tensor_ptr<float>({1}, std::vector<float>(1))->const_data_ptr() != address);
+  const auto adopted = make_tensor_ptr<float>(Sizes{2, 3}, std::move(values));
+  CHECK(adopted->const_data_ptr() == address);
   const auto longs = make_tensor_ptr<int64_t>({3}, std::vector<int64_t>{1, 2, 3});
   CHECK(longs->const_data_ptr<int64_t>()[2] == 3);
   const std::vector<float> two = {1, 2};

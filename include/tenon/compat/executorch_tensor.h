@@ -136,7 +136,8 @@ struct AnyData : Data {
 template <class T>
 struct DataOf : Data {
   DataOf(std::initializer_list<T> list = {}) : Data{list} {}
-  DataOf(std::vector<T> container) : Data{std::move(container), false, true} {}
+  DataOf(const std::vector<T>& container) : Data{container, false, true} {}
+  DataOf(std::vector<T>&& container) : Data{std::move(container), false, true} {}
 };
 template <class T>
 using DataArg = std::conditional_t<std::is_void_v<T>, AnyData, DataOf<T>>;
