@@ -87,6 +87,66 @@ class Buffers(Case):
             m.fill(tensor, 5)
             self.assertEqual(list(values), [5, 5, 5])
 
+    def test_a_letter_of_another_size_than_the_elements_is_no_type(self):
+        native = {"b": ("int", 1), "B": ("uint", 1), "?": ("bool", 1), "e": ("float", 2),
+                  "f": ("float", 4), "d": ("float", 8), "Zf": ("complex", 8),
+                  "Zd": ("complex", 16), "F": ("complex", 8), "D": ("complex", 16)}
+        for signed, unsigned, c_type in (("h", "H", ctypes.c_short), ("i", "I", ctypes.c_int),
+                                         ("l", "L", ctypes.c_long), ("q", "Q", ctypes.c_longlong),
+                                         ("n", "N", ctypes.c_ssize_t)):
+            native[signed] = ("int", ctypes.sizeof(c_type))
+            native[unsigned] = ("uint", ctypes.sizeof(c_type))
+        # Where the byte order is said, sizes are the struct module's standard ones, and there is
+        # no n and N.
+        standard = {**native, "l": ("int", 4), "L": ("uint", 4), "n": ("int", 0), "N": ("uint", 0)}
+        host, other = "<>" if LITTLE else ">!", ">!" if LITTLE else "<"
+        for order in ("", "@", "^", "=", *host, *other):
+            swapped = order != "" and order in other and not (order == "!" and not LITTLE)
+            for letter in (*(chr(i) for i in range(33, 127)), "Zf", "Zd", "Ze", "Zb", "Z?", "ZF",
+                           "ZZf", "ff", "2f", "f:a:", "T{f}"):
+                kind, expected = (native if order in ("", "@", "^") else standard).get(
+                    letter, ("", 0))
+                for size in (1, 2, 3, 4, 8, 16, 32):
+                    source = m.exporter((order + letter).encode(), size)
+                    with self.subTest(order + letter, size=size):
+                        if size == expected and not (swapped and size > 1):
+                            name = "bool" if kind == "bool" else f"{kind}{8 * size}"
+                            self.assertEqual(m.take(source).dtype, name)
+                        else:
+                            self.assertRaisesRegex(BufferError, "no element type", m.take, source)
+
+    def test_ctypes_scalars_have_their_type(self):
+        for c_type, name in ((ctypes.c_bool, "bool"), (ctypes.c_byte, "int8"),
+                             (ctypes.c_ubyte, "uint8"), (ctypes.c_int16, "int16"),
+                             (ctypes.c_uint16, "uint16"), (ctypes.c_int32, "int32"),
+                             (ctypes.c_uint32, "uint32"), (ctypes.c_int64, "int64"),
+                             (ctypes.c_uint64, "uint64"), (ctypes.c_float, "float32"),
+                             (ctypes.c_double, "float64"),
+                             (ctypes.c_long, f"int{8 * ctypes.sizeof(ctypes.c_long)}"),
+                             (ctypes.c_ulong, f"uint{8 * ctypes.sizeof(ctypes.c_long)}"),
+                             (ctypes.c_longlong, "int64"), (ctypes.c_size_t, "uint64"),
+                             (ctypes.c_ssize_t, "int64")):
+            for source in (c_type(1), (c_type * 3)(1, 0, 1)):
+                tensor = m.take(source)
+                self.assertEqual((tensor.dtype, memoryview(tensor).tolist()),
+                                 (name, 1 if isinstance(source, c_type) else [1, 0, 1]))
+        for c_type in (ctypes.c_char, ctypes.c_wchar, ctypes.c_longdouble, ctypes.c_char_p,
+                       ctypes.c_wchar_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)):
+            self.assertRaisesRegex(BufferError, "no element type", m.take, (c_type * 2)())
+
+    # Packed structures and unions say the format "B", and their own size.
+    def test_structures_and_unions_are_no_numbers(self):
+        fields = [("f", ctypes.c_float), ("i", ctypes.c_int32)]
+        for base, pack in ((ctypes.Structure, 0), (ctypes.Structure, 1), (ctypes.Union, 0),
+                           (ctypes.Union, 1), (ctypes.BigEndianStructure, 0)):
+            body = {"_fields_": fields, **({"_pack_": pack, "_layout_": "ms"} if pack else {})}
+            record = type(base)("Record", (base,), body)
+            for source in (record(), (record * 2)()):
+                self.assertRaisesRegex(BufferError, "no element type", m.take, source)
+        bits = [("a", ctypes.c_uint32, 3), ("b", ctypes.c_uint32, 5)]
+        record = type(ctypes.Structure)("Bits", (ctypes.Structure,), {"_fields_": bits})
+        self.assertRaisesRegex(BufferError, "no element type", m.take, (record * 2)())
+
     def test_a_type_that_tenon_lacks_is_a_buffer_error_that_names_its_format(self):
         swapped = ctypes.c_int32.__ctype_be__ if LITTLE else ctypes.c_int32.__ctype_le__
         for source in (array.array("u", "abc"), (swapped * 3)()):

@@ -330,6 +330,52 @@ PyObject* get_buffer(PyObject*, PyObject* args) {
   return all;
 }
 
+// exporter(format, itemsize): an object whose buffer is two elements of zeros, said to have that
+// format and that size.
+struct Exporter {
+  PyObject_HEAD PyObject* format;
+  Py_ssize_t shape;
+  Py_ssize_t itemsize;
+};
+int export_buffer(PyObject* self, Py_buffer* view, int) {
+  alignas(16) static char zeros[64];
+  auto& from = *reinterpret_cast<Exporter*>(self);
+  *view = Py_buffer{};
+  view->obj = Py_NewRef(self);
+  view->buf = zeros;
+  view->len = from.shape * from.itemsize;
+  view->itemsize = from.itemsize;
+  view->ndim = 1;
+  view->format = PyBytes_AS_STRING(from.format);
+  view->shape = &from.shape;
+  view->strides = &from.itemsize;
+  return 0;
+}
+void destroy_exporter(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  Py_DECREF(reinterpret_cast<Exporter*>(self)->format);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyObject* exporter(PyObject*, PyObject* args) {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&export_buffer)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_exporter)},
+                                {0, nullptr}};
+  static PyType_Spec spec{"tenon_test_module.Exporter", sizeof(Exporter), 0, Py_TPFLAGS_DEFAULT,
+                          slots};
+  static PyObject* const type = PyType_FromSpec(&spec);
+  PyObject* format = nullptr;
+  Py_ssize_t itemsize = 0;
+  if (type == nullptr || PyArg_ParseTuple(args, "Sn", &format, &itemsize) == 0) return nullptr;
+  auto* const plain = reinterpret_cast<PyTypeObject*>(type);
+  auto* const made = reinterpret_cast<Exporter*>(plain->tp_alloc(plain, 0));
+  if (made == nullptr) return nullptr;
+  made->format = Py_NewRef(format);
+  made->shape = 2;
+  made->itemsize = itemsize;
+  return reinterpret_cast<PyObject*>(made);
+}
+
 // A struct that a hostile producer makes, in a capsule; its deleter is counted.
 struct Hostile {
   DLManagedTensorVersioned managed;
@@ -623,6 +669,7 @@ PyMethodDef methods[] = {
     {"undefined", &undefined, METH_NOARGS, nullptr},
     {"placeholder", &placeholder, METH_O, nullptr},
     {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
+    {"exporter", &exporter, METH_VARARGS, nullptr},
     {"hostile", &hostile, METH_O, nullptr},
     {"named_capsule", &named_capsule, METH_O, nullptr},
     {"capsule_flags", &capsule_flags, METH_O, nullptr},

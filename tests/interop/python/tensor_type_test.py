@@ -88,6 +88,13 @@ class ExchangeApi(Case):
         self.assertEqual(m.api_describe(tensor), (m.data_pointer(tensor), (1, 0), (0, 16, 1),
                                                   (2, 3), (3, 1), True))
 
+    # A DLTensor has no flag that says so.
+    def test_a_read_only_tensor_is_lent_by_the_managed_form_alone(self):
+        tensor = m.make((3,), readonly=True)
+        self.assertRaisesRegex(BufferError, "read-only", m.api_describe, tensor)
+        self.assertTrue(m.api_round_trip(tensor).readonly)
+        self.assertTrue(m.take(m.capsule(tensor)).readonly)
+
     def test_it_allocates(self):
         like = m.make((1,))
         tensor = m.api_allocate(like, (3, 4), 2, 64)

@@ -50,6 +50,24 @@ class FromNumpy(Case):
             array = np.array([1, 2], dtype=code)
             self.assertEqual(m.take(array).dtype, array.dtype.name)
 
+    def test_a_buffers_format_is_read_as_numpy_reads_it(self):
+        taken = 0
+        for order in ("", "@", "^", "=", "<", ">", "!"):
+            for letter in (*"efdgbhilqnBHILQN?cspPuwxOT", "Zf", "Zd", "Zg"):
+                for size in (1, 2, 4, 8, 16, 32):
+                    source = m.exporter((order + letter).encode(), size)
+                    with self.subTest(order + letter, size=size):
+                        try:
+                            dtype = np.asarray(source).dtype
+                        except (RuntimeError, ValueError):
+                            dtype = np.dtype(object)
+                        if dtype.isnative and dtype.name in FORMATS:
+                            self.assertEqual(m.take(source).dtype, dtype.name)
+                            taken += 1
+                        else:
+                            self.assertRaises(BufferError, m.take, source)
+        self.assertGreater(taken, 80)
+
     def test_shapes_and_strides_are_kept(self):
         base = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
         many = np.arange(64, dtype=np.int32).reshape((2,) * 6 + (1,) * 58)

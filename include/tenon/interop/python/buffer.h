@@ -69,22 +69,51 @@ inline bool is_swapped(char order, size_t size) noexcept {
   return size != 1 && (is_big || order == '<') && is_big != host_is_big_endian();
 }
 
+/// The type of a letter of the struct module, with its standard sizes where those of the host do not
+/// hold; Undefined for none. F and D are complex, in Python 3.14.
+inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
+  switch (letter) {
+    case 'f': return ScalarType::Float;
+    case 'd': return ScalarType::Double;
+    case 'e': return ScalarType::Half;
+    case 'B': return ScalarType::Byte;
+    case 'b': return ScalarType::Char;
+    case 'h': return ScalarType::Short;
+    case 'i': return ScalarType::Int;
+    case 'q': return ScalarType::Long;
+    case '?': return ScalarType::Bool;
+    case 'H': return ScalarType::UInt16;
+    case 'I': return ScalarType::UInt32;
+    case 'Q': return ScalarType::UInt64;
+    case 'F': return ScalarType::ComplexFloat;
+    case 'D': return ScalarType::ComplexDouble;
+    case 'l': return type_of_kind('i', is_native ? sizeof(long) : 4);
+    case 'L': return type_of_kind('u', is_native ? sizeof(long) : 4);
+    case 'n': return type_of_kind('i', is_native ? sizeof(size_t) : 0);
+    case 'N': return type_of_kind('u', is_native ? sizeof(size_t) : 0);
+    default: return ScalarType::Undefined;
+  }
+}
+
 /// The type of a buffer's elements, of `size` bytes; a null format means bytes. Undefined for
-/// structs, repeated, swapped and other elements without a ScalarType.
+/// structs, repeated, swapped and other elements without a ScalarType, and where the letter's size
+/// is another: ctypes says "B" of packed structures and of unions.
 inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   if (format == nullptr) return size == 1 ? ScalarType::Byte : ScalarType::Undefined;
-  if (is_swapped(*format, size)) return ScalarType::Undefined;
-  if (std::strchr("<>!=@^", *format) != nullptr && *format != '\0') ++format;  // '^' is NumPy's
+  const char order = *format;
+  const bool is_standard = order == '<' || order == '>' || order == '!' || order == '=';
+  if (is_swapped(order, size)) return ScalarType::Undefined;
+  if (is_standard || order == '@' || order == '^') ++format;  // '^' is NumPy's
   const bool is_complex = *format == 'Z';
   if (is_complex) ++format;
-  // How long they are, l above all, is in `size`. F and D are complex, in Python 3.14's struct.
-  constexpr char kLetters[] = "efdbhilqnBHILQN?FD";
-  constexpr char kKinds[] = "fffiiiiiiuuuuuubcc";
-  const char* const letter = *format == '\0' ? nullptr : std::strchr(kLetters, *format);
-  if (letter == nullptr || format[1] != '\0') return ScalarType::Undefined;
-  const char kind = kKinds[letter - kLetters];
-  if (!is_complex) return type_of_kind(kind, size);
-  return kind == 'f' ? type_of_kind('c', size) : ScalarType::Undefined;
+  ScalarType type = type_of_letter(*format, !is_standard);
+  if (is_complex) {
+    type = type == ScalarType::Float    ? ScalarType::ComplexFloat
+           : type == ScalarType::Double ? ScalarType::ComplexDouble
+                                        : ScalarType::Undefined;
+  }
+  const bool agrees = type != ScalarType::Undefined && format[1] == '\0';
+  return agrees && elementSize(type) == size ? type : ScalarType::Undefined;
 }
 
 /// The type of a typestr, "<f4"; Undefined for none.

@@ -305,6 +305,11 @@ struct ExchangeFunctions {
       const TensorFields& from = fields(t);
       DLDataType type{};
       TENON_TRY(check_export(from, type));
+      if (from.readonly) {
+        return fail(Error::NotSupported,
+                    "the tensor is read-only, which a bare DLTensor cannot say; the managed form "
+                    "can");
+      }
       if (has_dlpack_handles(from.device.type())) {
         return fail(Error::NotSupported, "memory on ", from.device, " has no address");
       }
