@@ -156,3 +156,8 @@ class BinderTests(Case):
     def test_an_interrupt_is_not_taken_for_an_answer(self):
         for taker in (self.module.share, self.module.strict, self.module.which):
             self.assertRaises(KeyboardInterrupt, taker, Failing(KeyboardInterrupt()))
+
+    def test_a_daemon_thread_in_an_argument_at_the_end_does_not_abort_it(self):
+        for body in ("def __dlpack__(self, **keywords): spin()",
+                     "def __getattr__(self, name): spin()"):
+            self.run_until_the_end_comes(body, "m.share(Source())", self.module.__name__)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """interop/python/import.h: which way an object is asked for its memory, and for what."""
 
+import gc
 import unittest
+import weakref
 
 import tenon_test_module as m
 
@@ -31,6 +33,52 @@ class Own(Case):
         copy = m.take(again, copy=True)
         self.assertNotEqual(m.data_pointer(copy), m.data_pointer(again))
         self.assertTrue(m.take(m.make((2,), readonly=True)).readonly)
+
+
+class Types(Case):
+    """What is looked up in the type of an object."""
+
+    # A look-up that asks a metaclass takes longer than all the rest of an import.
+    def test_with_many_types_in_turn_none_is_asked_again(self):
+        class Meta(type):
+            asked = 0
+
+            def __getattribute__(cls, name):
+                Meta.asked += 1
+                return super().__getattribute__(name)
+
+        sources = [Meta(f"Memory{i}", (bytearray,), {})(4) for i in range(100)]
+        for source in sources:
+            m.data_pointer(source)
+        Meta.asked = 0
+        for source in sources * 3:
+            m.data_pointer(source)
+        self.assertEqual(Meta.asked, 0)
+
+    def test_a_type_may_die_and_another_has_its_place(self):
+        api = type(m.make((1,))).__dlpack_c_exchange_api__
+        for i in range(100):
+            source = type("Memory", (bytearray,), {})(4)
+            self.assertEqual(m.take(source).shape, (4,))
+            # Not of its type, which its functions say.
+            other = type("Other", (), {"__dlpack_c_exchange_api__": api})()
+            self.assertRaisesRegex(TypeError, "is no tenon.Tensor", m.take, other)
+            gone = [weakref.ref(type(source)), weakref.ref(type(other))]
+            del source, other
+            gc.collect()
+            self.assertEqual([ref() for ref in gone], [None, None])
+
+    def test_what_a_type_gets_later_is_seen(self):
+        class Memory(bytearray):
+            pass
+
+        source = Memory(4)
+        self.assertEqual(m.take(source).dtype, "uint8")
+        Memory.__dlpack_c_exchange_api__ = "not a capsule"
+        self.assertEqual(m.take(source).dtype, "uint8")
+        Memory.requires_grad = True
+        Memory.is_conj = Memory.is_neg = lambda self: False
+        self.assertRaisesRegex(BufferError, "requires grad", m.take, source)
 
 
 class Producers(Case):

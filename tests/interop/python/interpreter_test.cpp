@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/python/interpreter.h"
 
+#include <functional>
 #include <thread>
 
 #include "support/catch.h"
@@ -146,6 +147,89 @@ TEST_CASE(
     Py_XDECREF(object);
     Py_DECREF(after);
     CHECK(live == 0);
+  }
+}
+
+// Where an object of the class Noted is released.
+constexpr const char* kNoted =
+    "import sys\n"
+    "class Noted(bytearray):\n"
+    "  places = []\n"
+    "  def __del__(self): self.places.append('sub' if 'marker' in sys.modules else 'main')\n";
+
+// Calls `f` on a thread, without the GIL here.
+template <class F>
+void on_thread(const F& f) {
+  PyThreadState* const state = PyEval_SaveThread();
+  std::thread(f).join();
+  PyEval_RestoreThread(state);
+}
+
+TEST_CASE("python: what is dropped in a sub-interpreter is released in the main one") {
+  // Each begins and ends in a sub-interpreter, with its GIL.
+  const std::function<void(tenon::TensorPtr&)> drops[] = {
+      [](tenon::TensorPtr& t) { t = nullptr; },
+      [](tenon::TensorPtr& t) {
+        PyErr_SetString(PyExc_KeyError, "in flight");
+        t = nullptr;
+        CHECK(PyErr_ExceptionMatches(PyExc_KeyError) != 0);
+        PyErr_Clear();
+      },
+      [](tenon::TensorPtr& t) {
+        PyThreadState* const state = PyEval_SaveThread();
+        t = nullptr;
+        PyEval_RestoreThread(state);
+      },
+      [](tenon::TensorPtr& t) { on_thread([&t] { t = nullptr; }); },
+      [](tenon::TensorPtr& t) {  // a thread of the sub-interpreter, with its GIL and without
+        PyInterpreterState* const inner = PyInterpreterState_Get();
+        bool is_back = true;
+        for (const bool has_gil : {true, false}) {
+          on_thread([&] {
+            PyThreadState* const state = PyThreadState_New(inner);
+            PyEval_RestoreThread(state);
+            if (!has_gil) PyEval_SaveThread();
+            t = nullptr;
+            if (!has_gil) PyEval_RestoreThread(state);
+            is_back = is_back && PyThreadState_Get() == state;
+            PyThreadState_Clear(state);
+            PyThreadState_DeleteCurrent();
+          });
+        }
+        CHECK(is_back);
+      }};
+  const Interpreter python;
+  for (const auto& drop : drops) {
+    for (const bool shares_gil : {true, false}) {
+      REQUIRE(run(kNoted));
+      REQUIRE(run("noted = Noted(b'abc')"));
+      tenon::TensorPtr t = tenon::from_python(variable("noted"));
+      REQUIRE(run("del noted"));
+      PyThreadState* const outer = PyThreadState_Get();
+      PyThreadState* inner = nullptr;
+      if (shares_gil) {
+        inner = Py_NewInterpreter();
+      } else {
+#if PY_VERSION_HEX >= 0x030C0000
+        PyInterpreterConfig config{};
+        config.allow_threads = 1;
+        config.check_multi_interp_extensions = 1;
+        config.gil = PyInterpreterConfig_OWN_GIL;
+        Py_NewInterpreterFromConfig(&inner, &config);
+#else
+        continue;
+#endif
+      }
+      REQUIRE(inner != nullptr);
+      REQUIRE(run("import sys\nsys.modules['marker'] = sys"));
+      drop(t);
+      CHECK(t == nullptr);
+      CHECK(PyThreadState_Get() == inner);
+      CHECK(run("import sys\nassert 'marker' in sys.modules"));
+      Py_EndInterpreter(inner);
+      PyThreadState_Swap(outer);
+      CHECK(run("assert Noted.places == ['main'], Noted.places"));
+    }
   }
 }
 

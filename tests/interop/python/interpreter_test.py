@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """interop/python/interpreter.h: errors, and what is left at the interpreter's end."""
 
-import subprocess
-import sys
 import unittest
 
 import tenon_test_module as m
@@ -47,13 +45,6 @@ class Errors(Case):
 
 
 class InterpretersEnd(Case):
-    def run_script(self, script):
-        script = f"import sys\nsys.path[:0] = {sys.path!r}\nimport tenon_test_module as m\n{script}"
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                              timeout=60, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
-
     # A promise of docs/guarantees.md.
     def test_what_outlives_the_interpreter_ends_quietly(self):
         self.run_script("m.hold(bytearray(3))\n"
@@ -124,6 +115,24 @@ class InterpretersEnd(Case):
                               "sys.kept = m.take(Owner(3))\n"
                               "sys.kept_too = m.capsule(Owner(4))\n")
         self.assertEqual(out, "gone\n" * 2)
+
+    # A promise of docs/guarantees.md.
+    def test_a_daemon_thread_in_a_call_at_the_end_does_not_abort_it(self):
+        take = "m.take(Source())"
+        for body, call in (
+                ("def __dlpack__(self, **keywords): spin()", take),
+                ("def __dlpack__(self, **keywords): pass\n"
+                 "    def __dlpack_device__(self): spin()", take),
+                ("def __getattr__(self, name): spin()", take),
+                ("__array_interface__ = property(lambda self: spin())", "m.messages(Source())"),
+                ("def __index__(self): spin()\n"
+                 "    __array_interface__ = property(lambda self: {\n"
+                 "        'shape': (self,), 'typestr': '<f4', 'data': (8, True)})", take),
+                ("def __del__(self): spin()\n"
+                 "    __array_interface__ = property(lambda self: {'shape': Source()})", take),
+                ("def __bool__(self): spin()", "m.make((2,)).__dlpack__(copy=Source())")):
+            with self.subTest(body):
+                self.run_until_the_end_comes(body, call)
 
 
 if __name__ == "__main__":

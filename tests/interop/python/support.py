@@ -7,6 +7,7 @@ PYTHONPATH."""
 import ctypes
 import gc
 import os
+import subprocess
 import sys
 import threading
 import unittest
@@ -63,6 +64,31 @@ class Case(unittest.TestCase):
         self.assertLess(abs(sys.getallocatedblocks() - blocks), 2000)
         if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what was freed
             self.assertLess(resident_bytes() - bytes_, 4 << 20)
+
+    def run_script(self, script, module="tenon_test_module"):
+        """What a script that ends well prints; `module` is its m."""
+        script = f"import sys\nsys.path[:0] = {sys.path!r}\nimport {module} as m\n{script}"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def run_until_the_end_comes(self, body, call, module="tenon_test_module"):
+        """Runs `call` on a daemon thread, which spin()s in a method of Source's `body` when the
+        interpreter ends. Before 3.14, CPython ends such a thread by unwinding it. What is in sys is
+        released when the end has begun, and lets the thread ask for the GIL."""
+        self.run_script("import threading, time\n"
+                        "inside = threading.Event()\n"
+                        "class Late:\n"
+                        "    def __del__(self, sleep=time.sleep): sleep(0.1)\n"
+                        "sys.late = Late()\n"
+                        "def spin():\n"
+                        "    inside.set()\n"
+                        "    while True: pass\n"
+                        "class Source:\n"
+                        f"    {body}\n"
+                        f"threading.Thread(target=lambda: {call}, daemon=True).start()\n"
+                        "inside.wait()\n", module)
 
     def run_threads(self, count, work):
         """Calls work(number) on threads; they return what is wrong, if anything."""

@@ -137,6 +137,13 @@ class FromNumpy(Case):
             self.assertEqual(m.data_pointer(tensor), address(array))
 
 
+    def test_a_daemon_thread_in_the_release_of_an_array_at_the_end_does_not_abort_it(self):
+        self.run_until_the_end_comes(
+            "class Memory(bytearray):\n"
+            "        def __del__(self): spin()",
+            "m.take(__import__('numpy').frombuffer(Source.Memory(8)).__dlpack__())")
+
+
 class ToNumpy(Case):
     def test_all_ways_share_the_memory(self):
         tensor = m.make((2, 3), dtype="int32", value=4)

@@ -13,7 +13,7 @@ namespace detail {
 
 /// Reads a tuple of integers.
 /// Errors: Python's stays set where it comes from an integer.
-inline Error read_integers(PyObject* tuple, const char* what, Dims& values) noexcept {
+inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
     return fail(Error::InvalidType, what, " is no tuple");
   }
@@ -33,7 +33,7 @@ struct ArrayInterface {
   const char* name;
   PyRef typestr, shape, strides, data, mask, offset, stream;  // null for None, too
 
-  Error open(PyObject* dict) noexcept {
+  Error open(PyObject* dict) {
     if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
       return fail(Error::InvalidType, name, " is '", Py_TYPE(dict)->tp_name, "', expected a dict");
     }
@@ -51,7 +51,7 @@ struct ArrayInterface {
   }
 
   /// Reads what both interfaces have: type, shape and strides.
-  Error read_layout(LentBuffer& lent) const noexcept {
+  Error read_layout(LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
     if (TENON_UNLIKELY(text == nullptr)) {
       PyErr_Clear();
@@ -78,7 +78,7 @@ struct ArrayInterface {
   bool has_address() const noexcept {
     return data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
   }
-  Error read_address(LentBuffer& lent) const noexcept {
+  Error read_address(LentBuffer& lent) const {
     PyObject* address = nullptr;
     int readonly = 0;
     if (PyArg_ParseTuple(data.get(), "Op", &address, &readonly) == 0) return fail_as_python();
@@ -92,7 +92,7 @@ struct ArrayInterface {
 /// PIL's images have it.
 /// Errors: Python's stays set where it comes from there.
 inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
-                                  LentBuffer& lent, Deleter& release) noexcept {
+                                  LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__array_interface__");
   TENON_TRY(from.open(dict));
   TENON_TRY(from.read_layout(lent));
@@ -154,7 +154,7 @@ inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept
 /// Errors: Python's stays set where it comes from there.
 /// Source: Numba's specification; CuPy's reader.
 inline Error read_cuda_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
-                                       LentBuffer& lent, Deleter& release) noexcept {
+                                       LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__cuda_array_interface__");
   TENON_TRY(from.open(dict));
   TENON_TRY(from.read_layout(lent));

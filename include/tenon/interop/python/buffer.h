@@ -198,7 +198,7 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
 /// Gets the buffer of an object, which `release` releases.
 /// Errors: Python's stays set where the exporter gives no buffer.
 inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer*& buffer,
-                        Deleter& release) noexcept {
+                        Deleter& release) {
   buffer = new (std::nothrow) Py_buffer;
   if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");
   if (TENON_UNLIKELY(PyObject_GetBuffer(object, buffer, flags) != 0)) {
@@ -211,7 +211,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
 
 /// Reads the buffer of an object that has one.
 inline Error read_buffer(const PythonState& state, PyObject* object, LentBuffer& lent,
-                         Deleter& release) noexcept {
+                         Deleter& release) {
   Py_buffer* buffer = nullptr;
   TENON_TRY(get_buffer(state, object, PyBUF_RECORDS_RO, buffer, release));
   const auto size = static_cast<size_t>(buffer->itemsize);

@@ -59,6 +59,16 @@ inline PyObject* export_capsule(const char* function, const TensorArg& t, bool v
   return make_capsule(finish_value<Result<DLManagedTensorVersioned*>>(function, error, managed));
 }
 
+/// Releases a struct from Python, whose deleter may ask for the GIL.
+template <class Managed>
+struct ReleaseFromPython {
+  Managed* managed;
+  void operator()(void*) const noexcept {
+    if (managed->deleter == nullptr) return;
+    stay_at_end([this] { managed->deleter(managed); });
+  }
+};
+
 /// Imports the struct in a capsule of its kind. One that is refused stays in the capsule.
 template <class Managed>
 Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) noexcept {
@@ -74,7 +84,7 @@ Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) n
     error = fail_as_python();
   }
   if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
-  Deleter release(nullptr, ReleaseDLPack<Managed>{managed});
+  Deleter release(nullptr, ReleaseFromPython<Managed>{managed});
   return import_planned<Result<TensorPtr>>(args.function, contents, plan, args.dynamism, release);
 }
 
@@ -117,7 +127,7 @@ struct FromObject {
   Out operator()(PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     Result<TensorPtr> made = import(object, {function, copy, device, dynamism});
-    if (TENON_UNLIKELY(!made.ok())) PyErr_Clear();
+    if (TENON_UNLIKELY(!made.ok())) stay_at_end([] { PyErr_Clear(); });
     if constexpr (IsResult<Out>::value) {
       return made;
     } else {
@@ -129,7 +139,7 @@ struct FromObject {
 // The functions of __dlpack__ that return an Error leave Python's set where it comes from Python.
 
 /// Reads a pair of integers, unless it is None.
-inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcept {
+inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) {
   if (pair == Py_None) return Error::Ok;
   if (PyTuple_Check(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
     return fail(Error::InvalidType, what, " is '", Py_TYPE(pair)->tp_name,
@@ -145,7 +155,7 @@ inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) noexcep
 /// Exports the tensor, or a copy, as the keywords of __dlpack__ ask, whose values are in the order
 /// of `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the rest.
 inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
-                             PyObject* names, PyObject*& capsule) noexcept {
+                             PyObject* names, PyObject*& capsule) {
   constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
   PyObject* asked[] = {Py_None, Py_None, Py_None, Py_None};
   if (positional != 0) return fail(Error::InvalidType, "it takes keyword arguments only");

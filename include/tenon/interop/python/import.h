@@ -12,14 +12,19 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// An attribute of a type or of its bases, borrowed; null for none, without an error. Python keeps
+/// the last answers for all types, so this costs a few ns.
+inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type, size_t name) noexcept {
+  return _PyType_Lookup(type, state.names[name]);
+}
+
 /// The exchange API of a type, in the newest table of a major version that tenon knows; or null.
-TENON_COLD inline const DLPackExchangeAPI* find_exchange_api(PyObject* type) noexcept {
-  const PyRef capsule(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
-  PyErr_Clear();
+inline const DLPackExchangeAPI* find_exchange_api(const PythonState& state,
+                                                  PyTypeObject* type) noexcept {
+  PyObject* const capsule = find_in_type(state, type, 0);
   constexpr const char* kName = "dlpack_exchange_api";
-  if (!capsule || PyCapsule_IsValid(capsule.get(), kName) == 0) return nullptr;
-  auto* header =
-      static_cast<const DLPackExchangeAPIHeader*>(PyCapsule_GetPointer(capsule.get(), kName));
+  if (capsule == nullptr || PyCapsule_IsValid(capsule, kName) == 0) return nullptr;
+  auto* header = static_cast<const DLPackExchangeAPIHeader*>(PyCapsule_GetPointer(capsule, kName));
   while (header != nullptr && header->version.major > kDLPackVersion.major) {
     header = header->prev_api;
   }
@@ -28,59 +33,44 @@ TENON_COLD inline const DLPackExchangeAPI* find_exchange_api(PyObject* type) noe
   return api->managed_tensor_from_py_object_no_sync == nullptr ? nullptr : api;
 }
 
-inline bool is_jax_type(PyObject* type) noexcept {
-  const PyRef module(PyObject_GetAttrString(type, "__module__"));
-  const char* const name = module ? PyUnicode_AsUTF8(module.get()) : nullptr;
-  PyErr_Clear();
+inline bool is_jax(const PythonState& state, PyTypeObject* type) noexcept {
+  PyObject* const module = find_in_type(state, type, 4);
+  if (module == nullptr || PyUnicode_Check(module) == 0) return false;
+  const char* const name = PyUnicode_AsUTF8(module);
+  if (name == nullptr) PyErr_Clear();
   return name != nullptr && std::strncmp(name, "jaxlib", 6) == 0;
 }
 
 /// What a PyTorch tensor may be beyond its memory: the exchange API does not say it, and __dlpack__
 /// does not say that it is negated.
 struct TorchState {
-  const char* name;
   bool is_method;
   const char* refusal;
 };
+/// In the order of kTypeAttributes, after the exchange API.
 inline constexpr TorchState kTorchStates[] = {
-    {"requires_grad", false,
+    {false,
      "the tensor requires grad, and writes through tenon would pass autograd by; its detach() "
      "shares the memory"},
-    {"is_conj", true, "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
-    {"is_neg", true, "the tensor is to be negated when it is read; resolve_neg() does so now"}};
+    {true, "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
+    {true, "the tensor is to be negated when it is read; resolve_neg() does so now"}};
 
-/// What is known of a type. Looked up once for each type, as DLPack allows: attributes that the
-/// type gets after its first object was imported are not seen.
-inline PythonState::KnownType known_type(PythonState& state, PyTypeObject* type) noexcept {
-  const auto address = reinterpret_cast<uintptr_t>(type);
-  constexpr size_t kCount = sizeof state.types / sizeof *state.types;
-  PythonState::KnownType& known = state.types[(address >> 4 ^ address >> 10) % kCount];
-  if (known.type == type) return known;
-  auto* const object = reinterpret_cast<PyObject*>(type);
-  bool is_torch = true;
-  for (const TorchState& torch : kTorchStates) {
-    is_torch = is_torch && PyObject_HasAttrString(object, torch.name) != 0;
-  }
-  const PythonState::KnownType found{type, find_exchange_api(object), is_torch,
-                                     is_jax_type(object)};
-  Py_INCREF(type);
-  const PyRef old(reinterpret_cast<PyObject*>(std::exchange(known, found).type));
-  return found;
+inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept {
+  return find_in_type(state, type, 1) != nullptr && find_in_type(state, type, 2) != nullptr &&
+         find_in_type(state, type, 3) != nullptr;
 }
 
 /// Refuses a PyTorch tensor that is more than its memory.
 /// Errors: Python's stays set where it comes from there.
-inline Error check_torch(PythonState& state, PyObject* object) noexcept {
-  PyObject** name = state.torch_names;
+inline Error check_torch(const PythonState& state, PyObject* object) {
+  PyObject* const* name = state.names;
   for (const TorchState& torch : kTorchStates) {
-    if (*name == nullptr) *name = PyUnicode_InternFromString(torch.name);
-    const PyRef value(*name == nullptr  ? nullptr
-                      : torch.is_method ? PyObject_CallMethodNoArgs(object, *name)
-                                        : PyObject_GetAttr(object, *name));
+    ++name;
+    const PyRef value(torch.is_method ? PyObject_CallMethodNoArgs(object, *name)
+                                      : PyObject_GetAttr(object, *name));
     const int is_set = value ? PyObject_IsTrue(value.get()) : -1;
     if (is_set < 0) return fail_as_python();
     if (is_set > 0) return fail(Error::NotSupported, torch.refusal);
-    ++name;
   }
   return Error::Ok;
 }
@@ -93,13 +83,13 @@ inline bool must_stop() noexcept {
 
 /// Calls __dlpack__ for the newest version, and as it was before 1.0 where that is not understood.
 /// Null with an error set.
-inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) noexcept {
+inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) {
   const ConsumerStream stream = stream_for(object);
   if (must_stop()) return nullptr;
   PyErr_Clear();
   const PyRef positional(PyTuple_New(0));
   const PyRef keywords(PyDict_New());
-  const auto add = [&](const char* name, PyObject* value) noexcept {
+  const auto add = [&](const char* name, PyObject* value) {
     const PyRef owned(value);
     return keywords && owned && PyDict_SetItemString(keywords.get(), name, value) == 0;
   };
@@ -127,29 +117,29 @@ inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArg
 /// The ways to ask an object for its memory. Each gives the tensor, an error, or null: where the
 /// object does not know that way, or with Python's error set.
 struct PythonImport {
-  PythonState& state;
+  const PythonState& state;
   PyObject* object;
   const ImportArgs& args;
-  PythonState::KnownType known;
+  const DLPackExchangeAPI* api;  // of the object's type; or null
 
   /// The attribute; null, with an error set unless it is just not there.
-  PyRef find(const char* attribute) const noexcept {
+  PyRef find(const char* attribute) const {
     PyRef found(PyObject_GetAttrString(object, attribute));
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();
     return found;
   }
 
-  Result<TensorPtr> by_exchange_api() const noexcept {
-    if (known.api == nullptr) return TensorPtr();
+  Result<TensorPtr> by_exchange_api() const {
+    if (api == nullptr) return TensorPtr();
     DLManagedTensorVersioned* managed = nullptr;
-    const int status = known.api->managed_tensor_from_py_object_no_sync(object, &managed);
+    const int status = api->managed_tensor_from_py_object_no_sync(object, &managed);
     if (TENON_UNLIKELY(status != 0 || managed == nullptr)) {
       if (PyErr_Occurred() == nullptr) {
         PyErr_SetString(PyExc_RuntimeError, "the exchange API gave no tensor");
       }
       return TensorPtr();
     }
-    Deleter release(nullptr, ReleaseDLPack<DLManagedTensorVersioned>{managed});
+    Deleter release(nullptr, ReleaseFromPython<DLManagedTensorVersioned>{managed});
     const DLPackContents contents = read_dlpack(*managed);
     // Nobody waits for a device this way; __dlpack__ does.
     const bool is_on_host =
@@ -159,7 +149,7 @@ struct PythonImport {
                                             args.dynamism, release);
   }
 
-  Result<TensorPtr> by_buffer() const noexcept {
+  Result<TensorPtr> by_buffer() const {
     if (PyObject_CheckBuffer(object) == 0) return TensorPtr();
     LentBuffer lent;
     Deleter release;
@@ -168,18 +158,18 @@ struct PythonImport {
     return make_from_lent(lent, release, args);
   }
 
-  Result<TensorPtr> by_dlpack() const noexcept {
+  Result<TensorPtr> by_dlpack() const {
     const PyRef method = find("__dlpack__");
     const PyRef capsule(method ? call_dlpack(object, method.get(), args) : nullptr);
     if (!capsule) return TensorPtr();
     ImportArgs asked = args;
     // JAX's arrays are immutable, which its structs, older than 1.0, cannot say.
-    if (known.is_jax) asked.flags = kDLPackReadOnly;
+    if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return import_capsule(capsule.get(), asked);
   }
 
   Result<TensorPtr> by_interface(const char* attribute,
-                                 decltype(&read_array_interface) read) const noexcept {
+                                 decltype(&read_array_interface) read) const {
     const PyRef dict = find(attribute);
     if (!dict) return TensorPtr();
     LentBuffer lent;
@@ -187,29 +177,29 @@ struct PythonImport {
     const Error error = read(state, object, dict.get(), lent, release);
     if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
     ImportArgs asked = args;
-    if (known.is_jax) asked.flags = kDLPackReadOnly;
+    if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return make_from_lent(lent, release, asked);
   }
-  Result<TensorPtr> by_cuda_array_interface() const noexcept {
+  Result<TensorPtr> by_cuda_array_interface() const {
     return by_interface("__cuda_array_interface__", &read_cuda_array_interface);
   }
-  Result<TensorPtr> by_array_interface() const noexcept {
+  Result<TensorPtr> by_array_interface() const {
     return by_interface("__array_interface__", &read_array_interface);
   }
 
   /// Asks in one way after another until one gives a tensor. The last reason why one does not is
   /// the one to give, but for __array_interface__'s.
-  Result<TensorPtr> run() const noexcept {
-    if (known.is_torch) {
+  Result<TensorPtr> run() const {
+    if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
       if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
     }
-    if (known.api == nullptr) {  // what is most frequent, aside, where it costs a tenth less
+    if (api == nullptr) {  // what is most frequent, aside, where it costs a tenth less
       Result<TensorPtr> made = by_buffer();
       if ((made.ok() && *made != nullptr) || must_stop()) return made;
       PyErr_Clear();
     }
-    using Way = Result<TensorPtr> (PythonImport::*)() const noexcept;
+    using Way = Result<TensorPtr> (PythonImport::*)() const;
     constexpr Way kWays[] = {&PythonImport::by_exchange_api, &PythonImport::by_buffer,
                              &PythonImport::by_dlpack, &PythonImport::by_cuda_array_interface,
                              &PythonImport::by_array_interface};
@@ -255,13 +245,15 @@ inline Result<TensorPtr> import_own(const Tensor& tensor, const ImportArgs& args
 }
 
 inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args) noexcept {
-  PythonState* const state = python_state();
-  if (TENON_UNLIKELY(state == nullptr)) return blame(args.function, fail_as_python());
-  if (Py_TYPE(object) == state->tensor_type) {
-    return import_own(python_tensor(object).tensor(), args);
-  }
-  if (PyCapsule_CheckExact(object) != 0) return import_capsule(object, args);
-  return PythonImport{*state, object, args, known_type(*state, Py_TYPE(object))}.run();
+  return stay_at_end([&]() -> Result<TensorPtr> {
+    const PythonState* const state = python_state();
+    if (TENON_UNLIKELY(state == nullptr)) return blame(args.function, fail_as_python());
+    if (Py_TYPE(object) == state->tensor_type) {
+      return import_own(python_tensor(object).tensor(), args);
+    }
+    if (PyCapsule_CheckExact(object) != 0) return import_capsule(object, args);
+    return PythonImport{*state, object, args, find_exchange_api(*state, Py_TYPE(object))}.run();
+  });
 }
 
 }  // namespace detail
@@ -305,7 +297,7 @@ namespace detail {
 
 /// Whether an object has a protocol that from_python() knows. A class is no array, though the
 /// methods of its objects are attributes of it.
-TENON_COLD inline bool is_array(PyObject* object) noexcept {
+TENON_COLD inline bool is_array(PyObject* object) {
   return PyType_Check(object) == 0 &&
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
           PyObject_HasAttrString(object, "__dlpack__") != 0 ||
@@ -331,7 +323,7 @@ struct PythonArgument {
     if (tensor != nullptr) return true;
     const bool is_interrupt = PyErr_ExceptionMatches(PyExc_Exception) == 0;
     TakenPythonError error = TakenPythonError::take();
-    if (!is_interrupt && !(convert && is_array(object))) return false;
+    if (!is_interrupt && !(convert && stay_at_end([&] { return is_array(object); }))) return false;
     refusal = std::move(error);
     return true;
   }

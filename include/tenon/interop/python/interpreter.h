@@ -13,6 +13,9 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#endif
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -28,8 +31,53 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// The thread state with which this thread has a GIL, perhaps that of a sub-interpreter; null where
+/// it has none. PyGILState_Check() also says so where it cannot tell.
+inline PyThreadState* current_state() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked();
+#elif PY_VERSION_HEX >= 0x030C0000
+  return _PyThreadState_UncheckedGet();
+#else
+  PyThreadState* const current = _PyThreadState_UncheckedGet();  // of whichever thread has the GIL
+  if (current == nullptr || current == PyGILState_GetThisThreadState()) return current;
+  // PyGILState knows the first state of a thread, which may have others in sub-interpreters. Not
+  // read where there are none: another thread may free it at any time.
+  const bool has_others = PyInterpreterState_Next(PyInterpreterState_Head()) != nullptr;
+  return has_others && current->thread_id == PyThread_get_thread_ident() ? current : nullptr;
+#endif
+}
+inline bool is_of_main(const PyThreadState* state) noexcept {
+  return state->interp == PyInterpreterState_Main();
+}
+
+/// Calls `f`, which may run Python code. Before 3.14, CPython ends a thread that asks for the GIL
+/// while the interpreter ends, and unwinds it up to its beginning, where a noexcept function, of
+/// whoever called, ends the process. Such a thread stays here for good, as from 3.14 on: so what is
+/// called in here is not noexcept.
+template <class F>
+auto stay_at_end(const F& f) noexcept -> decltype(f()) {
+#if TENON_HAS_EXCEPTIONS && defined(__GLIBCXX__) && PY_VERSION_HEX < 0x030E0000
+  try {
+    return f();
+  } catch (abi::__forced_unwind&) {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+#else
+  return f();
+#endif
+}
+
+/// Calls `f` in a destructor; not in one of a thread that is unwound, which has no GIL.
+template <class F>
+void stay_at_end_of_scope(const F& f) noexcept {
+  if (current_state() != nullptr) stay_at_end(f);
+}
+
 struct ReleaseReference {
-  void operator()(PyObject* object) const noexcept { Py_DECREF(object); }
+  void operator()(PyObject* object) const noexcept {
+    stay_at_end_of_scope([object] { Py_DECREF(object); });
+  }
 };
 /// An owned reference to a Python object, or null. Released with the GIL held.
 using PyRef = std::unique_ptr<PyObject, ReleaseReference>;
@@ -40,19 +88,21 @@ struct TakenPythonError {
   PyRef value;
   PyRef traceback;
 
-  static TakenPythonError take() noexcept {
+  static TakenPythonError take() {
     PyObject* taken[3] = {nullptr, nullptr, nullptr};
     PyErr_Fetch(&taken[0], &taken[1], &taken[2]);
     return {PyRef(taken[0]), PyRef(taken[1]), PyRef(taken[2])};
   }
   explicit operator bool() const noexcept { return static_cast<bool>(type); }
-  void restore() noexcept { PyErr_Restore(type.release(), value.release(), traceback.release()); }
+  void restore() { PyErr_Restore(type.release(), value.release(), traceback.release()); }
 };
 
 /// Sets Python's error aside for its lifetime, and drops any that was set meanwhile.
 struct KeepPythonError {
   TakenPythonError error = TakenPythonError::take();
-  ~KeepPythonError() { error.restore(); }
+  ~KeepPythonError() {
+    stay_at_end_of_scope([this] { error.restore(); });
+  }
 };
 
 /// Prefix of messages for Python's users, who do not know the names of C++ functions.
@@ -69,7 +119,7 @@ bool find_python_error(const F& is) noexcept {
 }
 
 /// Returns tenon's error for Python's, which stays set, with its type and text as the message.
-TENON_COLD inline Error fail_as_python() noexcept {
+TENON_COLD inline Error fail_as_python() {
   Error error = Error::AccessFailed;
   find_python_error([&](Error candidate, PyObject* type) noexcept {
     const bool matches = PyErr_ExceptionMatches(type) != 0;
@@ -106,16 +156,6 @@ inline void set_python_error(Error error, const char* message) noexcept {
 
 namespace detail {
 
-/// Whether this thread has the GIL. PyGILState_Check() also says so where it cannot tell.
-inline bool has_gil() noexcept {
-  PyThreadState* const own = PyGILState_GetThisThreadState();
-#if PY_VERSION_HEX >= 0x030D0000
-  return own != nullptr && own == PyThreadState_GetUnchecked();
-#else
-  return own != nullptr && own == _PyThreadState_UncheckedGet();
-#endif
-}
-
 /// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
 /// aborts the process: so none may be waiting for it when the end begins. Threads that have the
 /// GIL release it and ask again where they run Python code, so they are counted too.
@@ -133,7 +173,7 @@ struct GilGate {
   /// Called at exit: refuses threads from now on and waits for the others inside.
   void close() noexcept {
     is_open = false;
-    closer = PyGILState_GetThisThreadState();
+    closer = current_state();
     while (inside > depth()) {
       Py_BEGIN_ALLOW_THREADS;
       std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -147,7 +187,7 @@ inline GilGate& gil_gate() noexcept {
 }
 
 /// Opens the gate until the interpreter ends. False with an error set.
-TENON_COLD inline bool open_gil_gate() noexcept {
+TENON_COLD inline bool open_gil_gate() {
   static PyMethodDef at_exit = {
       "tenon_at_exit", [](PyObject*, PyObject*) { return gil_gate().close(), Py_NewRef(Py_None); },
       METH_NOARGS, nullptr};
@@ -176,47 +216,73 @@ TENON_COLD inline bool open_gil_gate() noexcept {
   return gil_gate().is_open;
 }
 
-/// Calls `f` with the GIL, on any thread; Python's error stays as it is. Does nothing when the
-/// interpreter is gone or ending: what `f` would release is leaked.
+/// Takes the main interpreter's GIL for its lifetime, on a thread that has no GIL.
+class MainGil {
+ public:
+  MainGil() noexcept {
+    // PyGILState_Ensure() takes the state that the thread had last: perhaps a sub-interpreter's.
+    PyThreadState* const own = PyGILState_GetThisThreadState();
+    if (own == nullptr || is_of_main(own)) {
+      ensured_ = PyGILState_Ensure();
+    } else {
+      made_ = PyThreadState_New(PyInterpreterState_Main());
+      is_held_ = made_ != nullptr;  // else memory is out
+      if (is_held_) PyEval_RestoreThread(made_);
+    }
+  }
+  MainGil(const MainGil&) = delete;
+  MainGil& operator=(const MainGil&) = delete;
+  ~MainGil() {
+    if (made_ != nullptr) {
+      PyThreadState_Clear(made_);
+      PyThreadState_DeleteCurrent();
+    } else if (is_held_) {
+      PyGILState_Release(ensured_);
+    }
+  }
+  bool is_held() const noexcept { return is_held_; }
+
+ private:
+  PyThreadState* made_ = nullptr;
+  PyGILState_STATE ensured_{};
+  bool is_held_ = true;
+};
+
+/// Calls `f` with the main interpreter's GIL, on any thread, also where a sub-interpreter is
+/// current; Python's error stays as it is. Does nothing when the interpreter is gone or ending:
+/// what `f` would release is leaked.
 template <class F>
 void with_gil(const F& f) noexcept {
   GilGate& gate = gil_gate();
-  const bool had_gil = has_gil();
+  PyThreadState* const current = current_state();
+  const auto call = [&f] {
+    const KeepPythonError keep;
+    f();
+  };
   ++GilGate::depth();
   ++gate.inside;  // before is_open is read: close() does both in the other order
-  const bool may_enter =
-      had_gil ? gate.closer == nullptr || gate.closer == PyGILState_GetThisThreadState()
-              : gate.is_open.load();
-  if (may_enter) {
-    PyGILState_STATE state{};
-    if (!had_gil) state = PyGILState_Ensure();
-    {
-      const KeepPythonError keep;
-      f();
-    }
-    if (!had_gil) PyGILState_Release(state);
+  if (current != nullptr && is_of_main(current)) {
+    if (gate.closer == nullptr || gate.closer == current) call();
+  } else if (gate.is_open) {
+    if (current != nullptr) PyEval_SaveThread();
+    if (const MainGil gil; gil.is_held()) call();
+    if (current != nullptr) PyEval_RestoreThread(current);
   }
   --gate.inside;
   --GilGate::depth();
 }
 
+/// The attributes that an import looks for in a type.
+inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "requires_grad",
+                                                  "is_conj", "is_neg", "__module__"};
+
 /// What is kept of an interpreter, dropped when it ends. A program may start it again.
 /// Threads: read and written with the GIL.
 struct PythonState {
-  /// What is known of a type whose objects were imported. Holds a reference to it, so that no
-  /// other type gets its address.
-  struct KnownType {
-    PyTypeObject* type;
-    const DLPackExchangeAPI* api;  // null for none
-    bool is_torch;
-    bool is_jax;
-  };
-
   bool is_alive;
   unsigned run;               // a number for each interpreter
-  PyObject* torch_names[3];   // the attributes that check_torch() asks for
-  PyTypeObject* tensor_type;  // made when first needed, as are the names
-  KnownType types[16];        // a cache, by a hash of the type's address
+  PyObject* names[5];         // kTypeAttributes, interned
+  PyTypeObject* tensor_type;  // made when first needed
 };
 
 /// Each shared library that hides its symbols has its own, and its own type.
@@ -226,7 +292,7 @@ inline PythonState& the_python_state() noexcept {
 }
 
 /// Starts the state; null with an error set.
-TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
+TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   // Called as the interpreter ends, while Python's functions still work.
   const auto end = [](PyObject*) {
     PythonState& ended = the_python_state();
@@ -234,9 +300,8 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
     ++ended.run;
     gil_gate().is_open = false;
     gil_gate().closer = nullptr;
-    for (PyObject*& name : ended.torch_names) Py_CLEAR(name);
+    for (PyObject*& name : ended.names) Py_CLEAR(name);
     Py_CLEAR(ended.tensor_type);
-    for (PythonState::KnownType& known : ended.types) Py_CLEAR(known.type);
   };
   PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   const bool is_open = dict != nullptr && open_gil_gate();
@@ -244,17 +309,23 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) noexcept {
     PyErr_Clear();
     return &state;
   }
-  const PyRef owner(is_open ? PyCapsule_New(&state, nullptr, end) : nullptr);
+  bool has_names = is_open;
+  for (size_t i = 0; has_names && i < 5; ++i) {
+    state.names[i] = PyUnicode_InternFromString(kTypeAttributes[i]);
+    has_names = state.names[i] != nullptr;
+  }
+  const PyRef owner(has_names ? PyCapsule_New(&state, nullptr, end) : nullptr);
   const PyRef key(owner ? PyLong_FromVoidPtr(&state) : nullptr);
   state.is_alive = key && PyDict_SetItem(dict, key.get(), owner.get()) == 0;
   if (state.is_alive) return &state;
+  for (PyObject*& name : state.names) Py_CLEAR(name);
   if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
   return nullptr;
 }
 
 /// Null with an error set: ImportError in a sub-interpreter, since a tensor is dropped on any
 /// thread and PyGILState_Ensure() knows the main interpreter alone; MemoryError.
-inline PythonState* python_state() noexcept {
+inline PythonState* python_state() {
   if (TENON_UNLIKELY(PyInterpreterState_Get() != PyInterpreterState_Main())) {
     PyErr_SetString(PyExc_ImportError,
                     "tenon works in Python's main interpreter alone, not in sub-interpreters");

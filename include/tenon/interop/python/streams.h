@@ -55,7 +55,7 @@ inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) no
 
 /// Makes a device's memory ready for the stream that a consumer names in __dlpack__.
 /// Errors: Python's stays set where it comes from there.
-inline Error make_ready(const TensorFields& tensor, PyObject* asked) noexcept {
+inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
   if (!has_streams(tensor.device)) return Error::Ok;
   const DeviceType type = tensor.device.type();
   int64_t stream = default_stream(type);
@@ -79,7 +79,7 @@ struct ConsumerStream {
 };
 /// That of the registered DeviceBackend, else the device's default one. Some producers before 1.0
 /// have no __dlpack_device__.
-inline ConsumerStream stream_for(PyObject* object) noexcept {
+inline ConsumerStream stream_for(PyObject* object) {
   ConsumerStream stream;
   const PyRef device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   DLDevice asked{};

@@ -40,7 +40,7 @@ inline PythonTensor& python_tensor(PyObject* object) noexcept {
   return *reinterpret_cast<PythonTensor*>(object);
 }
 
-inline void destroy_python_tensor(PyObject* self) noexcept {
+inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
   PyTypeObject* const type = Py_TYPE(self);
   if (python_tensor(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   {
@@ -218,8 +218,9 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
   PyObject* capsule = nullptr;
-  const Error error =
-      export_as_asked(python_tensor(self).tensor(), values, positional, names, capsule);
+  const Error error = stay_at_end([&] {
+    return export_as_asked(python_tensor(self).tensor(), values, positional, names, capsule);
+  });
   if (error != Error::Ok && PyErr_Occurred() == nullptr) {
     set_python_error(blame("__dlpack__", error), last_error_message());
   }
