@@ -26,6 +26,42 @@ class Buffers(Case):
         del tensor
         memory.append(1)
 
+    def test_the_buffer_of_another_object_is_given_back_to_it(self):
+        memory = bytearray(b"abc")
+        tensor = m.take(m.lender(memory))
+        self.assertEqual(memoryview(tensor).tolist(), [97, 98, 99])
+        self.assertRaises(BufferError, memory.append, 1)
+        del tensor
+        memory.append(1)
+        # One without a release of its own.
+        source = m.exporter(b"i", 4)
+        count = sys.getrefcount(source)
+        lent = m.lender(source)
+        tensor = m.take(lent)
+        self.assertEqual((tensor.dtype, sys.getrefcount(source)), ("int32", count + 2))
+        del tensor
+        self.assertEqual(sys.getrefcount(source), count + 1)
+
+    def test_who_drops_the_last_reference_releases_the_object(self):
+        class Memory(bytearray):
+            pass
+
+        for lend in (lambda memory: memory, memoryview, lambda memory: m.lender(memory)):
+            for drop in (m.drop, m.drop_without_gil, m.drop_on_thread, m.drop_with_error):
+                memory = Memory(4)
+                gone = weakref.ref(memory)
+                number = m.hold(lend(memory))
+                self.assertIsNotNone(gone())
+                del memory
+                gc.collect()
+                self.assertIsNotNone(gone())
+                try:
+                    drop(number)
+                except ZeroDivisionError:
+                    pass
+                gc.collect()
+                self.assertIsNone(gone())
+
     def test_bytes_are_read_only(self):
         tensor = m.take(b"abc")
         self.assertTrue(tensor.readonly)

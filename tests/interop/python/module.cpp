@@ -376,6 +376,32 @@ PyObject* exporter(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(made);
 }
 
+// lender(object): an object that lends the buffer of another one.
+struct Lender {
+  PyObject_HEAD PyObject* from;
+};
+int lend_other(PyObject* self, Py_buffer* view, int flags) {
+  return PyObject_GetBuffer(reinterpret_cast<Lender*>(self)->from, view, flags);
+}
+void destroy_lender(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  Py_DECREF(reinterpret_cast<Lender*>(self)->from);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyObject* lender(PyObject*, PyObject* object) {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&lend_other)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_lender)},
+                                {0, nullptr}};
+  static PyType_Spec spec{"tenon_test_module.Lender", sizeof(Lender), 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyObject* const type = PyType_FromSpec(&spec);
+  if (type == nullptr) return nullptr;
+  auto* const plain = reinterpret_cast<PyTypeObject*>(type);
+  PyObject* const made = plain->tp_alloc(plain, 0);
+  if (made != nullptr) reinterpret_cast<Lender*>(made)->from = Py_NewRef(object);
+  return made;
+}
+
 // A struct that a hostile producer makes, in a capsule; its deleter is counted.
 struct Hostile {
   DLManagedTensorVersioned managed;
@@ -670,6 +696,7 @@ PyMethodDef methods[] = {
     {"placeholder", &placeholder, METH_O, nullptr},
     {"get_buffer", &get_buffer, METH_VARARGS, nullptr},
     {"exporter", &exporter, METH_VARARGS, nullptr},
+    {"lender", &lender, METH_O, nullptr},
     {"hostile", &hostile, METH_O, nullptr},
     {"named_capsule", &named_capsule, METH_O, nullptr},
     {"capsule_flags", &capsule_flags, METH_O, nullptr},

@@ -107,8 +107,9 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
                 "__array_interface__'s data is neither a pair of an address and whether it is "
                 "read-only nor an object with a buffer, without strides and offset");
   }
+  Py_buffer place;
   Py_buffer* buffer = nullptr;
-  TENON_TRY(get_buffer(state, from.data.get(), PyBUF_SIMPLE, buffer, release));
+  TENON_TRY(get_buffer(state, from.data.get(), PyBUF_SIMPLE, place, buffer, release));
   lent.data = buffer->buf;
   lent.readonly = buffer->readonly != 0;
   int64_t numel = 0;
