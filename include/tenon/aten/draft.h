@@ -300,12 +300,24 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   });
 }
 
+/// What releases a storage's memory, where that is a Deleter; else null.
+inline Deleter* deleter_of(const c10::Storage& storage) noexcept {
+  const c10::DataPtr& data = storage.data_ptr();
+  return data.get_deleter() == release_deleter() ? static_cast<Deleter*>(data.get_context())
+                                                 : nullptr;
+}
+
 /// What releases a tensor's own memory, where that is a Deleter; null for a view.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   if (fields(tensor).ownership == Ownership::View) return nullptr;
-  const c10::DataPtr& data = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage().data_ptr();
-  return data.get_deleter() == release_deleter() ? static_cast<Deleter*>(data.get_context())
-                                                 : nullptr;
+  return deleter_of(tensor.tensor().unsafeGetTensorImpl()->unsafe_storage());
+}
+
+/// What releases the tensor's memory, a view's too, where nobody else holds that; else null.
+inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
+  const c10::Storage& storage = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage();
+  return tensor.tensor().use_count() == 1 && storage.use_count() == 1 ? deleter_of(storage)
+                                                                      : nullptr;
 }
 
 /// Whether others would lose memory that the tensor lets go of: who shares the storage.

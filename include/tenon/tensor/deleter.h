@@ -78,6 +78,7 @@ bool is_empty_callable(const F& f) noexcept {
 
 struct DimNames;
 struct DeleterChain;
+struct PythonHold;
 struct ReleaseToBackend;
 struct ShmSegment;
 
@@ -88,6 +89,7 @@ inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
                                       : std::is_same_v<F, DeleterChain>     ? 2
                                       : std::is_same_v<F, ReleaseToBackend> ? 3
                                       : std::is_same_v<F, ShmSegment>       ? 4
+                                      : std::is_same_v<F, PythonHold>       ? 5
                                                                             : 0;
 
 }  // namespace detail

@@ -248,6 +248,14 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return holder.base == nullptr ? &holder.deleter : nullptr;
 }
 
+/// What releases the tensor's memory, a view's too, where nobody else holds that; else null.
+inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
+  if (tensor.tensor().use_count() != 1) return nullptr;
+  const TensorImplPtr& base = fields(tensor).base;
+  if (base == nullptr) return &fields(tensor).deleter;
+  return base.use_count() == 1 ? &fields(base).deleter : nullptr;
+}
+
 /// Whether others would lose memory that the tensor lets go of.
 inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   const ImplFields& held = fields(tensor);

@@ -62,7 +62,11 @@ TEST_CASE("python: without memory imports and exports keep nothing, and the next
     static_cast<void>(from_python(exported));
     static_cast<void>(from_python(with_dlpack));
     static_cast<void>(error_of_object(to_capsule(source)));
+    static_cast<void>(error_of_object(PyObject_CallMethod(exported, "tolist", nullptr)));
+    static_cast<void>(error_of_object(PyObject_CallMethod(exported, "__copy__", nullptr)));
   }
+  PyObject* const reversed = PySlice_New(nullptr, nullptr, PyLong_FromLong(-1));
+  REQUIRE(reversed != nullptr);
   Expected python_code;
   python_code.keeps = true;
   Calls calls;
@@ -85,6 +89,14 @@ TEST_CASE("python: without memory imports and exports keep nothing, and the next
     FAIL_EACH_WITH(python_code, from_python(with_dlpack));
     FAIL_EACH_WITH(python_code, error_of_tensor(from_python_or_set_error(with_dlpack)));
     FAIL_EACH(try_from_python(exported));
+    // Of the object itself.
+    FAIL_EACH(error_of_object(PySequence_GetItem(exported, 1)));
+    FAIL_EACH(error_of_object(PyObject_GetItem(exported, Py_None)));
+    FAIL_EACH(error_of_object(PyObject_GetItem(exported, reversed)));
+    // Python keeps lists that are free, and names of methods.
+    FAIL_EACH_WITH(python_code, error_of_object(PyObject_CallMethod(exported, "tolist", nullptr)));
+    FAIL_EACH_WITH(python_code,
+                   error_of_object(PyObject_CallMethod(exported, "__copy__", nullptr)));
     FAIL_EACH([&] {
       PyObject* const capsule = to_capsule(source);
       if (capsule == nullptr) return error_of_object(nullptr);
@@ -113,6 +125,7 @@ TEST_CASE("python: without memory imports and exports keep nothing, and the next
     }());
     CHECK(Py_REFCNT(bytes) == 1);
   }
+  Py_DECREF(reversed);
   Py_DECREF(with_dlpack);
   Py_DECREF(lender);
   Py_DECREF(exported);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The dtype of a tenon.Tensor: NumPy's object, which is imported when it is asked for.
+#pragma once
+
+#include "tenon/interop/python/tensor_object.h"  // Python.h first
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether ml_dtypes has the type for NumPy: it is not NumPy's.
+inline bool is_of_ml_dtypes(ScalarType type) noexcept {
+  return python_type(type).kind == '\0' && !isComplexType(type);
+}
+
+/// A module without dots in its name; null with an error set. PyImport_ImportModule() goes through
+/// Python's __import__, which takes twice as long as all the rest of a dtype.
+inline PyObject* import_module(const char* name) {
+  return PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0);
+}
+
+/// NumPy's dtype of an element type. Null with an error set: TypeError where NumPy has no such type
+/// or is not installed, nor ml_dtypes, which has those of 8 bits and bfloat16.
+inline PyObject* numpy_dtype(ScalarType type) {
+  const char* const name = python_type(type).name;
+  const char* const library = is_of_ml_dtypes(type) ? "ml_dtypes" : "numpy";
+  if (type == ScalarType::ComplexHalf) {
+    return PyErr_Format(PyExc_TypeError,
+                        "NumPy has no %s; torch.from_dlpack(tensor) takes the tensor", name);
+  }
+  const PyRef numpy(import_module("numpy"));
+  const PyRef owner(numpy ? import_module(library) : nullptr);
+  const PyRef named(!owner                  ? nullptr
+                    : is_of_ml_dtypes(type) ? PyObject_GetAttrString(owner.get(), name)
+                                            : PyUnicode_FromString(name));
+  if (named) return PyObject_CallMethod(numpy.get(), "dtype", "O", named.get());
+  if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0 ||
+      PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+    PyErr_Clear();
+    return PyErr_Format(PyExc_TypeError, "a dtype for %s needs %s, which %s", name,
+                        numpy ? library : "numpy", owner ? "is too old" : "is not installed");
+  }
+  return nullptr;
+}
+
+/// The type of what `dtype` is where NumPy's is not to be had: a str that prints as it is.
+inline PyObject* make_dtype_name_type() {
+  const PyRef text(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__str__"));
+  return !text ? nullptr
+               : PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){sssO}",
+                                       "dtype", &PyUnicode_Type, "__module__", "tenon", "__repr__",
+                                       text.get());
+}
+
+/// The attribute dtype. Null with an error set.
+inline PyObject* python_dtype(PythonTensor& object, const TensorFields& tensor) {
+  PyObject* const found = numpy_dtype(tensor.type);
+  if (found != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return found;
+  PyErr_Clear();
+  return PyObject_CallMethod(reinterpret_cast<PyObject*>(Py_TYPE(&object)), "_DtypeName", "s",
+                             python_type(tensor.type).name);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

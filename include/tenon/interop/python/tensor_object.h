@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The layout and the life of a Python object of the type tenon.Tensor.
+//
+// What CPython calls of this type is not noexcept where it runs Python code, as the garbage
+// collector may in any allocation of an object: before 3.14, CPython ends a daemon thread at exit
+// by unwinding it.
+#pragma once
+
+#include "tenon/interop/python/buffer.h"  // Python.h first
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "tenon/tensor/view.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// An object of the type tenon.Tensor. Its sizes and its strides in bytes follow it in the same
+/// block, in the form of the buffer protocol; the tensor's shape is fixed.
+struct PythonTensor {
+  PyObject_VAR_HEAD PyObject* weak_references;
+  alignas(Tensor) unsigned char handle[sizeof(Tensor)];
+
+  Tensor& tensor() noexcept { return *std::launder(reinterpret_cast<Tensor*>(handle)); }
+  TensorArg arg() noexcept { return TensorArg(tensor()); }
+  size_t rank() noexcept { return static_cast<size_t>(Py_SIZE(this)) / 2; }
+  Py_ssize_t* shape() noexcept { return reinterpret_cast<Py_ssize_t*>(this + 1); }
+  Py_ssize_t* byte_strides() noexcept { return shape() + rank(); }
+  /// Where Python finds the elements. Never null, which some take for no memory at all.
+  void* address() noexcept {
+    void* const data = fields(arg()).data;
+    return data != nullptr ? data : this;
+  }
+};
+
+inline PythonTensor& python_tensor(PyObject* object) noexcept {
+  return *reinterpret_cast<PythonTensor*>(object);
+}
+
+/// tp_dealloc of the type.
+inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (python_tensor(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  {
+    const KeepPythonError keep;
+    python_tensor(self).tensor().~Tensor();
+  }
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+/// tp_traverse of the type: shows the garbage collector the Python object that owns the memory, so
+/// that an object which refers to a tensor over itself is freed. Memory that others hold too, in
+/// Python or in C++, is not shown: their references are not Python's.
+///
+/// There is no tp_clear, as tuples have none: a cycle has another member, which can be cleared.
+inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  Deleter* const deleter = sole_deleter(python_tensor(self).arg());
+  const PythonHold* const hold = deleter == nullptr ? nullptr : deleter->target<PythonHold>();
+  if (hold == nullptr || hold->run != the_python_state().run) return 0;
+  Py_VISIT(hold->object);
+  if (hold->buffer != nullptr) Py_VISIT(hold->buffer->obj);
+  return 0;
+}
+
+/// A view of all of `source`. Its layout is copied: make_view() would compute it again.
+template <class Out>
+Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
+  BackendState* const keeper = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  Made<Out> made(keeper);
+  const auto make = [&]() noexcept -> Error {
+    TENON_TRY(check_defined(source, "the tensor"));
+    TENON_TRY(new_impl(made.draft(), keeper));
+    ImplFields& view = fields(made.draft());
+    view.layout = fields(source).layout;
+    TENON_TRY(view.layout.check(elementSize(fields(source).type)));
+    TENON_TRY(attach_view(source, fields(source).type, 0, view));
+    view.settle(dynamism);
+    return Error::Ok;
+  };
+  return made.finish(function, make());
+}
+
+/// The object of the type `type` around a view that has a fixed shape; null with an error set.
+inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
+  if (TENON_UNLIKELY(!view.ok())) {
+    set_python_error(view.error(), view.message());
+    return nullptr;
+  }
+  const TensorArg t(*view);
+  const TensorFields& tensor = fields(t);
+  const size_t rank = tensor.layout.sizes.size();
+  PyObject* const self = type->tp_alloc(type, static_cast<Py_ssize_t>(2 * rank));
+  if (TENON_UNLIKELY(self == nullptr)) return nullptr;
+  PythonTensor& object = python_tensor(self);
+  const size_t size = elementSize(tensor.type);
+  for (size_t d = 0; d < rank; ++d) {
+    object.shape()[d] = static_cast<Py_ssize_t>(tensor.layout.sizes[d]);
+    // Unsigned: the stride of a dimension of size 1 means nothing, and may overflow.
+    object.byte_strides()[d] =
+        static_cast<Py_ssize_t>(static_cast<size_t>(tensor.layout.strides[d]) * size);
+  }
+  ::new (static_cast<void*>(object.handle)) Tensor(*std::move(view));
+  return self;
+}
+
+/// The same around a view of all of `source`.
+inline PyObject* wrap(PyTypeObject* type, const TensorArg& source) {
+  return wrap_view(type, view_all<Result<Tensor>>(kForPython, source, TensorShapeDynamism::STATIC));
+}
+
+/// Whether the host can have the elements by their address.
+inline Error check_shareable(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  if (TENON_UNLIKELY(!tensor.is_host_accessible())) {
+    return fail_reach("the tensor", tensor.device,
+                      "; numpy.from_dlpack(tensor, device='cpu') copies it");
+  }
+  return Error::Ok;
+}
+
+/// A tuple of integers, or null with an error set.
+template <class List>
+PyObject* make_tuple(const List& values, size_t count) {
+  PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; tuple && i < count; ++i) {
+    PyObject* const value = PyLong_FromLongLong(values[i]);
+    if (value == nullptr) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), value);
+  }
+  return tuple.release();
+}
+
+/// The text that `make()` returns, or null with an error set when it throws.
+template <class Make>
+PyObject* make_text(const Make& make) noexcept {
+  std::string text;
+  const Error error = call_safely([&] {
+    text = make();
+    return Error::Ok;
+  });
+  if (error != Error::Ok) return PyErr_NoMemory();
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+/// What a C function that fails returns: -1, with Python's error set; else 0.
+inline int finish_status(Error error) noexcept {
+  if (error == Error::Ok) return 0;
+  set_python_error(error, last_error_message());
+  return -1;
+}
+
+/// A method of Python's, whatever its parameters.
+template <class F>
+PyCFunction as_method(F* function) noexcept {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
