@@ -133,8 +133,17 @@ class OwnDlpack(Case):
         with self.assertRaises(ZeroDivisionError):
             m.make((2,)).__dlpack__(dl_device=(Raises(), Zero()))
 
+    def test_who_cannot_be_told_of_read_only_memory_gets_a_copy(self):
+        tensor = m.make((2,), value=3, readonly=True)
+        taken = m.take(tensor.__dlpack__())
+        self.assertEqual((taken.readonly, taken.tolist()), (False, [3, 3]))
+        self.assertNotEqual(m.data_pointer(taken), m.data_pointer(tensor))
+        self.assertRaisesRegex(BufferError, "read-only", tensor.__dlpack__, copy=False)
+        shared = m.take(tensor.__dlpack__(max_version=(1, 0)))
+        self.assertEqual(m.data_pointer(shared), m.data_pointer(tensor))
+        self.assertTrue(shared.readonly)
+
     def test_what_dlpack_cannot_say_is_a_buffer_error(self):
-        self.assertRaisesRegex(BufferError, "read-only", m.make((2,), readonly=True).__dlpack__)
         self.assertRaisesRegex(BufferError, "placeholder", m.placeholder((2, 3)).__dlpack__,
                                max_version=(1, 0))
 

@@ -185,7 +185,7 @@ class Messages(Case):
         m.take_capsule(consumed)
         for call in (lambda: m.take([1]), lambda: m.take(consumed), lambda: m.take_capsule(5),
                      lambda: m.take(m.hostile("dtype")), lambda: m.take(m.make((2,)), device="cuda"),
-                     lambda: m.capsule(readonly, False), readonly.__dlpack__,
+                     lambda: m.capsule(readonly, False), lambda: readonly.__dlpack__(copy=False),
                      lambda: m.make((2,)).__dlpack__(max_version=5), m.undefined):
             with self.assertRaises((BufferError, TypeError, ValueError)) as caught:
                 call()

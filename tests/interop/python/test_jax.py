@@ -64,11 +64,26 @@ class JaxTest(Case):
                 self.assertEqual(taken.dtype, name)
                 self.assertEqual(m.data_pointer(taken), array.unsafe_buffer_pointer())
                 self.assertTrue(taken.readonly)
-                # Read-only, it does not go back: JAX knows no such thing.
-                self.assertRaisesRegex(BufferError, "read-only", jnp.from_dlpack, taken)
-                back = jnp.from_dlpack(m.take(taken, True))
-                self.assertEqual(back.dtype, array.dtype)
-                self.assertEqual(back.tolist(), array.tolist())
+                for back in (jnp.from_dlpack(taken), jnp.from_dlpack(taken, copy=True),
+                             jnp.from_dlpack(m.take(taken, True)), jnp.asarray(taken)):
+                    self.assertEqual(back.dtype, array.dtype)
+                    self.assertEqual(back.tolist(), array.tolist())
+
+    def test_jax_has_a_copy_of_what_is_read_only(self):
+        # It asks for a struct from before 1.0, which cannot say so, and passes no copy on.
+        taken = m.take(jnp.arange(3.0))
+        for copied in (None, True, False):
+            back = jnp.from_dlpack(taken, copy=copied)
+            self.assertNotEqual(back.unsafe_buffer_pointer(), m.data_pointer(taken))
+
+    def test_asarray_takes_tensors(self):
+        for name in TYPES:
+            for tensor in (m.make((2, 3), dtype=name, value=1), m.make((), dtype=name, value=1)):
+                array = jnp.asarray(tensor)
+                self.assertEqual((array.dtype.name, array.shape), (name, tensor.shape))
+                self.assertTrue((array == 1).all())
+        self.assertRaisesRegex(ValueError, "dtype.*complex32", jnp.asarray,
+                               m.make((2,), dtype="complex32"))
 
     def test_types_that_tenon_lacks_are_refused(self):
         for name in ("float8_e8m0fnu", "float8_e3m4", "float4_e2m1fn"):
@@ -90,7 +105,9 @@ class JaxTest(Case):
         array[:] = np.arange(32).reshape(4, 8)
         turned = jnp.from_dlpack(m.take(array.T))
         self.assertEqual(turned.tolist(), array.T.tolist())
-        for strided in (array[:, ::2], array[::-1], np.broadcast_to(array[0], (4, 8))):
+        repeated = np.broadcast_to(array[0], (4, 8))  # read-only: JAX gets a copy, which is compact
+        self.assertEqual(jnp.from_dlpack(m.take(repeated)).tolist(), repeated.tolist())
+        for strided in (array[:, ::2], array[::-1]):
             before = sys.getrefcount(array)
             self.assertRaises(Exception, jnp.from_dlpack, m.take(strided))
             gc.collect()
