@@ -5,6 +5,8 @@
 #include "tenon/interop/python/buffer.h"  // Python.h first
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include "tenon/interop/python/streams.h"
 
@@ -23,6 +25,24 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
     values.push_back(value);
   }
   return check_dims(what, values);
+}
+
+/// The type of an array of ml_dtypes' types, by its dtype's name: its typestr says little more than
+/// how long the elements are, "<V2". Undefined for others.
+inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
+  const PyRef dtype(PyObject_GetAttrString(object, "dtype"));
+  const PyRef name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
+  const char* const text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  if (text == nullptr) return ScalarType::Undefined;
+  for (const PythonTypeRow& row : kPythonTypes) {
+    if (row.kind != '\0' || std::strcmp(row.name, text) != 0) continue;
+    const size_t size = elementSize(row.type);
+    const bool is_same = std::strlen(typestr) > 2 && !is_swapped(*typestr, size) &&
+                         std::strtoul(typestr + 2, nullptr, 10) == size;
+    return is_same ? row.type : ScalarType::Undefined;
+  }
+  return ScalarType::Undefined;
 }
 
 /// The dict of an interface. Values are kept from the beginning on: reading an integer may call
@@ -50,14 +70,15 @@ struct ArrayInterface {
     return Error::Ok;
   }
 
-  /// Reads what both interfaces have: type, shape and strides.
-  Error read_layout(LentBuffer& lent) const {
+  /// Reads what both interfaces have of an object: type, shape and strides.
+  Error read_layout(PyObject* object, LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
     if (TENON_UNLIKELY(text == nullptr)) {
       PyErr_Clear();
       return fail(Error::InvalidType, name, " has no typestr");
     }
     lent.type = type_of_typestr(text);
+    if (lent.type == ScalarType::Undefined) lent.type = type_of_dtype(object, text);
     if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
       return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
     }
@@ -95,7 +116,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
                                   LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__array_interface__");
   TENON_TRY(from.open(dict));
-  TENON_TRY(from.read_layout(lent));
+  TENON_TRY(from.read_layout(object, lent));
   if (from.has_address()) {
     TENON_TRY(from.read_address(lent));
     release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
@@ -158,7 +179,7 @@ inline Error read_cuda_array_interface(const PythonState& state, PyObject* objec
                                        LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__cuda_array_interface__");
   TENON_TRY(from.open(dict));
-  TENON_TRY(from.read_layout(lent));
+  TENON_TRY(from.read_layout(object, lent));
   if (TENON_UNLIKELY(!from.has_address())) {
     return fail(Error::NotSupported,
                 "__cuda_array_interface__'s data is no pair of an address and whether it is "

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 TENON_BEGIN_NAMESPACE
@@ -187,9 +189,24 @@ struct PythonImport {
     return by_interface("__array_interface__", &read_array_interface);
   }
 
+  /// By what __array__() makes of an object that has no other way, for which that may be reading a
+  /// file. Null where the object has none, or is an array itself.
+  Result<TensorPtr> by_array() const {
+    const PyRef method = find("__array__");
+    if (!method) return TensorPtr();
+    const PyRef no_positional(PyTuple_New(0));
+    const PyRef keywords(args.copy.value_or(true) ? nullptr
+                                                  : Py_BuildValue("{sO}", "copy", Py_False));
+    if (!no_positional || PyErr_Occurred() != nullptr) return TensorPtr();
+    const PyRef array(PyObject_Call(method.get(), no_positional.get(), keywords.get()));
+    if (!array || array.get() == object) return TensorPtr();
+    const DLPackExchangeAPI* const its = find_exchange_api(state, Py_TYPE(array.get()));
+    return PythonImport{state, array.get(), args, its}.run(false);
+  }
+
   /// Asks in one way after another until one gives a tensor. The last reason why one does not is
   /// the one to give, but for __array_interface__'s.
-  Result<TensorPtr> run() const {
+  Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
       if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
@@ -218,10 +235,13 @@ struct PythonImport {
       reason_of_python = TakenPythonError::take();
     }
     if (reason.ok()) {
-      reason = blame(
-          args.function,
-          fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
-               "' object has neither __dlpack__ nor the buffer protocol nor an array interface"));
+      Result<TensorPtr> made(nullptr);
+      if (may_convert) made = by_array();
+      if (!made.ok() || *made != nullptr) return made;
+      if (PyErr_Occurred() != nullptr) return blame(args.function, fail_as_python());
+      reason = blame(args.function, fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
+                                         "' object has neither __dlpack__ nor the buffer protocol "
+                                         "nor an array interface nor __array__"));
     }
     reason_of_python.restore();
     return reason;
@@ -265,8 +285,10 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 /// the C exchange API of the object's type (PyTorch's); the buffer protocol (NumPy's arrays,
 /// bytes, array.array, memoryview); __dlpack__(), for version 1.3, and as it was before 1.0 where
 /// that raises TypeError, unless a copy is asked for; __cuda_array_interface__ (Numba's arrays);
-/// __array_interface__, with an address, or with a row-major buffer as PIL's images have it. `copy`
-/// and `device` are those of from_dlpack(), and of __dlpack__().
+/// __array_interface__, with an address, or with a row-major buffer as PIL's images have it, and of
+/// ml_dtypes' types; what __array__() returns of an object that has nothing else (pandas' Series,
+/// h5py's datasets). `copy` and `device` are those of from_dlpack(), and of __dlpack__(); without a
+/// copy, __array__() is asked for none.
 ///
 /// Ownership: keeps what holds the memory, mostly the object, until the tensor releases it; of a
 /// tensor of tenon's, that tensor's memory. After the interpreter's end, it is leaked.
@@ -302,7 +324,8 @@ TENON_COLD inline bool is_array(PyObject* object) {
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
           PyObject_HasAttrString(object, "__dlpack__") != 0 ||
           PyObject_HasAttrString(object, "__cuda_array_interface__") != 0 ||
-          PyObject_HasAttrString(object, "__array_interface__") != 0);
+          PyObject_HasAttrString(object, "__array_interface__") != 0 ||
+          PyObject_HasAttrString(object, "__array__") != 0);
 }
 
 /// An argument of a function that pybind11 or nanobind binds: taken as a tensor, or refused with
@@ -328,6 +351,24 @@ struct PythonArgument {
     return true;
   }
 };
+
+/// The argument as a TensorPtr, a Tensor or a std::shared_ptr to one.
+template <class T>
+T take_argument(TensorPtr& tensor) {
+  if constexpr (std::is_same_v<T, TensorPtr>) {
+    return std::move(tensor);
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    return *tensor;
+  } else {
+    return std::make_shared<Tensor>(*tensor);
+  }
+}
+
+/// to_python() of what a bound function returns.
+inline PyObject* return_tensor(TensorArg tensor) noexcept { return to_python(tensor); }
+inline PyObject* return_tensor(const std::shared_ptr<Tensor>& tensor) noexcept {
+  return to_python(tensor != nullptr ? *tensor : Tensor());
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE
