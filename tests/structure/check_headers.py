@@ -57,7 +57,7 @@ def read_headers(repository):
     root = pathlib.Path(repository) / "include"
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
             for path in sorted((root / "tenon").rglob("*"))
-            if path.is_file() and path.name != "LICENSE"}
+            if path.is_file() and path.name != "LICENSE" and path.suffix != ".pyi"}
 
 
 def without_comments(text):

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -38,13 +39,14 @@ TENON_END_NAMESPACE
 namespace NB_NAMESPACE {
 namespace detail {
 
-/// The caster of TensorPtr and of Tensor. An argument that was refused is an argument all the same:
-/// only when the function is called, where nanobind lets exceptions pass, its error is raised.
+/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. An argument that was refused is an
+/// argument all the same: only when the function is called, where nanobind lets exceptions pass,
+/// its error is raised.
 template <class V>
 class tenon_caster {
  public:
   using Value = V;
-  static constexpr auto Name = const_name("tenon.Tensor");
+  static constexpr auto Name = io_name("tenon.ArrayLike", "tenon.Tensor");
   template <class T>
   using Cast = movable_cast_t<T>;
 
@@ -52,7 +54,7 @@ class tenon_caster {
     return argument_.load(source.ptr(), (flags & static_cast<uint32_t>(cast_flags::convert)) != 0);
   }
   static handle from_cpp(const V& tensor, rv_policy, cleanup_list*) noexcept {
-    return tenon::to_python(tensor);
+    return tenon::detail::return_tensor(tensor);
   }
   /// Asked by casters of lists and the like, in which nothing may be thrown.
   template <class>
@@ -69,14 +71,15 @@ class tenon_caster {
       argument_.refusal.restore();
       throw python_error();
     }
-    if constexpr (std::is_same_v<V, tenon::TensorPtr>) {
-      return argument_.tensor;
-    } else {
-      return *argument_.tensor;
+    if (argument_.tensor != nullptr) {
+      value_ = tenon::detail::take_argument<V>(argument_.tensor);
+      argument_.tensor = nullptr;
     }
+    return value_;
   }
 
   tenon::detail::PythonArgument argument_;
+  V value_;
 };
 
 template <>
@@ -85,7 +88,23 @@ struct type_caster<tenon::TensorPtr> : tenon_caster<tenon::TensorPtr> {};
 #if !TENON_ATEN_MODE
 template <>
 struct type_caster<tenon::Tensor> : tenon_caster<tenon::Tensor> {};
+template <>
+struct type_caster<std::shared_ptr<tenon::Tensor>> : tenon_caster<std::shared_ptr<tenon::Tensor>> {
+};
 #endif
+
+/// The caster of what a function returns.
+template <class T>
+struct type_caster<tenon::Result<T>> {
+  static constexpr auto Name = make_caster<T>::Name;
+
+  static handle from_cpp(const tenon::Result<T>& result, rv_policy policy,
+                         cleanup_list* cleanup) noexcept {
+    if (result.ok()) return make_caster<T>::from_cpp(*result, policy, cleanup);
+    tenon::set_python_error(result.error(), result.message());
+    return handle();
+  }
+};
 
 }  // namespace detail
 }  // namespace NB_NAMESPACE

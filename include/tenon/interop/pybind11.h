@@ -6,8 +6,9 @@
 // takes whatever from_python() does (NumPy arrays, PyTorch's and JAX's tensors, buffers) and
 // returns what to_python() makes, sharing the memory both ways.
 //
-// Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor`. In ATen mode Tensor is
-// at::Tensor, for which libtorch brings a caster of its own.
+// Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor` and
+// `std::shared_ptr<Tensor>`, compat/executorch.h's TensorPtr. In ATen mode Tensor is at::Tensor,
+// for which libtorch has a caster.
 // - Memory is shared or refused, never copied: what is written to the tensor is seen by the caller.
 // - What is no array, and None, is no argument: the next overload is tried, and where there is none
 //   pybind11 raises TypeError with the signatures. An array that cannot be taken raises
@@ -17,15 +18,20 @@
 // - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
 // - Whether a tensor is read-only is for the function to ask; writing to it raises.
 //
-// Results: an undefined tensor, or a null TensorPtr, is an error, not None. A result keeps its
+// Results: an undefined tensor, or a null TensorPtr, is an error, not None. The error in a
+// `Result<T>` is raised, as set_python_error() says; else its T is returned. A tensor keeps its
 // memory alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor
 // that borrows memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
 //
 // Exceptions: of tenon's, those thrown in a bound function become what set_python_error() says, in
 // modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.
+//
+// Signatures say tenon.Tensor and, of arguments, tenon.ArrayLike: interop/python/tenon.pyi has both
+// for type checkers.
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -52,10 +58,14 @@ TENON_END_NAMESPACE
 namespace PYBIND11_NAMESPACE {
 namespace detail {
 
-/// The caster of TensorPtr and of Tensor. load() throws what Python raised.
+/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. load() throws what Python raised.
 template <class T>
 struct tenon_caster {
+#if PYBIND11_VERSION_HEX >= 0x03000000
+  PYBIND11_TYPE_CASTER(T, io_name("tenon.ArrayLike", "tenon.Tensor"));
+#else
   PYBIND11_TYPE_CASTER(T, const_name("tenon.Tensor"));
+#endif
 
   bool load(handle source, bool convert) {
     tenon::detail::PythonArgument argument;
@@ -64,15 +74,11 @@ struct tenon_caster {
       argument.refusal.restore();
       throw error_already_set();
     }
-    if constexpr (std::is_same_v<T, tenon::TensorPtr>) {
-      value = std::move(argument.tensor);
-    } else {
-      value = *argument.tensor;
-    }
+    value = tenon::detail::take_argument<T>(argument.tensor);
     return true;
   }
   static handle cast(const T& tensor, return_value_policy, handle) {
-    PyObject* const made = tenon::to_python(tensor);
+    PyObject* const made = tenon::detail::return_tensor(tensor);
     if (made == nullptr) throw error_already_set();
     return made;
   }
@@ -83,7 +89,22 @@ struct type_caster<tenon::TensorPtr> : tenon_caster<tenon::TensorPtr> {};
 #if !TENON_ATEN_MODE
 template <>
 struct type_caster<tenon::Tensor> : tenon_caster<tenon::Tensor> {};
+template <>
+struct type_caster<std::shared_ptr<tenon::Tensor>> : tenon_caster<std::shared_ptr<tenon::Tensor>> {
+};
 #endif
+
+/// The caster of what a function returns.
+template <class T>
+struct type_caster<tenon::Result<T>> {
+  static constexpr auto name = make_caster<T>::name;
+
+  static handle cast(const tenon::Result<T>& result, return_value_policy policy, handle parent) {
+    if (result.ok()) return make_caster<T>::cast(*result, policy, parent);
+    tenon::set_python_error(result.error(), result.message());
+    throw error_already_set();
+  }
+};
 
 }  // namespace detail
 }  // namespace PYBIND11_NAMESPACE

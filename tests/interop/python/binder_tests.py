@@ -30,7 +30,7 @@ class BinderTests(Case):
     def test_a_tensor_goes_in_and_out_without_a_copy(self):
         array = np.arange(6.0).reshape(2, 3)
         for share in (self.module.share, self.module.share_handle, self.module.strict,
-                      self.module.cast, self.module.maybe):
+                      self.module.cast, self.module.maybe, self.module.share_pointer):
             tensor = share(array)
             self.assertEqual((type(tensor).__module__, type(tensor).__name__), ("tenon", "Tensor"))
             back = np.asarray(tensor)
@@ -57,7 +57,7 @@ class BinderTests(Case):
         self.assertEqual(array.tolist(), [[0, 1, 2], [9, 9, 9]])
 
     def test_an_undefined_result_is_an_error(self):
-        for function in (self.module.null_pointer, self.module.undefined):
+        for function in (self.module.null_pointer, self.module.undefined, self.module.null_shared):
             self.assertRaisesRegex(BufferError, "undefined", function)
 
     def test_exceptions_are_those_of_python(self):
@@ -74,8 +74,19 @@ class BinderTests(Case):
         self.assertRaisesRegex(ArithmeticError, "not today", self.module.share, moody)
 
     def test_signatures_name_the_type(self):
-        self.assertIn("tenon.Tensor", self.module.share.__doc__)
-        self.assertIn("-> tenon.Tensor", self.module.share_handle.__doc__)
+        for function in (self.module.share, self.module.share_handle, self.module.share_pointer):
+            self.assertRegex(function.__doc__, r": tenon\.ArrayLike.*-> tenon\.Tensor")
+        for function in (self.module.try_pointer, self.module.try_handle):
+            self.assertIn("-> tenon.Tensor", function.__doc__)
+        self.assertIn("-> int", self.module.try_number.__doc__)
+
+    def test_a_result_is_its_value_or_raises_its_error(self):
+        self.assertEqual(self.module.try_handle(4).tolist(), [[0, 1], [2, 3]])
+        self.assertRaisesRegex(ValueError, "try_reshape.*-1", self.module.try_handle, 5)
+        self.assertEqual(self.module.try_pointer(4).shape, (4,))
+        self.assertRaisesRegex(ValueError, "try_empty.*-4", self.module.try_pointer, -4)
+        self.assertEqual(self.module.try_number(4), 4)
+        self.assertRaisesRegex(LookupError, "there is no -4", self.module.try_number, -4)
 
     def test_an_array_lives_as_long_as_its_last_tensor(self):
         array = np.zeros(1000)
@@ -138,7 +149,7 @@ class BinderTests(Case):
         wrong = {"byte order": swapped(), "tenon: the data is not aligned": misaligned(),
                  "only supports signed": np.zeros(2, "U3")}
         for words, array in wrong.items():
-            for taker in (self.module.share, self.module.share_handle,
+            for taker in (self.module.share, self.module.share_handle, self.module.share_pointer,
                           self.module.number_or_tensor):
                 self.assertRaisesRegex(BufferError, words, taker, array)
             # With noconvert() the reason is lost.

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,6 +79,15 @@ void bind(binder::module_& m, const Argument& may_be_none) {
   m.def("undefined", [] { return Tensor(); });
   m.def("fail", [](int error) { throw Exception(static_cast<Error>(error), "as asked"); });
   m.def("import_and_throw", [](const binder::object& object) { from_python(object.ptr()); });
+
+  m.def("share_pointer", [](std::shared_ptr<Tensor> t) { return t; });
+  m.def("null_shared", [] { return std::shared_ptr<Tensor>(); });
+  m.def("try_handle", [](int64_t n) { return try_reshape(arange(n), {-1, 2}); });
+  m.def("try_pointer", [](int64_t n) { return try_empty({n}, ScalarType::Float); });
+  m.def("try_number", [](int64_t n) -> Result<int64_t> {
+    if (n < 0) return detail::fail(Error::NotFound, "there is no ", n);
+    return n;
+  });
 
   m.def("counted", &counted);
   m.def("released", [] { return releases.load(); });
