@@ -134,6 +134,10 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
   const auto as_is = [](DLTensor&) {};
   check("NotSupported: there is no element type for DLPack's code 3 with 64 bits and 1 lane",
         {3, 64, 1}, as_is);
+  check(
+      "NotSupported: there is no element type for DLPack's code 14, float8_e8m0fnu, with 8 bits "
+      "and 1 lane",
+      {14, 8, 1}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 4 lanes",
         {2, 32, 4}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 0 lanes",

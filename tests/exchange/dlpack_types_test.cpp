@@ -130,6 +130,7 @@ TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
                      tenon::kDLFloat8_e5m2fnuz});
 #endif
 #if DLPACK_MINOR_VERSION >= 3
+  CHECK(int{::kDLFloat8_e8m0fnu} == int{tenon::kDLFloat8_e8m0fnu});
   CHECK(exchange_offsets<::DLPackExchangeAPI>() == exchange_offsets<Exchange>());
 #endif
 }

@@ -138,9 +138,11 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
   }
   shape.type = type_from_dlpack(t.dtype);
   const bool is_known = shape.type != ScalarType::Undefined;
-  if (!is_known && !found(fail(Error::NotSupported, "there is no element type for DLPack's code ",
-                               int{t.dtype.code}, " with ", int{t.dtype.bits}, " bits and ",
-                               int{t.dtype.lanes}, t.dtype.lanes == 1 ? " lane" : " lanes"))) {
+  if (!is_known &&
+      !found(fail(Error::NotSupported, "there is no element type for DLPack's code ",
+                  int{t.dtype.code}, t.dtype.code == kDLFloat8_e8m0fnu ? ", float8_e8m0fnu," : "",
+                  " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
+                  t.dtype.lanes == 1 ? " lane" : " lanes"))) {
     return;
   }
   const Error device_error = check_dlpack_device(t.device);
