@@ -25,6 +25,8 @@ these are for the python3 that is found first:
   mpi4py      mpi4py 4.1.2, for the MPI that is installed (4 MB)
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
+  pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
+  mypy        mypy 2.4.1, which checks the stub (40 MB)
 END
 }
 
@@ -216,6 +218,22 @@ partner_jax() {
   finish jax "$version for $python"
 }
 
+partner_pandas() {
+  version=pandas==3.1.1
+  python=$(python_version)
+  if current pandas "$version for $python"; then return; fi
+  fetch pandas "$version" pyarrow==26.0.1 h5py==3.16.0 python-dateutil==4.0.0
+  finish pandas "$version for $python"
+}
+
+partner_mypy() {
+  version=mypy==2.4.1
+  python=$(python_version)
+  if current mypy "$version for $python"; then return; fi
+  fetch mypy "$version" mypy-extensions==1.2.0 typing-extensions==4.16.0 pathspec==1.1.1 librt==0.17.0 ast-serialize==0.13.1
+  finish mypy "$version for $python"
+}
+
 # The whole of it, since its Python module is linked to its CUDA part.
 partner_torch() {
   version=torch==2.15.0
@@ -248,7 +266,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | jax) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | jax | pandas | mypy) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

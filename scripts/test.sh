@@ -206,7 +206,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio numpy mpi4py torch jax >"$fetched" 2>&1 &
+    scikit_build platformio numpy mpi4py torch jax pandas mypy >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
