@@ -3,13 +3,16 @@
 //
 //   main isa baseline|avx2|avx512   that instruction set is in use, or the best one if it is lower
 //   main huge_pages 0|1             whether memory that is about to be written has huge pages
+//   main rounding                   what FE_UPWARD changes
 //
 // Exit status 77: skipped.
+#include <cfenv>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "tenon/tenon.h"
 
@@ -66,9 +69,35 @@ int check_huge_pages(int expected) {
   return found[0] == expected ? 0 : 1;
 }
 
+/// Whether the elements of a cast to T, made under FE_UPWARD, are the expected ones.
+template <class T>
+bool casts_upward(const TensorPtr& source, std::vector<T> expected) {
+  std::fesetround(FE_UPWARD);
+  const Tensor made = to(source, CppTypeToScalarType<T>::value, CastMode::Saturate);
+  std::fesetround(FE_TONEAREST);
+  const bool is_equal = std::memcmp(made.const_data_ptr(), expected.data(), made.nbytes()) == 0;
+  if (!is_equal)
+    std::printf("other %s: %s\n", toString(made.scalar_type()), to_string(made).c_str());
+  return is_equal;
+}
+
+int check_rounding() {
+  const auto code = [](uint16_t bits) { return Half(bits, Half::from_bits()); };
+  const bool has_f16c = detail::isa() != detail::Isa::Baseline;
+  const TensorPtr halves = make_tensor_ptr({0.5f, 1.5f, 2.25f, -0.5f});
+  bool is_right = casts_upward<int16_t>(halves, {1, 2, 3, 0});
+  is_right &= casts_upward<int16_t>(make_tensor_ptr({0.5, 1.5, 2.25, -0.5}), {0, 2, 2, 0});
+  is_right &= casts_upward<float>(make_tensor_ptr({1 + 1e-9, 1.5}), {1 + 1.1920929e-7f, 1.5f});
+  // 7e-6 is 117.44 of Half's smallest steps; 1.00001 lies between 1 and Half's next.
+  is_right &= casts_upward<Half>(make_tensor_ptr({7e-6f, 1.00001f}),
+                                 {code(has_f16c ? 117 : 118), code(0x3c00)});
+  return is_right ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count == 2 && std::strcmp(arguments[1], "rounding") == 0) return check_rounding();
   if (count != 3) return 2;
   if (std::strcmp(arguments[1], "isa") == 0) return check_isa(arguments[2]);
   return check_huge_pages(std::atoi(arguments[2]));

@@ -60,6 +60,21 @@ TEST_CASE("-ffast-math: a range without an end is refused, and says so") {
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("-ffast-math: random numbers without finite bounds are refused, and nothing is written") {
+  const auto t = tenon::ones({2});
+  for (double value : {infinity(), minus_infinity(), nan()}) {
+    CHECK(tenon::try_uniform(0, value, {2}).error() == Error::InvalidArgument);
+    CHECK(tenon::try_uniform(value, 0, {2}).error() == Error::InvalidArgument);
+    CHECK(tenon::try_normal(0, value, {2}).error() == Error::InvalidArgument);
+    CHECK(tenon::try_normal(value, 1, {2}).error() == Error::InvalidArgument);
+    CHECK(tenon::uniform_(t, 0, value) == Error::InvalidArgument);
+    CHECK(tenon::normal_(t, value, 1) == Error::InvalidArgument);
+  }
+  CHECK(t->const_data_ptr<float>()[0] == 1);
+  CHECK(t->const_data_ptr<float>()[1] == 1);
+}
+
+// A promise of docs/guarantees.md.
 TEST_CASE("-ffast-math: infinities and NaN are printed as what they are") {
   const auto t = tenon::make_tensor_ptr({1.5, infinity(), minus_infinity(), nan()});
   CHECK(tests::contains(tenon::to_string(t), "1.5"));

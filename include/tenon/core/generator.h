@@ -9,11 +9,11 @@
 
 #if !TENON_BARE_METAL
 #include <ctime>
-#endif
+
+#include "tenon/core/keep_errno.h"
 
 // getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android and
 // WASI, and older versions lack it.
-#if !TENON_BARE_METAL
 #if __has_include(<sys/random.h>)
 #include <sys/random.h>
 #endif
@@ -49,6 +49,7 @@ inline uint64_t system_seed() noexcept {
   return 0;
 #else
   uint64_t seed = 0;
+  const KeepErrno keep;
   if (take_entropy(seed, 0)) return seed;
   static TENON_THREAD_LOCAL uint64_t calls = 0;
   const uint64_t sources[] = {

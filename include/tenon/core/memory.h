@@ -12,6 +12,8 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+
+#include "tenon/core/keep_errno.h"
 #endif
 
 #if TENON_MARKS_FREE_MEMORY
@@ -108,6 +110,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
   auto* const first =
       static_cast<char*>(base) + (uintptr_t{0} - reinterpret_cast<uintptr_t>(base)) % kHugePage;
   const size_t skipped = static_cast<size_t>(first - static_cast<char*>(base));
+  const KeepErrno keep;  // a kernel without huge pages refuses
   static_cast<void>(::madvise(first, (nbytes - skipped) / kHugePage * kHugePage, MADV_HUGEPAGE));
 #else
   static_cast<void>(base);

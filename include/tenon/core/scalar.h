@@ -203,8 +203,9 @@ class Scalar {
     if (s.kind_ == Kind::Unsigned) return append(out, s.bits_);
     append(out, s.real_);
     if (s.isComplex()) {
-      append(out, s.imag_ < 0 ? " - " : " + ");
-      append(out, s.imag_ < 0 ? -s.imag_ : s.imag_);
+      const bool is_below = !detail::is_nan(s.imag_) && s.imag_ < 0;
+      append(out, is_below ? " - " : " + ");
+      append(out, is_below ? -s.imag_ : s.imag_);
       append(out, 'i');
     }
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tenon/core/array_ref.h"
+#include "tenon/core/keep_errno.h"
 #include "tenon/tensor/deleter.h"
 
 // Whether files can be mapped, and replaced while others read them.
@@ -74,12 +75,6 @@ class FilePath {
 
   const char* path_;
   bool has_null_char_ = false;
-};
-
-/// Leaves errno as it was.
-struct KeepErrno {
-  const int before = errno;
-  ~KeepErrno() { errno = before; }
 };
 
 /// Fails with the system's text for `code`, an errno.

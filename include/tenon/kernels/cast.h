@@ -13,7 +13,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// How elements become those of another type.
+/// How elements become those of another type. Rounding is to nearest even if the program's rounding
+/// mode is, as by default; another mode changes some conversions, see docs/performance.md.
 enum class CastMode : uint8_t {
   /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
   Checked,

@@ -80,14 +80,25 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
 /// Double to integers of up to 64 bits in the same way, in two's complement.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
                                                               const CastLimits& limits) noexcept {
-  const uint64_t magnitude = double_bits(value) & INT64_MAX;
-  if (TENON_UNLIKELY(magnitude >= 0x43e0000000000000u)) {  // 2^63, or NaN
-    if (magnitude > kDoubleInfinity) return 0;
-    if (value < 0) return static_cast<uint64_t>(limits.lowest);
-    const bool is_within = value < static_cast<double>(limits.highest);
-    return is_within ? static_cast<uint64_t>(value) : limits.highest;
-  }
+  constexpr uint64_t kTwoTo63 = 0x43e0000000000000u;  // as a double
+  constexpr uint64_t kTwoTo64 = 0x43f0000000000000u;
+  const uint64_t bits = double_bits(value);
+  const uint64_t magnitude = bits & INT64_MAX;
+#if defined(__clang__)
+  // Clang converts before it branches in any case: so what is out of range is masked, or it would
+  // set FE_INVALID. Behind the branch it would drop the mask.
+  value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
   auto whole = static_cast<int64_t>(value);
+#endif
+  if (TENON_UNLIKELY(magnitude >= kTwoTo63)) {
+    if (magnitude > kDoubleInfinity) return 0;
+    if (bits != magnitude) return static_cast<uint64_t>(limits.lowest);
+    const bool is_within = magnitude < kTwoTo64 && limits.highest == UINT64_MAX;
+    return is_within ? bits << 11 | uint64_t{1} << 63 : limits.highest;
+  }
+#if !defined(__clang__)
+  auto whole = static_cast<int64_t>(value);
+#endif
   if (limits.rounding) {
     const uint64_t rest = double_bits(value - static_cast<double>(whole)) & INT64_MAX;
     const uint64_t even = 0x3fe0000000000000u - (static_cast<uint64_t>(whole) & 1u);

@@ -86,7 +86,8 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
-  if (TENON_UNLIKELY(!(low < high) || low - low != 0 || high - high != 0)) {
+  // By their bits first: -ffast-math drops comparisons that would find NaN, and they set FE_INVALID.
+  if (TENON_UNLIKELY(!is_finite(low) || !is_finite(high) || low >= high)) {
     return fail_bounds("[", low, high, ") holds no ", "numbers");
   }
   const NumberFormat& format = plan.format;
@@ -101,7 +102,8 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   }
   NumberFormat held = computed_format(plan);
   const double width = high - low;
-  if (TENON_UNLIKELY(low < held.lowest || high > held.largest || !(width <= held.largest))) {
+  if (TENON_UNLIKELY(low < held.lowest || high > held.largest || !is_finite(width) ||
+                     width > held.largest)) {
     return fail_bounds("the width of [", low, high, ") is beyond the range of ",
                        toString(plan.computed));
   }
@@ -119,7 +121,7 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
   choose_functions(plan, is_double ? &fill_uniform_doubles<> : &fill_uniform_floats<>,
                    is_double || is_integral ? &store_rounded<> : &store_rounded_down<>);
-  if (TENON_UNLIKELY(plan.offset > plan.limit || !(plan.smallest < high))) {
+  if (TENON_UNLIKELY(plan.offset > plan.limit || plan.smallest >= high)) {
     return fail_bounds("[", low, high, ") holds no ", toString(plan.part_type));
   }
   return Error::Ok;
@@ -132,11 +134,11 @@ TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
   const double largest = computed_format(plan).largest;
-  if (TENON_UNLIKELY(!(mean >= -largest && mean <= largest))) {
+  if (TENON_UNLIKELY(!is_finite(mean) || mean < -largest || mean > largest)) {
     return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ",
                 toString(plan.computed));
   }
-  if (TENON_UNLIKELY(!(stddev >= 0 && stddev <= largest))) {
+  if (TENON_UNLIKELY(!is_finite(stddev) || stddev < 0 || stddev > largest)) {
     return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
                 toString(plan.computed), " of at least 0");
   }

@@ -28,14 +28,14 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
   return Error::Ok;
 }
 inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
-  const double distance = end - start;
-  if (TENON_UNLIKELY(!is_finite(distance))) {
+  // The ends first: inf - inf would set FE_INVALID.
+  if (TENON_UNLIKELY(!is_finite(start) || !is_finite(end) || !is_finite(end - start))) {
     return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");
   }
   if (TENON_UNLIKELY(!is_finite(step) || step == 0 || (step > 0 ? end < start : end > start))) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
-  const double steps = distance / step;
+  const double steps = (end - start) / step;
   if (TENON_UNLIKELY(!(steps < 9.2e18))) {
     return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
