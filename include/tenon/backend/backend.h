@@ -145,7 +145,7 @@ struct MadeTensor {
   ScalarType type;
   ArrayRef<int64_t> sizes;
   ArrayRef<int64_t> strides;  // in elements
-  const char* function;       // "zeros", a literal
+  const char* function;       // "zeros"
 };
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.

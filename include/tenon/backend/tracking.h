@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -152,6 +154,13 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
     return count;
   }
   size_t find_tag(const char* tag) noexcept;
+  /// A copy of a literal, one for each text: the library that has it may be closed before reports are
+  /// written. With the mutex. Null for null and when memory is out.
+  const char* keep_literal(const char* text) noexcept;
+  const char* keep_file(const char* file) noexcept {
+    const Lock lock(mutex_);
+    return keep_literal(file);
+  }
   /// No two times are the same, and they are in order.
   uint64_t next_time() noexcept { return last_time_ = (std::max)(clock_(), last_time_ + 1); }
   std::vector<detail::TrackingRecord> copy_records(bool of_timeline, size_t count) const;
@@ -170,6 +179,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   uint64_t first_dropped_ = 0;
   uint64_t last_time_ = clock_();
   const uint64_t begin_ = last_time_;
+  std::set<std::string, std::less<>> literals_;
   std::deque<TagCounts> tags_;                               // "" first
   std::unordered_map<std::string_view, size_t> tag_places_;  // the others, by the text in tags_
   std::deque<detail::TrackingRecord> records_;               // those on the timeline stay
@@ -182,8 +192,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 ///
 /// Reports name the scope's line; for a temporary that is the call's:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
-/// Ownership: borrows the backend, which outlives it; copies the tag; `file` outlives the backend,
-/// as literals do. Scopes end in the reverse order of their beginnings.
+/// Ownership: borrows the backend, which outlives it; copies the texts. Scopes end in the reverse order of their beginnings.
 /// Threads: affects only the thread that made it, and ends on that thread.
 class TrackingScope {
  public:
@@ -204,7 +213,7 @@ class TrackingScope {
   TrackingScope(TrackingBackend& backend, const char* tag, const char* file, int line,
                 bool refuses) noexcept
       : link_{backend,
-              file,
+              backend.keep_file(file),
               line,
               refuses,
               backend.find_tag(tag == nullptr ? "" : tag),
@@ -270,6 +279,15 @@ inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
   if (detail::has_memory_for([&] { tag_places_.emplace(tags_.back().tag, place); })) return place;
   tags_.pop_back();
   return 0;
+}
+
+inline const char* TrackingBackend::keep_literal(const char* text) noexcept {
+  if (text == nullptr) return nullptr;
+  const auto found = literals_.find(text);
+  if (found != literals_.end()) return found->c_str();
+  const char* kept = nullptr;
+  detail::has_memory_for([&] { kept = literals_.emplace(text).first->c_str(); });
+  return kept;
 }
 
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
@@ -365,7 +383,8 @@ inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
     if (found != live_.end()) {
       detail::TrackingRecord& record = records_[found->second];
       record.sizes = Dims(tensor.sizes);
-      record.function = tensor.function;
+      const char* const function = keep_literal(tensor.function);
+      record.function = function == nullptr ? "" : function;
       const bool has_sizes = record.sizes.error() == Error::Ok;  // else memory is out
       record.type = has_sizes ? tensor.type : ScalarType::Undefined;
     }

@@ -319,7 +319,7 @@ class Values {
     }
     if (count_ != 0) std::memcpy(buffer, data_, count_ * sizeof(T));
     data_ = buffer;
-    owner_ = Deleter(buffer, &detail::heap_release);
+    owner_.own_block(buffer);  // which frees the old one
     return true;
   }
 

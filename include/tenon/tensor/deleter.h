@@ -122,7 +122,7 @@ class Deleter {
       const detail::Allocation memory = detail::allocate(sizeof(Function));
       if (memory.base == nullptr) {
         static_cast<void>(f(argument));
-        argument_ = this;
+        argument_ = out_of_memory();
         return;
       }
       OnHeap<Function> block(memory.base);
@@ -139,7 +139,11 @@ class Deleter {
     return *this;
   }
   ~Deleter() {
-    if (const Ops* ops = std::exchange(ops_, nullptr)) ops->run_and_destroy(storage_, argument_);
+    if (const Ops* ops = std::exchange(ops_, nullptr)) {
+      ops->run_and_destroy(storage_, argument_);
+    } else if (holds_block()) {
+      detail::heap_release(argument_);
+    }
   }
 
   /// Takes over from another, for one that is empty.
@@ -156,11 +160,23 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
+  /// Runs what it holds, then owns a block of the heap, which needs no code of this library's: the
+  /// tensor may be another's, and outlive it.
+  void own_block(void* base) noexcept {
+    reset();
+    argument_ = base;
+  }
+  /// Is run by the code of `other`, whose library made the tensor, if both have a callable of the
+  /// same kind.
+  void take_code(const Deleter& other) noexcept {
+    const bool have_both = ops_ != nullptr && other.ops_ != nullptr;
+    if (have_both && ops_->kind != 0 && ops_->kind == other.ops_->kind) ops_ = other.ops_;
+  }
 
-  /// Whether there is something to call.
-  explicit operator bool() const noexcept { return ops_ != nullptr; }
+  /// Whether there is something to call or to free.
+  explicit operator bool() const noexcept { return ops_ != nullptr || holds_block(); }
   Error error() const noexcept {
-    return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
+    return ops_ == nullptr && argument_ == out_of_memory() ? Error::OutOfMemory : Error::Ok;
   }
 
   /// The callable, where it is an F, one of those with a number; else null.
@@ -232,8 +248,14 @@ class Deleter {
     ops_ = &kOps<F, Stored>;
   }
 
+  /// An address that no block has.
+  static void* out_of_memory() noexcept { return reinterpret_cast<void*>(uintptr_t{1}); }
+  bool holds_block() const noexcept {
+    return reinterpret_cast<uintptr_t>(argument_) > 1 && ops_ == nullptr;
+  }
+
   const Ops* ops_ = nullptr;
-  void* argument_ = nullptr;  // while ops_ is null: non-null means out of memory
+  void* argument_ = nullptr;  // while ops_ is null: a block of the heap, or out_of_memory()
   alignas(void*) unsigned char storage_[4 * sizeof(void*)];
 };
 

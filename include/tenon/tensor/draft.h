@@ -64,7 +64,7 @@ inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
-  made.deleter.emplace(memory.base, &heap_release);
+  made.deleter.own_block(memory.base);
 }
 
 /// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw

@@ -168,6 +168,18 @@ TENON_LAZY std::string dot_of(const std::string& body) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What ExprBackend is asked besides. Called through this class, which is not final, find() is
+/// virtual: it runs in the backend's own library, since a block keeps what it makes, and the caller's
+/// library may be closed before.
+class ExpressionSource : public Backend {
+ public:
+  virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) = 0;
+};
+
+}  // namespace detail
+
 /// Records creators instead of computing elements: full, zeros, ones, eye, iota, uniform and normal
 /// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
 /// the call elsewhere, to_dot(t) draws it.
@@ -179,7 +191,7 @@ TENON_LAZY std::string dot_of(const std::string& body) {
 /// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.
-class TENON_EXPORT ExprBackend final : public Backend {
+class TENON_EXPORT ExprBackend final : public detail::ExpressionSource {
  public:
   ExprBackend() noexcept { detail::BackendAccess::kind(*this) = detail::BackendKind::Expr; }
 
@@ -287,7 +299,7 @@ class TENON_EXPORT ExprBackend final : public Backend {
   /// The expression of a view: the creator where one made just these elements, else Data, without
   /// bytes where they would have to be gathered. With `is_kept` it may outlive this call.
   /// Errors: InvalidArgument for a view that is not within one block of this backend.
-  Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
+  Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) override {
     const auto made = std::make_shared<Expression>();
     made->type = in.type;
     made->sizes = in.sizes;
@@ -438,7 +450,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
                 ", which keeps no expressions; an ExprBackend does");
   }
   return ask(*backend, "expression", [&] {
-    return static_cast<ExprBackend*>(backend)->find(public_view(place.view), true, found);
+    return static_cast<ExpressionSource*>(backend)->find(public_view(place.view), true, found);
   });
 }
 

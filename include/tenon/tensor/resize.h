@@ -41,8 +41,16 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   const Allocation block = allocate(nbytes, true);
   if (TENON_UNLIKELY(block.base == nullptr)) return fail_memory(nbytes);
   memory.data = block.data;
-  memory.release = Deleter(block.base, &heap_release);
+  memory.release.own_block(block.base);
   return Error::Ok;
+}
+
+/// Memory of a backend is released by the code that was to release the old one: this library may be
+/// closed before the tensor goes.
+inline void release_alike(Deleter* old, Deleter& release) noexcept {
+  if (old == nullptr) return;
+  if (DeleterChain* const chain = old->target<DeleterChain>()) old = &chain->second;
+  release.take_code(*old);
 }
 
 /// Copies the first elements to memory of the same kind.
@@ -80,6 +88,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
       if (wanted == needed) return error;
     }
     TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
+    if (backend != nullptr) release_alike(deleter_of(held), memory.release);
   }
   // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
   // copy: so read again.
