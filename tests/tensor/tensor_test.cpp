@@ -240,9 +240,9 @@ TEST_CASE("tensor: ownership says where the memory came from") {
   CHECK(from_blob(data, {2}, ScalarType::Float, [](void*) {})->ownership() == Ownership::Adopted);
   CHECK(from_blob(data, {2})->ownership() == Ownership::Borrowed);
   CHECK(make_tensor(make_tensor({1, 2}), {1}).ownership() == Ownership::View);
-  CHECK(from_dlpack(to_dlpack(zeros({2})))->ownership() == Ownership::Adopted);
+  CHECK(from_dlpack(to_dlpack(zeros({2})))->ownership() == Ownership::Owned);  // is that tensor
   CHECK(from_dlpack(to_dlpack(zeros({2})), true)->ownership() == Ownership::Owned);
-  CHECK(from_blob(to_blob(zeros({2})))->ownership() == Ownership::Adopted);
+  CHECK(from_blob(to_blob(zeros({2})))->ownership() == Ownership::Owned);
   CHECK(for_blob(data, {2}).owner(1).make_tensor().ownership() == Ownership::Adopted);
   CHECK(clone_tensor_ptr(from_blob(data, {2}))->ownership() == Ownership::Owned);
 }

@@ -184,6 +184,12 @@ class MemoryHold {
   }
   /// Where the memory begins that is held; null for none.
   void* origin() const noexcept { return storage_ ? const_storage_data(storage_) : nullptr; }
+  // An import gets a storage of its own in any case: what is held is not a tensor.
+  template <class... Description>
+  bool share(const Description&...) const noexcept {
+    return false;
+  }
+  bool attach(ImplFields&) noexcept { return false; }
 
  private:
   c10::Storage storage_;
@@ -198,6 +204,7 @@ inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& o
     return Error::Ok;
   });
 }
+inline MemoryHold kept_memory(const std::shared_ptr<const void>&) noexcept { return MemoryHold(); }
 
 /// Makes `draft` the impl of a tensor that exists.
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {

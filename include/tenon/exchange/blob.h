@@ -141,10 +141,10 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return keep_memory(source, blob.owner);
 }
 
-/// A tensor over the blob's memory; `owners` keeps them. A backend among the options is whose
-/// memory it is.
+/// A tensor over the blob's memory; `owners` keeps them. `kept` is what to_blob()'s owner keeps. A backend among the options is whose memory it is.
 template <class Out, class... Options>
-Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Options&... options) {
+Out make_from_blob(const char* function, const Blob& blob, MemoryHold kept, Deleter& owners,
+                   Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   const CreatorOptions asked(options...);
   BackendState* const metadata = metadata_in(asked.backend());
@@ -158,6 +158,11 @@ Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Opti
                    backend.name(), " on ", device);
     }
   }
+  if (error == Error::Ok && !has_backend_v<Options...> &&
+      kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes, blob.strides,
+                 asked.dynamism, blob.readonly, made.draft())) {
+    return made.finish(function, Error::Ok);
+  }
   if (error == Error::Ok) {
     error =
         make_from_pointer(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides,
@@ -165,6 +170,9 @@ Out make_from_blob(const char* function, const Blob& blob, Deleter& owners, Opti
   }
   if (error == Error::Ok && (has_backend_v<Options...> || !blob.device.is_cpu())) {
     error = check_and_name_backend(asked.given_backend(), made.draft());
+  }
+  if (error == Error::Ok && !has_backend_v<Options...> && kept.attach(fields(made.draft()))) {
+    fields(made.draft()).deleter.reset();  // the owner
   }
   return made.finish(function, error);
 }
@@ -273,12 +281,13 @@ Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
 template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
+  detail::MemoryHold kept = detail::kept_memory(blob.owner);
   Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
-    owners = Deleter(blob.data, [kept = std::move(blob.owner)](void*) noexcept {});
+    owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
-  return detail::make_from_blob<Out>(function, blob, owners, options...);
+  return detail::make_from_blob<Out>(function, blob, std::move(kept), owners, options...);
 }
 
 template <class Out>
@@ -288,7 +297,7 @@ template <class Owner, class... Options,
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
-  return detail::make_from_blob<Out>(function, blob, owners, options...);
+  return detail::make_from_blob<Out>(function, blob, {}, owners, options...);
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

@@ -10,6 +10,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
+#include "tenon/exchange/dlpack_own.h"
 #include "tenon/exchange/dlpack_types.h"
 
 TENON_BEGIN_NAMESPACE
@@ -27,6 +28,7 @@ struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
+  MemoryHold* own = nullptr;  // of a struct that this library made
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   ArrayRef<int64_t> sizes() const noexcept {
@@ -45,6 +47,7 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     read.flags = from.flags;
   }
   std::memcpy(&read.tensor, &from.dl_tensor, sizeof read.tensor);
+  read.own = DLPackExport<Managed>::memory_of(from);
   return read;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_own.h"
 #include "tenon/tensor/clone.h"
 
 TENON_BEGIN_NAMESPACE
@@ -20,19 +21,6 @@ enum class LegacyReadOnly : uint8_t {
 };
 
 namespace detail {
-
-/// A struct and the hold on its memory, in one block; sizes and strides follow.
-template <class Managed>
-struct DLPackExport {
-  Managed managed;
-  MemoryHold memory;
-
-  static void release(Managed* self) noexcept {
-    auto* const block = static_cast<DLPackExport*>(self->manager_ctx);
-    block->~DLPackExport();
-    release_metadata(block);
-  }
-};
 
 /// Checks that DLPack can describe the tensor.
 TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {

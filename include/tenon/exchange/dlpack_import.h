@@ -95,12 +95,20 @@ TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
   made.settle(dynamism);
 }
 
-/// A tensor over the memory, which `release` releases.
+/// A tensor over the memory, which `release` releases. Of a struct that this library made it is the
+/// tensor that the struct was made of or, unless the struct still says just what that is, a view.
 TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
                              TensorShapeDynamism dynamism, Deleter& release,
                              Draft& draft) noexcept {
+  const Layout& layout = plan.shape.layout;
+  if (from.own != nullptr &&
+      from.own->share(first_element(from.tensor), plan.shape.type, plan.device, layout.sizes,
+                      layout.strides, dynamism, from.is_readonly(), draft)) {
+    return Error::Ok;
+  }
   TENON_TRY(new_impl(draft));
   describe_import(from, plan, dynamism, fields(draft));
+  if (from.own != nullptr && from.own->attach(fields(draft))) return Error::Ok;
   fields(draft).ownership = Ownership::Adopted;
   fields(draft).deleter.fill(std::move(release));
   return Error::Ok;

@@ -92,15 +92,48 @@ class MemoryHold {
     if (base_ != nullptr) static_cast<void>(fields(base_).borrows.remove());
   }
 
-  /// For one that holds nothing yet.
+  /// For one that holds nothing yet, as are the next.
   Error hold(const TensorArg& source) noexcept {
-    base_ = memory_base(source);
-    if (base_.use_count() == 0) base_ = nullptr;
-    if (base_ != nullptr) fields(base_).borrows.add();
+    hold(memory_base(source));
     return Error::Ok;
+  }
+  void hold(TensorImplPtr base) noexcept {
+    if (base.use_count() == 0) return;
+    base_ = std::move(base);
+    fields(base_).borrows.add();
   }
   /// Where the memory begins that is held; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
+
+  // For an import of what tenon itself exported, so that round trips do not add to what keeps the
+  // memory.
+
+  /// Makes `draft` the tensor whose memory is held, where that is still all as described.
+  TENON_NOINLINE bool share(const void* data, ScalarType type, const Device& device,
+                            const Dims& sizes, const Dims& strides, TensorShapeDynamism dynamism,
+                            bool readonly, Draft& draft) const noexcept {
+    if (base_ == nullptr) return false;
+    const ImplFields& held = fields(base_);
+    if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
+    const bool is_alike = (data == held.data || held.layout.numel == 0) && held.has_data() &&
+                          type == held.type && dynamism == held.dynamism &&
+                          readonly == held.readonly && device == held.device &&
+                          sizes == held.layout.sizes && strides == held.layout.strides;
+    if (is_alike) draft = base_;
+    return is_alike;
+  }
+  /// Else makes the new tensor a view of it, and holds nothing afterwards. False, with nothing
+  /// changed, for a tensor that can grow, which a view cannot.
+  bool attach(ImplFields& made) noexcept {
+    const bool can_grow =
+        made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
+    if (base_ == nullptr || can_grow) return false;
+    made.ownership = Ownership::View;
+    made.opaque = fields(base_).opaque;
+    made.backend = fields(base_).backend;
+    made.base = std::move(base_);
+    return true;
+  }
 
  private:
   TensorImplPtr base_;
@@ -128,15 +161,38 @@ class Borrow {
   AtomicCount* count_ = nullptr;
 };
 
-/// The same as a shared_ptr; null if there is nothing to keep.
+/// The same as the deleter of a shared_ptr: in its control block, where kept_memory() finds it.
+struct KeepMemory {
+  TensorImplPtr base;
+  void operator()(const void*) noexcept {
+    static_cast<void>(fields(base).borrows.remove());
+    base = nullptr;
+  }
+};
+/// Null if there is nothing to keep.
 TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
-  if (fields(source).base == nullptr && source.tensor().use_count() == 0) return Error::Ok;
-  Draft keeper;
-  TENON_TRY(new_impl(keeper, metadata_beside(fields(source))));
-  fields(keeper).ownership = Ownership::View;
-  keep_memory(source, fields(keeper));
-  owner = std::move(keeper);
+  const TensorImplPtr base = memory_base(source);
+  if (base.use_count() == 0) return Error::Ok;
+  constexpr size_t kSize = kControlSize + sizeof(KeepMemory);
+  void* const block = allocate_metadata(kSize, metadata_beside(fields(source)));
+  if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
+  fields(base).borrows.add();
+  const char* const odd = reinterpret_cast<const char*>(base.get()) + 1;
+  owner = std::shared_ptr<const void>(static_cast<const void*>(odd), KeepMemory{base},
+                                      NodeAllocator<char, kSize>(block));
   return Error::Ok;
+}
+/// A hold on what an owner keeps that keep_memory() made; of nothing for any other owner, and
+/// without RTTI.
+inline MemoryHold kept_memory([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
+  MemoryHold kept;
+#if defined(__cpp_rtti)
+  // Hardly any other owner is at an odd address, and to look for a deleter compares two names.
+  if (TENON_UNLIKELY(reinterpret_cast<uintptr_t>(owner.get()) % 2 != 0)) {
+    if (const auto* const keep = std::get_deleter<KeepMemory>(owner)) kept.hold(keep->base);
+  }
+#endif
+  return kept;
 }
 
 /// Makes `draft` the impl of a tensor that exists.

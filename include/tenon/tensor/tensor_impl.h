@@ -211,23 +211,27 @@ inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
 /// An allocator that hands out one block that is already there, from allocate_metadata(): the
 /// control block lies at its beginning. The block may be larger than the node: the rest holds the
 /// tensor's data.
-template <class T>
+template <class T, size_t kRoom = kControlSize>
 struct NodeAllocator {
   using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = NodeAllocator<U, kRoom>;
+  };
   explicit NodeAllocator(void* b) noexcept : block(b) {}
   template <class U>
-  NodeAllocator(const NodeAllocator<U>& other) noexcept : block(other.block) {}
+  NodeAllocator(const NodeAllocator<U, kRoom>& other) noexcept : block(other.block) {}
   T* allocate(size_t) noexcept {
-    static_assert(sizeof(T) <= kControlSize, "control block larger than planned");
+    static_assert(sizeof(T) <= kRoom, "control block larger than planned");
     return static_cast<T*>(block);
   }
   void deallocate(T* p, size_t) noexcept { release_metadata(p); }
   template <class U>
-  friend bool operator==(const NodeAllocator& a, const NodeAllocator<U>& b) noexcept {
+  friend bool operator==(const NodeAllocator& a, const NodeAllocator<U, kRoom>& b) noexcept {
     return a.block == b.block;
   }
   template <class U>
-  friend bool operator!=(const NodeAllocator& a, const NodeAllocator<U>& b) noexcept {
+  friend bool operator!=(const NodeAllocator& a, const NodeAllocator<U, kRoom>& b) noexcept {
     return a.block != b.block;
   }
   void* block;

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// What tenon exported and imports again is the tensor itself, or a view of it. And chains of structs
+// of two libraries, which are released without recursion.
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exchange/dlpack_helpers.h"
+#include "support/catch.h"
+#include "tenon/exchange/blob.h"
+#include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+namespace round_trip_test {
+
+// ATen has no tensor that a storage knows: there a round trip adds a storage.
+#if !TENON_ATEN_MODE
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+using Managed = tenon::DLManagedTensorVersioned;
+
+constexpr int kTrips = 1000000;
+
+/// Runs in a thread with a stack of 256 KiB.
+void run_in_small_stack(void* (*run)(void*)) {
+  pthread_attr_t attributes;
+  REQUIRE(pthread_attr_init(&attributes) == 0);
+  REQUIRE(pthread_attr_setstacksize(&attributes, 256 << 10) == 0);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, &attributes, run, nullptr) == 0);
+  REQUIRE(pthread_join(thread, nullptr) == 0);
+  pthread_attr_destroy(&attributes);
+}
+
+/// Another library's struct: it has a tenon struct, which it releases with itself.
+struct Foreign {
+  Managed managed;
+  Managed* from;
+
+  static Managed* make(Managed* from) {
+    auto* const made = new Foreign{*from, from};
+    made->managed.manager_ctx = made;
+    made->managed.deleter = [](Managed* self) {
+      const auto* const foreign = static_cast<Foreign*>(self->manager_ctx);
+      DLPackDeleter()(foreign->from);
+      delete foreign;
+    };
+    return &made->managed;
+  }
+};
+
+int released = 0;
+/// A tensor whose release is counted.
+TensorPtr lend() {
+  return from_blob(&released, {1}, ScalarType::Int, [](void* p) { ++*static_cast<int*>(p); });
+}
+
+}  // namespace
+
+TEST_CASE("round trip: a tensor of a tensor's own struct or blob is that tensor") {
+  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, ScalarType::Int);
+  CHECK(from_dlpack(to_dlpack(t))->impl() == t->impl());
+  CHECK(from_dlpack(to_dlpack_legacy(t))->impl() == t->impl());
+  CHECK(from_dlpack(to_dlpack(t), false, Device())->impl() == t->impl());
+  CHECK(from_blob(to_blob(t))->impl() == t->impl());
+  CHECK(t->use_count() == 1);
+  TensorPtr other = from_dlpack(to_dlpack(t));
+  REQUIRE(resize_tensor_ptr(other, {3}) == Error::Ok);  // its shape too
+  CHECK(t->numel() == 3);
+  const Tensor scalar = make_tensor(5);
+  CHECK(from_dlpack(to_dlpack(scalar))->impl() == scalar.impl());
+  const TensorPtr none_there = zeros({0, 3});
+  CHECK(from_dlpack(to_dlpack(none_there))->impl() == none_there->impl());
+  const TensorPtr growing = zeros({2}, TensorShapeDynamism::DYNAMIC);
+  CHECK(from_dlpack(to_dlpack(growing), none, none, TensorShapeDynamism::DYNAMIC)->impl() ==
+        growing->impl());
+  const int lent[] = {1, 2};
+  const TensorPtr constant = from_blob(lent, {2});
+  CHECK(from_dlpack(to_dlpack(constant))->impl() == constant->impl());
+  // A copy's struct is the only one to have it.
+  const TensorPtr copy = from_dlpack(to_dlpack(t, true));
+  CHECK(ownership(copy) == Ownership::Owned);
+  CHECK(const_data_ptr(copy) != const_data_ptr(t));
+}
+
+TEST_CASE("round trip: what is not just the tensor is a view of it, as the export says") {
+  TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, ScalarType::Int);
+  const Tensor column = select(t, 1, 1);
+  for (const TensorPtr& back : {from_dlpack(to_dlpack(column)), from_blob(to_blob(column))}) {
+    CHECK(ownership(back) == Ownership::View);
+    CHECK(back->is_alias_of(*t));
+    CHECK(values<int32_t>(back) == std::vector<int32_t>{2, 4});
+  }
+  CHECK(ownership(from_dlpack(to_dlpack(t), none, none, TensorShapeDynamism::STATIC)) ==
+        Ownership::View);
+  // The source is another shape by now.
+  DLPackPtr exported(to_dlpack(t));
+  Blob blob = to_blob(t);
+  REQUIRE(resize_tensor_ptr(t, {3}) == Error::Ok);
+  const TensorPtr of_struct = from_dlpack(std::move(exported));
+  const TensorPtr of_blob = from_blob(blob);
+  for (const TensorPtr* const back : {&of_struct, &of_blob}) {
+    CHECK(sizes(*back) == Vector{2, 2});
+    CHECK(ownership(*back) == Ownership::View);
+    CHECK(values<int32_t>(*back) == std::vector<int32_t>{1, 2, 3, 4});
+  }
+  // A read-only struct of a tensor that may be written, and the other way round.
+  exported.reset(to_dlpack(t));
+  exported->flags |= 1;
+  const TensorPtr readonly = from_dlpack(std::move(exported));
+  CHECK(readonly->is_readonly());
+  CHECK_FALSE(t->is_readonly());
+  CHECK_FALSE(from_dlpack(to_dlpack_legacy(readonly, LegacyReadOnly::Drop))->is_readonly());
+  CHECK(readonly->is_readonly());
+  // What somebody changed in a struct or blob.
+  exported.reset(to_dlpack(t));
+  exported->dl_tensor.byte_offset = 4;
+  exported->dl_tensor.shape[0] = 1;
+  CHECK(from_dlpack(std::move(exported))->const_data_ptr<int32_t>()[0] == 2);
+  blob = to_blob(t);
+  blob.data = static_cast<int32_t*>(blob.data) + 1;
+  blob.sizes = {2};
+  blob.strides = {};
+  CHECK(values<int32_t>(from_blob(blob)) == std::vector<int32_t>{2, 3});
+  // A copied struct is not tenon's, its deleter is all that is called.
+  const TensorPtr of_copy = from_dlpack(Foreign::make(to_dlpack(t)));
+  CHECK(ownership(of_copy) == Ownership::Adopted);
+}
+
+TEST_CASE("round trip: a view keeps the memory and holds growth back, a growing one grows alone") {
+  TensorPtr t = make_tensor_ptr({2}, {1.0f, 2.0f}, TensorShapeDynamism::DYNAMIC);
+  TensorPtr view = from_dlpack(to_dlpack(t));
+  CHECK(ownership(view) == Ownership::View);
+  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
+  view = from_blob(to_blob(view));
+  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
+  view.reset();
+  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
+  const TensorPtr bound = make_tensor_ptr({2}, {1.0f, 2.0f});
+  TensorPtr grown = from_dlpack(to_dlpack(bound), none, none, TensorShapeDynamism::DYNAMIC);
+  CHECK(ownership(grown) == Ownership::Adopted);
+  REQUIRE(resize_tensor_ptr(grown, {3}) == Error::Ok);
+  grown = from_blob(to_blob(bound), TensorShapeDynamism::DYNAMIC);
+  CHECK(ownership(grown) == Ownership::Adopted);
+  REQUIRE(resize_tensor_ptr(grown, {3}) == Error::Ok);
+  CHECK(bound->numel() == 2);
+  CHECK(grown->const_data_ptr<float>()[1] == 2);
+  // An owner of the caller's is kept.
+  int dropped = 0;
+  TensorPtr owning =
+      from_blob(to_blob(bound), std::shared_ptr<int>(&dropped, [](int* p) { ++*p; }));
+  owning = from_blob(to_blob(owning));
+  CHECK(dropped == 0);
+  owning.reset();
+  CHECK(dropped == 1);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("round trip: a million take no more memory than one, and no deeper stack") {
+  static long layers = 0;
+  released = 0;
+  run_in_small_stack([](void*) -> void* {
+    TensorPtr state = lend();
+    const Tensor first = *state;
+    for (int i = 0; i < kTrips; ++i) {
+      state = i % 3 == 0   ? from_dlpack(to_dlpack(state))
+              : i % 3 == 1 ? from_blob(to_blob(state))
+                           : from_dlpack(to_dlpack_legacy(slice(state, 0, 0, 1)));
+    }
+    layers = first.use_count() - 1 - released;  // by what there is now
+    return nullptr;
+  });
+  CHECK(layers == 1);
+  CHECK(released == 1);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("round trip: a chain of a million structs of two libraries is released in little stack") {
+  static bool is_early = false;
+  released = 0;
+  run_in_small_stack([](void*) -> void* {
+    TensorPtr state = lend();
+    for (int i = 0; i < kTrips; ++i) state = from_dlpack(Foreign::make(to_dlpack(state)));
+    is_early = released != 0;
+    return nullptr;
+  });
+  CHECK_FALSE(is_early);
+  CHECK(released == 1);
+}
+
+TEST_CASE("round trip: a release inside a deleter is done when it returns") {
+  // Each deleter checks that what it released itself was released at once.
+  static int order[3] = {};
+  static int count = 0;
+  const auto keeping = [](Managed* inner, int number) {
+    return from_blob(&released, {1}, ScalarType::Int, [inner, number](void*) {
+      DLPackDeleter()(inner);
+      CHECK(count == number);
+      order[count++] = number;
+    });
+  };
+  Managed* exported = to_dlpack(keeping(nullptr, 0));
+  for (int number : {1, 2}) exported = to_dlpack(keeping(exported, number));
+  DLPackDeleter()(exported);
+  CHECK(count == 3);
+  CHECK(order[2] == 2);
+}
+
+#endif
+
+}  // namespace round_trip_test
