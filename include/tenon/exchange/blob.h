@@ -246,9 +246,10 @@ struct ToBlob {
   ///
   /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
-  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep. Each
-  /// round trip, a tensor from this blob and a blob of that tensor, adds an owner that keeps the
-  /// one before: do not repeat it in a loop.
+  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep. from_blob()
+  /// of this blob is the tensor itself if that still is as the blob says, else a view of its memory.
+  /// Without RTTI, in ATen mode, and where a backend or an owner is given, each round trip adds an
+  /// owner that keeps the one before: do not repeat it in a loop.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {

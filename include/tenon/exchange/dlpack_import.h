@@ -188,13 +188,17 @@ struct FromDLPack {
   /// `copy`: true to copy, false to share or fail, none to copy only where it must: data that is
   /// not aligned for its elements, or asked for on another `device`.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
-  /// the memory is gone, or before this returns if it was copied or refused.
+  /// the memory is gone, or before this returns if it was copied or refused. Of a struct that this
+  /// library made, it returns the tensor that was exported, which shares its shape with later
+  /// resizes, if that is still as the struct says and has the dynamism asked for; else a view.
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
   /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
   /// copy is needed and `copy` is false, for a device without a registered backend to copy to or
   /// from, for data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan,
   /// Metal, WebGPU) that is no whole number of elements; OutOfMemory. Of a struct of another major
   /// version, only the deleter is called.
+  /// Threads: a struct that this library made may be imported while others read its tensor's shape,
+  /// not while one resizes it.
   /// Streams: nothing is synchronised. A producer that asks for a stream is given the backend's
   /// DeviceBackend::stream_number(); of one that does not, call order_after(its stream) before.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
