@@ -101,7 +101,7 @@ NOT_FAILING = {
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan CreatorOptions::CreatorOptions
-        Deleter::emplace Deleter::fill EValue::operator= Generator::Generator Generator::set_state
+        Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state
         NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init RandomOptions::RandomOptions Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=

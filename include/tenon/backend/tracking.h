@@ -154,8 +154,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
     return count;
   }
   size_t find_tag(const char* tag) noexcept;
-  /// A copy of a literal, one for each text: the library that has it may be closed before reports are
-  /// written. With the mutex. Null for null and when memory is out.
+  /// A copy of a literal, one for each text: the library that has it may be closed before reports
+  /// are written. With the mutex. Null for null and when memory is out.
   const char* keep_literal(const char* text) noexcept;
   const char* keep_file(const char* file) noexcept {
     const Lock lock(mutex_);
@@ -192,7 +192,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 ///
 /// Reports name the scope's line; for a temporary that is the call's:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
-/// Ownership: borrows the backend, which outlives it; copies the texts. Scopes end in the reverse order of their beginnings.
+/// Ownership: borrows the backend, which outlives it; copies the texts. Scopes end in the reverse
+/// order of their beginnings.
 /// Threads: affects only the thread that made it, and ends on that thread.
 class TrackingScope {
  public:

@@ -141,7 +141,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return keep_memory(source, blob.owner);
 }
 
-/// A tensor over the blob's memory; `owners` keeps them. `kept` is what to_blob()'s owner keeps. A backend among the options is whose memory it is.
+/// A tensor over the blob's memory; `owners` keeps them, `kept` is what an owner of to_blob()'s
+/// keeps. A backend among the options is whose memory it is.
 template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, MemoryHold kept, Deleter& owners,
                    Options&... options) {
@@ -246,10 +247,10 @@ struct ToBlob {
   ///
   /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
-  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep. from_blob()
-  /// of this blob is the tensor itself if that still is as the blob says, else a view of its memory.
-  /// Without RTTI, in ATen mode, and where a backend or an owner is given, each round trip adds an
-  /// owner that keeps the one before: do not repeat it in a loop.
+  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep.
+  /// from_blob() of this blob is the tensor itself if that still is as the blob says, else a view
+  /// of its memory. Without RTTI, in ATen mode, and where from_blob() is given a backend or an
+  /// owner, each round trip adds an owner that keeps the one before: do not repeat it in a loop.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {

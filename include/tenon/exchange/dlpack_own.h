@@ -24,9 +24,9 @@ inline DLPackReleases& dlpack_releases() noexcept {
   return releases;
 }
 
-/// Releases the memory. That may be another library's, which releases memory of tenon's in turn, and
-/// so on, as when two libraries hand a tensor back and forth. Beyond some depth a release waits
-/// instead until the one around it has returned, so that no chain takes more than so much stack.
+/// Releases the memory. That may be another library's, which releases memory of tenon's in turn,
+/// and so on, as when two libraries hand a tensor back and forth. Beyond some depth a release waits
+/// until the one around it is done with its own, so that no chain takes more than so much stack.
 inline void release_dlpack(DLPackBlock* block) noexcept {
   constexpr int kMaxDepth = 16;
   DLPackReleases& releases = dlpack_releases();

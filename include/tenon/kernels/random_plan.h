@@ -86,7 +86,7 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
-  // By their bits first: -ffast-math drops comparisons that would find NaN, and they set FE_INVALID.
+  // By their bits first: -ffast-math drops comparisons with NaN, which also set FE_INVALID.
   if (TENON_UNLIKELY(!is_finite(low) || !is_finite(high) || low >= high)) {
     return fail_bounds("[", low, high, ") holds no ", "numbers");
   }

@@ -170,9 +170,9 @@ TENON_LAZY std::string dot_of(const std::string& body) {
 
 namespace detail {
 
-/// What ExprBackend is asked besides. Called through this class, which is not final, find() is
-/// virtual: it runs in the backend's own library, since a block keeps what it makes, and the caller's
-/// library may be closed before.
+/// What ExprBackend is asked besides. A block keeps what find() makes, and the caller's library may
+/// be closed before: so it runs in the backend's own library, as a virtual function, called through
+/// this class, which is not final.
 class ExpressionSource : public Backend {
  public:
   virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) = 0;

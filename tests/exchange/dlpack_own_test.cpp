@@ -14,7 +14,7 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-namespace round_trip_test {
+namespace dlpack_own_test {
 
 // ATen has no tensor that a storage knows: there a round trip adds a storage.
 #if !TENON_ATEN_MODE
@@ -215,4 +215,4 @@ TEST_CASE("round trip: a release inside a deleter is done when it returns") {
 
 #endif
 
-}  // namespace round_trip_test
+}  // namespace dlpack_own_test
