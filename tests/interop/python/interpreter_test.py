@@ -130,7 +130,11 @@ class InterpretersEnd(Case):
                  "        'shape': (self,), 'typestr': '<f4', 'data': (8, True)})", take),
                 ("def __del__(self): spin()\n"
                  "    __array_interface__ = property(lambda self: {'shape': Source()})", take),
-                ("def __bool__(self): spin()", "m.make((2,)).__dlpack__(copy=Source())")):
+                ("def __bool__(self): spin()", "m.make((2,)).__dlpack__(copy=Source())"),
+                ("def __array__(self): spin()", take),
+                ("def __index__(self): spin()", "m.make((2,))[Source()]"),
+                ("def __index__(self): spin()", "m.make((2,))[..., Source():]"),
+                ("def __bool__(self): spin()", "m.make((2,)).__array__(copy=Source())")):
             with self.subTest(body):
                 self.run_until_the_end_comes(body, call)
 

@@ -200,8 +200,8 @@ struct PythonImport {
     if (!no_positional || PyErr_Occurred() != nullptr) return TensorPtr();
     const PyRef array(PyObject_Call(method.get(), no_positional.get(), keywords.get()));
     if (!array || array.get() == object) return TensorPtr();
-    const DLPackExchangeAPI* const its = find_exchange_api(state, Py_TYPE(array.get()));
-    return PythonImport{state, array.get(), args, its}.run(false);
+    const DLPackExchangeAPI* const its_api = find_exchange_api(state, Py_TYPE(array.get()));
+    return PythonImport{state, array.get(), args, its_api}.run(false);
   }
 
   /// Asks in one way after another until one gives a tensor. The last reason why one does not is

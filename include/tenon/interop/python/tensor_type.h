@@ -131,7 +131,7 @@ struct ExchangeFunctions {
 };
 
 /// Makes the type; null with an error set.
-TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
+TENON_COLD inline PyTypeObject* make_tensor_type() {
   static const DLPackExchangeAPI api{
       {kDLPackVersion, nullptr},       &ExchangeFunctions::allocate,
       &ExchangeFunctions::from_object, &ExchangeFunctions::to_object,
@@ -229,11 +229,13 @@ TENON_COLD inline PyTypeObject* make_tensor_type() noexcept {
 
 /// The object around a view of `source`; null with an error set.
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
-  PythonState* const state = python_state();
-  if (TENON_UNLIKELY(state == nullptr)) return nullptr;
-  if (state->tensor_type == nullptr) state->tensor_type = make_tensor_type();
-  if (TENON_UNLIKELY(state->tensor_type == nullptr)) return nullptr;
-  return wrap(state->tensor_type, source);
+  return stay_at_end([&]() -> PyObject* {
+    PythonState* const state = python_state();
+    if (TENON_UNLIKELY(state == nullptr)) return nullptr;
+    if (state->tensor_type == nullptr) state->tensor_type = make_tensor_type();
+    if (TENON_UNLIKELY(state->tensor_type == nullptr)) return nullptr;
+    return wrap(state->tensor_type, source);
+  });
 }
 
 }  // namespace detail
