@@ -69,8 +69,8 @@ inline bool is_swapped(char order, size_t size) noexcept {
   return size != 1 && (is_big || order == '<') && is_big != host_is_big_endian();
 }
 
-/// The type of a letter of the struct module, with its standard sizes where those of the host do not
-/// hold; Undefined for none. F and D are complex, in Python 3.14.
+/// The type of a letter of the struct module, of the host's size or the standard one; Undefined for
+/// none. F and D are complex, in Python 3.14.
 inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
   switch (letter) {
     case 'f': return ScalarType::Float;

@@ -56,6 +56,7 @@ inline bool is_of_main(const PyThreadState* state) noexcept {
 /// whoever called, ends the process. Such a thread stays here for good, as from 3.14 on: so what is
 /// called in here is not noexcept.
 template <class F>
+__attribute__((no_sanitize("undefined")))  // what is caught is not an object of C++
 auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #if TENON_HAS_EXCEPTIONS && defined(__GLIBCXX__) && PY_VERSION_HEX < 0x030E0000
   try {
