@@ -228,7 +228,16 @@ TEST_CASE("layout: the same for thousands of random shapes, by enumerating their
     const bool collide = collides(offsets);
     const bool answer = may_overlap(shape.sizes, shape.strides, order);
     Extent extent{123, 456};
-    const bool right = compute_extent(shape.sizes, shape.strides, extent) == Error::Ok &&
+    Layout layout;
+    const bool is_made =
+        make_layout(Dims(shape.sizes), {}, Dims(shape.strides), 1, layout) == Error::Ok &&
+        std::equal(shape.sizes.begin(), shape.sizes.end(), layout.sizes.begin()) &&
+        std::equal(shape.strides.begin(), shape.strides.end(), layout.strides.begin()) &&
+        std::equal(order.begin(), order.end(), layout.dim_order.begin()) &&
+        layout.numel == static_cast<ptrdiff_t>(offsets.size()) &&
+        layout.extent.min == (sorted.empty() ? 0 : sorted.front()) &&
+        layout.extent.max == (sorted.empty() ? -1 : sorted.back());
+    const bool right = is_made && compute_extent(shape.sizes, shape.strides, extent) == Error::Ok &&
                        extent.min == (sorted.empty() ? 0 : sorted.front()) &&
                        extent.max == (sorted.empty() ? -1 : sorted.back()) &&
                        order_of(shape.sizes, shape.strides) == order &&

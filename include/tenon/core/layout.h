@@ -138,7 +138,7 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
 inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                             Extent& extent) noexcept {
   Extent reached{0, 0};
-  bool fits = true;
+  bool overflow = false;  // without a branch per dimension, as in a DensePass
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       extent = Extent{};
@@ -148,12 +148,14 @@ inline Error compute_extent(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     const auto last = static_cast<ptrdiff_t>(steps);
     const auto stride = static_cast<ptrdiff_t>(strides[d]);
     ptrdiff_t span = 0;
-    ptrdiff_t& end = strides[d] < 0 ? reached.min : reached.max;
-    fits = fits && last == steps && (stride == strides[d] || last == 0) &&
-           detail::multiply(last, stride, span) && detail::add(end, span, end);
+    overflow |= last != steps;
+    overflow |= stride != strides[d] && last != 0;
+    overflow |= !detail::multiply(last, stride, span);
+    overflow |= !detail::add(reached.min, span < 0 ? span : 0, reached.min);
+    overflow |= !detail::add(reached.max, span < 0 ? 0 : span, reached.max);
   }
   // max + 1, the number of elements up to the highest one, has to fit as well.
-  if (TENON_UNLIKELY(!fits || reached.max == PTRDIFF_MAX)) {
+  if (TENON_UNLIKELY(overflow || reached.max == PTRDIFF_MAX)) {
     return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
                         " overflow the address space");
   }
@@ -342,6 +344,29 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
 
 namespace detail {
 
+/// Gives a Layout of the sizes strides that nest in its dim order.
+TENON_NOINLINE inline Error lay_out_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                            size_t element_size, Layout& layout) noexcept {
+  const volatile int64_t* const given = strides.data();  // one by one, as InlineArray's copies
+  for (size_t d = 0; d < sizes.size(); ++d) layout.strides[d] = given[d];
+  layout.row_major = false;
+  TENON_TRY(compute_extent(sizes, strides, layout.extent));
+  return check_nbytes(layout.extent, element_size);
+}
+
+/// Whether the dim order that strides imply is 0, 1, 2…, as that of a slice of a row-major tensor.
+TENON_NOINLINE inline bool is_in_order(ArrayRef<int64_t> sizes,
+                                       ArrayRef<int64_t> strides) noexcept {
+  int64_t previous = INT64_MAX;
+  bool in_order = sizes.size() == strides.size();
+  for (size_t d = 0; in_order && d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    in_order = magnitude(strides[d]) <= previous;
+    previous = magnitude(strides[d]);
+  }
+  return in_order;
+}
+
 TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
                                             ArrayRef<int64_t> strides, size_t element_size,
                                             Layout& layout) noexcept {
@@ -376,14 +401,11 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
   TENON_TRY(lay_out_dense(sizes, order.data(), element_size, layout));
   if (strides.empty()) return Error::Ok;
 
-  for (size_t i = 0; i < rank; ++i) layout.strides[i] = strides[i];
-  if (TENON_UNLIKELY(!strides_agree_with(sizes, strides, order))) {
+  if (TENON_UNLIKELY(!dim_order.empty() && !strides_agree_with(sizes, strides, order))) {
     return fail(Error::InvalidArgument, "strides ", strides,
                 " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
   }
-  layout.row_major = false;
-  TENON_TRY(compute_extent(sizes, strides, layout.extent));
-  return check_nbytes(layout.extent, element_size);
+  return lay_out_strides(sizes, strides, element_size, layout);
 }
 
 /// Whether the dimensions come in order, which is what no dim order means, too.
@@ -401,6 +423,7 @@ inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
       (dim_order.size() == sizes.size() && is_in_order(dim_order.data(), dim_order.size()))) {
     TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
     if (strides.empty() || strides == layout.strides) return Error::Ok;
+    if (is_in_order(sizes, strides)) return lay_out_strides(sizes, strides, element_size, layout);
   }
   return lay_out_strided(sizes, dim_order, strides, element_size, layout);
 }
