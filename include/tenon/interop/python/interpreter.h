@@ -324,8 +324,8 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   return nullptr;
 }
 
-/// Null with an error set: ImportError in a sub-interpreter, since a tensor is dropped on any
-/// thread and PyGILState_Ensure() knows the main interpreter alone; MemoryError.
+/// Null with an error set: ImportError in a sub-interpreter, since what is kept here is the main
+/// one's; MemoryError.
 inline PythonState* python_state() {
   if (TENON_UNLIKELY(PyInterpreterState_Get() != PyInterpreterState_Main())) {
     PyErr_SetString(PyExc_ImportError,
