@@ -77,12 +77,28 @@ TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") 
   MinimalBackend backend;
   register_backend(backend);
   const TensorPtr t = zeros({3}, backend);
-  const TensorPtr over = from_blob(to_blob(t));
+  Blob blob = to_blob(t);
+  blob.owner = std::make_shared<std::shared_ptr<const void>>(blob.owner);  // another library's
+  const TensorPtr over = from_blob(std::move(blob));
   CHECK(backend_deallocate(t) == Deallocation::InUse);
   CHECK(backend_deallocate(over) == Deallocation::Ok);  // which drops the blob's owner
   CHECK(backend.used() == 12);
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend.used() == 0);
+}
+
+TEST_CASE("backend_deallocate: a tensor of a tensor's own blob is that one, or a view of it") {
+  MinimalBackend backend;
+  register_backend(backend);
+  const TensorPtr t = zeros({3}, backend);
+  const TensorPtr same = from_blob(to_blob(t));
+  TensorPtr view = from_blob(to_blob(t), TensorShapeDynamism::STATIC);
+  CHECK(backend_deallocate(same) == Deallocation::InUse);
+  CHECK(backend_deallocate(view) == Deallocation::InUse);
+  view.reset();
+  CHECK(backend_deallocate(same) == Deallocation::Ok);
+  CHECK(backend.used() == 0);
+  CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
 }
 
 // A promise of docs/guarantees.md.

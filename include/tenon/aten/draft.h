@@ -204,6 +204,7 @@ inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& o
     return Error::Ok;
   });
 }
+inline constexpr bool kKnowsOwners = false;
 inline MemoryHold kept_memory(const std::shared_ptr<const void>&) noexcept { return MemoryHold(); }
 
 /// Makes `draft` the impl of a tensor that exists.

@@ -144,8 +144,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 /// A tensor over the blob's memory; `owners` keeps them, `kept` is what an owner of to_blob()'s
 /// keeps. A backend among the options is whose memory it is.
 template <class Out, class... Options>
-Out make_from_blob(const char* function, const Blob& blob, MemoryHold kept, Deleter& owners,
-                   Options&... options) {
+Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold kept,
+                   Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   const CreatorOptions asked(options...);
   BackendState* const metadata = metadata_in(asked.backend());
@@ -159,10 +159,13 @@ Out make_from_blob(const char* function, const Blob& blob, MemoryHold kept, Dele
                    backend.name(), " on ", device);
     }
   }
-  if (error == Error::Ok && !has_backend_v<Options...> &&
-      kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes, blob.strides,
-                 asked.dynamism, blob.readonly, made.draft())) {
-    return made.finish(function, Error::Ok);
+  constexpr bool kTakesBack = kKnowsOwners && !has_backend_v<Options...>;
+  if constexpr (kTakesBack) {
+    if (error == Error::Ok &&
+        kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes, blob.strides,
+                   asked.dynamism, blob.readonly, made.draft())) {
+      return made.finish(function, Error::Ok);
+    }
   }
   if (error == Error::Ok) {
     error =
@@ -172,8 +175,10 @@ Out make_from_blob(const char* function, const Blob& blob, MemoryHold kept, Dele
   if (error == Error::Ok && (has_backend_v<Options...> || !blob.device.is_cpu())) {
     error = check_and_name_backend(asked.given_backend(), made.draft());
   }
-  if (error == Error::Ok && !has_backend_v<Options...> && kept.attach(fields(made.draft()))) {
-    fields(made.draft()).deleter.reset();  // the owner
+  if constexpr (kTakesBack) {
+    if (error == Error::Ok && kept.attach(fields(made.draft()))) {
+      fields(made.draft()).deleter.reset();  // the owner
+    }
   }
   return made.finish(function, error);
 }

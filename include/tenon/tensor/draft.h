@@ -182,8 +182,13 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
                                       NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// A hold on what an owner keeps that keep_memory() made; of nothing for any other owner, and
-/// without RTTI.
+/// Whether kept_memory() tells such owners from others: by RTTI.
+#if defined(__cpp_rtti)
+inline constexpr bool kKnowsOwners = true;
+#else
+inline constexpr bool kKnowsOwners = false;
+#endif
+/// A hold on what an owner keeps that keep_memory() made; of nothing for any other owner.
 inline MemoryHold kept_memory([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
   MemoryHold kept;
 #if defined(__cpp_rtti)
