@@ -90,9 +90,16 @@ class InlineArray {
     }
     return *this;
   }
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
+#endif
   ~InlineArray() {
     if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
   }
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
@@ -123,6 +130,9 @@ class InlineArray {
   }
 
  protected:
+  /// data() of a new list that was resized to `n` values, by their number: GCC warns of a pointer
+  /// that on_heap_ guards.
+  T* new_data(size_t n) noexcept { return n <= kInline ? inline_ : heap_; }
   void refuse(Error error) noexcept {
     error_ = error;
     size_ = 0;
@@ -163,7 +173,7 @@ class InlineArray {
   static_assert(std::is_trivially_copyable_v<T> && kInline * sizeof(T) >= sizeof(T*));
   union {
     T inline_[kInline];
-    T* heap_ = nullptr;  // where GCC does not see that on_heap_ guards it, it warns
+    T* heap_;
   };
   uint8_t size_ = 0;
   bool on_heap_ = false;
@@ -238,7 +248,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   void copy(const C& values) {
     if (!resize_for_overwrite(values.size())) return;
     bool fit = true;
-    int64_t* out = data();
+    int64_t* out = new_data(values.size());
     for (detail::AnyInteger v : values) {
       *out++ = v.value;
       fit &= v.fits;
