@@ -11,8 +11,11 @@
 
 #include "tenon/config.h"
 
-#if __cplusplus >= 202002L && __has_include(<span>)
+#if __cplusplus >= 202002L
+#include <version>
+#if defined(__cpp_lib_ranges)
 #include <span>  // declares the templates at the end of this file, as <ranges> does
+#endif
 #endif
 
 TENON_BEGIN_NAMESPACE
@@ -104,7 +107,7 @@ using ArrayRef = Span<const T>;
 TENON_END_NAMESPACE
 
 // A view, whose iterators outlive it: std::span and the algorithms of std::ranges take temporaries.
-#if defined(__cpp_lib_span)
+#if defined(__cpp_lib_ranges)
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<tenon::Span<T>> = true;
 template <class T>
