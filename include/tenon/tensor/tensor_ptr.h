@@ -188,7 +188,8 @@ struct MakeTensor {
     const Error error = nested.gather(rows);
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
     const bool flat = sizes == nullptr;
-    return make(nested.values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
+    Values values(nested.values);
+    return make(values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
   }
 
   /// A `flat` tensor has the values' own sizes; `strides` may be null.
