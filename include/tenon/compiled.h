@@ -15,8 +15,8 @@
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/resize.h"
 
-#if defined(TENON_COMPILING) || (defined(TENON_COMPILED) && TENON_HAS_EXCEPTIONS && \
-                                 TENON_ERROR_TEXT && !TENON_ATEN_MODE)
+#if defined(TENON_COMPILING) || \
+    (defined(TENON_COMPILED) && TENON_HAS_EXCEPTIONS && TENON_ERROR_TEXT && !TENON_ATEN_MODE)
 #if defined(TENON_COMPILING)
 #define TENON_DETAIL_INSTANCE template
 #else

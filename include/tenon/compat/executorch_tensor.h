@@ -183,8 +183,8 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
       is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
   if (cast_after) type = from;
   aten::Tensor made = sizes == nullptr ? make_tensor(data.values.pass(), type, dynamism)
-                                       : make_tensor(*sizes, data.values.pass(), dim_order,
-                                                     strides, type, dynamism);
+                                       : make_tensor(*sizes, data.values.pass(), dim_order, strides,
+                                                     type, dynamism);
   return cast_after ? cast(function, made, to) : made;
 }
 

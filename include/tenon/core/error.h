@@ -223,8 +223,8 @@ inline const char* last_error_message(Error error) noexcept { return detail::mes
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
 /// without exceptions calls the failure handler and ends the program.
 ///
-/// Its message is last_error_message(error). A function `check` of your own is preferred, a template
-/// too.
+/// Its message is last_error_message(error). A function `check` of your own is preferred, a
+/// template too.
 inline void check(detail::Returned returned) {
   const Error error = returned.error;
   if (TENON_UNLIKELY(error != Error::Ok)) detail::raise_message(error, detail::message_of(error));

@@ -12,8 +12,8 @@
 
 #include "tenon/core/keep_errno.h"
 
-// getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android and
-// WASI, and older versions lack it.
+// getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android
+// and WASI, and older versions lack it.
 #if __has_include(<sys/random.h>)
 #include <sys/random.h>
 #endif

@@ -177,8 +177,7 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
   void* const block = allocate_metadata(kSize, metadata_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   fields(base).borrows.add();
-  const char* const odd = reinterpret_cast<const char*>(base.get()) + 1;
-  owner = std::shared_ptr<const void>(static_cast<const void*>(odd), KeepMemory{base},
+  owner = std::shared_ptr<const void>(static_cast<const void*>(base.get()), KeepMemory{base},
                                       NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
@@ -192,10 +191,7 @@ inline constexpr bool kKnowsOwners = false;
 inline MemoryHold kept_memory([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
   MemoryHold kept;
 #if defined(__cpp_rtti)
-  // Hardly any other owner is at an odd address, and to look for a deleter compares two names.
-  if (TENON_UNLIKELY(reinterpret_cast<uintptr_t>(owner.get()) % 2 != 0)) {
-    if (const auto* const keep = std::get_deleter<KeepMemory>(owner)) kept.hold(keep->base);
-  }
+  if (const auto* const keep = std::get_deleter<KeepMemory>(owner)) kept.hold(keep->base);
 #endif
   return kept;
 }
