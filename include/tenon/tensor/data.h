@@ -354,8 +354,8 @@ inline constexpr bool are_given_once_v =
 
 }  // namespace detail
 
-/// Each or none of: a type, a dynamism, a backend, in any order, none of them twice; in the design's
-/// order the backend comes last.
+/// Each or none of: a type, a dynamism, a backend, in any order, none of them twice; in the
+/// design's order the backend comes last.
 ///
 /// Without them the type is what the creator says, the dynamism DYNAMIC_BOUND, and the backend that
 /// of the thread's innermost BackendScope, else the host's heap.
