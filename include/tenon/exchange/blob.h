@@ -144,7 +144,7 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
 /// A tensor over the blob's memory; `owners` keeps them, `kept` is what an owner of to_blob()'s
 /// keeps. A backend among the options is whose memory it is.
 template <class Out, class... Options>
-Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold kept,
+Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   const CreatorOptions asked(options...);
@@ -294,7 +294,7 @@ Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   if (blob.owner.use_count() != 0) {
     owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
-  return detail::make_from_blob<Out>(function, blob, std::move(kept), owners, options...);
+  return detail::make_from_blob<Out>(function, blob, kept, owners, options...);
 }
 
 template <class Out>
@@ -304,7 +304,8 @@ template <class Owner, class... Options,
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
-  return detail::make_from_blob<Out>(function, blob, {}, owners, options...);
+  detail::MemoryHold none_kept;
+  return detail::make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

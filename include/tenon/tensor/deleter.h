@@ -122,7 +122,7 @@ class Deleter {
       const detail::Allocation memory = detail::allocate(sizeof(Function));
       if (memory.base == nullptr) {
         static_cast<void>(f(argument));
-        argument_ = out_of_memory();
+        argument_ = this;
         return;
       }
       OnHeap<Function> block(memory.base);
@@ -139,10 +139,12 @@ class Deleter {
     return *this;
   }
   ~Deleter() {
-    if (const Ops* ops = std::exchange(ops_, nullptr)) {
-      ops->run_and_destroy(storage_, argument_);
-    } else if (holds_block()) {
+    const Ops* const ops = std::exchange(ops_, nullptr);
+    if (ops == nullptr) return;
+    if (ops == heap_block()) {
       detail::heap_release(argument_);
+    } else {
+      ops->run_and_destroy(storage_, argument_);
     }
   }
 
@@ -150,7 +152,7 @@ class Deleter {
   void fill(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);
-    if (ops_ != nullptr) ops_->relocate(storage_, other.storage_);
+    if (has_code()) ops_->relocate(storage_, other.storage_);
   }
   /// Runs what it holds, then holds `f`, which must fit inline.
   template <class F>
@@ -164,19 +166,20 @@ class Deleter {
   /// tensor may be another's, and outlive it.
   void own_block(void* base) noexcept {
     reset();
+    ops_ = heap_block();
     argument_ = base;
   }
   /// Is run by the code of `other`, whose library made the tensor, if both have a callable of the
   /// same kind.
   void take_code(const Deleter& other) noexcept {
-    const bool have_both = ops_ != nullptr && other.ops_ != nullptr;
-    if (have_both && ops_->kind != 0 && ops_->kind == other.ops_->kind) ops_ = other.ops_;
+    if (!has_code() || !other.has_code()) return;
+    if (ops_->kind != 0 && ops_->kind == other.ops_->kind) ops_ = other.ops_;
   }
 
   /// Whether there is something to call or to free.
-  explicit operator bool() const noexcept { return ops_ != nullptr || holds_block(); }
+  explicit operator bool() const noexcept { return ops_ != nullptr; }
   Error error() const noexcept {
-    return ops_ == nullptr && argument_ == out_of_memory() ? Error::OutOfMemory : Error::Ok;
+    return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }
 
   /// The callable, where it is an F, one of those with a number; else null.
@@ -184,7 +187,7 @@ class Deleter {
   template <class F>
   F* target() noexcept {
     static_assert(detail::deleter_kind_v<F> != 0);
-    if (ops_ == nullptr || ops_->kind != detail::deleter_kind_v<F>) return nullptr;
+    if (!has_code() || ops_->kind != detail::deleter_kind_v<F>) return nullptr;
     return stored<F>();
   }
   /// The callable, which is an F.
@@ -248,14 +251,12 @@ class Deleter {
     ops_ = &kOps<F, Stored>;
   }
 
-  /// An address that no block has.
-  static void* out_of_memory() noexcept { return reinterpret_cast<void*>(uintptr_t{1}); }
-  bool holds_block() const noexcept {
-    return reinterpret_cast<uintptr_t>(argument_) > 1 && ops_ == nullptr;
-  }
+  /// Stands for the release of a block of the heap. A number, so that it points into no library.
+  static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
+  bool has_code() const noexcept { return ops_ != nullptr && ops_ != heap_block(); }
 
   const Ops* ops_ = nullptr;
-  void* argument_ = nullptr;  // while ops_ is null: a block of the heap, or out_of_memory()
+  void* argument_ = nullptr;  // while ops_ is null: non-null means out of memory
   alignas(void*) unsigned char storage_[4 * sizeof(void*)];
 };
 

@@ -109,9 +109,9 @@ class MemoryHold {
   // memory.
 
   /// Makes `draft` the tensor whose memory is held, where that is still all as described.
-  TENON_NOINLINE bool share(const void* data, ScalarType type, const Device& device,
-                            const Dims& sizes, const Dims& strides, TensorShapeDynamism dynamism,
-                            bool readonly, Draft& draft) const noexcept {
+  bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
+             const Dims& strides, TensorShapeDynamism dynamism, bool readonly,
+             Draft& draft) const noexcept {
     if (base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
