@@ -386,8 +386,8 @@ inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
       record.sizes = Dims(tensor.sizes);
       const char* const function = keep_literal(tensor.function);
       record.function = function == nullptr ? "" : function;
-      const bool has_sizes = record.sizes.error() == Error::Ok;  // else memory is out
-      record.type = has_sizes ? tensor.type : ScalarType::Undefined;
+      const bool is_known = function != nullptr && record.sizes.error() == Error::Ok;
+      record.type = is_known ? tensor.type : ScalarType::Undefined;  // else memory is out
     }
   }
   inner().on_made(tensor);
