@@ -166,16 +166,12 @@ TENON_LAZY std::string dot_of(const std::string& body) {
   return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// What ExprBackend is asked besides. A block keeps what find() makes, and the caller's library may
 /// be closed before: so it runs in the backend's own library, as a virtual function, called through
 /// this class, which is not final.
 class ExpressionSource : public Backend {
  public:
-  virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) = 0;
+  virtual Error find(const tenon::TensorView& in, bool is_kept, ExpressionPtr& found) = 0;
 };
 
 }  // namespace detail
