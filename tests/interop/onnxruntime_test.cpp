@@ -494,7 +494,8 @@ TEST_CASE("OnnxModule: outputs are selected by name, in the order asked for") {
 
   OnnxModule wrong(model("two"));
   REQUIRE(wrong.select_outputs({"sum"}) == Error::Ok);
-  RETURNS(NotFound, "load_method: there is no output \"sum\"; the first one: total",
+  RETURNS(NotFound,
+          "load_method: there is no output \"sum\"; the model's first output is \"total\"",
           wrong.load_method());
   REQUIRE(wrong.select_outputs({"total"}) == Error::Ok);  // nothing is lost
   CHECK(wrong.forward({kA, kB})->size() == 1);

@@ -402,7 +402,8 @@ def forward(self, x: Tensor, state: Optional[Tuple[Tensor, Optional[Tensor]]] = 
   CHECK(floats(one(module.forward(row()))) == Floats{1, 2, 3});
   CHECK(floats(one(module.forward({row(), row()}))) == Floats{11, 22, 33});
   CHECK(floats(one(module.forward({row(), row(), row()}))) == Floats{111, 222, 333});
-  RETURNS(InvalidState, "run: input 1 (state_0): it is not given, though other parts are",
+  RETURNS(InvalidState,
+          "run: input 1 (state_0): it is missing, but other parts of the argument are given",
           module.run("forward", {row(), none, row()}));
   REQUIRE(module.set_input(row(), 1) == Error::Ok);
   CHECK(floats(one(module.forward(row()))) == Floats{11, 22, 33});
@@ -434,12 +435,12 @@ def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]])
           whole.run("forward"));
   TorchScriptModule wrong(script(source));
   RETURNS(NotFound,
-          "split_input: forward has no dict by texts, and no list, \"tabel\" that is still whole",
+          "split_input: forward has no list or str-keyed dict input \"tabel\" left to split",
           wrong.split_input("tabel", {"x"}));
   RETURNS(NotFound, "split_input: there is no method \"backward\"",
           wrong.split_input("backward", "table", {"x"}));
   REQUIRE(wrong.split_input("table", {"x", "y"}) == Error::Ok);
-  RETURNS(NotFound, "\"table\" that is still whole", wrong.split_input("table", {"x"}));
+  RETURNS(NotFound, "\"table\" left to split", wrong.split_input("table", {"x"}));
   REQUIRE(wrong.split_input("states", {"0"}) == Error::Ok);
   CHECK(wrong.method_meta()->inputs.size() == 4);  // nothing is lost
   TorchScriptModule missing(script(source));

@@ -247,10 +247,11 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
   return Error::Ok;
 }
 
-/// Describes an input or an output, whose name is in `spec`; `what` it is stands in messages.
+/// Describes an input or output, or with `is_element` an element of a sequence. `spec` has its name
+/// already.
 /// Errors: NotSupported for one that is neither a tensor of a dtype that tenon has nor a sequence
 /// of them.
-inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, const char* what = "it") {
+inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_element = false) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
   OnnxHandle<OrtTypeInfo> inner;
@@ -259,18 +260,19 @@ inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, const char*
     TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToOptionalTypeInfo(&info, &optional)));
     TENON_TRY(check_onnx(onnx_api()->GetOptionalContainedTypeInfo(optional, MadeOnnx(inner))));
     spec.is_optional = true;
-    return describe_onnx(*inner, spec, what);
+    return describe_onnx(*inner, spec, is_element);
   }
-  if (kind == ONNX_TYPE_SEQUENCE && spec.kind != ValueKind::TensorList) {
+  if (kind == ONNX_TYPE_SEQUENCE && !is_element) {
     const OrtSequenceTypeInfo* sequence = nullptr;  // a part of `info`
     TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToSequenceTypeInfo(&info, &sequence)));
     TENON_TRY(check_onnx(onnx_api()->GetSequenceElementType(sequence, MadeOnnx(inner))));
     spec.kind = ValueKind::TensorList;
-    ValueSpec element(ValueKind::TensorList);  // so that a sequence in it is refused
-    return describe_onnx(*inner, element, "each element");
+    ValueSpec element(ValueKind::Tensor);
+    return describe_onnx(*inner, element, true);
   }
   if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported, what, " is of ONNX type ", static_cast<int>(kind),
+    return fail(Error::NotSupported, is_element ? "each element" : "it", " is of ONNX type ",
+                static_cast<int>(kind),
                 kind == ONNX_TYPE_MAP        ? ", a map"
                 : kind == ONNX_TYPE_SEQUENCE ? ", a sequence"
                                              : "",
@@ -345,7 +347,8 @@ struct OnnxPorts {
       while (i < specs.size() && specs[i].tensor.name != name) ++i;
       if (TENON_UNLIKELY(i == specs.size())) {
         return fail(Error::NotFound, "there is no output \"", name,
-                    "\"; the first one: ", specs.empty() ? "none" : this->name(0));
+                    specs.empty() ? "" : "\"; the model's first output is \"",
+                    specs.empty() ? "" : this->name(0), '"');
       }
       TENON_TRY(blame_unless_ok("output", i, this->name(i), refuse(i)));
       chosen.specs.push_back(specs[i]);

@@ -197,10 +197,11 @@ inline Error from_ivalue(const c10::IValue& from, EValue& to) {
 /// An argument of a method, or a part of one. A leaf is one input; the parts of a tuple, and those
 /// of a dict or a list that was taken apart, are inputs from `first` on.
 struct TorchScriptInput {
+  bool is_leaf() const noexcept { return parts.empty() && count == 1; }
+
   c10::TypePtr type;                     // what is in an Optional
   std::optional<c10::IValue> otherwise;  // what stands for it where none of its inputs is given
   std::optional<std::string> refusal;    // of a leaf of a type that no EValue is of
-  bool is_leaf = false;
   size_t first = 0;
   size_t count = 0;
   std::vector<TorchScriptInput> parts;
@@ -331,8 +332,8 @@ class TorchScriptMethod {
     }
     for (const TorchScriptSplit& split : splits_) {
       if (split.is_found) continue;
-      return fail(Error::NotFound, name(), " has no dict by texts, and no list, \"", split.input,
-                  "\" that is still whole");
+      return fail(Error::NotFound, name(), " has no list or str-keyed dict input \"", split.input,
+                  "\" left to split");
     }
     TENON_TRY(specs_.outputs.resize(0));
     const c10::Type& type = *schema.returns().at(0).real_type();
@@ -387,7 +388,6 @@ class TorchScriptMethod {
         TENON_TRY(add_part(name + '_' + key, input.type->containedType(is_list ? 0 : 1)));
       }
     } else {
-      input.is_leaf = true;
       ValueSpec spec;
       TENON_TRY(make_spec(name, *input.type, spec, input.refusal));
       if (input.refusal && (is_list || is_table(*input.type))) {
@@ -427,13 +427,14 @@ class TorchScriptMethod {
       to = *input.otherwise;
       return Error::Ok;
     }
-    if (input.is_leaf) {
+    if (input.is_leaf()) {
       const EValue& value = inputs[input.first];
       Error error = Error::Ok;
       if (TENON_UNLIKELY(input.refusal.has_value())) {
         error = fail(Error::NotSupported, input.refusal->c_str());
       } else if (TENON_UNLIKELY(!is_given && input.type->kind() != c10::TypeKind::NoneType)) {
-        error = fail(Error::InvalidState, "it is not given, though other parts are");
+        error =
+            fail(Error::InvalidState, "it is missing, but other parts of the argument are given");
       } else {
         error = to_ivalue(value, to);
       }

@@ -42,6 +42,7 @@ class Dtype(Case):
     def is_name(self, dtype, name):
         self.assertEqual((str(dtype), repr(dtype), f"{dtype}", dtype, hash(dtype)),
                          (name, name, name, name, hash(name)))
+        self.assertEqual((dtype.name, type(dtype.name)), (name, str))
         self.assertEqual(type(dtype).__name__, "dtype")
         self.assertNotEqual(dtype, "other")
 

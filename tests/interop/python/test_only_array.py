@@ -44,6 +44,9 @@ class OnlyArray(Case):
         for made in (itself, Converting(3), Converting(None), Converting(Converting(np.ones(2)))):
             self.assertRaises(TypeError, m.take, made)
         self.assertRaises(BufferError, m.take, Converting(np.zeros(2, "U3")))
+        # Not "'list' object has neither ...", which the caller did not pass.
+        self.assertRaisesRegex(TypeError, r"^tenon: __array__\(\) returned a 'list' object, which is "
+                               "not an array$", m.take, Converting([1, 2]))
 
     def test_what_it_raises_is_passed_on(self):
         class Raises:

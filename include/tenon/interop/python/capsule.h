@@ -191,9 +191,9 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
   Tensor copied;
   // Before 1.0 DLPack could not say that memory is read-only, so that a consumer from then gets its
   // own, unless it wants none.
-  const bool is_hidden =
+  const bool copies_read_only =
       version[0] < 1 && copy_asked == Py_None && fields(TensorArg(tensor)).readonly;
-  const bool copies = moves || copy == 1 || is_hidden;
+  const bool copies = moves || copy == 1 || copies_read_only;
   if (copies) {
     const CreatorOptions options = moves ? CreatorOptions(host_backend()) : CreatorOptions();
     Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), options);

@@ -16,14 +16,15 @@ namespace detail {
 
 /// An attribute of a type or of its bases, borrowed; null for none, without an error. Python keeps
 /// the last answers for all types, so this costs a few ns.
-inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type, size_t name) noexcept {
+inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type,
+                              TypeAttribute name) noexcept {
   return _PyType_Lookup(type, state.names[name]);
 }
 
 /// The exchange API of a type, in the newest table of a major version that tenon knows; or null.
 inline const DLPackExchangeAPI* find_exchange_api(const PythonState& state,
                                                   PyTypeObject* type) noexcept {
-  PyObject* const capsule = find_in_type(state, type, 0);
+  PyObject* const capsule = find_in_type(state, type, kExchangeApi);
   constexpr const char* kName = "dlpack_exchange_api";
   if (capsule == nullptr || PyCapsule_IsValid(capsule, kName) == 0) return nullptr;
   auto* header = static_cast<const DLPackExchangeAPIHeader*>(PyCapsule_GetPointer(capsule, kName));
@@ -36,7 +37,7 @@ inline const DLPackExchangeAPI* find_exchange_api(const PythonState& state,
 }
 
 inline bool is_jax(const PythonState& state, PyTypeObject* type) noexcept {
-  PyObject* const module = find_in_type(state, type, 4);
+  PyObject* const module = find_in_type(state, type, kModule);
   if (module == nullptr || PyUnicode_Check(module) == 0) return false;
   const char* const name = PyUnicode_AsUTF8(module);
   if (name == nullptr) PyErr_Clear();
@@ -46,30 +47,31 @@ inline bool is_jax(const PythonState& state, PyTypeObject* type) noexcept {
 /// What a PyTorch tensor may be beyond its memory: the exchange API does not say it, and __dlpack__
 /// does not say that it is negated.
 struct TorchState {
+  TypeAttribute name;
   bool is_method;
   const char* refusal;
 };
-/// In the order of kTypeAttributes, after the exchange API.
 inline constexpr TorchState kTorchStates[] = {
-    {false,
+    {kRequiresGrad, false,
      "the tensor requires grad, and writes through tenon would pass autograd by; its detach() "
      "shares the memory"},
-    {true, "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
-    {true, "the tensor is to be negated when it is read; resolve_neg() does so now"}};
+    {kIsConj, true, "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
+    {kIsNeg, true, "the tensor is to be negated when it is read; resolve_neg() does so now"}};
 
 inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept {
-  return find_in_type(state, type, 1) != nullptr && find_in_type(state, type, 2) != nullptr &&
-         find_in_type(state, type, 3) != nullptr;
+  for (const TorchState& torch : kTorchStates) {
+    if (find_in_type(state, type, torch.name) == nullptr) return false;
+  }
+  return true;
 }
 
 /// Refuses a PyTorch tensor that is more than its memory.
 /// Errors: Python's stays set where it comes from there.
 inline Error check_torch(const PythonState& state, PyObject* object) {
-  PyObject* const* name = state.names;
   for (const TorchState& torch : kTorchStates) {
-    ++name;
-    const PyRef value(torch.is_method ? PyObject_CallMethodNoArgs(object, *name)
-                                      : PyObject_GetAttr(object, *name));
+    PyObject* const name = state.names[torch.name];
+    const PyRef value(torch.is_method ? PyObject_CallMethodNoArgs(object, name)
+                                      : PyObject_GetAttr(object, name));
     const int is_set = value ? PyObject_IsTrue(value.get()) : -1;
     if (is_set < 0) return fail_as_python();
     if (is_set > 0) return fail(Error::NotSupported, torch.refusal);
@@ -109,9 +111,9 @@ inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArg
   if (made != nullptr || copies || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return made;
   PyErr_Clear();
   PyRef old(PyObject_CallNoArgs(method));
-  if (old && stream.backend != nullptr) {
-    const Error error = order_after(*stream.backend, stream.otherwise);
-    if (error != Error::Ok) return set_python_error(error, last_error_message()), nullptr;
+  if (old && stream.backend != nullptr &&
+      finish_status(order_after(*stream.backend, stream.otherwise)) != 0) {
+    return nullptr;
   }
   return old.release();
 }
@@ -234,9 +236,12 @@ struct PythonImport {
       reason = std::move(made);
       reason_of_python = TakenPythonError::take();
     }
-    if (reason.ok()) {
-      Result<TensorPtr> made(nullptr);
-      if (may_convert) made = by_array();
+    if (reason.ok() && !may_convert) {
+      reason =
+          blame(args.function, fail(Error::InvalidType, "__array__() returned a '",
+                                    Py_TYPE(object)->tp_name, "' object, which is not an array"));
+    } else if (reason.ok()) {
+      Result<TensorPtr> made = by_array();
       if (!made.ok() || *made != nullptr) return made;
       if (PyErr_Occurred() != nullptr) return blame(args.function, fail_as_python());
       reason = blame(args.function, fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,

@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <thread>
 #ifdef __GLIBCXX__
@@ -273,7 +275,8 @@ void with_gil(const F& f) noexcept {
   --GilGate::depth();
 }
 
-/// The attributes that an import looks for in a type.
+/// The attributes that an import looks for in a type; kTypeAttributes are their names.
+enum TypeAttribute : size_t { kExchangeApi, kRequiresGrad, kIsConj, kIsNeg, kModule };
 inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "requires_grad",
                                                   "is_conj", "is_neg", "__module__"};
 
@@ -281,9 +284,9 @@ inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "
 /// Threads: read and written with the GIL.
 struct PythonState {
   bool is_alive;
-  unsigned run;               // a number for each interpreter
-  PyObject* names[5];         // kTypeAttributes, interned
-  PyTypeObject* tensor_type;  // made when first needed
+  unsigned run;                                 // a number for each interpreter
+  PyObject* names[std::size(kTypeAttributes)];  // interned
+  PyTypeObject* tensor_type;                    // made when first needed
 };
 
 /// Each shared library that hides its symbols has its own, and its own type.
@@ -311,7 +314,7 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
     return &state;
   }
   bool has_names = is_open;
-  for (size_t i = 0; has_names && i < 5; ++i) {
+  for (size_t i = 0; has_names && i < std::size(kTypeAttributes); ++i) {
     state.names[i] = PyUnicode_InternFromString(kTypeAttributes[i]);
     has_names = state.names[i] != nullptr;
   }

@@ -40,7 +40,7 @@ class Tensor:
     # In elements.
     @property
     def strides(self) -> tuple[int, ...]: ...
-    # NumPy's dtype, or a str where NumPy or ml_dtypes is not installed or has no such type.
+    # NumPy's dtype, or a str with .name if NumPy or ml_dtypes is not installed or lacks the type.
     @property
     def dtype(self) -> Any: ...
     @property

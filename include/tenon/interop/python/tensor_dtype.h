@@ -42,13 +42,16 @@ inline PyObject* numpy_dtype(ScalarType type) {
   return nullptr;
 }
 
-/// The type of what `dtype` is where NumPy's is not to be had: a str that prints as it is.
+/// The type of `dtype` without a NumPy dtype: a str with `.name`, printed without quotes.
 inline PyObject* make_dtype_name_type() {
   const PyRef text(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__str__"));
-  return !text ? nullptr
-               : PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){sssO}",
+  const PyRef name(
+      text ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyProperty_Type), text.get())
+           : nullptr);
+  return !name ? nullptr
+               : PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){sssOsO}",
                                        "dtype", &PyUnicode_Type, "__module__", "tenon", "__repr__",
-                                       text.get());
+                                       text.get(), "name", name.get());
 }
 
 /// The attribute dtype. Null with an error set.

@@ -43,8 +43,7 @@ inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& 
     return refuse_attribute(tensor, "__cuda_array_interface__");
   }
   DeviceBackend* device = nullptr;
-  const Error error = find_streams(tensor, device);
-  if (error != Error::Ok) return set_python_error(error, last_error_message()), nullptr;
+  if (finish_status(find_streams(tensor, device)) != 0) return nullptr;
   const PyRef stream(device != nullptr ? PyLong_FromLongLong(device->stream_number())
                                        : Py_NewRef(Py_None));
   PyRef dict(make_interface(object, tensor, tensor.layout.numel == 0 ? nullptr : tensor.data));

@@ -151,7 +151,7 @@ PyObject* make_text(const Make& make) noexcept {
 /// What a C function that fails returns: -1, with Python's error set; else 0.
 inline int finish_status(Error error) noexcept {
   if (error == Error::Ok) return 0;
-  set_python_error(error, last_error_message());
+  set_python_error(blame(kForPython, error), last_error_message());
   return -1;
 }
 

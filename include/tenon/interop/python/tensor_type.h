@@ -75,7 +75,7 @@ struct ExchangeFunctions {
   static int to_object(DLManagedTensorVersioned* managed, void** out) noexcept {
     *out = nullptr;
     if (managed == nullptr) {
-      return finish_status(fail(Error::InvalidArgument, "tenon: the pointer is null"));
+      return finish_status(fail(Error::InvalidArgument, "the pointer is null"));
     }
     // Until the object is there, the struct is the caller's: a release is only noted.
     const auto deleter = std::exchange(

@@ -27,7 +27,7 @@ inline PyObject* only_number(PythonTensor& object, PyObject* kind) {
   const TensorArg t = object.arg();
   const TensorFields& tensor = fields(t);
   if (tensor.layout.numel != 1) {
-    return PyErr_Format(kind, "a tensor of %lld elements is no single number",
+    return PyErr_Format(kind, "expected one element, the tensor has %lld",
                         static_cast<long long>(tensor.layout.numel));
   }
   if (finish_status(check_shareable(tensor)) != 0) return nullptr;
@@ -68,8 +68,8 @@ inline PyObject* python_index(PyObject* self) {
   const TensorArg t = object.arg();
   if (object.rank() != 0 || !isIntegralType(fields(t).type, false)) {
     return PyErr_Format(PyExc_TypeError,
-                        "a tensor of %s with %zu dimensions is no index: only an integer without "
-                        "dimensions is",
+                        "a tensor of %s with %zu dimensions is not an index; expected an integer "
+                        "without dimensions",
                         python_type(fields(t).type).name, object.rank());
   }
   return only_number(object, PyExc_TypeError);
