@@ -198,15 +198,15 @@ struct ReadNpy {
                  size_t* offset = nullptr) const {
     return read(path, detail::ScalarType::Undefined, memory, offset);
   }
-  /// The same of a dtype that NumPy or tenon lacks: takes its bytes as elements of `type`.
+  /// As above, for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
   /// BFloat16 and the Float8 types are <V2 and <V1 in files of ml_dtypes' arrays, datetime64 is
-  /// Long. What is larger than an element of `type`, such as text and structures, becomes a last
-  /// dimension of as many as it has. Elements of the type's size get the host's byte order.
-  /// Errors, besides: InvalidType (the file's dtype is another one that tenon has, but for unsigned
-  /// integers of the type's size, as whose bits others write BFloat16; Undefined); InvalidArgument
-  /// (elements that are not a multiple of the type's); NotSupported for object dtypes and long
-  /// double alone.
+  /// Long. A larger file element, such as text or a structure, adds a last dimension. Elements of
+  /// the type's size get the host's byte order.
+  /// Errors, besides: InvalidType (Undefined; tenon has the file's dtype and it differs from
+  /// `type`, except unsigned integers of the same size, as which others write BFloat16);
+  /// InvalidArgument (elements that are not a multiple of the type's); NotSupported for object
+  /// dtypes and long double alone.
   Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));

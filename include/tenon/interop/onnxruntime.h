@@ -169,7 +169,7 @@ class OnnxValues {
     lent_[i] = true;
     return Error::Ok;
   }
-  /// Makes value i a sequence of such tensors.
+  /// Makes value i a sequence of these tensors.
   /// Errors: also NotSupported for none: the library makes no empty sequence.
   /// Source: OrtApi::CreateValue.
   Error lend(size_t i, const OrtMemoryInfo& host, ArrayRef<Tensor> sources) {
@@ -218,8 +218,8 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   return Error::Ok;
 }
 
-/// Makes of a value that the library made a tensor or, of a sequence, a TensorList; None of an
-/// optional value that is not there.
+/// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent
+/// optional).
 ///
 /// Ownership: as adopt_from_onnx() does; the library copies the elements of a sequence.
 inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
@@ -339,7 +339,7 @@ struct OnnxPorts {
     return Error::Ok;
   }
   /// Keeps only the ports of these names, in that order.
-  /// Errors: NotFound; NotSupported for one that no EValue can be.
+  /// Errors: NotFound; NotSupported for one that EValue cannot hold.
   Error select(const std::vector<std::string>& names) {
     OnnxPorts chosen;
     for (const std::string& name : names) {
@@ -383,10 +383,10 @@ struct OnnxPorts {
 /// library's defaults, are the caller's to keep until the model is open. Outputs outlive the
 /// module.
 /// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no model, or a
-/// broken one); NotSupported (a tensor that is not contiguous; memory that is not the host's; an
-/// input that is needed, or an output that is asked for, of a type that no EValue is of; an empty
-/// list of tensors; what the library has no kind of error for). The library's own text is in the
-/// message; it logs nothing, unless the program made an OrtEnv that does so before.
+/// broken one); NotSupported (a tensor that is not contiguous; memory that is not the host's; a
+/// required input or requested output that EValue cannot hold; an empty list of tensors; what the
+/// library has no kind of error for). The library's own text is in the message; it logs nothing,
+/// unless the program made an OrtEnv that does so before.
 /// Threads: as Module's; several modules, several threads. The library computes on threads of its
 /// own, by default as many as there are cores.
 /// Cost: a run allocates a few small objects for each input and output, and memory for the outputs
@@ -402,9 +402,8 @@ class TENON_EXPORT OnnxModule final : public Module {
         is_in_memory_(true),
         options_(options) {}
 
-  /// Leaves only these of the model's outputs, in that order. To be called before the first use,
-  /// which is NotFound for a name that the model lacks, and NotSupported for an output that no
-  /// EValue can be.
+  /// Leaves only these of the model's outputs, in that order. Call before the first use; that use
+  /// fails with NotFound for an unknown name, NotSupported for an output that EValue cannot hold.
   /// Errors: InvalidState after the first use; InvalidArgument for no name; OutOfMemory.
   [[nodiscard]] Error select_outputs(const std::vector<std::string>& names) {
     return detail::blame_if("select_outputs", detail::call_safely([&] {
@@ -465,7 +464,9 @@ class TENON_EXPORT OnnxModule final : public Module {
         {api.SessionGetOverridableInitializerCount, api.SessionGetOverridableInitializerName,
          api.SessionGetOverridableInitializerTypeInfo},
         true));
-    for (const auto& [i, text] : inputs_.refusals) inputs_.specs[i].checked = &detail::accept_value;
+    for (const auto& [i, text] : inputs_.refusals) {  // the run reports why
+      inputs_.specs[i].checked = &detail::accept_value;
+    }
     TENON_TRY(outputs_.describe(
         *session_, "output",
         {api.SessionGetOutputCount, api.SessionGetOutputName, api.SessionGetOutputTypeInfo}));

@@ -96,7 +96,7 @@ TENON_COLD inline Error fail_type(const c10::Type& type) {
 }
 
 /// Describes values of a type, but for the name: their tensors are any tensors.
-/// Errors: NotSupported for a type that no EValue is of.
+/// Errors: NotSupported for a type that EValue cannot hold.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
   switch (type.kind()) {
     case c10::TypeKind::TensorType: spec.kind = ValueKind::Tensor; return Error::Ok;
@@ -172,7 +172,7 @@ inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
 /// A value of TorchScript's that is not a list, a tuple or a dict. An undefined tensor is None.
 ///
 /// Ownership: shares a tensor's memory as from_aten() does; copies a text.
-/// Errors: NotSupported for a value that no EValue can be; those of from_aten() for a tensor, but
+/// Errors: NotSupported for a value that EValue cannot hold; those of from_aten() for a tensor, but
 /// gradients are left behind; what is thrown is c10's and EValue's.
 inline Error from_ivalue(const c10::IValue& from, EValue& to) {
   if (from.isTensor()) {
@@ -200,8 +200,8 @@ struct TorchScriptInput {
   bool is_leaf() const noexcept { return parts.empty() && count == 1; }
 
   c10::TypePtr type;                     // what is in an Optional
-  std::optional<c10::IValue> otherwise;  // what stands for it where none of its inputs is given
-  std::optional<std::string> refusal;    // of a leaf of a type that no EValue is of
+  std::optional<c10::IValue> otherwise;  // used if none of its inputs is given
+  std::optional<std::string> refusal;    // of a leaf of a type that EValue cannot hold
   size_t first = 0;
   size_t count = 0;
   std::vector<TorchScriptInput> parts;
@@ -347,7 +347,7 @@ class TorchScriptMethod {
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
   }
-  /// A value of a type; None for one that no EValue is of, and why.
+  /// A value of a type; None for one that EValue cannot hold, and why.
   static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
                          std::optional<std::string>& refusal) {
     spec = ValueSpec(name, ValueKind::None);
@@ -393,7 +393,7 @@ class TorchScriptMethod {
       if (input.refusal && (is_list || is_table(*input.type))) {
         *input.refusal += "; split_input() makes its elements inputs";
       }
-      if (input.refusal) spec.checked = &accept_value;  // a run says why not
+      if (input.refusal) spec.checked = &accept_value;  // the run reports why
       spec.is_optional = is_optional;
       TENON_TRY(specs_.inputs.push_back(std::move(spec)));
     }
@@ -475,16 +475,16 @@ class TorchScriptMethod {
 /// when it is first needed, and put into evaluation mode.
 ///
 /// Inputs have the names and kinds of the script's arguments; nothing is known of a tensor's sizes
-/// and dtype. None, or no input, stands for an argument's default where it has one. The elements of
-/// a tuple are one input each, "state_0" and "state_1", and where none of them is given, the
-/// tuple's default stands, or None in an Optional; those of a dict or a list are after
-/// split_input(). An argument of a type that no EValue is of always has its default; a run of a
-/// method whose argument has none is NotSupported.
+/// and dtype. None, or no input, stands for an argument's default where it has one. A tuple's
+/// elements are one input each ("state_0"); if none is given, the tuple's default or None is used.
+/// Elements of a dict or list become inputs by split_input(). An argument that EValue cannot hold
+/// always has its default; a run of a method whose argument has none is NotSupported.
 /// Outputs: the elements of tuples and lists and the values of dicts, in their order and to any
-/// depth, are one output each, as in ExecuTorch's export. A method that gives None has none. Only
-/// without lists, dicts and types such as Any are the outputs known before a run. A value that no
-/// EValue can be is None, and get_output() says what it is; a run that gives nothing else is
-/// NotSupported, as is such a value for an output that was set.
+/// depth, are one output each, as in ExecuTorch's export. A method that gives None has none.
+/// Outputs are known before a run unless the return type contains a list, dict, number, Any or
+/// Union, or an optional tuple. A value that EValue cannot hold is None, and get_output() says what
+/// it is; a run that gives nothing else is NotSupported, as is such a value for an output that was
+/// set.
 ///
 /// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
 /// outputs outlive the module, and one may be an input's memory or the module's, as the script has

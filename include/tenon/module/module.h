@@ -198,7 +198,7 @@ class TENON_EXPORT Module {
   [[nodiscard]] Error set_input(const EValue& value, size_t index = 0) {
     return set_input("forward", value, index);
   }
-  /// A number needs the index too: set_input("encode", 5) gives `forward` a text as its input 5.
+  /// Pass the index with numbers: set_input("encode", 5) sets input 5 of `forward` to a String.
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&value, 1}, index); });
   }
@@ -226,7 +226,7 @@ class TENON_EXPORT Module {
 
   /// An output of the method's last run.
   /// Errors: InvalidState when there was none, or it failed; NotSupported for an output that is
-  /// None only because no EValue can be what the model gives, such as a map: the message names it.
+  /// None because EValue cannot hold what the model gives, such as a map: the message names it.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
     EValue value;
@@ -306,8 +306,8 @@ class TENON_EXPORT Module {
   /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
   /// where there is a tensor for it, outputs.target(i), into that.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
-  /// An error that says what the runtime has for an output of the last run that is None only
-  /// because no EValue can be that; Ok where None is the value.
+  /// Why output `output` of the last run is None, if EValue cannot hold it; Ok if None is the
+  /// value.
   virtual Error explain_none(size_t method, size_t output) const noexcept {
     static_cast<void>(method);
     static_cast<void>(output);

@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Where a module does not know its inputs or outputs, an index beyond that is taken for a mistake.
+/// The limit of an index where a module does not know its count.
 inline constexpr size_t kMaxValues = 4096;
 
 /// What a runtime knows of a method.

@@ -122,10 +122,10 @@ class NameList {
   size_t count_ = 0;
 };
 
-/// What functions that take several T do: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
+/// A list of T as a parameter: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
 /// Ownership: refers to lists and to a single T, converts a single value of another type; for the
-/// length of the call. It is taken by value and not copied, so one with a name cannot be passed.
+/// length of the call. Not copyable, so a named one cannot be passed.
 template <class T>
 class ListArg {
  public:
@@ -351,7 +351,7 @@ Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
                            : check_metadata(tensor, "the tensor");
 }
 
-/// For a runtime that says itself what it refuses.
+/// For values that the runtime itself refuses.
 inline Error accept_value(const ValueSpec&, const EValue&) noexcept { return Error::Ok; }
 
 /// Puts "input 0 (image): " in front of the message of an error that a check left.

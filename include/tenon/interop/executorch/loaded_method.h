@@ -169,7 +169,7 @@ class ExecutorchMethod {
       ValueSpec& spec = specs_.inputs[i];
       TENON_TRY(describe(meta->input_tag(i).error(), meta->input_tensor_meta(i), "input", i, value,
                          spec));
-      // A run says why not.
+      // The run reports why.
       if (spec.kind == ValueKind::None && !value.isNone()) spec.checked = &accept_value;
     }
     TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
@@ -246,7 +246,7 @@ class ExecutorchMethod {
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
   }
-  /// A value that no EValue can be is of kind None.
+  /// A value that EValue cannot hold is of kind None.
   static Error describe(
       ::executorch::runtime::Error tag,
       const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,

@@ -75,7 +75,7 @@ inline constexpr NpyType kNpyTypes[] = {
     {"c8", ScalarType::ComplexFloat}, {"c16", ScalarType::ComplexDouble},
 };
 
-/// What numpy.dtype() reads besides: names, which have no sign for the byte order, and letters.
+/// Other spellings that numpy.dtype() accepts: names, without a byte-order sign, and letters.
 inline constexpr NpyType kNpyNames[] = {{"bool", ScalarType::Bool},
                                         {"bool_", ScalarType::Bool},
                                         {"int8", ScalarType::Char},
@@ -351,7 +351,7 @@ class NpyParser {
     return check_dims("the shape", sizes);
   }
 
-  /// Of a name nothing is wanted, so it may have escapes.
+  /// Names are not read, so escapes are allowed in them.
   Error parse_string(const char* what, std::string_view& string, bool is_name = false) noexcept {
     const char quote = next();
     if (quote != '\'' && quote != '"') return expected(what);
@@ -380,7 +380,7 @@ class NpyParser {
     return fail(Error::InvalidArgument, "expected ", what, " in the header, found '",
                 ShownText(rest_).text, "'");
   }
-  /// A type that is likely to be meant by the bytes of a dtype; null where they are not known.
+  /// The likely type of a dtype's bytes; null if unknown.
   static const char* hint(std::string_view descr, uint64_t item_size) noexcept {
     if (item_size == 0) return nullptr;
     const char kind = descr[descr.find_first_of("<>|=") == 0 ? 1 : 0];

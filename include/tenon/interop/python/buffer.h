@@ -96,8 +96,8 @@ inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
 }
 
 /// The type of a buffer's elements, of `size` bytes; a null format means bytes. Undefined for
-/// structs, repeated, swapped and other elements without a ScalarType, and where the letter's size
-/// is another: ctypes says "B" of packed structures and of unions.
+/// structs, repeated, swapped and other elements without a ScalarType, and if the letter's size
+/// differs: ctypes gives "B" for packed structures and unions.
 inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   if (format == nullptr) return size == 1 ? ScalarType::Byte : ScalarType::Undefined;
   const char order = *format;
@@ -145,8 +145,8 @@ struct PythonHold {
     });
     delete buffer;
   }
-  /// The usual case, a fifth of a call's time shorter: the caller still has the array, so that
-  /// nothing is run. An object of an interpreter that is gone is not looked at.
+  /// Fast path, a fifth of a call: others still hold the object, so a decrement runs no code. An
+  /// object of an interpreter that is gone is not looked at.
   bool is_only_counted() const noexcept {
     if (buffer != nullptr || the_python_state().run != run) return false;
     PyThreadState* const current = current_state();
@@ -207,8 +207,8 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   return made.finish(args.function, error);
 }
 
-/// Gets the buffer of an object, which `release` releases: in `place`, where all that is to be
-/// released is a reference, or else where it can stay.
+/// Gets an object's buffer, which `release` releases: into `place` if that only drops a reference,
+/// else into a heap block.
 /// Errors: Python's stays set where the exporter gives no buffer.
 inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer& place,
                         Py_buffer*& buffer, Deleter& release) {

@@ -14,8 +14,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An attribute of a type or of its bases, borrowed; null for none, without an error. Python keeps
-/// the last answers for all types, so this costs a few ns.
+/// Looks up an attribute in a type and its bases; borrowed, null without an error. CPython caches
+/// it: a few ns.
 inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type,
                               TypeAttribute name) noexcept {
   return _PyType_Lookup(type, state.names[name]);
@@ -191,8 +191,8 @@ struct PythonImport {
     return by_interface("__array_interface__", &read_array_interface);
   }
 
-  /// By what __array__() makes of an object that has no other way, for which that may be reading a
-  /// file. Null where the object has none, or is an array itself.
+  /// A tensor over the array that __array__() returns, which may read a file. Null without
+  /// __array__, or if it returns the object itself.
   Result<TensorPtr> by_array() const {
     const PyRef method = find("__array__");
     if (!method) return TensorPtr();

@@ -33,8 +33,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The thread state with which this thread has a GIL, perhaps that of a sub-interpreter; null where
-/// it has none. PyGILState_Check() also says so where it cannot tell.
+/// The current thread state of this thread, of any interpreter; null without a GIL.
+/// (PyGILState_Check() may also return true where it cannot tell.)
 inline PyThreadState* current_state() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked();
@@ -53,10 +53,9 @@ inline bool is_of_main(const PyThreadState* state) noexcept {
   return state->interp == PyInterpreterState_Main();
 }
 
-/// Calls `f`, which may run Python code. Before 3.14, CPython ends a thread that asks for the GIL
-/// while the interpreter ends, and unwinds it up to its beginning, where a noexcept function, of
-/// whoever called, ends the process. Such a thread stays here for good, as from 3.14 on: so what is
-/// called in here is not noexcept.
+/// Calls `f`, which may run Python. Before 3.14, CPython unwinds a thread that requests the GIL
+/// during finalisation; unwinding through a noexcept function aborts. The thread sleeps here for
+/// ever instead, as in 3.14. Functions called inside are therefore not noexcept.
 template <class F>
 __attribute__((no_sanitize("undefined")))  // what is caught is not an object of C++
 auto stay_at_end(const F& f) noexcept -> decltype(f()) {

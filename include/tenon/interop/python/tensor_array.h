@@ -9,8 +9,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The memory as what the buffer protocol has a format for: integers of the same size stand for
-/// ml_dtypes' types. Null with an error set.
+/// A view that the buffer protocol can describe: ml_dtypes' types as integers. Null with an error
+/// set.
 inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   if (python_type(type).format != nullptr) return Py_NewRef(self);
   const ScalarType bits = elementSize(type) == 1 ? ScalarType::Byte : ScalarType::UInt16;
@@ -85,7 +85,7 @@ inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
   return array ? PyObject_CallMethod(array.get(), "__reduce_ex__", "O", protocol) : nullptr;
 }
 
-/// __copy__ and __deepcopy__: a tensor of the same memory's kind, with memory of its own.
+/// __copy__ and __deepcopy__: a writable copy in the same kind of memory.
 inline PyObject* python_copy(PyObject* self, PyObject*) {
   const Result<Tensor> copied =
       clone<Result<Tensor>>(kForPython, python_tensor(self).arg(), CreatorOptions());

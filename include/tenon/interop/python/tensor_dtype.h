@@ -18,8 +18,8 @@ inline PyObject* import_module(const char* name) {
   return PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0);
 }
 
-/// NumPy's dtype of an element type. Null with an error set: TypeError where NumPy has no such type
-/// or is not installed, nor ml_dtypes, which has those of 8 bits and bfloat16.
+/// NumPy's dtype of an element type. Null with an error set: TypeError if there is no such type, or
+/// if NumPy, or for bfloat16 and float8 ml_dtypes, is not installed.
 inline PyObject* numpy_dtype(ScalarType type) {
   const char* const name = python_type(type).name;
   const char* const library = is_of_ml_dtypes(type) ? "ml_dtypes" : "numpy";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The layout and the life of a Python object of the type tenon.Tensor.
 //
-// What CPython calls of this type is not noexcept where it runs Python code, as the garbage
-// collector may in any allocation of an object: before 3.14, CPython ends a daemon thread at exit
-// by unwinding it.
+// Slots that may run Python code (any object allocation may run the collector) are not noexcept:
+// see stay_at_end().
 #pragma once
 
 #include "tenon/interop/python/buffer.h"  // Python.h first

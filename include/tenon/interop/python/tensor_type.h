@@ -190,7 +190,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_python_tensor)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_traverse, reinterpret_cast<void*>(&traverse_python_tensor)},
-                         // Like arrays of others: equal are the elements, the same is the object.
+                         // Compared by elements, hashed by identity, as PyTorch does.
                          {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
                          {Py_tp_richcompare, reinterpret_cast<void*>(&python_compare)},
                          {Py_tp_iter, reinterpret_cast<void*>(&python_iterator)},
