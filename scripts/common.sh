@@ -49,16 +49,22 @@ install_missing() {
 # logged FILE COMMAND...: runs it with its output added to FILE. What it counts (ninja's "[12/340]", ctest's "12/340 Test")
 # is shown meanwhile: on a terminal in one line, elsewhere at every tenth. On failure shows the first error and ends.
 logged() {
+  followed "$@" || {
+    shift
+    first_error "$log" >&2
+    fail "failed: $*; all of it is in $log"
+  }
+}
+
+# followed FILE COMMAND...: the same, but a failure is the caller's to report.
+followed() {
   log=$1
   shift
   {
     status=0
     "$@" 2>&1 || status=$?
     echo "exit status $status"
-  } | follow "$log" || {
-    first_error "$log" >&2
-    fail "failed: $*; all of it is in $log"
-  }
+  } | follow "$log"
 }
 
 # follow FILE: see logged(). Ends with the status that the last line tells.

@@ -12,9 +12,11 @@
 #                               Warnings are errors, and a missing partner is one too
 #   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (such as Debian's libtorch, C++20, Clang
 #                               behind nvcc, four ranks of MPICH, more Cortex-M cores), the sanitizers with every test
-#                               and a minute for each fuzzer, the benchmark programs, and builds that find other
-#                               things: -O3 -march=native, more compilers, processors and standards, the standard
-#                               libraries' own checks, -m32, LTO, MemorySanitizer, valgrind, two static analyzers. Hours
+#                               and a minute for each fuzzer, the benchmark programs, README's two commands on new
+#                               Debian systems (scripts/fresh.sh), the platforms of scripts/platforms.sh, and builds
+#                               that find other things: -O3 -march=native, more compilers, processors and standards,
+#                               the standard libraries' own checks, -m32, LTO, MemorySanitizer, valgrind, two static
+#                               analyzers. Hours
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -119,11 +121,7 @@ run() {
   local output=$build/test.log ctest=(ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error)
   step "testing in $what"
   : >"$output"
-  {
-    status=0
-    "${ctest[@]}" 2>&1 || status=$?
-    echo "exit status $status"
-  } | follow "$output" || rc=$?
+  followed "$output" "${ctest[@]}" || rc=$?
   # "100% tests passed, 0 tests failed out of 350", the last such line: what a failed test printed may have its own.
   # Skipped tests count as passed there.
   local summary bad total left

@@ -342,7 +342,7 @@ BAD(int64_t n = sum({0, 2});)
 #endif
 
 // and values.
-// named_values: Values.* is private within this context|array backing local initializer list
+// named_values: use of deleted function.*Values|array backing local initializer list
 #if defined(named_values)
 tenon::TensorPtr f() {
   GOOD(return tenon::make_tensor_ptr({1.0f, 2.0f});)

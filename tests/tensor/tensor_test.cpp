@@ -247,6 +247,30 @@ TEST_CASE("tensor: ownership says where the memory came from") {
   CHECK(clone_tensor_ptr(from_blob(data, {2}))->ownership() == Ownership::Owned);
 }
 
+TEST_CASE("tensor: set_data leaves nothing of the room in the old memory, but keeps a bound") {
+  float other[6] = {7, 8, 9, 10, 11, 12};
+  Tensor growing = make_tensor({2}, {1.0f, 2.0f}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
+  REQUIRE(reserve_tensor(growing, 4096) == Error::Ok);
+  growing.set_data(other);
+  CHECK(growing.ownership() == Ownership::Borrowed);
+  RETURNS(NotSupported, "borrowed", resize_tensor(growing, {3}));
+  CHECK(resize_tensor(growing, {1}) == Error::Ok);
+  CHECK(growing.item<float>() == 7);
+
+  Tensor bound = make_tensor(Floats(6));
+  REQUIRE(resize_tensor(bound, {2}) == Error::Ok);
+  bound.set_data(other);
+  CHECK(resize_tensor(bound, {2, 3}) == Error::Ok);
+  CHECK(values<float>(bound) == Floats{7, 8, 9, 10, 11, 12});
+  RETURNS(InvalidArgument, "DYNAMIC_BOUND", resize_tensor(bound, {7}));
+
+  RAISES(InvalidState, "set_data: the tensor is undefined", (Tensor().set_data(other), 0));
+  Tensor gone = make_tensor({1.0f});
+  REQUIRE(backend_deallocate(gone) == Deallocation::Ok);
+  RAISES(InvalidState, "set_data: the tensor, of sizes {1}, was deallocated",
+         (gone.set_data(other), 0));
+}
+
 TEST_CASE("tensor: a handle on the heap works with new and delete") {
   auto* t = new Tensor(make_tensor({1, 2}));
   CHECK(t->numel() == 2);

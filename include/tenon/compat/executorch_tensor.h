@@ -174,7 +174,6 @@ inline aten::Tensor cast(const char* function, const aten::Tensor& source, Scala
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
                          const Dims& dim_order, const Dims& strides, tenon::TypeArg type,
                          TensorShapeDynamism dynamism) {
-  const tenon::MakeTensor<aten::Tensor> make_tensor{function};
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
   const ScalarType to = type.value_or(from);
@@ -182,9 +181,11 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   const bool cast_after =
       is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
   if (cast_after) type = from;
-  aten::Tensor made = sizes == nullptr ? make_tensor(data.values.pass(), type, dynamism)
-                                       : make_tensor(*sizes, data.values.pass(), dim_order, strides,
-                                                     type, dynamism);
+  data.values.take();
+  const Dims flat{data.values.count()};
+  aten::Tensor made = tenon::MakeTensor<aten::Tensor>{function}.make(
+      data.values, sizes == nullptr ? flat : *sizes, sizes == nullptr,
+      tenon::detail::Strides{&dim_order, &strides}, type, dynamism);
   return cast_after ? cast(function, made, to) : made;
 }
 
@@ -419,20 +420,3 @@ TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, const tenon
 
 }  // namespace extension
 }  // namespace executorch
-
-TENON_BEGIN_NAMESPACE
-
-/// The tensor refers to `data`, which the caller keeps. What it referred to is released with the
-/// tensor, as in ExecuTorch, but with the pointer that the deleter was made for.
-/// Errors: InvalidState for an undefined or a deallocated tensor.
-inline void Tensor::set_data(void* data) const {
-  detail::raise_if("set_data", detail::check_defined(*this, "the tensor"));
-  detail::ImplFields& fields = detail::fields(*this);
-  fields.data = data;
-  fields.ownership = Ownership::Borrowed;  // so that it does not grow
-  fields.backend = nullptr;
-  fields.readonly = false;
-  fields.opaque = false;
-}
-
-TENON_END_NAMESPACE

@@ -150,10 +150,10 @@ constexpr ScalarType integer_scalar_type() noexcept {
 template <class T>
 constexpr int other_scalar_type() noexcept {
 #if defined(__FLT16_MANT_DIG__)
-  if (std::is_same_v<T, _Float16>) return 5;
+  if (std::is_same_v<T, _Float16>) return static_cast<int>(ScalarType::Half);
 #endif
 #if defined(__STDCPP_BFLOAT16_T__)
-  if (std::is_same_v<T, decltype(0.0bf16)>) return 15;
+  if (std::is_same_v<T, decltype(0.0bf16)>) return static_cast<int>(ScalarType::BFloat16);
 #endif
   return foreign_scalar_type<T>();
 }

@@ -162,8 +162,8 @@ struct ValuesNeedOneType {
 
 }  // namespace detail
 
-/// Elements with a known count: a brace list, or a container or range of any element type, of char,
-/// as std::string is, or of std::byte.
+/// Elements for a creator: a brace list, or any range of elements, char or std::byte (a std::string
+/// too).
 ///
 /// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
 /// cannot throw, takes them along and leaves them at their address: it lives until the tensor
@@ -201,13 +201,11 @@ class Values {
           self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(given)));
         }) {}
 
-  /// Takes the container, for the creator: before, there is only type() and what the others say of
-  /// a list.
+  /// Takes the container; called by the creator. Before, only type() and is_bytes() are valid for a
+  /// container.
   void take() {
     if (take_ != nullptr) std::exchange(take_, nullptr)(*this, container_);
   }
-  /// The same values, for a function that passes its parameter on.
-  Values pass() noexcept { return std::move(*this); }
 
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
@@ -224,8 +222,6 @@ class Values {
   Error error() const noexcept { return error_ != Error::Ok ? error_ : owner_.error(); }
 
  private:
-  Values(Values&&) noexcept = default;
-
   template <class C>
   struct Keep {
     C container;

@@ -166,14 +166,6 @@ TENON_LAZY std::string dot_of(const std::string& body) {
   return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
 }
 
-/// What ExprBackend is asked besides. A block keeps what find() makes, and the caller's library may
-/// be closed before: so it runs in the backend's own library, as a virtual function, called through
-/// this class, which is not final.
-class ExpressionSource : public Backend {
- public:
-  virtual Error find(const tenon::TensorView& in, bool is_kept, ExpressionPtr& found) = 0;
-};
-
 }  // namespace detail
 
 /// Records creators instead of computing elements: full, zeros, ones, eye, iota, uniform and normal
@@ -187,7 +179,7 @@ class ExpressionSource : public Backend {
 /// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.
-class TENON_EXPORT ExprBackend final : public detail::ExpressionSource {
+class TENON_EXPORT ExprBackend : public Backend {
  public:
   ExprBackend() noexcept { detail::BackendAccess::kind(*this) = detail::BackendKind::Expr; }
 
@@ -295,7 +287,8 @@ class TENON_EXPORT ExprBackend final : public detail::ExpressionSource {
   /// The expression of a view: the creator where one made just these elements, else Data, without
   /// bytes where they would have to be gathered. With `is_kept` it may outlive this call.
   /// Errors: InvalidArgument for a view that is not within one block of this backend.
-  Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) override {
+  // Virtual, so that it runs in the library that made the backend: a block keeps what it makes.
+  virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
     const auto made = std::make_shared<Expression>();
     made->type = in.type;
     made->sizes = in.sizes;
@@ -446,7 +439,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
                 ", which keeps no expressions; an ExprBackend does");
   }
   return ask(*backend, "expression", [&] {
-    return static_cast<ExpressionSource*>(backend)->find(public_view(place.view), true, found);
+    return static_cast<ExprBackend*>(backend)->find(public_view(place.view), true, found);
   });
 }
 

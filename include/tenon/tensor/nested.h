@@ -47,8 +47,7 @@ using IfNested =
 /// Errors: InvalidArgument for rows of different lengths.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
-  int64_t count = 0;
-  for (auto it = std::begin(rows); it != std::end(rows); ++it) ++count;
+  const auto count = static_cast<int64_t>(std::distance(std::begin(rows), std::end(rows)));
   const size_t depth = at.size();
   if (depth == sizes.size()) sizes.push_back(count);
   if (TENON_UNLIKELY(count != sizes[depth])) {

@@ -81,7 +81,7 @@ class Tensor : public TensorMetadata<Tensor> {
   T* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
-  /// mutable_data_ptr().
+  /// As mutable_data_ptr().
   void* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("data_ptr", get("data_ptr"));
   }
@@ -91,9 +91,22 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::typed_data<T>("data_ptr", get("data_ptr"));
   }
 
-  /// ExecuTorch's member, which compat/executorch.h defines: for any tensor, while the function
-  /// set_data(tensor, data) takes borrowed ones alone.
-  void set_data(void* data) const;
+  /// ExecuTorch's member: rebinds any tensor. set_data(tensor, data) rebinds borrowed ones only.
+  /// Ownership: borrows `data`, which holds at least what the shape reaches, for a DYNAMIC_BOUND
+  /// tensor the shape at creation. The old memory is released with the tensor, by its deleter and
+  /// with that deleter's own pointer.
+  /// Errors: InvalidState for an undefined or a deallocated tensor.
+  void set_data(void* data) const {
+    detail::raise_if("set_data", detail::check_not_deallocated(get("set_data"), "the tensor"));
+    detail::ImplFields& fields = impl_->fields_;
+    fields.data = data;
+    fields.ownership = Ownership::Borrowed;  // so that it does not grow
+    fields.backend = nullptr;
+    fields.readonly = false;
+    fields.opaque = false;
+    // What was reserved was in the old memory; a bound is a promise for any.
+    if (fields.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) fields.settle(fields.dynamism);
+  }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
   /// Errors: as data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not

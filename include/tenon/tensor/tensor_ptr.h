@@ -181,18 +181,8 @@ struct MakeTensor {
     return (*this)(source, Dims());
   }
 
- private:
-  template <class Rows, class... Options>
-  Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
-    detail::NestedValues<detail::InnermostElement<Rows>> nested;
-    const Error error = nested.gather(rows);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    const bool flat = sizes == nullptr;
-    Values values(nested.values);
-    return make(values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
-  }
-
-  /// A `flat` tensor has the values' own sizes; `strides` may be null.
+  /// For functions that were given Values. A `flat` tensor has the values' own sizes; `strides` is a
+  /// detail::Strides or null.
   template <class Given, class... Options>
   Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
            Options&... options) const {
@@ -211,6 +201,17 @@ struct MakeTensor {
       if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
     }
     return detail::create_new<Out>(function, making);
+  }
+
+ private:
+  template <class Rows, class... Options>
+  Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
+    detail::NestedValues<detail::InnermostElement<Rows>> nested;
+    const Error error = nested.gather(rows);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
+    const bool flat = sizes == nullptr;
+    Values values(nested.values);
+    return make(values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
   }
 };
 
@@ -234,18 +235,11 @@ struct FromBytes {
 
   /// A tensor whose elements are the bytes of `bytes`, taken as `type`: exactly as many as the
   /// sizes need.
-  /// Ownership: adopts a moved vector, copies an lvalue. Byte order is the host's.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, std::vector<uint8_t> bytes, ScalarType type,
-                 Options&&... options) const {
-    return MakeTensor<Out>{function}(sizes, std::move(bytes), type, options...);
-  }
-  /// The same of any other container of uint8_t, char or std::byte, such as a std::string.
-  /// Ownership: as MakeTensor: adopts what is moved and keeps its bytes where they are.
-  template <class Bytes, class... Options, class Container = std::decay_t<Bytes>,
-            std::enable_if_t<detail::is_byte_container_v<Container> &&
-                                 !std::is_same_v<Container, std::vector<uint8_t>>,
-                             int> = 0,
+  /// `bytes` is a container of uint8_t, char or std::byte, such as a std::string, or a brace list.
+  /// Ownership: adopts a moved container that keeps its bytes where they are; copies any other.
+  /// Byte order is the host's.
+  template <class Bytes = std::vector<uint8_t>, class... Options,
+            std::enable_if_t<detail::is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Bytes&& bytes, ScalarType type, Options&&... options) const {
     return MakeTensor<Out>{function}(sizes, std::forward<Bytes>(bytes), type, options...);
