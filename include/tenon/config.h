@@ -96,13 +96,13 @@
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
-// The same for functions with instructions that only their callers are compiled for. Of gnu_inline
-// ones GCC makes no code by itself, for which -finstrument-functions and -fkeep-inline-functions
-// ask and which the baseline cannot have.
+// As TENON_ALWAYS_INLINE, for functions that use instructions of their caller's target. gnu_inline:
+// GCC emits no out-of-line copy, which the baseline could not compile (-finstrument-functions,
+// -fkeep-inline-functions).
 #if defined(__clang__)
-#define TENON_NEVER_ALONE TENON_ALWAYS_INLINE
+#define TENON_INLINE_IN_TARGET TENON_ALWAYS_INLINE
 #else
-#define TENON_NEVER_ALONE inline __attribute__((always_inline, gnu_inline))
+#define TENON_INLINE_IN_TARGET inline __attribute__((always_inline, gnu_inline))
 #endif
 #define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 

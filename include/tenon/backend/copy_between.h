@@ -109,23 +109,24 @@ class HostSide {
     }
     // A backend on the CPU could not tell the host's memory from its own.
     if (inner < runs_.rank && !backend_->device().is_cpu()) {
-      TensorView held{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
-      TensorView there{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
+      TensorView host{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
+      TensorView remote{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
       for (size_t d = runs_.rank; d-- > inner;) {
-        held.sizes.push_back(runs_.dims[d].size);
-        held.strides.push_back(runs_.dims[d].dst_stride);
-        there.strides.push_back(runs_.dims[d].src_stride);
+        host.sizes.push_back(runs_.dims[d].size);
+        host.strides.push_back(runs_.dims[d].dst_stride);
+        remote.strides.push_back(runs_.dims[d].src_stride);
       }
-      held.sizes.push_back(run);
-      held.strides.push_back(1);
-      there.strides.push_back(1);
-      there.sizes = held.sizes;
-      TENON_TRY(check_lists(held));
-      TENON_TRY(check_lists(there));
+      host.sizes.push_back(run);
+      host.strides.push_back(1);
+      remote.strides.push_back(1);
+      remote.sizes = host.sizes;
+      TENON_TRY(check_lists(host));
+      TENON_TRY(check_lists(remote));
       Error error = Error::Ok;
       if (ask_optional(*backend_, "copy", error, [&] {
-            return fetch ? backend_->copy(public_view(held), public_view(there), CastMode::Checked)
-                         : backend_->copy(public_view(there), public_view(held), CastMode::Checked);
+            return fetch
+                       ? backend_->copy(public_view(host), public_view(remote), CastMode::Checked)
+                       : backend_->copy(public_view(remote), public_view(host), CastMode::Checked);
           })) {
         return error;
       }

@@ -156,10 +156,10 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   size_t find_tag(const char* tag) noexcept;
   /// A copy of a literal, one for each text: the library that has it may be closed before reports
   /// are written. With the mutex. Null for null and when memory is out.
-  const char* keep_literal(const char* text) noexcept;
-  const char* keep_file(const char* file) noexcept {
+  const char* intern_locked(const char* text) noexcept;
+  const char* intern(const char* text) noexcept {
     const Lock lock(mutex_);
-    return keep_literal(file);
+    return intern_locked(text);
   }
   /// No two times are the same, and they are in order.
   uint64_t next_time() noexcept { return last_time_ = (std::max)(clock_(), last_time_ + 1); }
@@ -214,7 +214,7 @@ class TrackingScope {
   TrackingScope(TrackingBackend& backend, const char* tag, const char* file, int line,
                 bool refuses) noexcept
       : link_{backend,
-              backend.keep_file(file),
+              backend.intern(file),
               line,
               refuses,
               backend.find_tag(tag == nullptr ? "" : tag),
@@ -282,7 +282,7 @@ inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
   return 0;
 }
 
-inline const char* TrackingBackend::keep_literal(const char* text) noexcept {
+inline const char* TrackingBackend::intern_locked(const char* text) noexcept {
   if (text == nullptr) return nullptr;
   const auto found = literals_.find(text);
   if (found != literals_.end()) return found->c_str();
@@ -384,7 +384,7 @@ inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
     if (found != live_.end()) {
       detail::TrackingRecord& record = records_[found->second];
       record.sizes = Dims(tensor.sizes);
-      const char* const function = keep_literal(tensor.function);
+      const char* const function = intern_locked(tensor.function);
       record.function = function == nullptr ? "" : function;
       const bool is_known = function != nullptr && record.sizes.error() == Error::Ok;
       record.type = is_known ? tensor.type : ScalarType::Undefined;  // else memory is out

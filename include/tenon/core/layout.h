@@ -344,9 +344,9 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
 
 namespace detail {
 
-/// Gives a Layout of the sizes strides that nest in its dim order.
-TENON_NOINLINE inline Error lay_out_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
-                                            size_t element_size, Layout& layout) noexcept {
+/// Sets strides that nest in the layout's dim order.
+TENON_NOINLINE inline Error set_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                        size_t element_size, Layout& layout) noexcept {
   const volatile int64_t* const given = strides.data();  // one by one, as InlineArray's copies
   for (size_t d = 0; d < sizes.size(); ++d) layout.strides[d] = given[d];
   layout.row_major = false;
@@ -354,9 +354,9 @@ TENON_NOINLINE inline Error lay_out_strides(ArrayRef<int64_t> sizes, ArrayRef<in
   return check_nbytes(layout.extent, element_size);
 }
 
-/// Whether the dim order that strides imply is 0, 1, 2…, as that of a slice of a row-major tensor.
-TENON_NOINLINE inline bool is_in_order(ArrayRef<int64_t> sizes,
-                                       ArrayRef<int64_t> strides) noexcept {
+/// Whether the strides imply the dim order 0, 1, 2…, as in a slice of a row-major tensor.
+TENON_NOINLINE inline bool strides_descend(ArrayRef<int64_t> sizes,
+                                           ArrayRef<int64_t> strides) noexcept {
   int64_t previous = INT64_MAX;
   bool in_order = sizes.size() == strides.size();
   for (size_t d = 0; in_order && d < sizes.size(); ++d) {
@@ -405,7 +405,7 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
     return fail(Error::InvalidArgument, "strides ", strides,
                 " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
   }
-  return lay_out_strides(sizes, strides, element_size, layout);
+  return set_strides(sizes, strides, element_size, layout);
 }
 
 /// Whether the dimensions come in order, which is what no dim order means, too.
@@ -423,7 +423,7 @@ inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
       (dim_order.size() == sizes.size() && is_in_order(dim_order.data(), dim_order.size()))) {
     TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
     if (strides.empty() || strides == layout.strides) return Error::Ok;
-    if (is_in_order(sizes, strides)) return lay_out_strides(sizes, strides, element_size, layout);
+    if (strides_descend(sizes, strides)) return set_strides(sizes, strides, element_size, layout);
   }
   return lay_out_strided(sizes, dim_order, strides, element_size, layout);
 }

@@ -144,6 +144,7 @@ class Scalar {
   }
 
  private:
+  // A Pair is complex: X.h defines Complex.
   enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Pair };
 
   template <class S>

@@ -102,7 +102,7 @@ class PhiloxLanes {
   static constexpr size_t kSets = 3;
   static constexpr size_t kBlocks = kSets * kLanes;
 
-  TENON_NEVER_ALONE PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
+  TENON_INLINE_IN_TARGET PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
     uint64_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(stream.seed), stream.seed >> 32};
     // In loops: g++ 12 gives some vectors another one's value where they are unrolled.
     TENON_DETAIL_KEEP_LOOP
@@ -120,7 +120,7 @@ class PhiloxLanes {
   }
 
   /// The words of the next kBlocks blocks.
-  TENON_NEVER_ALONE void run(uint32_t* out) noexcept {
+  TENON_INLINE_IN_TARGET void run(uint32_t* out) noexcept {
     V c[kSets][4];
     for (size_t s = 0; s < kSets; ++s) {
       // The first round, where two of the words are the same in all blocks and one is 0.
@@ -176,8 +176,8 @@ class PhiloxLanes {
 /// number is the same for all.
 struct PhiloxKernel : ForEachSet<PhiloxKernel> {
   template <class Level>
-  static TENON_NEVER_ALONE void body(const WordStream* stream, uint64_t first, uint64_t blocks,
-                                     uint32_t* out) noexcept {
+  static TENON_INLINE_IN_TARGET void body(const WordStream* stream, uint64_t first, uint64_t blocks,
+                                          uint32_t* out) noexcept {
     using Lanes = PhiloxLanes<Level::vector_bytes>;
     Lanes lanes(*stream, first);
     for (uint64_t done = 0; done < blocks; done += Lanes::kBlocks) lanes.run(out + 4 * done);

@@ -205,8 +205,8 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
 /// equally probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
-  static TENON_NEVER_ALONE void body(const uint32_t* words, int64_t count, uint32_t low,
-                                     uint32_t range, char* out, uint32_t* least) noexcept {
+  static TENON_INLINE_IN_TARGET void body(const uint32_t* words, int64_t count, uint32_t low,
+                                          uint32_t range, char* out, uint32_t* least) noexcept {
     int64_t i = 0;
     uint32_t smallest = UINT32_MAX;
 #if TENON_HAS_WIDE_PRODUCTS

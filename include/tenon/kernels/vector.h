@@ -93,7 +93,7 @@ TENON_TARGET_AVX512 inline void declare_builtins() noexcept {}
 #if TENON_HAS_WIDE_PRODUCTS
 /// The products of the low halves of 64-bit lanes.
 template <class V>
-TENON_NEVER_ALONE void multiply_low(V& out, const V& a, const V& b) noexcept {
+TENON_INLINE_IN_TARGET void multiply_low(V& out, const V& a, const V& b) noexcept {
 #if defined(__clang__)
   out = (a & 0xffffffffu) * (b & 0xffffffffu);
 #else
