@@ -107,7 +107,7 @@ NOT_FAILING = {
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
          Tensor::set_data TensorImpl::set_data TrackingBackend::init
-         TrackingScope::~TrackingScope Values::Values Values::pass manual_seed register_backend
+         TrackingScope::~TrackingScope Values::Values manual_seed register_backend
          set_data set_failure_handler unregister_backend""",
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate

@@ -158,7 +158,7 @@ constexpr bool is_to_unsigned(ScalarType from, ScalarType to) noexcept {
 inline tenon::Error check_cast(ScalarType from, ScalarType to, tenon::CastMode) noexcept {
   return is_to_unsigned(from, to) ? tenon::Error::Ok : tenon::detail::check_cast(from, to);
 }
-/// What has no data may become any type.
+/// Tensors without data take any type.
 inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexcept {
   return tenon::detail::check_type(to);
 }
@@ -177,14 +177,14 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
   const ScalarType to = type.value_or(from);
-  // make_tensor() refuses the one, and takes the other as memory.
+  // make_tensor() refuses the first, and reads the second as memory.
   const bool cast_after =
       is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
   if (cast_after) type = from;
   data.values.take();
   const Dims flat{data.values.count()};
-  aten::Tensor made = tenon::MakeTensor<aten::Tensor>{function}.make(
-      data.values, sizes == nullptr ? flat : *sizes, sizes == nullptr,
+  aten::Tensor made = tenon::detail::create_of_values<aten::Tensor>(
+      function, data.values, sizes == nullptr ? flat : *sizes, sizes == nullptr,
       tenon::detail::Strides{&dim_order, &strides}, type, dynamism);
   return cast_after ? cast(function, made, to) : made;
 }
@@ -321,7 +321,7 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
 inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
   return tenon::clone_tensor_ptr(source.tensor);
 }
-/// The elements are cast to the type. What has no data becomes any type without data.
+/// Casts the elements; a tensor without data only changes its type.
 inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
   return internal::share(internal::cast("clone_tensor_ptr", source.tensor, type));
 }
@@ -370,7 +370,7 @@ class TensorPtrMaker {
   TensorPtrMaker&& deleter(F deleter) {
     return set(std::move(deleter));
   }
-  // A list by value, of its own type: a moved vector is empty afterwards, as in ExecuTorch.
+  // By value: a moved vector is left empty, as in ExecuTorch.
   template <class List = tenon::Dims>
   TensorPtrMaker&& dim_order(List dim_order) {
     dim_order_ = dim_order;

@@ -345,8 +345,8 @@ inline Error make_dense_layout(const Dims& sizes, const DimOrder* order, size_t 
 namespace detail {
 
 /// Sets strides that nest in the layout's dim order.
-TENON_NOINLINE inline Error set_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
-                                        size_t element_size, Layout& layout) noexcept {
+TENON_NOINLINE inline Error store_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                          size_t element_size, Layout& layout) noexcept {
   const volatile int64_t* const given = strides.data();  // one by one, as InlineArray's copies
   for (size_t d = 0; d < sizes.size(); ++d) layout.strides[d] = given[d];
   layout.row_major = false;
@@ -405,7 +405,7 @@ TENON_NOINLINE inline Error lay_out_strided(ArrayRef<int64_t> sizes, ArrayRef<in
     return fail(Error::InvalidArgument, "strides ", strides,
                 " do not nest in the order of dim_order ", dim_order, " for sizes ", sizes);
   }
-  return set_strides(sizes, strides, element_size, layout);
+  return store_strides(sizes, strides, element_size, layout);
 }
 
 /// Whether the dimensions come in order, which is what no dim order means, too.
@@ -423,7 +423,7 @@ inline Error lay_out(ArrayRef<int64_t> sizes, ArrayRef<int64_t> dim_order,
       (dim_order.size() == sizes.size() && is_in_order(dim_order.data(), dim_order.size()))) {
     TENON_TRY(lay_out_dense(sizes, nullptr, element_size, layout));
     if (strides.empty() || strides == layout.strides) return Error::Ok;
-    if (strides_descend(sizes, strides)) return set_strides(sizes, strides, element_size, layout);
+    if (strides_descend(sizes, strides)) return store_strides(sizes, strides, element_size, layout);
   }
   return lay_out_strided(sizes, dim_order, strides, element_size, layout);
 }

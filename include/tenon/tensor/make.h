@@ -491,6 +491,27 @@ TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values
   return Error::Ok;
 }
 
+/// A tensor of values. A `flat` one has the values' own sizes; `strides` may be null.
+template <class Out, class Given, class... Options>
+Out create_of_values(const char* function, Values& values, const Dims& sizes, bool flat,
+                     const Given& strides, Options&... options) {
+  values.take();
+  const CreatorOptions asked(options...);
+  Making making = making_of(asked, values.type());
+  making.sizes = &sizes;
+  set_strides(making, &lay_out_owned<>, strides);
+  making.values = &values;
+  // A flat tensor has as many values as its size says.
+  if (!flat || values.error() != Error::Ok) making.check_values = &check_values<>;
+  // Without a type, values are elements as they are.
+  if constexpr (has_type_v<Options...>) {
+    making.convert = &convert_values<>;
+    const Error error = plan_intake(making, flat, asked.type.is_given());
+    if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  }
+  return create_new<Out>(function, making);
+}
+
 /// Copies one element.
 inline void copy_element(void* out, int64_t count, const void* element, size_t size) noexcept {
   if (count == 1) std::memcpy(out, element, size);

@@ -50,7 +50,8 @@ struct MakeTensor {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
-    return make(values, {values.count()}, true, nullptr, options...);
+    return detail::create_of_values<Out>(function, values, {values.count()}, true, nullptr,
+                                         options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -76,17 +77,19 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return make(values, sizes, false, nullptr, options...);
+    return detail::create_of_values<Out>(function, values, sizes, false, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, nullptr}, options...);
+    return detail::create_of_values<Out>(function, values, sizes, false,
+                                         detail::Strides{&dim_order, nullptr}, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make(values, sizes, false, detail::Strides{&dim_order, &strides}, options...);
+    return detail::create_of_values<Out>(function, values, sizes, false,
+                                         detail::Strides{&dim_order, &strides}, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -181,28 +184,6 @@ struct MakeTensor {
     return (*this)(source, Dims());
   }
 
-  /// For functions that were given Values. A `flat` tensor has the values' own sizes; `strides` is a
-  /// detail::Strides or null.
-  template <class Given, class... Options>
-  Out make(Values& values, const Dims& sizes, bool flat, const Given& strides,
-           Options&... options) const {
-    values.take();
-    const CreatorOptions asked(options...);
-    detail::Making making = detail::making_of(asked, values.type());
-    making.sizes = &sizes;
-    detail::set_strides(making, &detail::lay_out_owned<>, strides);
-    making.values = &values;
-    // A flat tensor has as many values as its size says.
-    if (!flat || values.error() != Error::Ok) making.check_values = &detail::check_values<>;
-    // Without a type, values are elements as they are.
-    if constexpr (detail::has_type_v<Options...>) {
-      making.convert = &detail::convert_values<>;
-      const Error error = detail::plan_intake(making, flat, asked.type.is_given());
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    }
-    return detail::create_new<Out>(function, making);
-  }
-
  private:
   template <class Rows, class... Options>
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
@@ -211,7 +192,8 @@ struct MakeTensor {
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
     const bool flat = sizes == nullptr;
     Values values(nested.values);
-    return make(values, flat ? nested.sizes : *sizes, flat, nullptr, options...);
+    return detail::create_of_values<Out>(function, values, flat ? nested.sizes : *sizes, flat,
+                                         nullptr, options...);
   }
 };
 
