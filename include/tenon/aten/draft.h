@@ -321,7 +321,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return deleter_of(tensor.tensor().unsafeGetTensorImpl()->unsafe_storage());
 }
 
-/// What releases the tensor's memory, a view's too, where nobody else holds that; else null.
+/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
+/// else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   const c10::Storage& storage = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage();
   return tensor.tensor().use_count() == 1 && storage.use_count() == 1 ? deleter_of(storage)

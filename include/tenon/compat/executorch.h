@@ -16,8 +16,9 @@
 namespace executorch {
 namespace extension {
 
-// Functions with its parameters, so that they have addresses, and beside those of a using-directive
-// are overloads. A list is taken by value, as there, whatever it is given as.
+// Functions, unlike tenon's objects, so that their address can be taken and using-directives give
+// overloads. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector;
+// braces become a Dims.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
 TensorPtr empty_strided(List sizes, StridesList strides,
@@ -81,8 +82,8 @@ TensorPtr zeros(List sizes, aten::ScalarType type = aten::ScalarType::Float,
   return tenon::zeros(sizes, type, dynamism);
 }
 
-// The numbers are those of the thread's own generator, tenon::default_generator(). For a list in
-// braces rand is not a template: that is preferred to tenon::rand, which is found by a ScalarType.
+// Numbers come from the thread's tenon::default_generator(). rand() with braces is not a template,
+// so that it wins over tenon::rand, which a ScalarType argument finds.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
 TensorPtr rand_strided(List sizes, StridesList strides,

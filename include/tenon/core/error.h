@@ -191,7 +191,7 @@ TENON_COLD inline const char* message_of(Error error) noexcept {
   return *text != '\0' ? text : toString(error);
 }
 
-/// What TENON_TRY() looks at; result.h has the same of a Result.
+/// The Error that TENON_TRY() checks; result.h overloads it for Result.
 constexpr Error as_error(Error error) noexcept { return error; }
 
 template <class... Parts>

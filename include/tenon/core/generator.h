@@ -30,8 +30,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 #if !TENON_BARE_METAL
-/// Random bits from the system. False where it fails or the headers above do not declare it, which
-/// only a template can ask.
+/// Random bits from the system; false on failure. A template, so that a missing getentropy()
+/// selects the other overload.
 template <class T>
 auto take_entropy(T& bits, int) noexcept -> decltype(getentropy(&bits, sizeof bits) == 0) {
   return getentropy(&bits, sizeof bits) == 0;

@@ -108,7 +108,7 @@ struct IsResult : std::false_type {};
 template <class T>
 struct IsResult<Result<T>> : std::true_type {};
 
-/// What TENON_TRY() looks at. Its message is the thread's then, for the Error or Result returned.
+/// As in error.h; sets the thread's message to the result's.
 template <class T>
 Error as_error(const Result<T>& result) noexcept {
   return result.ok() ? Error::Ok : fail(result.error(), result.message());

@@ -141,8 +141,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return keep_memory(source, blob.owner);
 }
 
-/// A tensor over the blob's memory; `owners` keeps them, `kept` is what an owner of to_blob()'s
-/// keeps. A backend among the options is whose memory it is.
+/// A tensor over the blob's memory. `owners` keep the memory; `kept` is the hold inside blob.owner
+/// if to_blob() made it. A backend among the options owns the memory.
 template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
@@ -217,7 +217,7 @@ inline TensorView Blob::as_view() const {
 inline Dims Blob::byte_strides() const {
   own::TensorView view;
   detail::raise_if("byte_strides", detail::make_blob_view(*this, view));
-  // Unsigned: that of a dimension of size 1 may have any value.
+  // Unsigned: a size-1 dimension may have any stride.
   const uint64_t size = elementSize(view.type);
   for (int64_t& stride : view.strides) {
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * size);
@@ -253,8 +253,8 @@ struct ToBlob {
   /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
   /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
   /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep.
-  /// from_blob() of this blob is the tensor itself if that still is as the blob says, else a view
-  /// of its memory. Without RTTI, in ATen mode, and where from_blob() is given a backend or an
+  /// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
+  /// Without RTTI, in ATen mode, and where from_blob() is given a backend or an
   /// owner, each round trip adds an owner that keeps the one before: do not repeat it in a loop.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.

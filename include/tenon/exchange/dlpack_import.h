@@ -95,8 +95,9 @@ TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
   made.settle(dynamism);
 }
 
-/// A tensor over the memory, which `release` releases. Of a struct that this library made it is the
-/// tensor that the struct was made of or, unless the struct still says just what that is, a view.
+/// A tensor over the memory, which `release` releases. If this library exported the struct: the
+/// exported tensor itself, which shares later resizes, if sizes, strides, type, device, READ_ONLY
+/// and dynamism still match; else a view of it.
 TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
                              TensorShapeDynamism dynamism, Deleter& release,
                              Draft& draft) noexcept {
@@ -188,9 +189,9 @@ struct FromDLPack {
   /// `copy`: true to copy, false to share or fail, none to copy only where it must: data that is
   /// not aligned for its elements, or asked for on another `device`.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
-  /// the memory is gone, or before this returns if it was copied or refused. Of a struct that this
-  /// library made, it returns the tensor that was exported, which shares its shape with later
-  /// resizes, if that is still as the struct says and has the dynamism asked for; else a view.
+  /// the memory is gone, or before this returns if it was copied or refused. If this library
+  /// exported the struct: the exported tensor itself, which shares later resizes, if sizes,
+  /// strides, type, device, READ_ONLY and dynamism still match; else a view of it.
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
   /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
   /// copy is needed and `copy` is false, for a device without a registered backend to copy to or

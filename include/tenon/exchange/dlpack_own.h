@@ -8,7 +8,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What keeps the memory of a struct, in one block with that.
+/// A struct's hold on its memory; both are in one block.
 struct DLPackBlock {
   MemoryHold memory;
   DLPackBlock* next;  // in DLPackReleases::waiting
@@ -24,9 +24,9 @@ inline DLPackReleases& dlpack_releases() noexcept {
   return releases;
 }
 
-/// Releases the memory. That may be another library's, which releases memory of tenon's in turn,
-/// and so on, as when two libraries hand a tensor back and forth. Beyond some depth a release waits
-/// until the one around it is done with its own, so that no chain takes more than so much stack.
+/// Releases the memory. Its deleter may be another library's and release a tenon struct in turn.
+/// Beyond kMaxDepth a release is queued for the innermost running one, so a chain of any length
+/// needs bounded stack.
 inline void release_dlpack(DLPackBlock* block) noexcept {
   constexpr int kMaxDepth = 16;
   DLPackReleases& releases = dlpack_releases();

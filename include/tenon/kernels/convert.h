@@ -85,8 +85,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
   const uint64_t bits = double_bits(value);
   const uint64_t magnitude = bits & INT64_MAX;
 #if defined(__clang__)
-  // Clang converts before it branches in any case: so what is out of range is masked, or it would
-  // set FE_INVALID. Behind the branch it would drop the mask.
+  // Clang converts before the branch, which sets FE_INVALID out of range: mask first; behind the
+  // branch it drops the mask. GCC does not need the mask, which costs it a fifth more instructions.
   value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
   auto whole = static_cast<int64_t>(value);
 #endif
@@ -166,7 +166,7 @@ struct ConvertKernel {
         Vector<float, 32> floats;
         if constexpr (from_half) {
           load(codes, static_cast<const char*>(in) + 2 * i);
-#if defined(__clang__) && defined(__FLT16_MAX__)  // Clang 22 has the builtin no more
+#if defined(__clang__) && defined(__FLT16_MAX__)  // Clang 22 removed the builtin
           floats = __builtin_convertvector(__builtin_bit_cast(Vector<_Float16, 16>, codes),
                                            Vector<float, 32>);
 #else

@@ -175,7 +175,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
     }
   }
   /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
-  /// Precise: with -ffast-math there would be estimates.
+  /// Exact: -ffast-math would use estimates.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
     TENON_NO_CONTRACTION
     int64_t i = 0;
@@ -184,7 +184,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
     for (; i + kLanes <= count; i += kLanes) {
       Vector<Real, 16> v;
       load(v, values + i);
-#if __has_builtin(__builtin_elementwise_sqrt)  // Clang, which later has no others
+#if __has_builtin(__builtin_elementwise_sqrt)  // Clang; later versions have only this
       v = __builtin_elementwise_sqrt(v);
 #else
       if constexpr (sizeof(Real) == sizeof(float)) {

@@ -28,7 +28,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 struct Unrelated {};
-/// Whether F takes any argument and gives an object, as a matrix that is indexed by anything does.
+/// Whether F takes any argument and returns an object, as a matrix with a generic operator() does.
 template <class F, class = void>
 struct IsIndexed : std::false_type {};
 template <class F>
@@ -39,7 +39,7 @@ template <class F>
 inline constexpr bool is_deleter_v =
     std::conjunction_v<std::is_invocable<F&, void*>, std::negation<IsIndexed<F>>> ||
     std::is_same_v<F, std::nullptr_t>;
-/// Whether F is one and nothing else. What may be called with anything may be an owner as well.
+/// Whether F can only be a deleter: a callable that takes any argument may also be an owner.
 template <class F>
 inline constexpr bool is_only_deleter_v =
     std::conjunction_v<std::bool_constant<is_deleter_v<F>>,
@@ -162,15 +162,14 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
-  /// Runs what it holds, then owns a block of the heap, which needs no code of this library's: the
-  /// tensor may be another's, and outlive it.
+  /// Runs the callable, then owns a heap block, which is freed without a pointer to this library's
+  /// code.
   void own_block(void* base) noexcept {
     reset();
     ops_ = heap_block();
     argument_ = base;
   }
-  /// Is run by the code of `other`, whose library made the tensor, if both have a callable of the
-  /// same kind.
+  /// Uses `other`'s code, whose library made the tensor, if both hold the same kind.
   void take_code(const Deleter& other) noexcept {
     if (!has_code() || !other.has_code()) return;
     if (ops_->kind != 0 && ops_->kind == other.ops_->kind) ops_ = other.ops_;

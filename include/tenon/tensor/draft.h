@@ -92,7 +92,7 @@ class MemoryHold {
     if (base_ != nullptr) static_cast<void>(fields(base_).borrows.remove());
   }
 
-  /// For one that holds nothing yet, as are the next.
+  /// Only for an empty hold.
   Error hold(const TensorArg& source) noexcept {
     hold(memory_base(source));
     return Error::Ok;
@@ -105,8 +105,7 @@ class MemoryHold {
   /// Where the memory begins that is held; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
-  // For an import of what tenon itself exported, so that round trips do not add to what keeps the
-  // memory.
+  // For imports of tenon's own exports: a round trip adds no owner.
 
   /// Makes `draft` the tensor whose memory is held, where that is still all as described.
   bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
@@ -122,8 +121,8 @@ class MemoryHold {
     if (is_alike) draft = base_;
     return is_alike;
   }
-  /// Else makes the new tensor a view of it, and holds nothing afterwards. False, with nothing
-  /// changed, for a tensor that can grow, which a view cannot.
+  /// Makes `made` a view of the held memory and empties this hold. False, with nothing changed, for
+  /// a tensor that can grow.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
@@ -161,7 +160,7 @@ class Borrow {
   AtomicCount* count_ = nullptr;
 };
 
-/// The same as the deleter of a shared_ptr: in its control block, where kept_memory() finds it.
+/// Deleter in the control block of keep_memory()'s shared_ptr; kept_memory() finds it there.
 struct KeepMemory {
   TensorImplPtr base;
   void operator()(const void*) noexcept {
@@ -181,13 +180,13 @@ TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void
                                       NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// Whether kept_memory() tells such owners from others: by RTTI.
+/// kept_memory() needs RTTI to recognise it.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else
 inline constexpr bool kKnowsOwners = false;
 #endif
-/// A hold on what an owner keeps that keep_memory() made; of nothing for any other owner.
+/// A hold on the memory of an owner from keep_memory(); empty for other owners.
 inline MemoryHold kept_memory([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
   MemoryHold kept;
 #if defined(__cpp_rtti)
@@ -305,7 +304,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return holder.base == nullptr ? &holder.deleter : nullptr;
 }
 
-/// What releases the tensor's memory, a view's too, where nobody else holds that; else null.
+/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
+/// else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   if (tensor.tensor().use_count() != 1) return nullptr;
   const TensorImplPtr& base = fields(tensor).base;

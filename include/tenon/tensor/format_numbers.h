@@ -139,8 +139,8 @@ TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t di
   split_digits(out, column.plus);
 }
 
-/// The same, but rounds a power of two up where that alone identifies it: of its type's numbers the
-/// next one below is nearer than the next one above. Not of Double, which has no number between.
+/// As print_nearest(), but rounds a power of two up if only that reads back: below a power of two
+/// the spacing is half. Double needs no such step.
 TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
                              FloatText& out) noexcept {
   print_nearest(column, value, digits, out);

@@ -12,12 +12,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a range is made of, arrays included.
+/// The element type of a range or array.
 template <class C>
 using RowOf =
     std::remove_cv_t<std::remove_reference_t<decltype(*std::begin(std::declval<const C&>()))>>;
 
-/// A TypeTag of the elements of the innermost ranges; of void for what has none.
+/// TypeTag of the innermost element type; TypeTag<void> if there is none.
 template <class C>
 constexpr auto innermost() noexcept {
   using Element = typename RangeElement<C>::type;
@@ -34,7 +34,7 @@ constexpr auto innermost() noexcept {
 template <class C>
 using InnermostElement = typename decltype(innermost<C>())::type;
 
-/// Whether a range's elements are those of a tensor, not ranges.
+/// Whether a range's elements are tensor elements.
 template <class C>
 inline constexpr bool is_row_v = is_element_v<typename RangeElement<C>::type>;
 
@@ -43,7 +43,7 @@ using IfNested =
     std::enable_if_t<!std::is_void_v<InnermostElement<C>> && (std::is_array_v<C> || !is_row_v<C>),
                      int>;
 
-/// Adds the sizes of `rows`, which is the row at `at`, and of what it is made of.
+/// Appends the sizes of `rows`, the row at index `at`, and of its rows.
 /// Errors: InvalidArgument for rows of different lengths.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
@@ -72,7 +72,7 @@ template <class C>
 inline constexpr int64_t kStaticSize<C, std::void_t<decltype(std::tuple_size<C>::value)>> =
     std::tuple_size<C>::value;
 
-/// Adds the sizes of rows of which there are none.
+/// Appends the sizes below an empty dimension.
 template <class Rows>
 void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
   if (depth == sizes.size()) sizes.push_back(kStaticSize<Rows>);

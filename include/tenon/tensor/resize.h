@@ -45,8 +45,8 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   return Error::Ok;
 }
 
-/// Memory of a backend is released by the code that was to release the old one: this library may be
-/// closed before the tensor goes.
+/// Releases backend memory by the old deleter's code: this library may be closed before the tensor
+/// goes.
 inline void release_alike(Deleter* old, Deleter& release) noexcept {
   if (old == nullptr) return;
   if (DeleterChain* const chain = old->target<DeleterChain>()) old = &chain->second;

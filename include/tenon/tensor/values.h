@@ -76,6 +76,7 @@ inline bool is_same(const Number& a, const Number& b) noexcept {
   return is_same(a.real, b.real) && is_same(a.imag, b.imag);
 }
 
+/// Not std::hypot(), which sets errno on overflow.
 inline double modulus(double x, double y) noexcept {
   x = x < 0 ? -x : x;
   y = y < 0 ? -y : y;
@@ -97,7 +98,7 @@ struct Tolerance {
       if (!is_finite(part)) return false;
     }
     double distance = modulus(a.real - b.real, a.imag - b.imag);
-    // Of integers that are one double.
+    // Different integers that round to the same double.
     if (a.is_integer && b.is_integer && distance < 1) distance = 1;
     return is_finite(distance) && distance <= atol + rtol * modulus(b.real, b.imag);
   }
@@ -177,8 +178,8 @@ TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorA
   return detail::finish_value<Result<bool>>("try_equal", error, std::move(result));
 }
 
-/// Whether two tensors have the same sizes, and values of which |a - b| <= atol + rtol * |b| holds,
-/// computed in double. Equal infinities are close, others are not; NaN is close to NaN only with
+/// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double.
+/// Equal infinities are close, others are not; NaN is close to NaN only with
 /// `equal_nan`. The dtypes may differ. The try_ form returns a Result.
 ///
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
