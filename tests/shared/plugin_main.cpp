@@ -140,7 +140,7 @@ void close_while_a_backend_of_its_own_is_registered() {
   if (!is_kept) ODR_CHECK(tenon::detail::find_backend(device) == nullptr);
 }
 
-// [threads][tensors and backends of the program's that such a library changed]
+// [threads][the program's tensors and backends that such a library used]
 // A promise of docs/guarantees.md.
 void change_what_the_program_has() {
   using tenon::TensorPtr;
