@@ -251,6 +251,7 @@ class Deleter {
   }
 
   /// Stands for the release of a block of the heap. A number, so that it points into no library.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
   bool has_code() const noexcept { return ops_ != nullptr && ops_ != heap_block(); }
 
