@@ -569,7 +569,7 @@ def scalar_text(value):
         return "%s %d" % ("UInt64" if bits >> 63 else "Long", bits)
     if kind == "Double":
         return "Double " + text_of(real)
-    if kind == "Complex":
+    if kind == "Pair":
         return "ComplexDouble " + complex_text(real, imag)
     return "<corrupt: %s>" % kind
 

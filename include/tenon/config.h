@@ -176,6 +176,14 @@
 #endif
 #define TENON_RESTRICT __restrict
 
+// _Float16. GCC before 13 has it in C alone on ARM, and says the same of it there.
+#if defined(__FLT16_MANT_DIG__) && \
+    (defined(__clang__) || defined(__x86_64__) || defined(__i386__) || __GNUC__ >= 13)
+#define TENON_HAS_FLOAT16 1
+#else
+#define TENON_HAS_FLOAT16 0
+#endif
+
 // A function of one element that CUDA's kernels share with the host's.
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define TENON_HOST_DEVICE __host__ __device__

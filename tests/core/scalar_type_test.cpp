@@ -196,7 +196,7 @@ TEST_CASE("scalar_type: C++ types map to the type that stores them, integers by 
   STATIC_REQUIRE(type_of<volatile int32_t> == ScalarType::Int);
 }
 
-#if defined(__FLT16_MANT_DIG__)
+#if TENON_HAS_FLOAT16
 TEST_CASE("scalar_type: the compiler's 16-bit floating types are elements of Half and BFloat16") {
   STATIC_REQUIRE(type_of<_Float16> == ScalarType::Half);
   STATIC_REQUIRE(type_of<const _Float16> == ScalarType::Half);

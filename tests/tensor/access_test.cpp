@@ -99,7 +99,7 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   CHECK(tenon::data<float>(nothing).empty());
 }
 
-#if defined(__FLT16_MANT_DIG__)
+#if TENON_HAS_FLOAT16
 TEST_CASE("access: elements of Half are the compiler's _Float16 too") {
   _Float16 memory[2] = {1, 0.5f};
   const TensorPtr lent = from_blob(memory, {2});

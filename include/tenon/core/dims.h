@@ -132,7 +132,7 @@ class InlineArray {
  protected:
   /// data() of a new list that was resized to `n` values, by their number: GCC warns of a pointer
   /// that on_heap_ guards.
-  T* new_data(size_t n) noexcept { return n <= kInline ? inline_ : heap_; }
+  T* new_data(size_t n) noexcept { return !TENON_HEAP || n <= kInline ? inline_ : heap_; }
   void refuse(Error error) noexcept {
     error_ = error;
     size_ = 0;

@@ -6,11 +6,10 @@
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/keep_errno.h"
 
 #if !TENON_BARE_METAL
 #include <ctime>
-
-#include "tenon/core/keep_errno.h"
 
 // getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android
 // and WASI, and older versions lack it.

@@ -9,11 +9,10 @@
 
 #include "tenon/config.h"
 #include "tenon/core/error.h"
+#include "tenon/core/keep_errno.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
-
-#include "tenon/core/keep_errno.h"
 #endif
 
 #if TENON_MARKS_FREE_MEMORY

@@ -149,7 +149,7 @@ constexpr ScalarType integer_scalar_type() noexcept {
 /// which std::float16_t and std::bfloat16_t are, and in ATen mode c10's. -1 for any other type.
 template <class T>
 constexpr int other_scalar_type() noexcept {
-#if defined(__FLT16_MANT_DIG__)
+#if TENON_HAS_FLOAT16
   if (std::is_same_v<T, _Float16>) return static_cast<int>(ScalarType::Half);
 #endif
 #if defined(__STDCPP_BFLOAT16_T__)

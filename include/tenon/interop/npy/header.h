@@ -356,7 +356,8 @@ class NpyParser {
     const char quote = next();
     if (quote != '\'' && quote != '"') return expected(what);
     size_t close = 1;
-    while (close < rest_.size() && rest_[close] != quote) close += rest_[close] == '\\' ? 2 : 1;
+    while (close < rest_.size() && rest_[close] != quote)
+      close += rest_[close] == '\\' ? size_t{2} : 1;
     if (close >= rest_.size()) return expected(what);
     string = rest_.substr(1, close - 1);
     if (!is_name && string.find('\\') != string.npos) return expected(what);
