@@ -88,7 +88,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
       if (wanted == needed) return error;
     }
     TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
-    if (backend != nullptr) release_alike(deleter_of(held), memory.release);
+    // On bare metal no library is closed.
+    if (!TENON_BARE_METAL && backend != nullptr) release_alike(deleter_of(held), memory.release);
   }
   // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
   // copy: so read again.
