@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/device_helpers.h"
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
@@ -132,6 +135,38 @@ TEST_CASE("round trip: what is not just the tensor is a view of it, as the expor
   // A copied struct is not tenon's, its deleter is all that is called.
   const TensorPtr of_copy = from_dlpack(Foreign::make(to_dlpack(t)));
   CHECK(ownership(of_copy) == Ownership::Adopted);
+}
+
+TEST_CASE("round trip: other memory in a blob or struct is not the tensor's, which is its owner") {
+  RecordingDevice backend;
+  TensorPtr t = full({2}, 2, backend);
+  float mirror[] = {5, 6};
+  Blob blob = to_blob(t);
+  blob.data = mirror;
+  blob.device = Device();
+  DLPackPtr exported(to_dlpack(t));
+  exported->dl_tensor.data = mirror;
+  exported->dl_tensor.device = {1, 0};
+  // On the same device, but in none of the tensor's memory.
+  Blob elsewhere = to_blob(t);
+  elsewhere.data = mirror;
+  backend.lend(mirror, sizeof mirror);
+  backend.calls.clear();
+  TensorPtr of_blob = from_blob(std::move(blob));
+  TensorPtr of_struct = from_dlpack(std::move(exported));
+  CHECK(ownership(from_blob(std::move(elsewhere))) == Ownership::Adopted);
+  t.reset();
+  for (const TensorPtr* const back : {&of_blob, &of_struct}) {
+    CHECK(ownership(*back) == Ownership::Adopted);
+    CHECK(values<float>(*back) == std::vector<float>{mirror[0], mirror[1]});
+    CHECK(fill_(*back, 7) == Error::Ok);
+  }
+  CHECK(mirror[1] == 7);
+  CHECK(backend.calls.empty());
+  CHECK(backend.memory.size() == 2);  // the tensor's is kept
+  of_blob.reset();
+  of_struct.reset();
+  CHECK(backend.memory.size() == 1);
 }
 
 TEST_CASE("round trip: a view keeps the memory and holds growth back, a growing one grows alone") {

@@ -122,11 +122,11 @@ class MemoryHold {
     return is_alike;
   }
   /// Makes `made` a view of the held memory and empties this hold. False, with nothing changed, for
-  /// a tensor that can grow.
+  /// a tensor that can grow, and for one of other memory: who got a blob or a struct may edit it.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
-    if (base_ == nullptr || can_grow) return false;
+    if (base_ == nullptr || can_grow || !contains(made)) return false;
     made.ownership = Ownership::View;
     made.opaque = fields(base_).opaque;
     made.backend = fields(base_).backend;
@@ -135,6 +135,19 @@ class MemoryHold {
   }
 
  private:
+  /// Whether element 0 of `made` lies in the held memory; without elements, on its device.
+  bool contains(const ImplFields& made) const noexcept {
+    const ImplFields& held = fields(base_);
+    const Layout& layout = held.layout;
+    const ptrdiff_t end = layout.reach() < held.capacity ? held.capacity : layout.reach();
+    const size_t size = elementSize(held.type);
+    const size_t begin =
+        reinterpret_cast<uintptr_t>(held.data) + static_cast<size_t>(layout.extent.min) * size;
+    return made.device == held.device &&
+           (made.layout.numel == 0 || reinterpret_cast<uintptr_t>(made.data) - begin <
+                                          static_cast<size_t>(end - layout.extent.min) * size);
+  }
+
   TensorImplPtr base_;
 };
 
