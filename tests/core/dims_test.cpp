@@ -230,12 +230,15 @@ TEST_CASE("dims: enumerators of C's kind and integral constants are sizes, scope
   enum { kRows = 3, kColumns = 2 };
   enum Channels : uint8_t { kRed, kGreen, kBlue, kCount };
   enum class Axis { Rows };
+  enum Flag : bool { kNo, kYes };
   const Dims dims{kRows, kColumns, kCount, std::integral_constant<size_t, 5>(), 7};
   CHECK(dims == Dims{3, 2, 3, 5, 7});
   CHECK(Dims(std::vector<Channels>{kGreen, kBlue}) == Dims{1, 2});
   enum : uint64_t { kHuge = UINT64_MAX };
   CHECK(Dims{kHuge}.error() == Error::OutOfBounds);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, Axis>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, Flag>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, std::true_type>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, ScalarType>);
 }
 

@@ -38,11 +38,11 @@ struct AnyInteger {
       : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
-  template <class E, class I = std::underlying_type_t<E>,
-            std::enable_if_t<std::is_convertible_v<E, I>, int> = 0>
-  constexpr AnyInteger(E enumerator) noexcept : AnyInteger(static_cast<I>(enumerator)) {}
-  template <class I, I kValue>
-  constexpr AnyInteger(std::integral_constant<I, kValue>) noexcept : AnyInteger(kValue) {}
+  template <class E, class Integer = std::underlying_type_t<E>,
+            std::enable_if_t<std::is_convertible_v<E, Integer> && is_number_v<Integer>, int> = 0>
+  constexpr AnyInteger(E enumerator) noexcept : AnyInteger(static_cast<Integer>(enumerator)) {}
+  template <class Integer, Integer kValue, std::enable_if_t<is_number_v<Integer>, int> = 0>
+  constexpr AnyInteger(std::integral_constant<Integer, kValue>) noexcept : AnyInteger(kValue) {}
   constexpr operator int64_t() const noexcept { return value; }
   int64_t value;
   bool fits;

@@ -59,10 +59,10 @@ void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept
   const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
   const int64_t narrow = shorter < kNarrow ? shorter : kNarrow;
   const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -kWide;
-  const int64_t rows = cast_first ? narrow : wide;     // of `in`
-  const int64_t columns = cast_first ? wide : narrow;  // along them, rows of `out`
-  for (int64_t j = 0; j < p.out_rows; j += columns) {
-    const int64_t m = p.out_rows - j < columns ? p.out_rows - j : columns;
+  const int64_t rows = cast_first ? narrow : wide;   // of `in`
+  const int64_t width = cast_first ? wide : narrow;  // along them, rows of `out`
+  for (int64_t j = 0; j < p.out_rows; j += width) {
+    const int64_t m = p.out_rows - j < width ? p.out_rows - j : width;
     for (int64_t i = 0; i < p.in_rows; i += rows) {
       const int64_t n = p.in_rows - i < rows ? p.in_rows - i : rows;
       char* const dst = p.out + j * p.out_stride + i * dst_size;

@@ -32,13 +32,13 @@ TENON_LAZY void transpose_by_element(const Plane& p, size_t size) noexcept {
   constexpr int64_t kRun = 32;
   const auto element = static_cast<int64_t>(size);
   const bool along_in = p.in_rows >= p.out_rows;
-  const int64_t lines = along_in ? p.out_rows : p.in_rows;
+  const int64_t line_count = along_in ? p.out_rows : p.in_rows;
   const int64_t length = along_in ? p.in_rows : p.out_rows;
   const int64_t out_step = along_in ? element : p.out_stride;
   const int64_t in_step = along_in ? p.in_stride : element;
   for (int64_t i = 0; i < length; i += kRun) {
     const int64_t n = length - i < kRun ? length - i : kRun;
-    for (int64_t line = 0; line < lines; ++line) {
+    for (int64_t line = 0; line < line_count; ++line) {
       copy_strided(p.out + line * (along_in ? p.out_stride : element) + i * out_step, out_step,
                    p.in + line * (along_in ? element : p.in_stride) + i * in_step, in_step, n,
                    size);
@@ -80,23 +80,23 @@ TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
   constexpr int64_t kPitch = 64;
   alignas(64) char block[kRows * kPitch];
   const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const int64_t columns = p.out_rows < kColumns ? p.out_rows : kColumns;
+  const int64_t width = p.out_rows < kColumns ? p.out_rows : kColumns;
   for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
     const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
-    for (int64_t c0 = 0; c0 < p.out_rows; c0 += columns) {
-      const int64_t c = c0 + columns <= p.out_rows ? c0 : p.out_rows - columns;
+    for (int64_t c0 = 0; c0 < p.out_rows; c0 += width) {
+      const int64_t c = c0 + width <= p.out_rows ? c0 : p.out_rows - width;
       const char* const in = p.in + r * p.in_stride + c * kSize;
       char* const out = p.out + c * p.out_stride + r * kSize;
       for (int64_t i = 0; i < rows; ++i) {
         char* const row = block + i * kPitch;
-        if (columns == kColumns) {
+        if (width == kColumns) {
           std::memcpy(row, in + i * p.in_stride, 64);  // of known length, which is not a call
         } else {
-          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(columns * kSize));
+          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(width * kSize));
         }
       }
-      for (int64_t y0 = 0; y0 < columns; y0 += kTile) {
-        const int64_t y = y0 + kTile <= columns ? y0 : columns - kTile;
+      for (int64_t y0 = 0; y0 < width; y0 += kTile) {
+        const int64_t y = y0 + kTile <= width ? y0 : width - kTile;
         for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
           const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
           transpose_tile<E>(out + y * p.out_stride + x * kSize, p.out_stride,
