@@ -105,6 +105,16 @@ struct Row {
 };
 auto begin(const Row& row) { return row.cells.begin(); }
 auto end(const Row& row) { return row.cells.end(); }
+// Free functions for everything beside members, which come first.
+namespace beside {
+struct Cells : std::vector<float> {
+  using vector::vector;
+};
+template <class C>
+int begin(C&);
+template <class C>
+int end(C&);
+}  // namespace beside
 // A function of this name is not what the library calls.
 template <class C>
 void first(const C&) = delete;
@@ -283,6 +293,7 @@ TEST_CASE("data: whatever a range-based for walks gives values") {
   Row row{{1, 2, 3}};
   CHECK(values<float>(make_tensor_ptr(row)) == Floats{1, 2, 3});
   CHECK(values<float>(make_tensor_ptr({1, 3}, Row{{4, 5, 6}})) == Floats{4, 5, 6});
+  CHECK(values<float>(make_tensor_ptr(beside::Cells{7, 8})) == Floats{7, 8});
   CHECK(values<int32_t>(make_tensor_ptr(Filter({7, 8}))) == Ints{7, 8});
   CHECK(values<float>(make_tensor_ptr(std::valarray<float>{1, 2})) == Floats{1, 2});
   for (const int count : {0, 1, 8, 9, 100}) {

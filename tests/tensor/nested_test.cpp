@@ -15,6 +15,34 @@ namespace nested_test {
 using namespace tenon;
 using namespace tests;
 
+// Ranges by free functions, of rows and of a text.
+struct FreeRows {
+  std::vector<std::vector<float>> rows;
+};
+auto begin(const FreeRows& r) { return r.rows.begin(); }
+auto end(const FreeRows& r) { return r.rows.end(); }
+struct FreeTexts {
+  std::vector<std::string> texts;
+};
+auto begin(const FreeTexts& r) { return r.texts.begin(); }
+auto end(const FreeTexts& r) { return r.texts.end(); }
+// As std::views::filter: none that is const can be walked.
+struct Walked {
+  std::vector<std::vector<float>> rows;
+  auto begin() { return rows.begin(); }
+  auto end() { return rows.end(); }
+};
+// Ranges of each other.
+struct Pong;
+struct Ping {
+  Pong* begin() const;
+  Pong* end() const;
+};
+struct Pong {
+  Ping* begin() const;
+  Ping* end() const;
+};
+
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -113,6 +141,14 @@ TEST_CASE("nested: texts, pointers and paths are no rows") {
   STATIC_REQUIRE_FALSE(makes<const char(&)[3]> || makes<const char*> || makes<float(*)[3]>);
   STATIC_REQUIRE_FALSE(makes<std::vector<std::string>> || makes<std::vector<const char*>>);
   STATIC_REQUIRE_FALSE(makes<std::filesystem::path> || makes<std::vector<TensorPtr>>);
+  STATIC_REQUIRE_FALSE(makes<std::filesystem::directory_iterator> || makes<Ping&>);
+  STATIC_REQUIRE_FALSE(makes<FreeTexts&> || makes<std::vector<FreeTexts>&> || makes<Walked&>);
+}
+
+TEST_CASE("nested: rows may be ranges by free functions") {
+  const std::vector<FreeRows> cube{{{{1, 2}, {3, 4}}}};
+  CHECK(sizes(make_tensor_ptr(cube)) == Vector{1, 2, 2});
+  CHECK(values<float>(make_tensor_ptr(cube[0])) == Floats{1, 2, 3, 4});
 }
 
 }  // namespace nested_test

@@ -105,17 +105,35 @@ class DataPtr {
 
 namespace detail {
 
-// begin() and end() as a range-based for finds them: free ones too, of an object that is not const.
+// begin() and end() as a range-based for finds them: members, else free ones; of an object that is
+// not const too.
 namespace range_access {
 using std::begin;
 using std::end;
+// The member's is called with 0, which is an int.
 template <class C>
-constexpr auto first(C& range) -> decltype(begin(range)) {
+constexpr auto find_first(C& range, int) -> decltype(range.begin()) {
+  return range.begin();
+}
+template <class C>
+constexpr auto find_first(C& range, long) -> decltype(begin(range)) {
   return begin(range);
 }
 template <class C>
-constexpr auto last(C& range) -> decltype(end(range)) {
+constexpr auto find_last(C& range, int) -> decltype(range.end()) {
+  return range.end();
+}
+template <class C>
+constexpr auto find_last(C& range, long) -> decltype(end(range)) {
   return end(range);
+}
+template <class C>
+constexpr auto first(C& range) -> decltype(range_access::find_first(range, 0)) {
+  return range_access::find_first(range, 0);
+}
+template <class C>
+constexpr auto last(C& range) -> decltype(range_access::find_last(range, 0)) {
+  return range_access::find_last(range, 0);
 }
 }  // namespace range_access
 
@@ -129,8 +147,10 @@ struct RangeElement<C, std::void_t<decltype(*range_access::first(std::declval<C&
                                    decltype(range_access::first(std::declval<C&>()) !=
                                             range_access::last(std::declval<C&>()))>> {
   // A std::vector<bool>'s iterator gives an object that stands for a bool.
-  using type = std::conditional_t<std::is_same_v<std::decay_t<C>, std::vector<bool>>, bool,
-                                  std::decay_t<decltype(*range_access::first(std::declval<C&>()))>>;
+  using type =
+      std::conditional_t<std::is_same_v<std::decay_t<C>, std::vector<bool>>, bool,
+                         std::remove_cv_t<std::remove_reference_t<decltype(*range_access::first(
+                             std::declval<C&>()))>>>;
 };
 
 /// Whether a range can be walked again, and so be counted first.

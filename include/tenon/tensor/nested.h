@@ -3,7 +3,6 @@
 // float[2][3]: their sizes, and their elements one after another.
 #pragma once
 
-#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -12,23 +11,21 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The element type of a range or array.
+/// The element type of a range or array; void for others.
 template <class C>
-using RowOf =
-    std::remove_cv_t<std::remove_reference_t<decltype(*std::begin(std::declval<const C&>()))>>;
+using RowOf = typename RangeElement<const C>::type;
 
-/// TypeTag of the innermost element type; TypeTag<void> if there is none.
-template <class C>
+/// TypeTag of the innermost element type; TypeTag<void> if there is none, as in a
+/// std::filesystem::path, whose elements are paths.
+template <class C, size_t kDepth = 0>
 constexpr auto innermost() noexcept {
-  using Element = typename RangeElement<C>::type;
-  if constexpr (is_element_v<Element>) {
-    return TypeTag<Element>();
-  } else if constexpr (std::is_void_v<Element>) {
-    return TypeTag<void>();
-  } else if constexpr (std::is_same_v<RowOf<C>, C>) {  // such as std::filesystem::path
+  using Row = RowOf<C>;
+  if constexpr (is_element_v<Row>) {
+    return TypeTag<Row>();
+  } else if constexpr (std::is_void_v<Row> || kDepth == kMaxDims) {
     return TypeTag<void>();
   } else {
-    return innermost<RowOf<C>>();
+    return innermost<Row, kDepth + 1>();
   }
 }
 template <class C>
@@ -36,7 +33,7 @@ using InnermostElement = typename decltype(innermost<C>())::type;
 
 /// Whether a range's elements are tensor elements.
 template <class C>
-inline constexpr bool is_row_v = is_element_v<typename RangeElement<C>::type>;
+inline constexpr bool is_row_v = is_element_v<RowOf<C>>;
 
 template <class C>
 using IfNested =
@@ -47,7 +44,8 @@ using IfNested =
 /// Errors: InvalidArgument for rows of different lengths.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
-  const auto count = static_cast<int64_t>(std::distance(std::begin(rows), std::end(rows)));
+  int64_t count = 0;
+  for (auto it = range_access::first(rows); it != range_access::last(rows); ++it) ++count;
   const size_t depth = at.size();
   if (depth == sizes.size()) sizes.push_back(count);
   if (TENON_UNLIKELY(count != sizes[depth])) {
