@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/deleter.h"
 
+#include <functional>
+#include <memory>
 #include <stdexcept>
 
 #include "support/catch.h"
@@ -263,11 +265,30 @@ struct Indexed {
 };
 constexpr auto kFree = [](auto* p) { std::free(p); };
 constexpr auto kNothing = [](auto) {};
-static_assert(!detail::is_deleter_v<Indexed> && !detail::is_only_deleter_v<Indexed>);
+static_assert(detail::is_deleter_v<Indexed> && !detail::is_only_deleter_v<Indexed>);
 static_assert(detail::is_deleter_v<decltype(kFree)> && detail::is_only_deleter_v<decltype(kFree)>);
 static_assert(detail::is_deleter_v<decltype(kNothing)> &&
               !detail::is_only_deleter_v<decltype(kNothing)>);
 static_assert(detail::is_only_deleter_v<void (*)(void*)> &&
               detail::is_only_deleter_v<std::nullptr_t>);
+
+TEST_CASE("deleter: where only one can stand, it may take anything and return an object") {
+  struct Pool {
+    int released = 0;
+    std::shared_ptr<int> release(int n) { return released += n, nullptr; }
+  } pool;
+  const auto keep = std::make_shared<int>(0);
+  float data[2] = {1, 2};
+  from_blob(data, {2}, ScalarType::Float, [&](auto&&...) { return pool.release(1); });
+  from_blob(data, {2}, ScalarType::Float, std::bind(&Pool::release, &pool, 1));
+  for_blob(data, {2}).deleter(std::bind(&Pool::release, &pool, 1)).make_tensor_ptr();
+  CHECK(pool.released == 3);
+  from_blob(data, {2}, ScalarType::Float, [keep](auto p) {
+    *keep += *static_cast<float*>(p) == 1;
+    return keep;
+  });
+  CHECK(*keep == 1);
+  CHECK(keep.use_count() == 1);
+}
 
 }  // namespace deleter_test

@@ -27,23 +27,18 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-struct Unrelated {};
-/// Whether F takes any argument and returns an object, as a matrix with a generic operator() does.
-template <class F, class = void>
-struct IsIndexed : std::false_type {};
-template <class F>
-struct IsIndexed<F, std::enable_if_t<std::is_class_v<std::invoke_result_t<F&, void*>>>>
-    : std::is_invocable<F&, Unrelated> {};
-
+/// Whether F can stand where only a deleter can.
 template <class F>
 inline constexpr bool is_deleter_v =
-    std::conjunction_v<std::is_invocable<F&, void*>, std::negation<IsIndexed<F>>> ||
-    std::is_same_v<F, std::nullptr_t>;
+    std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
+
+/// Named for the error in the body of a generic lambda that is given where an owner can stand.
+struct AnOwnerIsKeptAndNeverCalled {};
 /// Whether F can only be a deleter: a callable that takes any argument may also be an owner.
 template <class F>
 inline constexpr bool is_only_deleter_v =
     std::conjunction_v<std::bool_constant<is_deleter_v<F>>,
-                       std::negation<std::is_invocable<F&, Unrelated>>>;
+                       std::negation<std::is_invocable<F&, AnOwnerIsKeptAndNeverCalled>>>;
 
 struct AnyPointer {
   template <class T>
