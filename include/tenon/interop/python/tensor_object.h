@@ -39,22 +39,50 @@ inline PythonTensor& python_tensor(PyObject* object) noexcept {
   return *reinterpret_cast<PythonTensor*>(object);
 }
 
-/// tp_dealloc of the type.
+/// The tensors that this thread destroys.
+struct PythonTensorReleases {
+  int depth = 0;                // one in another
+  PyObject* waiting = nullptr;  // for the innermost one to end, linked by their weak_references
+};
+inline PythonTensorReleases& python_tensor_releases() noexcept {
+  static TENON_THREAD_LOCAL PythonTensorReleases releases;
+  return releases;
+}
+
+/// tp_dealloc of the type. What a tensor holds may hold another one, and so on, as when NumPy and
+/// tenon hand memory back and forth. Beyond some depth a tensor waits, as in release_dlpack(), so
+/// that no chain takes more than so much stack; CPython 3.13's trashcan lets 10,000 nest.
 inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
-  PyTypeObject* const type = Py_TYPE(self);
+  constexpr int kMaxDepth = 16;
+  PythonTensorReleases& releases = python_tensor_releases();
   PyObject_GC_UnTrack(self);
   if (python_tensor(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  {
-    const KeepPythonError keep;
-    python_tensor(self).tensor().~Tensor();
+  if (TENON_UNLIKELY(releases.depth == kMaxDepth)) {
+    python_tensor(self).weak_references = std::exchange(releases.waiting, self);
+    return;
   }
-  type->tp_free(self);
-  Py_DECREF(type);
+  ++releases.depth;
+  for (;;) {
+    PyTypeObject* const type = Py_TYPE(self);
+    {
+      const KeepPythonError keep;
+      python_tensor(self).tensor().~Tensor();
+    }
+    type->tp_free(self);
+    Py_DECREF(type);
+    self = releases.waiting;
+    if (self == nullptr) break;
+    releases.waiting = python_tensor(self).weak_references;
+  }
+  --releases.depth;
 }
 
 /// tp_traverse of the type: shows the garbage collector the Python object that owns the memory, so
 /// that an object which refers to a tensor over itself is freed. Memory that others hold too, in
 /// Python or in C++, is not shown: their references are not Python's.
+///
+/// A buffer's exporter is shown only if one can derive from its type, from bytearray's say. CPython
+/// clears a memoryview and the like, from which one cannot, so that PyBuffer_Release() crashes.
 ///
 /// There is no tp_clear, as tuples have none: a cycle has another member, which can be cleared.
 inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) noexcept {
@@ -63,7 +91,9 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
   const PythonHold* const hold = deleter == nullptr ? nullptr : deleter->target<PythonHold>();
   if (hold == nullptr || hold->run != the_python_state().run) return 0;
   Py_VISIT(hold->object);
-  if (hold->buffer != nullptr) Py_VISIT(hold->buffer->obj);
+  if (hold->buffer == nullptr || hold->buffer->obj == nullptr) return 0;
+  PyObject* const exporter = hold->buffer->obj;
+  if (PyType_HasFeature(Py_TYPE(exporter), Py_TPFLAGS_BASETYPE) != 0) Py_VISIT(exporter);
   return 0;
 }
 
