@@ -98,9 +98,9 @@ template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto Name = make_caster<T>::Name;
 
-  static handle from_cpp(const tenon::Result<T>& result, rv_policy policy,
-                         cleanup_list* cleanup) noexcept {
-    if (result.ok()) return make_caster<T>::from_cpp(*result, policy, cleanup);
+  template <class R>  // its T may only be movable
+  static handle from_cpp(R&& result, rv_policy policy, cleanup_list* cleanup) noexcept {
+    if (result.ok()) return make_caster<T>::from_cpp(*std::forward<R>(result), policy, cleanup);
     tenon::set_python_error(result.error(), result.message());
     return handle();
   }

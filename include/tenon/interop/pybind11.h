@@ -99,8 +99,12 @@ template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto name = make_caster<T>::name;
 
-  static handle cast(const tenon::Result<T>& result, return_value_policy policy, handle parent) {
-    if (result.ok()) return make_caster<T>::cast(*result, policy, parent);
+  template <class R>  // its T may only be movable
+  static handle cast(R&& result, return_value_policy policy, handle parent) {
+    if (result.ok()) {
+      policy = return_value_policy_override<T>::policy(policy);
+      return make_caster<T>::cast(*std::forward<R>(result), policy, parent);
+    }
     tenon::set_python_error(result.error(), result.message());
     throw error_already_set();
   }

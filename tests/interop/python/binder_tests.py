@@ -88,6 +88,11 @@ class BinderTests(Case):
         self.assertEqual(self.module.try_number(4), 4)
         self.assertRaisesRegex(LookupError, "there is no -4", self.module.try_number, -4)
 
+    def test_a_result_that_cannot_be_copied_is_moved(self):
+        for function in (self.module.try_moved, self.module.try_unique):
+            self.assertEqual(function(4).number(), 4)
+            self.assertRaisesRegex(LookupError, "there is no -4", function, -4)
+
     def test_an_array_lives_as_long_as_its_last_tensor(self):
         array = np.zeros(1000)
         alive = weakref.ref(array)

@@ -19,6 +19,11 @@ using namespace tenon;
 
 inline std::atomic<int> releases{0};
 
+/// Cannot be copied.
+struct OnlyMoved {
+  std::unique_ptr<int64_t> number;
+};
+
 inline TensorPtr share(TensorPtr t) { return t; }
 inline void fill(Tensor& t, double value) {
   if (tenon::fill_(t, value) != Error::Ok) {
@@ -84,6 +89,17 @@ void bind(binder::module_& m, const Argument& may_be_none) {
   m.def("null_shared", [] { return std::shared_ptr<Tensor>(); });
   m.def("try_handle", [](int64_t n) { return try_reshape(arange(n), {-1, 2}); });
   m.def("try_pointer", [](int64_t n) { return try_empty({n}, ScalarType::Float); });
+  binder::class_<OnlyMoved>(m, "OnlyMoved").def("number", [](const OnlyMoved& o) {
+    return *o.number;
+  });
+  m.def("try_moved", [](int64_t n) -> Result<OnlyMoved> {
+    if (n < 0) return detail::fail(Error::NotFound, "there is no ", n);
+    return OnlyMoved{std::make_unique<int64_t>(n)};
+  });
+  m.def("try_unique", [](int64_t n) -> Result<std::unique_ptr<OnlyMoved>> {
+    if (n < 0) return detail::fail(Error::NotFound, "there is no ", n);
+    return std::make_unique<OnlyMoved>(OnlyMoved{std::make_unique<int64_t>(n)});
+  });
   m.def("try_number", [](int64_t n) -> Result<int64_t> {
     if (n < 0) return detail::fail(Error::NotFound, "there is no ", n);
     return n;
