@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """interop/python/tensor_index.h: indexing as NumPy's arrays are indexed, by views."""
 
+import ctypes
 import gc
 import itertools
 import unittest
@@ -76,6 +77,13 @@ class Views(Case):
         self.assertEqual((a.tolist(), b.item(), c.item()), ([0, 1], 2, 3))
         self.assertEqual(np.array([tensor, tensor]).shape, (2, 3, 2))
 
+    def test_integers_make_room_for_new_dimensions(self):
+        array = np.arange(24).reshape((1,) * 60 + (2, 2, 3, 2))
+        tensor = m.take(array)
+        for key in ((0,) * 10 + (None,) * 10, (None,) * 10 + (...,) + (0,) * 8 + (1, 0),
+                    (None, 0) * 30 + (..., 1, slice(None, None, -1), None, 1)):
+            self.agrees(array, tensor, key)
+
     def test_a_tensor_without_dimensions_has_no_length(self):
         scalar = m.make((), value=2)
         for use in (len, iter, lambda t: list(t)):
@@ -88,11 +96,21 @@ class Refused(Case):
     def test_what_is_out_of_range_is_an_index_error(self):
         tensor = m.make((2, 3))
         for key in (2, -3, (0, 3), (0, -4), (..., 3), (0, 0, 0), (None, 0, 0, 0), (..., ...),
-                    2**70, (0, 2**70), (None,) * 200):
+                    2**70, (0, 2**70), (None,) * 63, (None,) * 65, (None,) * 200):
             with self.assertRaises(IndexError, msg=key):
                 tensor[key]
         with self.assertRaisesRegex(IndexError, "index 3 is out of range for dimension 1 of size 3"):
             tensor[0, 3]
+        with self.assertRaisesRegex(IndexError, "index 5 is out of range for dimension 0 of size 2"):
+            tensor[5, 9]
+
+    def test_the_c_api_wraps_a_negative_index_once(self):
+        get = ctypes.pythonapi.PySequence_GetItem
+        get.restype, get.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
+        tensor = m.take(np.arange(3))
+        self.assertEqual([get(tensor, i).item() for i in range(-3, 3)], [0, 1, 2, 0, 1, 2])
+        for i in (-7, -5, -4, 3):
+            self.assertRaises(IndexError, get, tensor, i)
 
     def test_what_would_copy_or_mean_something_else_is_a_type_error(self):
         tensor = m.make((2, 3))

@@ -20,7 +20,9 @@ struct TensorIndex {
   static constexpr size_t kMost = 2 * kMaxDims + 1;
   IndexEntry entries[kMost];
   size_t count = 0;
-  size_t taken = 0;  // dimensions that integers and slices take
+  size_t taken = 0;    // dimensions that integers and slices take
+  size_t dropped = 0;  // those of integers
+  size_t added = 0;    // by None
   bool has_ellipsis = false;
 
   /// Reads an entry; false with an error set.
@@ -29,6 +31,7 @@ struct TensorIndex {
     IndexEntry& entry = entries[count++];
     if (key == Py_None) {
       entry.kind = IndexEntry::NewDimension;
+      ++added;
     } else if (key == Py_Ellipsis) {
       if (has_ellipsis) {
         return PyErr_SetString(PyExc_IndexError, "an index has one ellipsis at most"), false;
@@ -42,6 +45,7 @@ struct TensorIndex {
     } else if (PyIndex_Check(key) != 0 && PyBool_Check(key) == 0) {
       entry.kind = IndexEntry::Integer;
       ++taken;
+      ++dropped;
       entry.start = PyNumber_AsSsize_t(key, PyExc_IndexError);
       return entry.start != -1 || PyErr_Occurred() == nullptr;
     } else {
@@ -64,29 +68,42 @@ struct TensorIndex {
         if (!read_entry(type, PyTuple_GET_ITEM(key, i))) return false;
       }
     }
-    if (taken <= object.rank()) return true;
-    PyErr_Format(PyExc_IndexError, "%zu indices for a tensor of %zu dimensions", taken,
-                 object.rank());
+    const size_t rank = object.rank();
+    if (taken > rank) {
+      PyErr_Format(PyExc_IndexError, "%zu indices for a tensor of %zu dimensions", taken, rank);
+      return false;
+    }
+    const size_t made = rank - dropped + added;
+    if (made <= kMaxDims) return true;
+    PyErr_Format(PyExc_IndexError, "the index makes %zu dimensions, a tensor has %zu at most", made,
+                 size_t{kMaxDims});
     return false;
   }
 
-  /// Edits the tensor's shape, from the last dimension on, so that the numbers of those that are
-  /// left stay.
+  /// Edits the tensor's shape: from the last dimension on, so that the numbers of those that are
+  /// left stay; what None adds comes after what integers drop, so that there is room.
+  /// Errors: that of the first index that is wrong.
   Error apply(ViewShape& shape) const noexcept {
     const size_t skipped = shape.rank - taken;
     size_t end = shape.rank;  // dimensions before it are still to be indexed
     if (!has_ellipsis) end -= skipped;
+    Error error = Error::Ok;
     for (size_t i = count; i-- > 0;) {
       const IndexEntry& entry = entries[i];
-      const auto d = static_cast<int64_t>(end) - 1;
-      if (entry.kind == IndexEntry::NewDimension) {
-        TENON_TRY(shape.unsqueeze(d + 1));
-      } else if (entry.kind == IndexEntry::Ellipsis) {
-        end -= skipped;
-      } else {
-        TENON_TRY(entry.kind == IndexEntry::Integer ? shape.select(d, entry.start)
-                                                    : slice(shape, d, entry));
-        --end;
+      if (entry.kind == IndexEntry::Ellipsis) end -= skipped;
+      if (entry.kind != IndexEntry::Integer && entry.kind != IndexEntry::Slice) continue;
+      const auto d = static_cast<int64_t>(--end);
+      const Error of_entry =
+          entry.kind == IndexEntry::Integer ? shape.select(d, entry.start) : slice(shape, d, entry);
+      if (TENON_UNLIKELY(of_entry != Error::Ok)) error = of_entry;
+    }
+    TENON_TRY(error);
+    int64_t d = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const IndexEntry::Kind kind = entries[i].kind;
+      if (kind == IndexEntry::NewDimension) TENON_TRY(shape.unsqueeze(d));
+      if (kind != IndexEntry::Integer) {
+        d += kind == IndexEntry::Ellipsis ? static_cast<int64_t>(skipped) : 1;
       }
     }
     return Error::Ok;
@@ -133,9 +150,10 @@ inline Py_ssize_t python_length(PyObject* self) {
   return check_not_scalar(self, "len()") ? python_tensor(self).shape()[0] : -1;
 }
 
-/// sq_item of the type, by which it is iterated.
+/// sq_item of the type, by which it is iterated. CPython has added len() to what was negative.
 inline PyObject* python_entry(PyObject* self, Py_ssize_t i) {
   if (!check_not_scalar(self, "an entry")) return nullptr;
+  if (i < 0) return PyErr_SetString(PyExc_IndexError, "index out of range"), nullptr;
   TensorIndex index;
   index.entries[index.count++] = {IndexEntry::Integer, i, 0, 0};
   index.taken = 1;
