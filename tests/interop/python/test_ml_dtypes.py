@@ -66,6 +66,25 @@ class MlDtypesTest(Case):
         scalar = m.take(np.array(1.5, ml_dtypes.bfloat16))
         self.assertEqual((scalar.shape, scalar.item()), ((), 1.5))
 
+    def test_the_reason_is_that_of_the_data(self):
+        misaligned = np.zeros(9, np.uint8)[1:].view(ml_dtypes.bfloat16)
+        self.assertEqual(m.take(misaligned).tolist(), [0] * 4)
+        self.assertRaisesRegex(BufferError, "not aligned for its elements, of BFloat16, and copy is "
+                               "false", m.take, misaligned, False)
+
+    def test_what_is_raised_while_the_type_is_asked_for_is_passed_on(self):
+        class Raises:
+            __array_interface__ = {"shape": (2,), "typestr": "<V2", "version": 3, "data": (8, True)}
+
+            @property
+            def dtype(self):
+                raise error
+
+        for error in (KeyboardInterrupt, SystemExit, MemoryError):
+            self.assertRaises(error, m.take, Raises())
+        error = ValueError
+        self.assertRaisesRegex(BufferError, "<V2", m.take, Raises())
+
     def test_a_name_alone_makes_no_type(self):
         class Named:
             """Says bfloat16 of elements of another length."""

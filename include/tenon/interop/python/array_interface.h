@@ -28,12 +28,11 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
 }
 
 /// The type of an array of ml_dtypes' types, by its dtype's name: its typestr says little more than
-/// how long the elements are, "<V2". Undefined for others.
+/// how long the elements are, "<V2". Undefined for others, then perhaps with Python's error set.
 inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
   const PyRef dtype(PyObject_GetAttrString(object, "dtype"));
   const PyRef name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
   const char* const text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  PyErr_Clear();
   if (text == nullptr) return ScalarType::Undefined;
   for (const PythonTypeRow& row : kPythonTypes) {
     if (row.kind != '\0' || std::strcmp(row.name, text) != 0) continue;
@@ -74,12 +73,15 @@ struct ArrayInterface {
   Error read_layout(PyObject* object, LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
     if (TENON_UNLIKELY(text == nullptr)) {
+      if (must_stop()) return fail_as_python();
       PyErr_Clear();
       return fail(Error::InvalidType, name, " has no typestr");
     }
     lent.type = type_of_typestr(text);
     if (lent.type == ScalarType::Undefined) lent.type = type_of_dtype(object, text);
     if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
+      if (must_stop()) return fail_as_python();
+      PyErr_Clear();
       return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
     }
     if (TENON_UNLIKELY(mask)) {

@@ -79,12 +79,6 @@ inline Error check_torch(const PythonState& state, PyObject* object) {
   return Error::Ok;
 }
 
-/// Whether Python's error is one after which nothing else is to be tried.
-inline bool must_stop() noexcept {
-  return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
-                                         PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
-}
-
 /// Calls __dlpack__ for the newest version, and as it was before 1.0 where that is not understood.
 /// Null with an error set.
 inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) {
@@ -124,7 +118,8 @@ struct PythonImport {
   const PythonState& state;
   PyObject* object;
   const ImportArgs& args;
-  const DLPackExchangeAPI* api;  // of the object's type; or null
+  const DLPackExchangeAPI* api;   // of the object's type; or null
+  mutable bool has_type = false;  // an array interface's elements are of a type that there is
 
   /// The attribute; null, with an error set unless it is just not there.
   PyRef find(const char* attribute) const {
@@ -179,6 +174,7 @@ struct PythonImport {
     LentBuffer lent;
     Deleter release;
     const Error error = read(state, object, dict.get(), lent, release);
+    has_type = lent.type != ScalarType::Undefined;
     if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
     ImportArgs asked = args;
     if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
@@ -207,7 +203,7 @@ struct PythonImport {
   }
 
   /// Asks in one way after another until one gives a tensor. The last reason why one does not is
-  /// the one to give, but for __array_interface__'s.
+  /// the one to give, but for __array_interface__'s that it has a type that there is not.
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
@@ -232,7 +228,7 @@ struct PythonImport {
         made = blame(args.function, fail_as_python());
       }
       if (must_stop()) return made;
-      if (way == &PythonImport::by_array_interface && !reason.ok()) break;
+      if (way == &PythonImport::by_array_interface && !reason.ok() && !has_type) break;
       reason = std::move(made);
       reason_of_python = TakenPythonError::take();
     }

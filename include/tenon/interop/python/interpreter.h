@@ -99,6 +99,12 @@ struct TakenPythonError {
   void restore() { PyErr_Restore(type.release(), value.release(), traceback.release()); }
 };
 
+/// Whether Python's error is one after which nothing else is to be tried.
+inline bool must_stop() noexcept {
+  return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
+                                         PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
+}
+
 /// Sets Python's error aside for its lifetime, and drops any that was set meanwhile.
 struct KeepPythonError {
   TakenPythonError error = TakenPythonError::take();
