@@ -139,6 +139,12 @@ TEST_CASE(
     CHECK(tenon::try_from_python(memory).error() == tenon::Error::AccessFailed);
     CHECK(PyErr_Occurred() == nullptr);
     Py_DECREF(memory);
+    PyObject* const capsule =
+        tenon::to_capsule(counted(live));  // keeps nothing of an interpreter's
+    REQUIRE(capsule != nullptr);
+    CHECK(tenon::from_capsule(capsule)->numel() > 0);
+    Py_DECREF(capsule);
+    CHECK(live == (is_first ? 0 : 1));
     Py_EndInterpreter(inner);
     PyThreadState_Swap(outer);
     PyObject* const after = tenon::to_python(counted(live));

@@ -95,7 +95,14 @@ class Comparisons(Case):
                 self.assertIs(type(result), np.ndarray)
                 self.assertEqual(result.tolist(), expected)
         self.assertEqual((np.array([1, 0, 3]) == tensor).tolist(), [True, False, True])
-        self.assertTrue(2 in tensor and 7 not in tensor)
+
+    def test_what_is_in_it_is_numpys_answer(self):
+        array = np.arange(6).reshape(2, 3)
+        for source in (array, array[0], array[1, 1], array[:0]):
+            tensor = m.take(np.asarray(source))
+            for value in (4, 7, 0, np.array([0, 9, 9]), tensor):
+                self.assertIs(value in tensor, value in np.asarray(source))
+        self.assertRaises(TypeError, lambda: 1 in m.make((2,), dtype="complex32"))
 
     def test_hashes_are_those_of_the_object(self):
         tensor, other = m.make((2,)), m.make((2,))

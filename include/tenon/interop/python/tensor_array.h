@@ -79,6 +79,12 @@ inline PyObject* python_compare(PyObject* self, PyObject* other, int operation) 
   return array ? PyObject_RichCompare(array.get(), other, operation) : nullptr;
 }
 
+/// sq_contains of the type: NumPy's answer, too.
+inline int python_contains(PyObject* self, PyObject* value) {
+  const PyRef array(to_numpy(self));
+  return array ? PySequence_Contains(array.get(), value) : -1;
+}
+
 /// __reduce_ex__: what comes back is NumPy's array, since whoever reads it may not have this type.
 inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
   const PyRef array(to_numpy(self));

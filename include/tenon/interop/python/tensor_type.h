@@ -198,6 +198,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
                          {Py_mp_subscript, reinterpret_cast<void*>(&python_subscript)},
                          {Py_sq_length, reinterpret_cast<void*>(&python_length)},
                          {Py_sq_item, reinterpret_cast<void*>(&python_entry)},
+                         {Py_sq_contains, reinterpret_cast<void*>(&python_contains)},
                          {Py_nb_bool, reinterpret_cast<void*>(&python_bool)},
                          {Py_nb_int, reinterpret_cast<void*>(&python_int)},
                          {Py_nb_float, reinterpret_cast<void*>(&python_float)},
