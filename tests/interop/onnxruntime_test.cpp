@@ -554,6 +554,22 @@ TEST_CASE("OnnxModule: an optional input may be left out, an optional output is 
           module.run("forward", {x, ones({3})}));
 }
 
+TEST_CASE("OnnxModule: an optional input that no EValue can be may be left out") {
+  OnnxModule module(model("optional_text"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  CHECK((meta->inputs[1].is_optional && meta->inputs[1].kind == ValueKind::None));
+  CHECK(meta->inputs[1].name() == std::string("words"));
+  const auto outputs = module.forward(ones({2}));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{1, 1});
+  CHECK(module.forward({ones({2}), none}).ok());
+  RETURNS(NotSupported, "input 1 (words): tenon has no dtype for ONNX's element type 8, texts",
+          module.run("forward", {ones({2}), ones({2})}));
+}
+
 TEST_CASE("OnnxModule: an input with a default may be given or left out, and comes after others") {
   OnnxModule module(model("defaults"));
   const auto meta = module.method_meta();

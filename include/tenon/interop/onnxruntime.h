@@ -329,7 +329,9 @@ struct OnnxPorts {
       const Error error = describe_onnx(*info, spec);
       if (error == Error::NotSupported) {
         refusals.emplace(at, message_of(error));
+        const bool is_optional = spec.is_optional;
         spec = ValueSpec(name, ValueKind::None);
+        spec.is_optional = is_optional;
       } else {
         TENON_TRY(blame_unless_ok(role, at, name.c_str(), error));
       }

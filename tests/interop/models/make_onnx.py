@@ -164,6 +164,9 @@ def main():
     # What tenon has no values for.
     save("strings", [helper.make_node("Identity", ["words"], ["same"])],
          [tensor("words", TensorProto.STRING, [2])], [tensor("same", TensorProto.STRING, [2])])
+    words = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.STRING, [2]))
+    save("optional_text", [helper.make_node("Identity", ["x"], ["same"])],
+         [tensor("x", FLOAT, [2]), helper.make_value_info("words", words)], [tensor("same", FLOAT, [2])])
     save("sequence", [helper.make_node("SequenceConstruct", ["image"], ["images"])],
          [tensor("image", FLOAT, [2])],
          [helper.make_tensor_sequence_value_info("images", FLOAT, [2])])
