@@ -50,10 +50,15 @@ inline uint64_t system_seed() noexcept {
   uint64_t seed = 0;
   const KeepErrno keep;
   if (take_entropy(seed, 0)) return seed;
+#if defined(__wasi__)  // has getentropy() and deprecates clock()
+  const uint64_t time_run = 0;
+#else
+  const auto time_run = static_cast<uint64_t>(std::clock());
+#endif
   static TENON_THREAD_LOCAL uint64_t calls = 0;
-  const uint64_t sources[] = {
-      ++calls, reinterpret_cast<uintptr_t>(&calls), reinterpret_cast<uintptr_t>(&seed),
-      static_cast<uint64_t>(std::time(nullptr)), static_cast<uint64_t>(std::clock())};
+  const uint64_t sources[] = {++calls, reinterpret_cast<uintptr_t>(&calls),
+                              reinterpret_cast<uintptr_t>(&seed),
+                              static_cast<uint64_t>(std::time(nullptr)), time_run};
   for (uint64_t source : sources) {  // SplitMix64's mixing (Steele, Lea, Flood 2014)
     seed = (seed ^ source) + 0x9e3779b97f4a7c15u;
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
