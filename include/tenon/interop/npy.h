@@ -55,6 +55,10 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
     return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
                 source.size, " bytes");
   }
+  if (source.begin == source.size && source.begin != 0) {
+    return fail(Error::InvalidArgument, "there is no array at offset ", source.begin,
+                ", where the bytes end");
+  }
   source.size -= source.begin;
   unsigned char preamble[kNpyPreamble];
   const auto count = static_cast<size_t>(source.size < kNpyPreamble ? source.size : kNpyPreamble);
