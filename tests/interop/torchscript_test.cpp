@@ -387,6 +387,83 @@ TEST_CASE("TorchScriptModule: an output that no EValue can be is None, and the o
   RETURNS(NotSupported, "run: output 0: it is Device, which", alone.run("forward", row()));
 }
 
+TEST_CASE("TorchScriptModule: a sparse tensor is None, the others are there") {
+  TorchScriptModule module(
+      script("def forward(self, x) -> Tuple[Tensor, Tensor]:\n    return x.to_sparse(), x\n"));
+  CHECK(module.method_meta()->outputs[0].kind == ValueKind::Tensor);
+  const auto outputs = module.forward(row());
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(outputs->at(0).isNone());
+  CHECK(floats(outputs->at(1)) == Floats{1, 2, 3});
+  RETURNS(NotSupported, "get_output: output 0: ", module.get_output(0).error());
+}
+
+TEST_CASE("TorchScriptModule: a result that is nested too deep or of too many parts is refused") {
+  const auto deep = [](const char* step) {
+    return "def forward(self, x, n: int):\n  l: Any = x\n  for i in range(n):\n    " +
+           std::string(step) + "\n    l = t\n  return x, l\n";
+  };
+  for (const char* const step :
+       {"s: List[Any] = []\n    s.append(l)\n    t: Any = s", "t: Any = (l,)",
+        "s: Dict[int, Any] = {}\n    s[1] = l\n    t: Any = s"}) {
+    CAPTURE(step);
+    TorchScriptModule module(script(deep(step).c_str()));
+    const auto outputs = module.forward({row(), 63});  // and the tuple around them
+    INFO(outputs.message());
+    REQUIRE(outputs.ok());
+    CHECK(floats(outputs->at(1)) == Floats{1, 2, 3});
+    RETURNS(NotSupported, "run: the result: it is nested more than 64 deep",
+            module.run("forward", {row(), 64}));
+    RETURNS(NotSupported, "nested more than 64 deep", module.run("forward", {row(), 1000}));
+    CHECK(module.forward({row(), 1}).ok());  // nothing is lost
+  }
+  TorchScriptModule list(script(R"(
+def forward(self, x):
+    l: List[Any] = []
+    l.append(x)
+    whole: Any = l
+    l.append(whole)
+    return l
+)"));
+  RETURNS(NotSupported, "nested more than 64 deep", list.run("forward", row()));
+  TorchScriptModule dict(script(R"(
+def forward(self, x):
+    d: Dict[str, Any] = {}
+    d["a"] = d
+    return d
+)"));
+  RETURNS(NotSupported, "nested more than 64 deep", dict.run("forward", row()));
+
+  // Each tuple is twice the one before, at the end of nothing.
+  for (const char* const first : {"x", "()"}) {
+    TorchScriptModule doubled(
+        script(("def forward(self, x, n: int):\n  l: Any = " + std::string(first) +
+                "\n  for i in range(n):\n    t: Any = (l, l)\n    l = t\n"
+                "  return l\n")
+                   .c_str()));
+    CHECK(doubled.forward({row(), 3})->size() == (*first == 'x' ? 8 : 0));
+    RETURNS(NotSupported, "run: the result: it is of more than 1048576 parts",
+            doubled.run("forward", {row(), 60}));
+  }
+}
+
+TEST_CASE("TorchScriptModule: a type that is nested too deep or of too many parts is refused") {
+  std::string doubled = "def forward(self, x):\n  a0 = (x, x)\n";
+  for (int i = 1; i < 24; ++i) {
+    const std::string last = "a" + std::to_string(i - 1);
+    doubled += "  a" + std::to_string(i) + " = (" + last + ", " + last + ")\n";
+  }
+  TorchScriptModule module(script((doubled + "  return a23\n").c_str()));
+  RETURNS(NotSupported, "load_method: the result: it is of more than 1048576 parts",
+          module.load_method());
+  std::string type = "Tensor";
+  for (int i = 0; i < 70; ++i) type = "Tuple[" + type + "]";
+  TorchScriptModule deep(script(("def forward(self, x, y: " + type + "):\n  return x\n").c_str()));
+  RETURNS(NotSupported, "load_method: input 1 (y): it is nested more than 64 deep",
+          deep.load_method());
+}
+
 TEST_CASE("TorchScriptModule: a tuple's elements are inputs; without any, its default stands") {
   TorchScriptModule module(script(R"(
 def forward(self, x: Tensor, state: Optional[Tuple[Tensor, Optional[Tensor]]] = None) -> Tensor:
@@ -439,6 +516,8 @@ def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]])
           wrong.split_input("tabel", {"x"}));
   RETURNS(NotFound, "split_input: there is no method \"backward\"",
           wrong.split_input("backward", "table", {"x"}));
+  RETURNS(InvalidArgument, "split_input: table is split by the key \"x\" twice",
+          wrong.split_input("table", {"x", "y", "x"}));
   REQUIRE(wrong.split_input("table", {"x", "y"}) == Error::Ok);
   RETURNS(NotFound, "\"table\" left to split", wrong.split_input("table", {"x"}));
   REQUIRE(wrong.split_input("states", {"0"}) == Error::Ok);

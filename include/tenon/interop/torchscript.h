@@ -215,19 +215,53 @@ struct TorchScriptSplit {
   bool is_found = false;
 };
 
+// How deep a value or a type may be nested, and of how many parts it may be. A list may contain
+// itself, and a tuple whose parts are one tuple has twice as many parts as that.
+inline constexpr size_t kMaxNesting = 64;
+inline constexpr size_t kMaxParts = size_t{1} << 20;
+
+inline Error check_nesting(size_t depth, size_t parts) noexcept {
+  if (TENON_UNLIKELY(depth > kMaxNesting)) {
+    return fail(Error::NotSupported, "it is nested more than ", kMaxNesting, " deep");
+  }
+  if (TENON_UNLIKELY(parts > kMaxParts)) {
+    return fail(Error::NotSupported, "it is of more than ", kMaxParts, " parts");
+  }
+  return Error::Ok;
+}
+/// Of a type, so that what describes one need not check.
+inline Error check_nesting(const c10::Type& type, size_t& parts, size_t depth = 0) {
+  TENON_TRY(check_nesting(depth, ++parts));
+  if (type.kind() == c10::TypeKind::ClassType) return Error::Ok;  // which may contain itself
+  for (const c10::TypePtr& part : type.containedTypes()) {
+    TENON_TRY(check_nesting(*part, parts, depth + 1));
+  }
+  return Error::Ok;
+}
+
 /// Appends the leaves of a value: the elements of tuples and lists and the values of dicts, in
-/// their order.
+/// their order. Counts the parts, the leaves among them.
+/// Errors: NotSupported for too many or too deep ones.
 /// Source: torch.utils._pytree, by which torch.export and so ExecuTorch flattens.
-inline void flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves) {
+inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves, size_t& parts,
+                     size_t depth = 0) {
+  TENON_TRY(check_nesting(depth, ++parts));
   if (value.isTuple()) {
-    for (const c10::IValue& element : value.toTupleRef().elements()) flatten(element, leaves);
+    for (const c10::IValue& element : value.toTupleRef().elements()) {
+      TENON_TRY(flatten(element, leaves, parts, depth + 1));
+    }
   } else if (value.isList()) {
-    for (const c10::IValue& element : value.toListRef()) flatten(element, leaves);
+    for (const c10::IValue& element : value.toListRef()) {
+      TENON_TRY(flatten(element, leaves, parts, depth + 1));
+    }
   } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) flatten(entry.value(), leaves);
+    for (const auto& entry : value.toGenericDict()) {
+      TENON_TRY(flatten(entry.value(), leaves, parts, depth + 1));
+    }
   } else {
     leaves.push_back(value);
   }
+  return Error::Ok;
 }
 
 /// Whether a value of that type may flatten to more or fewer leaves than another, or to leaves of
@@ -293,7 +327,10 @@ class TorchScriptMethod {
     }
     const c10::NoGradGuard without_gradients;
     std::vector<c10::IValue> leaves;
-    if (c10::IValue result = method_(std::move(stack)); returns_) flatten(result, leaves);
+    size_t parts = 0;
+    if (c10::IValue result = method_(std::move(stack)); returns_) {
+      TENON_TRY(blame_if("the result", flatten(result, leaves, parts)));
+    }
     if (!knows_outputs_) TENON_TRY(outputs.resize(leaves.size()));
     refusals_.clear();
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -326,6 +363,9 @@ class TorchScriptMethod {
     for (size_t i = 1; i < schema.arguments().size(); ++i) {  // after self
       const c10::Argument& argument = schema.arguments()[i];
       const auto& otherwise = argument.default_value();
+      size_t parts = 0;
+      TENON_TRY(blame_unless_ok("input", specs_.inputs.size(), argument.name().c_str(),
+                                check_nesting(*argument.real_type(), parts)));
       inputs_.emplace_back();
       if (otherwise.has_value()) inputs_.back().otherwise = *otherwise;
       TENON_TRY(add_input(argument.name(), argument.real_type(), false, inputs_.back()));
@@ -337,6 +377,8 @@ class TorchScriptMethod {
     }
     TENON_TRY(specs_.outputs.resize(0));
     const c10::Type& type = *schema.returns().at(0).real_type();
+    size_t parts = 0;
+    TENON_TRY(blame_if("the result", check_nesting(type, parts)));
     knows_outputs_ = !varies(type);
     returns_ = type.kind() != c10::TypeKind::NoneType;
     return knows_outputs_ && returns_ ? add_output("", type) : Error::Ok;
@@ -384,6 +426,10 @@ class TorchScriptMethod {
     } else if (split != splits_.end() && (is_list || is_table(*input.type))) {
       input.keys = split->elements;
       split->is_found = true;
+      for (auto key = input.keys.begin(); key != input.keys.end() && !is_list; ++key) {
+        if (std::find(input.keys.begin(), key, *key) == key) continue;
+        return fail(Error::InvalidArgument, name, " is split by the key \"", *key, "\" twice");
+      }
       for (const std::string& key : input.keys) {
         TENON_TRY(add_part(name + '_' + key, input.type->containedType(is_list ? 0 : 1)));
       }
@@ -484,7 +530,9 @@ class TorchScriptMethod {
 /// Outputs are known before a run unless the return type contains a list, dict, number, Any or
 /// Union, or an optional tuple. A value that EValue cannot hold is None, and get_output() says what
 /// it is; a run that gives nothing else is NotSupported, as is such a value for an output that was
-/// set.
+/// set. So is a sparse tensor, though the method's description says Tensor. A result that is nested
+/// more than 64 deep, as a list that contains itself is, or has more than 2^20 parts is
+/// NotSupported.
 ///
 /// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
 /// outputs outlive the module, and one may be an input's memory or the module's, as the script has
@@ -513,8 +561,8 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   /// names, which need no meaning. In a tuple, the input's name is as in "state_0".
   ///
   /// To be called before the method's first use. Loads the module if nothing has yet.
-  /// Errors: NotFound (the method; the input, or it has been split already); InvalidState after the
-  /// method's first use; those of loading.
+  /// Errors: NotFound (the method; the input, or it has been split already); InvalidArgument (a key
+  /// of a dict twice); InvalidState after the method's first use; those of loading.
   [[nodiscard]] Error split_input(std::string_view input, std::vector<std::string> elements) {
     return split_input("forward", input, std::move(elements));
   }
