@@ -37,6 +37,7 @@ DUPLICATES = {
     ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own calls",
     ("tenon/interop/python/interpreter.h", "gate"): "each library waits for its own threads",
     ("tenon/interop/python/interpreter.h", "state"): "each library has its own Python type",
+    ("tenon/interop/python/tensor_object.h", "releases"): "each library has its own Python type",
     ("tenon/interop/python/tensor_type.h", "api"): "a table of that type",
     ("tenon/interop/python/tensor_type.h", "attributes"): "a table of that type",
     ("tenon/interop/python/tensor_type.h", "doc"): "a text of that type",
