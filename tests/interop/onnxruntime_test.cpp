@@ -474,7 +474,7 @@ TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refu
   CHECK(module.get_output().error() == Error::InvalidState);
 }
 
-TEST_CASE("OnnxModule: outputs are selected by name, in the order asked for") {
+TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked for") {
   OnnxModule two(model("two"));
   REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);
   const auto swapped = two.forward({kA, kB});
@@ -500,7 +500,22 @@ TEST_CASE("OnnxModule: outputs are selected by name, in the order asked for") {
   REQUIRE(wrong.select_outputs({"total"}) == Error::Ok);  // nothing is lost
   CHECK(wrong.forward({kA, kB})->size() == 1);
 
+  REQUIRE(OnnxModule(model("two")).select_outputs({0}) == Error::Ok);
+  OnnxModule second(model("two"));
+  REQUIRE(second.select_outputs({"sum"}) == Error::Ok);
+  REQUIRE(second.select_outputs({1, 2}) == Error::Ok);  // instead
+  RETURNS(OutOfBounds, "load_method: output 2 is out of range, expected below 2",
+          second.load_method());
+  REQUIRE(second.select_outputs({1, 0}) == Error::Ok);
+  const auto by_index = second.forward({kA, kB});
+  REQUIRE(by_index.ok());
+  REQUIRE(by_index->size() == 2);
+  CHECK((*by_index)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  CHECK(second.method_meta()->outputs[0].name() == std::string("difference"));
+
   OnnxModule map(model("zipmap"));
+  REQUIRE(map.select_outputs({1}) == Error::Ok);
+  RETURNS(NotSupported, "load_method: output 1 (prob): each element is of ONNX", map.load_method());
   REQUIRE(map.select_outputs({"label", "prob"}) == Error::Ok);
   RETURNS(NotSupported, "load_method: output 1 (prob): each element is of ONNX", map.load_method());
 }

@@ -8,6 +8,7 @@
 
 #include <onnxruntime_c_api.h>
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -340,10 +341,9 @@ struct OnnxPorts {
     }
     return Error::Ok;
   }
-  /// Keeps only the ports of these names, in that order.
-  /// Errors: NotFound; NotSupported for one that EValue cannot hold.
-  Error select(const std::vector<std::string>& names) {
-    OnnxPorts chosen;
+  /// The ports of these names.
+  /// Errors: NotFound.
+  Error find(const std::vector<std::string>& names, std::vector<size_t>& indices) const {
     for (const std::string& name : names) {
       size_t i = 0;
       while (i < specs.size() && specs[i].tensor.name != name) ++i;
@@ -352,7 +352,20 @@ struct OnnxPorts {
                     specs.empty() ? "" : "\"; the model's first output is \"",
                     specs.empty() ? "" : this->name(0), '"');
       }
-      TENON_TRY(blame_unless_ok("output", i, this->name(i), refuse(i)));
+      indices.push_back(i);
+    }
+    return Error::Ok;
+  }
+  /// Keeps only these ports, in that order.
+  /// Errors: OutOfBounds; NotSupported for one that EValue cannot hold.
+  Error select(const std::vector<size_t>& indices) {
+    OnnxPorts chosen;
+    for (const size_t i : indices) {
+      if (TENON_UNLIKELY(i >= specs.size())) {
+        return fail(Error::OutOfBounds, "output ", i, " is out of range, expected below ",
+                    specs.size());
+      }
+      TENON_TRY(blame_unless_ok("output", i, name(i), refuse(i)));
       chosen.specs.push_back(specs[i]);
     }
     *this = std::move(chosen);
@@ -404,19 +417,15 @@ class TENON_EXPORT OnnxModule final : public Module {
         is_in_memory_(true),
         options_(options) {}
 
-  /// Leaves only these of the model's outputs, in that order. Call before the first use; that use
-  /// fails with NotFound for an unknown name, NotSupported for an output that EValue cannot hold.
-  /// Errors: InvalidState after the first use; InvalidArgument for no name; OutOfMemory.
+  /// Leaves only these of the model's outputs, by name or by index, in that order. Call before the
+  /// first use; that use fails with NotFound for an unknown name, OutOfBounds for an index,
+  /// NotSupported for an output that EValue cannot hold.
+  /// Errors: InvalidState after the first use; InvalidArgument for no output; OutOfMemory.
   [[nodiscard]] Error select_outputs(const std::vector<std::string>& names) {
-    return detail::blame_if("select_outputs", detail::call_safely([&] {
-                              if (is_described_)
-                                return detail::fail(Error::InvalidState,
-                                                    "forward has been used already");
-                              if (names.empty())
-                                return detail::fail(Error::InvalidArgument, "no output is named");
-                              selected_ = names;
-                              return Error::Ok;
-                            }));
+    return select(names, {});
+  }
+  [[nodiscard]] Error select_outputs(std::initializer_list<size_t> indices) {
+    return select({}, indices);
   }
 
  protected:
@@ -472,7 +481,9 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(outputs_.describe(
         *session_, "output",
         {api.SessionGetOutputCount, api.SessionGetOutputName, api.SessionGetOutputTypeInfo}));
-    if (!selected_.empty()) TENON_TRY(outputs_.select(selected_));
+    std::vector<size_t> selected = selected_indices_;
+    TENON_TRY(outputs_.find(selected_names_, selected));
+    if (!selected.empty()) TENON_TRY(outputs_.select(selected));
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
@@ -539,6 +550,19 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
  private:
+  Error select(const std::vector<std::string>& names, std::initializer_list<size_t> indices) {
+    return detail::blame_if("select_outputs", detail::call_safely([&] {
+                              if (is_described_)
+                                return detail::fail(Error::InvalidState,
+                                                    "forward has been used already");
+                              if (names.empty() && indices.size() == 0)
+                                return detail::fail(Error::InvalidArgument, "no output is named");
+                              std::vector<std::string> copy = names;
+                              selected_indices_ = indices;
+                              selected_names_.swap(copy);
+                              return Error::Ok;
+                            }));
+  }
   /// Whether the library may write an output to this tensor.
   bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
     const TensorArg arg(target);
@@ -573,7 +597,8 @@ class TENON_EXPORT OnnxModule final : public Module {
   std::shared_ptr<OrtEnv> environment_;  // goes last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;
-  std::vector<std::string> selected_;
+  std::vector<std::string> selected_names_;  // or
+  std::vector<size_t> selected_indices_;
   bool is_described_ = false;
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
