@@ -195,7 +195,7 @@ struct ReadNpy {
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
   /// (structured, object, text, date and void dtypes, long double; other versions of the format;
   /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
-  /// need; an offset beyond the file); OutOfMemory.
+  /// need; an offset at the end of the file or beyond); OutOfMemory.
   /// Cost: O(bytes); the header's length when mapped.
   /// Source: numpy.load; Map is its mmap_mode "c".
   Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy,
