@@ -91,6 +91,9 @@ TEST_CASE("allclose: |a - b| is at most atol + rtol * |b|") {
   CHECK_FALSE(allclose(one(20), one(10), 0.5, 0));
   CHECK(allclose(one(-10), one(-20), 0.5, 0));
   CHECK_FALSE(allclose(one(1e308), one(-1e308), 1, 0));
+  CHECK(allclose(one(1e308), one(-1e308), 2, 0));  // the difference is no double
+  CHECK(allclose(one(1e308), one(-1e308), 10, 0));
+  CHECK_FALSE(allclose(one(5e-324), one(0), 0, 0));
   CHECK_FALSE(allclose(zeros({2}), zeros({3})));
   CHECK_FALSE(allclose(zeros({2, 3}), zeros({3})));  // nothing is broadcast
   CHECK(allclose(make_tensor_ptr({0.1f}), one(0.1)));
@@ -116,11 +119,24 @@ TEST_CASE("allclose: infinities are close if equal, NaN if that is asked for") {
   CHECK(allclose(number(0, 1e-200), number(0, 1e-200 + 1e-208)));
 }
 
+TEST_CASE("allclose: a tolerance may be infinite") {
+  CHECK_FALSE(allclose(one(1), one(0), kInfinity));  // rtol * 0 is 0, as in torch
+  CHECK(allclose(one(0), one(0), kInfinity));
+  CHECK(allclose(one(1), one(2), kInfinity));
+  CHECK(allclose(one(1), one(0), 0, kInfinity));
+  CHECK_FALSE(allclose(one(kInfinity), one(1), kInfinity, kInfinity));
+}
+
 TEST_CASE("allclose: integers that are one double are apart") {
   const int64_t large = int64_t{1} << 60;
   CHECK_FALSE(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 0.5));
   CHECK(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 1));
   CHECK_FALSE(allclose(make_tensor_ptr({int64_t{-1}}), make_tensor_ptr({UINT64_MAX}), 0, 0.5));
+  CHECK_FALSE(allclose(make_tensor_ptr({4 * large + 200}), make_tensor_ptr({4 * large}), 0, 10));
+  CHECK_FALSE(allclose(make_tensor_ptr({-4 * large}), make_tensor_ptr({-4 * large + 200}), 0, 10));
+  CHECK(allclose(make_tensor_ptr({4 * large}), make_tensor_ptr({4 * large + 200}), 0, 200));
+  CHECK_FALSE(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 1.5, 0));
+  CHECK(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 2, 2));
 }
 
 TEST_CASE("equal, allclose: tensors without values, and bad tolerances, are errors") {

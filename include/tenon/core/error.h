@@ -217,7 +217,8 @@ struct Returned {
 }  // namespace detail
 
 /// The text of an error that a function returned, of the program's own too: the thread's latest if
-/// that is of this kind, else the error's name. So an older error's text is not taken for it.
+/// that is of this kind, else the error's name. The text may be that of an older error of the same
+/// kind, where the function that returned this one left none.
 inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
 
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds

@@ -94,13 +94,18 @@ struct Tolerance {
     const bool a_is_nan = is_nan(a.real) || is_nan(a.imag);
     const bool b_is_nan = is_nan(b.real) || is_nan(b.imag);
     if (a_is_nan || b_is_nan) return equal_nan && a_is_nan && b_is_nan;
+    double scale = 1;
     for (const double part : {a.real, a.imag, b.real, b.imag}) {
       if (!is_finite(part)) return false;
+      if (part > 1e300 || part < -1e300) scale = 0.25;  // their difference might overflow
     }
-    double distance = modulus(a.real - b.real, a.imag - b.imag);
-    // Different integers that round to the same double.
-    if (a.is_integer && b.is_integer && distance < 1) distance = 1;
-    return is_finite(distance) && distance <= atol + rtol * modulus(b.real, b.imag);
+    double distance = modulus(a.real * scale - b.real * scale, a.imag * scale - b.imag * scale);
+    // Exactly: different integers may round to the same double.
+    if (a.is_integer && b.is_integer && (a.real < 0) == (b.real < 0)) {
+      distance = static_cast<double>(a.bits < b.bits ? b.bits - a.bits : a.bits - b.bits);
+    }
+    const double size = modulus(b.real * scale, b.imag * scale);
+    return distance <= atol * scale + (size == 0 ? 0 : rtol * size);  // rtol may be infinite
   }
 };
 
@@ -178,9 +183,10 @@ TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorA
   return detail::finish_value<Result<bool>>("try_equal", error, std::move(result));
 }
 
-/// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double.
-/// Equal infinities are close, others are not; NaN is close to NaN only with
-/// `equal_nan`. The dtypes may differ. The try_ form returns a Result.
+/// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double,
+/// |a - b| of integers of one sign exactly. Equal infinities are close, others are not; NaN is close
+/// to NaN only with `equal_nan`. Tolerances may be infinite, rtol * 0 is 0. The dtypes may differ.
+/// The try_ form returns a Result.
 ///
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
 /// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
