@@ -184,9 +184,9 @@ TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorA
 }
 
 /// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double,
-/// |a - b| of integers of one sign exactly. Equal infinities are close, others are not; NaN is close
-/// to NaN only with `equal_nan`. Tolerances may be infinite, rtol * 0 is 0. The dtypes may differ.
-/// The try_ form returns a Result.
+/// |a - b| of integers of one sign exactly. Equal infinities are close, others are not; NaN is
+/// close to NaN only with `equal_nan`. Tolerances may be infinite, rtol * 0 is 0. The dtypes may
+/// differ. The try_ form returns a Result.
 ///
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
 /// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
