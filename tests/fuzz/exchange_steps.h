@@ -45,6 +45,7 @@ inline void to_blob_step(Program& p) {
     if (!p.settle(expected, made.error())) return;
     lent.impl = clone_of(p, source, source.impl->shape.type, CastMode::Checked, owner, false);
     lent.impl->memory->real = static_cast<const char*>((*made).data);
+    lent.impl = view_of(lent.impl, lent.impl->shape);  // the blob borrows the copy
     lent.blob = std::move(*made);
   }
   check_blob(lent.blob, *lent.impl);
@@ -64,6 +65,37 @@ inline std::shared_ptr<Impl> import_of(const Export& lent, TensorShapeDynamism d
   return impl;
 }
 
+/// The Impl of a tensor that comes back: the lent one itself where the two are alike, else a view of
+/// its memory, or one that keeps what was lent. Strides of size-1 dimensions, which the model lacks,
+/// decide too, so what the tensor says of itself is believed.
+inline std::shared_ptr<Impl> came_back(const Program& p, const Export& lent,
+                                       TensorShapeDynamism dynamism,
+                                       const Result<TensorPtr>& made) {
+  const Impl& from = *lent.impl;
+  const auto base = from.borrow->base;
+  auto layer = import_of(lent, dynamism);
+  if (!made.ok()) return layer;
+  const Tensor& t = **made;
+  if (t.ownership() == Ownership::View) {
+    auto view = view_of(base, from.shape);
+    view->settle(dynamism);
+    return view;
+  }
+  // What keeps something that was lent has adopted it.
+  bool is_same = t.ownership() != Ownership::Adopted ||
+                 (base->ownership == Ownership::Adopted && layer->dynamism == base->dynamism &&
+                  from.shape.sizes == base->shape.sizes && from.shape.at == base->shape.at &&
+                  from.shape.type == base->shape.type);
+  bool is_known = false;
+  for (const Slot& slot : p.slots) {
+    if (slot.impl != base) continue;
+    is_same = t.impl() == slot.tensor->impl();
+    is_known = true;
+  }
+  if (is_same && !is_known) base->dynamism = t.shape_dynamism();  // a copy's, which nobody has seen
+  return is_same ? base : layer;
+}
+
 inline void from_blob_step(Program& p) {
   Export& source = p.any_export();
   if (source.impl == nullptr || source.blob.element_size == 0) return;
@@ -74,7 +106,9 @@ inline void from_blob_step(Program& p) {
   Error expected = is_null && !from.is_template() ? Error::InvalidArgument : Error::Ok;
   auto impl = import_of(source, dynamism);
   if (which == 0) {
-    return p.add(expected, tenon::try_from_blob(source.blob, dynamism), impl);
+    auto made = tenon::try_from_blob(source.blob, dynamism);
+    impl = came_back(p, source, dynamism, made);
+    return p.add(expected, std::move(made), impl);
   }
   if (which == 1) {
     // With one more owner.
@@ -208,6 +242,7 @@ inline void to_dlpack_step(Program& p) {
     if (!p.settle(expected, made.error())) return;
     lent.managed = *made;
     lent.impl->memory->real = static_cast<const char*>(lent.managed->dl_tensor.data);
+    lent.impl = view_of(lent.impl, lent.impl->shape);  // the struct borrows the copy
     FUZZ_CHECK((lent.managed->flags & tenon::kDLPackIsCopied) != 0);
   } else if (which < 2) {
     auto made = tenon::try_to_dlpack(source.tensor);
@@ -244,7 +279,7 @@ inline void from_dlpack_step(Program& p) {
                   : tenon::try_from_dlpack(lent.legacy, copy, tenon::none, dynamism);
   std::shared_ptr<Impl> impl;
   if (!copies) {
-    impl = import_of(lent, dynamism);
+    impl = came_back(p, lent, dynamism, made);
   } else if (expected == Error::Ok && made.ok()) {
     const Shape& shape = lent.impl->shape;
     const Vector order = Program::list((*made)->dim_order());

@@ -121,7 +121,7 @@ inline void make_bytes(Program& p) {
     impl->memory = std::make_shared<Memory>(bytes);
     impl->memory->reader = reader;
   }
-  if (impl->owner == nullptr) impl->ownership = Ownership::Adopted;  // a copy, too
+  if (moves && impl->owner == nullptr) impl->ownership = Ownership::Adopted;
   std::vector<uint8_t> values(bytes.begin(), bytes.end());
   auto made = with_backend(given, [&](auto&... backend) {
     return moves ? tenon::try_from_bytes(sizes, std::move(values), type, dynamism, backend...)

@@ -336,11 +336,13 @@ class Worker {
 
   void structs() {
     const Kept& of = kept();
+    TensorPtr back;
     switch (below(3)) {
       case 0: return DLPackPtr(to_dlpack(of.tensor)).reset();  // which nobody takes
-      case 1: return keep(from_dlpack(to_dlpack_legacy(of.tensor)), of.value);
-      default: return keep(from_dlpack(to_dlpack(of.tensor, below(2) == 0)), of.value);
+      case 1: back = from_dlpack(to_dlpack_legacy(of.tensor)); break;
+      default: back = from_dlpack(to_dlpack(of.tensor, below(2) == 0));
     }
+    keep(make_tensor_ptr(*back), of.value);  // a view: it may be the tensor itself, which is kept
   }
 
   /// A struct of another library, half of the time with something wrong in it.
