@@ -87,7 +87,8 @@ TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") 
   CHECK(backend.used() == 0);
 }
 
-TEST_CASE("backend_deallocate: a tensor of a tensor's own blob is that one, or a view of it") {
+TEST_CASE("backend_deallocate: a tensor of a tensor's own blob is that one, or a view of it",
+          "[plain]") {
   MinimalBackend backend;
   register_backend(backend);
   const TensorPtr t = zeros({3}, backend);
