@@ -162,9 +162,9 @@ class ExecutorchMethod {
     auto loaded = program.load_method(name, &*manager_);
     TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
     method_.emplace(std::move(*loaded));
-    // The runtime aborts where a tag would be an error, for a broken program.
     TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
     for (size_t i = 0; i < method_->inputs_size(); ++i) {
+      TENON_TRY(check_is_there(meta->input_tag(i).error(), "input ", i));
       const TheirValue& value = input_of(*method_, i);
       ValueSpec& spec = specs_.inputs[i];
       TENON_TRY(describe(meta->input_tag(i).error(), meta->input_tensor_meta(i), "input", i, value,
@@ -175,6 +175,7 @@ class ExecutorchMethod {
     TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
     TENON_TRY(outputs_.resize(method_->outputs_size()));
     for (size_t i = 0; i < outputs_.size(); ++i) {
+      TENON_TRY(check_is_there(meta->output_tag(i).error(), "output ", i));
       const auto info = meta->output_tensor_meta(i);
       const TheirValue& value = method_->get_output(i);
       TENON_TRY(describe(meta->output_tag(i).error(), info, "output", i, value, specs_.outputs[i]));
@@ -245,6 +246,12 @@ class ExecutorchMethod {
         ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
+  }
+  /// For a broken program: the runtime aborts where a value is asked for that is not there. Of one
+  /// that is there and has no tag, such as a list of tensors, the tag's error is Internal.
+  static Error check_is_there(::executorch::runtime::Error tag, const char* role, size_t i) {
+    return tag == ::executorch::runtime::Error::Internal ? Error::Ok
+                                                         : check_executorch(tag, role, i);
   }
   /// A value that EValue cannot hold is of kind None.
   static Error describe(
