@@ -45,13 +45,10 @@ inline PyObject* numpy_dtype(ScalarType type) {
 /// The type of `dtype` without a NumPy dtype: a str with `.name`, printed without quotes.
 inline PyObject* make_dtype_name_type() {
   const PyRef text(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__str__"));
-  const PyRef name(
-      text ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyProperty_Type), text.get())
-           : nullptr);
-  return !name ? nullptr
-               : PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){sssOsO}",
+  return !text ? nullptr
+               : PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(O){sssO}",
                                        "dtype", &PyUnicode_Type, "__module__", "tenon", "__repr__",
-                                       text.get(), "name", name.get());
+                                       text.get());
 }
 
 /// The attribute dtype. Null with an error set.
@@ -59,8 +56,12 @@ inline PyObject* python_dtype(PythonTensor& object, const TensorFields& tensor) 
   PyObject* const found = numpy_dtype(tensor.type);
   if (found != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return found;
   PyErr_Clear();
-  return PyObject_CallMethod(reinterpret_cast<PyObject*>(Py_TYPE(&object)), "_DtypeName", "s",
-                             python_type(tensor.type).name);
+  const PyRef name(PyUnicode_FromString(python_type(tensor.type).name));
+  PyRef made(!name ? nullptr
+                   : PyObject_CallMethod(reinterpret_cast<PyObject*>(Py_TYPE(&object)),
+                                         "_DtypeName", "O", name.get()));
+  if (!made || PyObject_SetAttrString(made.get(), "name", name.get()) != 0) return nullptr;
+  return made.release();
 }
 
 }  // namespace detail
