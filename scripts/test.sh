@@ -191,8 +191,8 @@ hide_partners() {
   {
     # shellcheck disable=SC2046 # packages
     dpkg -L $(dpkg-query -W -f='${Essential} ${Package}\n' | sed -n 's/^yes //p') | grep -E '^(/usr)?/s?bin/[^/]+$'
-    printf '/usr/bin/%s\n' as awk c++ c++filt cmake cpp ctest g++ gcc gcc-ar gcc-nm gcc-ranlib ld ar nm ninja objcopy objdump \
-      pkg-config python3 ranlib readelf strip ccache
+    printf '/usr/bin/%s\n' addr2line ar as awk c++ c++filt ccache cmake cpp ctest g++ gcc gcc-ar gcc-nm gcc-ranlib ld nm \
+      ninja objcopy objdump pkg-config python3 ranlib readelf size strings strip
   } | sort -u | xargs ln -sf -t "$programs"
 }
 
