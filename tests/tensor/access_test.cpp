@@ -101,7 +101,7 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
 
 #if TENON_HAS_FLOAT16
 TEST_CASE("access: elements of Half are the compiler's _Float16 too") {
-  _Float16 memory[2] = {1, 0.5f};
+  _Float16 memory[2] = {_Float16(1), _Float16(0.5f)};
   const TensorPtr lent = from_blob(memory, {2});
   CHECK(lent->scalar_type() == ScalarType::Half);
   CHECK(float(data<_Float16>(lent)[1]) == 0.5f);
