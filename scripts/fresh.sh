@@ -19,6 +19,7 @@ mirror=$(apt-get indextargets --format '$(SITE) $(COMPONENT)' | awk '$2 == "main
 
 mkdir -p "$root/build"
 new=$(mktemp -d "$root/build/fresh-$suite-XXXXXX")
+chmod 755 "$new" # its /, which every user may enter
 trap 'rm -rf "$new"' EXIT
 step "making a root folder of $suite"
 logged "$root/build/fresh-$suite.log" debootstrap --variant=minbase --include=ca-certificates "$suite" "$new" "$mirror"

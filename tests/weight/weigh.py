@@ -77,7 +77,7 @@ def main():
         sys.exit(__doc__)
     compiler, include = sys.argv[1:]
     if not is_the_compiler(compiler):
-        print("skipped: the limits are for GCC 12 on x86-64")
+        print("tenon: skipped: the limits are for GCC 12 on x86-64")
         return 77
     flags = [compiler, *FLAGS, "-I" + include]
     faults = 0
