@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Measures tenon beside ExecuTorch, ATen, OpenCV and NumPy: installs what is missing (Debian, Ubuntu), fetches
-# the peers, builds and prints the tables. Arguments go to tests/benchmark/compare.py (try --help).
+# the peers, builds and prints the tables. Arguments go to benchmark/compare.py (try --help).
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -28,4 +28,4 @@ logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TY
   -DTENON_BUILD_BENCHMARKS=ON -DTENON_PARTNERS_DIR="$partners"
 logged "$build/build.log" cmake --build "$build"
 
-exec python3 "$root/tests/benchmark/compare.py" "$build/tests/benchmark" "$@"
+exec python3 "$root/benchmark/compare.py" "$build/benchmark" "$@"

@@ -40,8 +40,9 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
+UNIT = TESTS / "unit"
 JUDGED = ROOT / "scripts" / "mutants_judged.txt"
-sys.path.insert(0, str(TESTS / "structure"))
+sys.path.insert(0, str(TESTS / "tools" / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
@@ -53,7 +54,7 @@ TIMEOUT = 120  # of a test, in seconds; the slowest takes 20
 # What a mutant may take, in bytes. Simulated GPUs reserve addresses of 16 GiB.
 MEMORY, CUDA_MEMORY, FILE_SIZE = 4 << 30, 20 << 30, 64 << 20
 
-# Tests besides those at the header's path, by the header: where its behaviour is tested.
+# Tests of unit/ besides those at the header's path, by the header: where its behaviour is tested.
 MORE_TESTS = {
     "backend/backend.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_creators_test.cpp"],
     "backend/calls.h": ["backend/tensors_test.cpp", "backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
@@ -103,9 +104,10 @@ MORE_TESTS = {
 }
 
 
-PYTHON_MODULES = {"test_pybind11.py": "interop/pybind11_test.cpp", "test_nanobind.py": "interop/nanobind_test.cpp"}
+PYTHON_MODULES = {"test_pybind11.py": UNIT / "interop/pybind11_test.cpp",
+                  "test_nanobind.py": UNIT / "interop/nanobind_test.cpp"}
 # Those of all headers of these folders: they make every allocation of every function fail, and count them.
-ALLOCATION_TESTS = sorted((TESTS / "allocation").glob("*_test.cpp"))
+ALLOCATION_TESTS = sorted((TESTS / "stress" / "allocation").glob("*_test.cpp"))
 ALLOCATING = ("core", "kernels", "backend", "tensor", "exchange", "module")
 
 # --- Mutants --------------------------------------------------------------------------------------
@@ -251,8 +253,8 @@ def matching_tests(header):
     """A header's tests: at its path, those named after it (copy_overlap_test for copy.h), and more."""
     path = ROOT / check_headers.test_path(header)
     if header.startswith("tenon/backend/cuda"):
-        path = TESTS / "cuda" / path.name
-        more = sorted(file for file in (TESTS / "cuda").glob("*_test.cpp") if not file.name.startswith("simulated"))
+        path = UNIT / "cuda" / path.name
+        more = sorted(file for file in (UNIT / "cuda").glob("*_test.cpp") if not file.name.startswith("simulated"))
     else:
         folder, stem = (ROOT / "include" / header).parent, path.name.removesuffix("_test")
         longer = [other.stem for other in folder.glob(f"{stem}_*.h")]  # tensor_ptr_values is tensor_ptr.h's
@@ -260,7 +262,7 @@ def matching_tests(header):
                 if not any(f"{file.stem}_".startswith(f"{other}_") for other in longer)]
     files = [path.with_name(path.name + suffix) for suffix in (".cpp", ".py")] + more
     name = header.removeprefix("tenon/")
-    files += [TESTS / test for test in MORE_TESTS.get(name, [])]
+    files += [UNIT / test for test in MORE_TESTS.get(name, [])]
     if name.startswith(ALLOCATING) and not name.startswith("backend/cuda"):
         files += ALLOCATION_TESTS
     return list(dict.fromkeys(file for file in files if file.exists()))
@@ -292,15 +294,15 @@ class Builder:
                     self.python[pathlib.Path(word)] = test["command"], environment
 
     def can(self, test):
-        is_module = test.relative_to(TESTS).as_posix() in PYTHON_MODULES.values()  # which a test in Python imports
+        is_module = test in PYTHON_MODULES.values()  # which a test in Python imports
         return not is_module and test in (self.python if test.suffix == ".py" else self.commands)
 
     @staticmethod
     def sources(test):
         """What a test is compiled of, with the changed header."""
         if test.suffix == ".py":
-            return [TESTS / PYTHON_MODULES.get(test.name, "interop/python/module.cpp")]
-        kernels = TESTS / "cuda" / "kernels_test.cpp"  # which has the kernels that the others call
+            return [PYTHON_MODULES.get(test.name, UNIT / "interop/python/module.cpp")]
+        kernels = UNIT / "cuda" / "kernels_test.cpp"  # which has the kernels that the others call
         return [test, kernels] if test.parent == kernels.parent and test != kernels else [test]
 
     def output(self, source):
@@ -318,7 +320,7 @@ class Builder:
         words = [word for word in shlex.split(link)
                  if word != output and not re.search(r"(_test|/tenon)\.cpp\.o$", word)]
         needs = [word for word in words if re.match(r"tests/.*\.(o|a)$", word)]
-        if source.relative_to(TESTS).as_posix() in PYTHON_MODULES.values():
+        if source in PYTHON_MODULES.values():
             needs.append("tenon_test_module")  # which their tests import too
         if needs:  # else Ninja would build all
             subprocess.run(["ninja", "-C", self.build, *needs], check=True, stdout=subprocess.DEVNULL)
@@ -540,7 +542,7 @@ each of them, and counts how many the tests find. It writes this page and its pi
   call or an assignment is deleted. Comments, texts, preprocessor lines and `static_assert`s are
   not changed. What does not compile is no mutant.
 - The matching tests are the file at the header's path, those named after it, a short list in the
-  script, and last those of tests/allocation that call every function. They are compiled without
+  script, and last those of tests/stress/allocation that call every function. They are compiled without
   optimisation and stop at the first failure. A mutant is caught when one of them fails ({how["fails"]}), crashes ({how["crashes"]}) or does not end ({how["does not end"]}).
 - Left out are the headers that need libtorch, which takes 20 seconds to compile for each mutant:
   `aten/`, `interop/aten.h` and `interop/torchscript.h`; and those of MPI, whose tests `mpirun` starts.

@@ -53,7 +53,7 @@ except wasmtime.ExitTrap as ended:
 END
 }
 
-python3 -B "$root/tests/docs/extract.py" "$work/sources" "$root" README.md docs/tutorial.md >"$work/extracted"
+python3 -B "$root/tests/tools/docs/extract.py" "$work/sources" "$root" README.md docs/tutorial.md >"$work/extracted"
 readme=$(grep '/README_program_' "$work/extracted")
 tutorial=$(grep '/tutorial_blocks' "$work/extracted")
 values=$root/tests/platforms/values.cpp

@@ -10,4 +10,4 @@ need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewl
 need python3 python3
 install_missing
 
-exec python3 -B "$root/tests/embedded/size/sizes.py" report "$@"
+exec python3 -B "$root/tests/platforms/embedded/size/sizes.py" report "$@"

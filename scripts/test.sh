@@ -178,9 +178,9 @@ check() {
   took "$what"
 }
 
-# folders_but_for REGEX: the folders of tests/ that have files, but for those that match, as -DTENON_TESTS wants them.
+# folders_but_for REGEX: the folders of tests/GROUP that have files, but for those that match, as -DTENON_TESTS wants them.
 folders_but_for() {
-  git ls-files tests | sed -n 's:^tests/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($1)(/|$)" | paste -sd ';'
+  git ls-files tests | sed -n 's:^tests/[a-z]*/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($1)(/|$)" | paste -sd ';'
 }
 
 # hide_partners: makes what -DCMAKE_... below needs so that CMake finds nothing but what the README's second command
@@ -220,7 +220,7 @@ else
   files=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
   # shellcheck disable=SC2086 # a list of files
   check "formatting" clang-format --dry-run --Werror $files
-  check "clang-tidy" clang-tidy --quiet tests/structure/tidy.cpp -- -std=c++17 -Iinclude
+  check "clang-tidy" clang-tidy --quiet tests/tools/structure/tidy.cpp -- -std=c++17 -Iinclude
   run cortex-m --preset cortex-m "${options[@]}" -DTENON_PARTNERS_DIR=
   for processor in s390x ${nightly:+armhf aarch64 riscv64}; do
     run "$processor" --preset "$processor" "${options[@]}"
@@ -247,7 +247,7 @@ else
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|benchmark|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
@@ -255,7 +255,7 @@ fi
 
 if [ -n "$nightly" ]; then
   # Every header, by every compiler and as every standard.
-  headers=build/alone/tests/structure/user.cpp
+  headers=build/alone/tests/tools/structure/user.cpp
   kernel_headers="-idirafter /usr/include/$(uname -m)-linux-gnu" # where -m32 does not look
   warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wsign-conversion -Werror'
   for compiler in g++-11 g++-12 clang++-14 clang++-15 clang++-16 clang++-19 'clang++-19 -stdlib=libc++' 'g++-12 -m32'; do
@@ -273,7 +273,7 @@ if [ -n "$nightly" ]; then
 
   build benchmarks --preset gcc "${options[@]}" -DTENON_BUILD_BENCHMARKS=ON \
     -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF
-  check "benchmark programs" python3 tests/benchmark/compare.py build/benchmarks/tests/benchmark \
+  check "benchmark programs" python3 benchmark/compare.py build/benchmarks/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
   run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
   tests='core;kernels;tensor;backend;exchange;module;testing'
@@ -294,7 +294,7 @@ if [ -n "$nightly" ]; then
     -DTENON_SANITIZE=memory
   # With --fair-sched threads take turns: else one that waits for another may keep it from running for minutes.
   check "valgrind" valgrind --quiet --fair-sched=yes --error-exitcode=1 --leak-check=full \
-    --errors-for-leak-kinds=definite --child-silent-after-fork=yes build/gcc-11/tests/tenon_tests '~[slow]'
+    --errors-for-leak-kinds=definite --child-silent-after-fork=yes build/gcc-11/tests/unit/tenon_tests '~[slow]'
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -14,7 +14,7 @@
 
 #include "pictures.h"
 #if defined(TENON_CUDA_SIMULATED)
-#include "simulated_cuda.h"  // tests/cuda/simulated
+#include "simulated_cuda.h"  // tests/unit/cuda/simulated
 #endif
 
 using tenon::Blob;

@@ -237,8 +237,8 @@
 //   opened by dlopen() has its own unless the program exports its symbols; with Clang one that is
 //   opened with RTLD_LOCAL always has, see docs/threads.md.)
 // - Types are compared by value or name, never by the address of a constant or a function.
-// - Everything else may exist several times. tests/structure/check_headers.py lists these static
-//   variables.
+// - Everything else may exist several times: the static variables that
+//   tests/tools/structure/check_headers.py lists.
 #define TENON_EXPORT __attribute__((visibility("default")))
 
 // The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The one kernel: an operation for each number from 0 to a count.
 //
-// A host compiler with TENON_CUDA_SIMULATED takes start() of tests/cuda/simulated instead.
+// A host compiler with TENON_CUDA_SIMULATED takes start() of tests/unit/cuda/simulated instead.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Large copies give the bytes that they give in one thread, which tests/unit/kernels checks.
+#include <algorithm>
+
+#include "kernels/copy_reference.h"
+#include "openmp/helpers.h"
+#include "tenon/tenon.h"
+
+namespace copy_test {
+
+using namespace tenon;
+using tenon::detail::kParallelBytes;
+using namespace tests;
+
+namespace {
+
+const ScalarType kOneOfEachSize[] = {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
+                                     ScalarType::Double, ScalarType::ComplexDouble};
+
+// Checks a large copy between memories of any contents, which are the source's elements and the
+// noise around the destination's.
+void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMode::Checked) {
+  Rng random{1};
+  const size_t lead = src.bytes.size() % elementSize(src.type);
+  // Some ten thousand random elements, repeated: making all would take longer than the copies.
+  const size_t count = std::min<size_t>(src.bytes.size() / elementSize(src.type), 10007);
+  const Bytes elements = tests::random_elements(random, src.type, count);
+  for (size_t at = lead; at < src.bytes.size(); at += elements.size()) {
+    const size_t n = std::min(elements.size(), src.bytes.size() - at);
+    std::memcpy(src.bytes.data() + at, elements.data(), n);
+  }
+  tests::fill_with_noise(random, dst.bytes);
+  CopyPlan plan;
+  detail::plan_elements(plan, dst.view(), src.view(), mode);
+  CHECK(plan.kind == kind);
+  CHECK(plan.nbytes >= kParallelBytes);
+
+  const Bytes before = dst.bytes;
+  {
+    const ThreadsScope scope(1);
+    detail::run_plan(plan, &detail::cast_elements<>);
+  }
+  const Bytes expected = dst.bytes;
+  CHECK(count_wrong(dst.bytes, before, expected,
+                    [&] { detail::run_plan(plan, &detail::cast_elements<>); }) == 0);
+}
+
+// Both dense, with their dimensions in these orders, outermost first.
+void check_permuted(CopyKind kind, ScalarType to, ScalarType from, const Vector& sizes,
+                    const Vector& dst_order, const Vector& src_order) {
+  check_copy(kind, Strided(to, sizes, dense_strides(sizes, dst_order)),
+             Strided(from, sizes, dense_strides(sizes, src_order)), CastMode::Saturate);
+}
+
+}  // namespace
+
+TEST_CASE("copy: one block") {
+  const Vector sizes{kParallelBytes + 4097};
+  check_copy(CopyKind::Memcpy, Strided(ScalarType::Byte, sizes, {1}, 1),
+             Strided(ScalarType::Byte, sizes, {1}));
+  check_copy(CopyKind::Memcpy, Strided(ScalarType::Float, {600, 500}, {500, 1}),
+             Strided(ScalarType::Float, {600, 500}, {500, 1}, 1));
+}
+
+TEST_CASE("copy: padded rows, many and few") {
+  for (const Vector& sizes : {Vector{701, 400}, Vector{3, 100003}}) {
+    const Strided dense(ScalarType::Float, sizes, {sizes[1], 1});
+    const Strided padded(ScalarType::Float, sizes, {sizes[1] + 7, 1});
+    check_copy(CopyKind::Rows, dense, padded);
+    check_copy(CopyKind::Rows, padded, dense);
+  }
+}
+
+TEST_CASE("copy: transposed matrices of elements of every size, wide, narrow, and in a batch") {
+  for (ScalarType type : kOneOfEachSize) {
+    INFO(toString(type));
+    const auto numel = static_cast<int64_t>(kParallelBytes / elementSize(type));
+    for (int64_t rows : {17, 259, 2051}) {
+      const Vector sizes{rows, numel / rows + 1};
+      check_permuted(CopyKind::Transpose, type, type, sizes, {0, 1}, {1, 0});
+    }
+    const Vector batch{5, 131, numel / (5 * 131) + 1};
+    check_permuted(CopyKind::Transpose, type, type, batch, {0, 1, 2}, {0, 2, 1});
+  }
+}
+
+TEST_CASE("copy: images between channels first and last, of every number of channels") {
+  for (int64_t channels : {2, 3, 4, 5}) {
+    INFO("channels: " << channels);
+    for (int64_t images : {1, 2}) {
+      const Vector sizes{images, channels, 301,
+                         int64_t{kParallelBytes} / (images * channels * 300)};
+      check_permuted(CopyKind::Transpose, ScalarType::Byte, ScalarType::Byte, sizes, {0, 1, 2, 3},
+                     {0, 2, 3, 1});
+      check_permuted(CopyKind::Transpose, ScalarType::Byte, ScalarType::Byte, sizes, {0, 2, 3, 1},
+                     {0, 1, 2, 3});
+    }
+  }
+}
+
+TEST_CASE("copy: one channel of pixels") {
+  const Vector sizes{kParallelBytes + 100};
+  check_copy(CopyKind::General, Strided(ScalarType::Byte, sizes, {1}),
+             Strided(ScalarType::Byte, sizes, {3}));
+}
+
+TEST_CASE("copy: broadcast rows, columns and scalars") {
+  const Vector sizes{801, 400};
+  for (ScalarType type : {ScalarType::Int, ScalarType::Float}) {
+    const Strided dense(type, sizes, {400, 1});
+    const bool cast = type != ScalarType::Int;
+    const auto source = [&](const Vector& strides) {
+      return Strided(ScalarType::Int, sizes, strides);
+    };
+    INFO(toString(type));
+    check_copy(cast ? CopyKind::Cast : CopyKind::Rows, dense, source({0, 1}));
+    check_copy(CopyKind::General, dense, source({1, 0}));
+    check_copy(CopyKind::General, dense, source({0, 0}));
+    check_copy(CopyKind::General, Strided(type, sizes, {800, 2}), source({0, 0}));
+    check_copy(CopyKind::General, Strided(type, sizes, {410, 1}), source({0, 0}));
+  }
+}
+
+TEST_CASE("copy: reversed and far apart elements") {
+  const Vector line{300001};
+  const Strided dense(ScalarType::Float, line, {1});
+  check_copy(CopyKind::General, dense, Strided(ScalarType::Float, line, {-1}));
+  check_copy(CopyKind::General, Strided(ScalarType::Float, line, {-2}),
+             Strided(ScalarType::Float, line, {3}));
+  check_copy(CopyKind::Memcpy, Strided(ScalarType::Float, line, {-1}),
+             Strided(ScalarType::Float, line, {-1}));
+  const Vector image{601, 601};
+  check_copy(CopyKind::Rows, Strided(ScalarType::Float, image, {601, 1}),
+             Strided(ScalarType::Float, image, {-601, 1}));
+  check_copy(CopyKind::Transpose, Strided(ScalarType::Float, image, {601, 1}),
+             Strided(ScalarType::Float, image, {1, -601}));
+  check_copy(CopyKind::Transpose, Strided(ScalarType::Float, image, {-1, 601}),
+             Strided(ScalarType::Float, image, {601, 1}));
+}
+
+TEST_CASE("copy: many short dimensions") {
+  const Vector sizes(19, 2);
+  const Vector forth{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+  const Vector mixed{3, 9, 0, 17, 11, 1, 18, 5, 7, 2, 14, 13, 4, 16, 8, 6, 15, 10, 12};
+  check_permuted(CopyKind::Transpose, ScalarType::Float, ScalarType::Float, sizes, forth, mixed);
+  check_permuted(CopyKind::Transpose, ScalarType::Float, ScalarType::Float, sizes, mixed, forth);
+}
+
+TEST_CASE("copy: conversions of blocks, rows, planes and strided elements") {
+  const struct {
+    ScalarType to;
+    ScalarType from;
+  } pairs[] = {{ScalarType::Half, ScalarType::Float},
+               {ScalarType::Float, ScalarType::Byte},
+               {ScalarType::Int, ScalarType::Double}};  // the last one goes the exact way
+  for (const auto& pair : pairs) {
+    INFO(toString(pair.from) << " to " << toString(pair.to));
+    const auto numel = static_cast<int64_t>(kParallelBytes / elementSize(pair.to)) + 1001;
+    const Vector line{numel};
+    const Strided dense(pair.to, line, {1});
+    check_copy(CopyKind::Cast, dense, Strided(pair.from, line, {1}), CastMode::Saturate);
+    check_copy(CopyKind::General, dense, Strided(pair.from, line, {-2}), CastMode::Saturate);
+    check_copy(CopyKind::General, dense, Strided(pair.from, line, {0}), CastMode::Saturate);
+    const Vector rows{numel / 300, 301};
+    check_copy(CopyKind::Cast, Strided(pair.to, rows, {301, 1}), Strided(pair.from, rows, {310, 1}),
+               CastMode::Saturate);
+    const Vector image{numel / 300, 301};
+    check_permuted(CopyKind::Cast, pair.to, pair.from, image, {0, 1}, {1, 0});
+    const Vector pixels{3, numel / 3 + 1};
+    check_permuted(CopyKind::Cast, pair.to, pair.from, pixels, {0, 1}, {1, 0});
+    check_permuted(CopyKind::Cast, pair.to, pair.from, pixels, {1, 0}, {0, 1});
+  }
+}
+
+TEST_CASE("copy: normalised rows, planes, pixels and channels") {
+  constexpr int64_t kPixels = 90001;
+  const struct {
+    Vector sizes, dst_strides, src_strides;
+    size_t dim;
+  } layouts[] = {{{4, kPixels}, {kPixels, 1}, {1, 4}, 0},         // planes of pixels
+                 {{kPixels, 4}, {4, 1}, {1, kPixels}, 1},         // and back
+                 {{kPixels, 4}, {4, 1}, {-4, -1}, 1},             // pixels
+                 {{4, kPixels}, {-kPixels, 1}, {kPixels, 1}, 0},  // rows
+                 {{3, 4, 50001}, {200004, 50001, 1}, {200004, 1, 4}, 1},
+                 {{400, 1001}, {1001, 1}, {1001, 1}, 0},  // many channels
+                 {{2048, 256}, {256, 1}, {1, 2048}, 0},
+                 {{400001}, {1}, {2}, 0}};
+  for (const auto& layout : layouts) {
+    std::vector<float> mean(static_cast<size_t>(layout.sizes[layout.dim]));
+    for (size_t c = 0; c < mean.size(); ++c) mean[c] = static_cast<float>(c);
+    const Normalize normalize{0.5f, mean, {3}, 0};
+    Strided dst(ScalarType::Float, layout.sizes, layout.dst_strides);
+    Strided src(ScalarType::Byte, layout.sizes, layout.src_strides);
+    Rng random{3};
+    tests::fill_with_noise(random, src.bytes);
+    detail::NormalizePlan plan;
+    detail::plan_normalized(plan, dst.view(), src.view(), normalize, layout.dim, CastMode::Checked);
+    CHECK(plan.nbytes >= kParallelBytes);
+    const Bytes before = dst.bytes;
+    {
+      const ThreadsScope scope(1);
+      detail::run_normalized(plan);
+    }
+    const Bytes expected = dst.bytes;
+    CAPTURE(layout.sizes);
+    CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_normalized(plan); }) == 0);
+  }
+}
+
+TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
+  constexpr size_t kBytes = kParallelBytes + 4097;
+  Rng random{2};
+  Bytes memory(2 * kBytes);
+  tests::fill_with_noise(random, memory);
+  const Bytes before = memory;
+  const struct {
+    size_t to;
+    size_t from;
+  } moves[] = {{0, 1},      {1, 0},          {0, 5000},   {5000, 0}, {kBytes - 1, 0},
+               {0, kBytes}, {0, kBytes - 1}, {kBytes, 0}, {777, 777}};
+  for (const auto& move : moves) {
+    INFO("to " << move.to << " from " << move.from);
+    Bytes expected = before;
+    for (size_t i = 0; i < kBytes; ++i) expected[move.to + i] = before[move.from + i];
+    CHECK(count_wrong(memory, before, expected, [&] {
+            detail::move_block(memory.data() + move.to, memory.data() + move.from, kBytes);
+          }) == 0);
+  }
+}
+
+TEST_CASE("copy: tensors are copied, converted and filled by several threads") {
+  const ThreadsScope scope(3);
+  constexpr int64_t kRows = 701;
+  constexpr int64_t kColumns = 601;
+  const TensorPtr in = empty({kRows, kColumns});
+  for (int64_t i = 0; i < kRows * kColumns; ++i) {
+    in->mutable_data_ptr<float>()[i] = static_cast<float>(i);
+  }
+  const TensorPtr out = empty({kRows, kColumns});
+  CHECK(copy_(out, in) == Error::Ok);
+  CHECK(std::memcmp(out->const_data_ptr(), in->const_data_ptr(), in->nbytes()) == 0);
+  const Tensor turned = contiguous(transpose(in, 0, 1));
+  const Tensor wide = to(turned, ScalarType::Double);
+  int wrong = 0;
+  for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < kColumns; ++j) {
+      const auto value = static_cast<float>(i * kColumns + j);
+      if (turned.const_data_ptr<float>()[j * kRows + i] != value) ++wrong;
+      if (wide.const_data_ptr<double>()[j * kRows + i] != double{value}) ++wrong;
+    }
+  }
+  CHECK(fill_(out, 1.5) == Error::Ok);
+  for (int64_t i = 0; i < kRows * kColumns; ++i) wrong += out->const_data_ptr<float>()[i] != 1.5f;
+  CHECK(zero_(out) == Error::Ok);
+  for (int64_t i = 0; i < kRows * kColumns; ++i) wrong += out->const_data_ptr<float>()[i] != 0;
+  CHECK(wrong == 0);
+}
+
+}  // namespace copy_test

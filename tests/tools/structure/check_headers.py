@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what holds for tenon's headers as a whole.
+
+usage: check_headers.py CHECK REPOSITORY
+  layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
+          exchange, module, compiled.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
+          "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
+  tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
+          backend/cuda are tested in tests/unit/cuda, by what they do together
+  form    every header begins with the licence line and has #pragma once before any code; no line is
+          longer than 100 characters; no two headers have one name, but for aten/'s, whose files
+          replace those of the same name, and executorch.h
+  statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
+          DUPLICATES, because it may be there once for each shared library
+Prints one line for each fault and exits with 1 if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+# Lowest first. A header may include its own layer and those below it.
+LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
+          "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
+
+ATEN_LAYERS = {"tensor.h": "tensor", "draft.h": "tensor", "random.h": "tensor"}  # the others: core
+
+# By the header and the variable's name, with what makes several of them right; see config.h.
+DUPLICATES = {
+    ("tenon/aten/draft.h", "cpu"): "a constant",
+    ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
+    ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
+    ("tenon/exchange/dlpack_own.h", "releases"): "each library counts its own calls",
+    ("tenon/interop/python/interpreter.h", "after_fork"): "Python is told of each library's gate",
+    ("tenon/interop/python/interpreter.h", "at_exit"): "Python is told of each library's gate",
+    ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own calls",
+    ("tenon/interop/python/interpreter.h", "gate"): "each library waits for its own threads",
+    ("tenon/interop/python/interpreter.h", "state"): "each library has its own Python type",
+    ("tenon/interop/python/tensor_object.h", "releases"): "each library has its own Python type",
+    ("tenon/interop/python/tensor_type.h", "api"): "a table of that type",
+    ("tenon/interop/python/tensor_type.h", "attributes"): "a table of that type",
+    ("tenon/interop/python/tensor_type.h", "doc"): "a text of that type",
+    ("tenon/interop/python/tensor_type.h", "members"): "a table of that type",
+    ("tenon/interop/python/tensor_type.h", "methods"): "a table of that type",
+    ("tenon/kernels/dispatch.h", "level"): "the processor has the same in all",
+}
+
+LICENCE = "// SPDX-License-Identifier: MIT"
+INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
+# What "static" or "inline" and a type without a parenthesis lead up to: a variable's name.
+VARIABLE = re.compile(r"(?:\bstatic|^\s*(?:TENON_EXPORT )?inline)\s+(?!constexpr\b|namespace\b)"
+                      r"(?:[\w:<>,*&]+\s+)+[*&]*(\w+)\s*[=;{\[]")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def read_headers(repository):
+    """Maps the name in an include directive, "tenon/core/dims.h", to the file's text."""
+    root = pathlib.Path(repository) / "include"
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted((root / "tenon").rglob("*"))
+            if path.is_file() and path.name != "LICENSE" and path.suffix != ".pyi"}
+
+
+def without_comments(text):
+    """The text with comments blanked, line numbers kept."""
+    return COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
+
+
+def includes(text):
+    """Yields (line number, what follows #include)."""
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1).strip()
+
+
+def layer(header):
+    """The index in LAYERS, or None."""
+    name = header.split("/")[1]
+    if name == "aten":
+        name = ATEN_LAYERS.get(header.split("/")[2], "core")
+    return LAYERS.index(name) if name in LAYERS else None
+
+
+def check_layers(headers):
+    """Yields faults in the direction and the form of includes."""
+    graph = {header: [] for header in headers}
+    for header, text in headers.items():
+        own = layer(header)
+        if own is None:
+            yield f"{header}: is in no known layer"
+            continue
+        for line, target in includes(text):
+            where = f"{header}:{line}"
+            if re.match(r"<(?!tenon/)[^>]+>$", target):
+                continue  # somebody else's
+            match = re.match(r'"(tenon/[^"]+)"$', target)
+            if not match:
+                yield f'{where}: #include {target} is not of the form "tenon/..." or <...>'
+                continue
+            included = match.group(1)
+            if included not in headers:
+                yield f"{where}: there is no {included}"
+                continue
+            graph[header].append(included)
+            other = layer(included)
+            if other is not None and other > own:
+                yield (f"{where}: {LAYERS[own]} must not include {included}, "
+                       f"{LAYERS[other]} is above it")
+    yield from find_cycles(graph)
+
+
+def find_cycles(graph):
+    """Yields one fault for each include that closes a cycle."""
+    done, path = set(), []
+
+    def visit(header):
+        if header in path:
+            cycle = path[path.index(header):] + [header]
+            yield "cyclic include: " + " -> ".join(cycle)
+            return
+        if header in done:
+            return
+        path.append(header)
+        for included in graph[header]:
+            yield from visit(included)
+        path.pop()
+        done.add(header)
+
+    for header in graph:
+        yield from visit(header)
+
+
+def test_path(header):
+    """The test file of a header, without .cpp or .py: at the same path, but config.h is tested with
+    the core."""
+    parts = pathlib.PurePosixPath(header).parts[1:]
+    folder = ("core",) if parts == ("config.h",) else parts[:-1]
+    return pathlib.PurePosixPath("tests/unit", *folder, parts[-1][:-len(".h")] + "_test")
+
+
+def check_tests(headers, repository):
+    """Yields headers without a test file. tenon.h is only a list of the others."""
+    for header in headers:
+        if header.startswith("tenon/backend/cuda"):
+            continue
+        path = test_path(header)
+        files = (pathlib.Path(repository, f"{path}{suffix}") for suffix in (".cpp", ".py"))
+        if header != "tenon/tenon.h" and not any(file.exists() for file in files):
+            yield f"{header}: there is no {path}.cpp or .py"
+
+
+def check_form(headers):
+    """Yields faults in a header's name, first lines and line lengths."""
+    seen = {"executorch.h": None}  # of interop/ and of compat/
+    for header, text in headers.items():
+        name = header.rsplit("/", 1)[1]
+        if not header.startswith("tenon/aten/") and seen.setdefault(name, header) not in (None, header):
+            yield f"{header}: has the name of {seen[name]}"
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > 100:
+                yield f"{header}:{number}: is longer than 100 characters"
+        if not header.endswith((".h", ".cuh")):
+            yield f"{header}: is not named *.h or *.cuh"
+        if text.split("\n", 1)[0] != LICENCE:
+            yield f"{header}:1: the first line is not {LICENCE}"
+        code = [line.strip() for line in without_comments(text).splitlines() if line.strip()]
+        if not code or code[0] != "#pragma once":
+            yield f"{header}: #pragma once does not come before the code"
+
+
+def check_statics(headers):
+    """Yields variables that each shared library may have its own of, and duplicates that are gone."""
+    left = {key for key in DUPLICATES if key[0] in headers}
+    for header, text in headers.items():
+        function = ""
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if re.match(r"\w", line):
+                function = line
+            match = VARIABLE.search(line)
+            key = (header, match.group(1)) if match else None
+            if match and key not in DUPLICATES and not function.startswith("TENON_EXPORT"):
+                yield (f"{header}:{number}: each shared library has its own {match.group(1)}: have it "
+                       "in a TENON_EXPORT function, or list it in DUPLICATES and say why it may be")
+            left.discard(key)
+    for header, name in sorted(left):
+        yield f"{header}: there is no {name}, which DUPLICATES lists"
+
+
+def main(arguments):
+    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    check, repository = arguments
+    headers = read_headers(repository)
+    if not headers:
+        print(f"{repository} has no headers", file=sys.stderr)
+        return 1
+    faults = list({"layers": lambda: check_layers(headers),
+                   "tests": lambda: check_tests(headers, repository),
+                   "form": lambda: check_form(headers),
+                   "statics": lambda: check_statics(headers)}[check]())
+    for fault in faults:
+        print(fault)
+    print(f"{len(headers)} headers, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/tensor/backend_copy_test.cpp has the copies, which copy_() makes by this header.
+#include "tenon/backend/copy_between.h"
+
+#include "backend/helpers.h"
+#include "support/catch.h"
+
+namespace copy_between_test {
+
+using namespace tenon;
+using namespace tests;
+
+TEST_CASE("copy_between: without elements nobody is asked") {
+  CountingBackend b;
+  detail::enlist(b);
+  const detail::TensorView nothing{nullptr, detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}};
+  const detail::Place there{nothing, &b};
+  CHECK(detail::copy_between(there, {nothing, nullptr}, CastMode::Checked, nullptr) == Error::Ok);
+  CHECK(b.calls.empty());
+}
+
+TEST_CASE("HostBuffer: it is aligned, and released with it") {
+  detail::HostBuffer buffer;
+  REQUIRE(buffer.allocate(100) == Error::Ok);
+  CHECK(reinterpret_cast<uintptr_t>(buffer.data()) % 64 == 0);
+  std::memset(buffer.data(), 1, 100);
+  detail::HostBuffer huge;
+  RETURNS(OutOfMemory, "out of memory for a temporary of ", huge.allocate(SIZE_MAX / 2));
+}
+
+}  // namespace copy_between_test

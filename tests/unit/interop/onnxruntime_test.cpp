@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/onnxruntime.h"
+
+#include <cmath>
+
+#include "interop/files.h"
+#include "support/catch.h"
+#include "tenon/interop/npy.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+#include "threads/threads.h"
+
+namespace onnxruntime_test {
+
+using namespace tenon;
+using detail::MadeOnnx;
+using detail::OnnxHandle;
+using detail::OnnxValues;
+using tests::contains;
+
+namespace {
+
+const OrtApi& api() { return *detail::onnx_api(); }
+
+OnnxHandle<OrtMemoryInfo> host() {
+  OnnxHandle<OrtMemoryInfo> made;
+  REQUIRE(api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, MadeOnnx(made)) ==
+          nullptr);
+  return made;
+}
+
+/// A value of the library's own.
+OnnxHandle<OrtValue> make_value(const Dims& sizes, ONNXTensorElementDataType type) {
+  OrtAllocator* allocator = nullptr;
+  REQUIRE(api().GetAllocatorWithDefaultOptions(&allocator) == nullptr);
+  OnnxHandle<OrtValue> made;
+  REQUIRE(api().CreateTensorAsOrtValue(allocator, sizes.data(), sizes.size(), type,
+                                       MadeOnnx(made)) == nullptr);
+  return made;
+}
+
+int environments = 0;  // that are released
+std::shared_ptr<OrtEnv> environment() {
+  environments = 0;
+  return {reinterpret_cast<OrtEnv*>(&environments), [](OrtEnv*) { ++environments; }};
+}
+
+std::string model(const std::string& name) {
+  return tests::data_path("../models/" + name + ".onnx");
+}
+
+std::string digits(const std::string& name) {
+  return tests::data_path("../../../../examples/digits/data/" + name + ".npy");
+}
+
+const TensorPtr kA = make_tensor_ptr({1, 2}, {5.0f, 7.0f});
+const TensorPtr kB = make_tensor_ptr({1, 2}, {1.0f, 2.0f});
+
+/// 0, 1, 2, ... in floats.
+TensorPtr ramp(int64_t rows) {
+  TensorPtr made = empty({rows, 8});
+  for (int64_t i = 0; i < rows * 8; ++i) {
+    made->mutable_data_ptr<float>()[i] = static_cast<float>(i);
+  }
+  return made;
+}
+
+/// Whether element i is 2 * i.
+bool is_doubled(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    if (tensor.const_data_ptr<float>()[i] != 2 * static_cast<float>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("onnxruntime_error: a status becomes an error with its text, once for each code") {
+  CHECK(detail::check_onnx(nullptr) == Error::Ok);
+  const std::pair<OrtErrorCode, Error> rows[] = {{ORT_INVALID_ARGUMENT, Error::InvalidArgument},
+                                                 {ORT_NO_MODEL, Error::InvalidArgument},
+                                                 {ORT_INVALID_PROTOBUF, Error::InvalidArgument},
+                                                 {ORT_INVALID_GRAPH, Error::InvalidArgument},
+                                                 {ORT_NO_SUCHFILE, Error::NotFound},
+                                                 {ORT_MODEL_LOADED, Error::InvalidState},
+                                                 {ORT_NOT_IMPLEMENTED, Error::NotSupported},
+                                                 {ORT_RUNTIME_EXCEPTION, Error::NotSupported},
+                                                 {ORT_ENGINE_ERROR, Error::NotSupported},
+                                                 {ORT_EP_FAIL, Error::NotSupported},
+                                                 {ORT_FAIL, Error::NotSupported}};
+  for (const auto& [code, error] : rows) {
+    CAPTURE(code);
+    CHECK_RETURNS(error, "ONNX Runtime: it broke",
+                  detail::check_onnx(api().CreateStatus(code, "it broke")));
+  }
+}
+
+TEST_CASE("onnxruntime_value: a dtype that one of both lacks is refused") {
+  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  ScalarType own = ScalarType::Undefined;
+  RETURNS(NotSupported, "ONNX Runtime has no tensors of ComplexFloat",
+          detail::to_onnx(ScalarType::ComplexFloat, theirs));
+  RETURNS(NotSupported, "element type 8, texts",
+          detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, own));
+  RETURNS(NotSupported, "tenon has no dtype for ONNX's element type 21",
+          detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, own));
+}
+
+TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
+  const OnnxHandle<OrtMemoryInfo> info = host();
+  OnnxValues values(2);
+  const TensorPtr tensor = ones({2, 3});
+  REQUIRE(values.lend(1, *info, tensor) == Error::Ok);
+  CHECK_FALSE(values.is_lent(0));
+  CHECK(values.is_lent(1));
+  void* data = nullptr;
+  REQUIRE(api().GetTensorMutableData(values.data()[1], &data) == nullptr);
+  CHECK(data == tensor->const_data_ptr());
+  REQUIRE(values.lend(0, *info, zeros({0, 3})) == Error::Ok);
+  CHECK(tensor->use_count() == 1);
+}
+
+TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
+  const OnnxHandle<OrtMemoryInfo> info = host();
+  OnnxValues values(1);
+  float memory[2] = {};
+  RETURNS(InvalidState, "the tensor is undefined", values.lend(0, *info, Tensor()));
+  RETURNS(NotSupported, "no tensors of ComplexDouble",
+          values.lend(0, *info, zeros({2}, ScalarType::ComplexDouble)));
+  RETURNS(NotSupported, "the tensor is on cuda:0, which the host cannot reach",
+          values.lend(0, *info, for_blob(memory, {2}).device("cuda:0").make_tensor()));
+  CHECK_FALSE(values.is_lent(0));
+}
+
+TEST_CASE("onnxruntime_value: a tensor adopts a value, and drops it before the environment") {
+  Tensor tensor;
+  {
+    OnnxHandle<OrtValue> value = make_value({2, 3}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32);
+    void* data = nullptr;
+    REQUIRE(api().GetTensorMutableData(value.get(), &data) == nullptr);
+    REQUIRE(detail::adopt_from_onnx(std::move(value), environment(), tensor) == Error::Ok);
+    CHECK(tensor.const_data_ptr() == data);
+  }
+  CHECK(tensor.sizes() == Dims{2, 3});
+  CHECK(tensor.scalar_type() == ScalarType::Int);
+  CHECK(tensor.ownership() == Ownership::Adopted);
+  std::memset(tensor.mutable_data_ptr(), 0, tensor.nbytes());
+  CHECK(environments == 0);
+  const Tensor view = select(tensor, 0, 1);
+  tensor = Tensor();
+  CHECK(environments == 0);
+  CHECK(view.const_data_ptr<int32_t>()[2] == 0);
+}
+
+TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
+  Tensor tensor;
+  RETURNS(NotSupported, "element type 8, texts",
+          detail::adopt_from_onnx(make_value({1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING),
+                                  environment(), tensor));
+  CHECK(environments == 1);
+  RETURNS(NotSupported, "it is not a tensor", detail::adopt_from_onnx({}, environment(), tensor));
+  CHECK(environments == 1);
+  CHECK_FALSE(tensor.defined());
+}
+
+TEST_CASE("OnnxModule: of outputs that are set to the same memory the last one is there") {
+  OnnxModule module(model("two"));
+  const TensorPtr memory = zeros({3});
+  const TensorPtr total = make_tensor_ptr(*memory, {1, 2});
+  const TensorPtr difference = make_tensor_ptr(*memory, {1, 2}, {}, {}, 1);
+  REQUIRE(module.set_output(total, 0) == Error::Ok);
+  REQUIRE(module.set_output(difference, 1) == Error::Ok);
+  REQUIRE(module.run("forward", {kA, kB}) == Error::Ok);
+  CHECK(memory->const_data_ptr<float>()[0] == 6.0f);
+  CHECK(memory->const_data_ptr<float>()[1] == 4.0f);
+  CHECK(memory->const_data_ptr<float>()[2] == 5.0f);
+}
+
+TEST_CASE("OnnxModule: the model says its inputs and outputs, symbols as names of dimensions") {
+  OnnxModule module(model("two"));
+  CHECK(*module.method_names() == tests::Texts{"forward"});
+  const auto meta = module.method_meta();
+  REQUIRE(meta.ok());
+  REQUIRE((meta->knows_inputs && meta->inputs.size() == 2));
+  REQUIRE((meta->knows_outputs && meta->outputs.size() == 2));
+  CHECK(meta->inputs[1].name() == std::string("b"));
+  CHECK(meta->outputs[1].name() == std::string("difference"));
+  const TensorSpec& spec = meta->inputs[0].tensor;
+  CHECK(spec.type == ScalarType::Float);
+  CHECK(spec.sizes == Dims{-1, 2});
+  CHECK(spec.names[0] == std::string("rows"));
+  CHECK(spec.names[1] == std::string());
+  const auto outputs = module.forward({kA, kB});
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+}
+
+TEST_CASE("OnnxModule: an input or output that does not fit is refused in the model's words") {
+  OnnxModule module(model("double_batch"));
+  const struct {
+    EValue input;
+    Error error;
+    const char* words;
+  } rows[] = {
+      {zeros({1, 9}), Error::InvalidArgument, "dimension 1 is 9, expected 8"},
+      {zeros({8}), Error::InvalidArgument, "it has sizes {8}, expected {-1, 8}"},
+      {zeros({1, 8}, ScalarType::Double), Error::InvalidType, "it is Double, expected Float"},
+      {3, Error::InvalidType, "it is an Int, 3, expected a Tensor"},
+      {transpose(zeros({8, 2}), 0, 1), Error::NotSupported,
+       "strides {1, 2} of sizes {2, 8} are not contiguous, as ONNX Runtime's tensors are; "
+       "contiguous() makes a copy"},
+      {from_blob(nullptr, {1, 8}), Error::InvalidState, "the tensor is a placeholder without data"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.words);
+    CHECK_RETURNS(row.error, std::string("run: input 0 (image): ") + row.words,
+                  module.run("forward", row.input));
+  }
+  RETURNS(InvalidArgument, "set_output: output 0 (doubled): dimension 1 is 9, expected 8",
+          module.set_output(zeros({1, 9})));
+  CHECK(module.forward(zeros({1, 8})).ok());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("OnnxModule: inputs are read where they are, read-only ones and slices too") {
+  std::vector<float> memory(32);
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i) - 8;
+  OnnxModule module(model("double_batch"));
+  const TensorPtr input = from_blob(static_cast<const float*>(memory.data()), {4, 8});
+  REQUIRE(input->is_readonly());
+  REQUIRE(module.set_input(slice(input, 0, 1, 3), 0) == Error::Ok);
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(is_doubled(module.get_output()->toTensor()));
+  for (float& value : memory) value += 1;  // which a copy would not see
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(module.get_output()->toTensor().const_data_ptr<float>()[0] == 2.0f);
+}
+
+TEST_CASE("OnnxModule: an output with a symbol is written in place, or copied and resized") {
+  float memory[32] = {};
+  OnnxModule module(model("double_batch"));
+  const TensorPtr target = from_blob(memory, {4, 8});
+  REQUIRE(module.set_output(target) == Error::Ok);
+  for (const int64_t rows : {4, 2, 2, 0, 3}) {
+    std::fill(memory, memory + 32, -1.0f);
+    REQUIRE(module.run("forward", ramp(rows)) == Error::Ok);
+    CHECK(target->sizes() == Dims{rows, 8});
+    CHECK(target->const_data_ptr() == memory);
+    CHECK(is_doubled(*target));
+  }
+  RETURNS(InvalidArgument, "run: output 0", module.run("forward", ramp(5)));  // there is no room
+  const TensorPtr columns = zeros({8, 2});
+  REQUIRE(module.set_output(transpose(columns, 0, 1)) == Error::Ok);
+  REQUIRE(module.run("forward", ramp(2)) == Error::Ok);
+  CHECK(columns->accessor<float, 2>()[1][0] == 2.0f);
+  CHECK(columns->accessor<float, 2>()[0][1] == 16.0f);
+}
+
+TEST_CASE("OnnxModule: an output that is set to an input does not change what others are made of") {
+  for (const size_t set : {size_t{0}, size_t{1}}) {  // whichever is computed first
+    OnnxModule module(model("two"));
+    const TensorPtr a = clone_tensor_ptr(kA);
+    REQUIRE(module.set_output(a, set) == Error::Ok);
+    const auto outputs = module.forward({a, kB});
+    REQUIRE(outputs.ok());
+    CHECK((*outputs)[set].toTensor().const_data_ptr() == a->const_data_ptr());
+    CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+    CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  }
+}
+
+TEST_CASE(
+    "OnnxModule: outputs are over the runtime's memory, each run's its own, and outlive all") {
+  Tensor kept;
+  {
+    OnnxModule module(model("double_batch"));
+    kept = module.forward(ramp(500))->at(0).toTensor();
+    const Tensor second = module.forward(zeros({500, 8}))->at(0).toTensor();
+    CHECK(kept.const_data_ptr() != second.const_data_ptr());
+  }
+  CHECK(kept.ownership() == Ownership::Adopted);
+  CHECK(is_doubled(kept));
+  kept.mutable_data_ptr<float>()[4000 - 1] = 1;
+  CHECK(OnnxModule(model("double")).forward(ramp(1)).ok());  // after the last one is gone
+}
+
+TEST_CASE("OnnxModule: an output that is an input or a constant has memory of its own") {
+  Tensor same;
+  Tensor table;
+  {
+    OnnxModule module(model("given"));
+    const TensorPtr values = make_tensor_ptr({2}, {1.0f, 2.0f});
+    for (int run = 0; run < 2; ++run) {  // a constant that was written to would be another
+      const auto outputs = module.forward(values);
+      INFO(outputs.message());
+      REQUIRE(outputs.ok());
+      same = (*outputs)[0].toTensor();
+      table = (*outputs)[1].toTensor();
+      CHECK(same.const_data_ptr() != values->const_data_ptr());
+      CHECK(table.const_data_ptr<float>()[2] == 30.0f);
+      table.mutable_data_ptr<float>()[2] = 0;
+    }
+  }
+  CHECK(same.const_data_ptr<float>()[1] == 2.0f);
+  CHECK(table.const_data_ptr<float>()[0] == 10.0f);
+}
+
+TEST_CASE("OnnxModule: an output whose sizes only the run knows is taken as it comes") {
+  OnnxModule module(model("positive"));
+  const auto run = [&](tests::Floats values) {
+    const auto count = static_cast<int64_t>(values.size());
+    return module.forward(make_tensor_ptr({count}, std::move(values)));
+  };
+  const Tensor indices = run({0, 5, 0, 7})->at(0).toTensor();
+  CHECK(indices.sizes() == Dims{1, 2});
+  CHECK(indices.const_data_ptr<int64_t>()[1] == 3);
+  CHECK(run({0, 0})->at(0).toTensor().sizes() == Dims{1, 0});
+  const TensorPtr target = zeros({1, 4}, ScalarType::Long);
+  REQUIRE(module.set_output(target) == Error::Ok);
+  REQUIRE(run({0, 5, 8, 7}).ok());
+  CHECK(target->sizes() == Dims{1, 3});
+  CHECK(target->const_data_ptr<int64_t>()[2] == 3);
+  OnnxModule scalar(model("scalar"));
+  const TensorPtr number = scalar_tensor(0);
+  CHECK(scalar.forward(ones({5}))->at(0).toTensor().item<float>() == 5.0f);
+  REQUIRE(scalar.set_output(number) == Error::Ok);
+  REQUIRE(scalar.run("forward", ones({7})) == Error::Ok);
+  CHECK(number->item<float>() == 7.0f);
+}
+
+TEST_CASE("OnnxModule: a model that is wrong about an output's size never writes beyond a tensor") {
+  OnnxModule module(model("wrong"));
+  const TensorPtr values = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const auto outputs = module.forward(values);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK((*outputs)[0].toTensor().sizes() == Dims{4, 2});
+  const TensorPtr target = zeros({2, 2});
+  REQUIRE(module.set_output(target) == Error::Ok);
+  const auto refused = module.forward(values);
+  CHECK_FALSE(refused.ok());
+  CHECK(contains(refused.message(), "forward: ONNX Runtime: "));
+  const TensorPtr room = zeros({5, 2});
+  REQUIRE(module.set_output(room) == Error::Ok);
+  REQUIRE(module.run("forward", values) == Error::Ok);
+  CHECK(room->sizes() == Dims{4, 2});
+  CHECK(room->const_data_ptr<float>()[7] == 4.0f);
+}
+
+TEST_CASE("OnnxModule: every dtype that both have passes unchanged") {
+  OnnxModule module(model("dtypes"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  std::vector<EValue> inputs;
+  for (const ValueSpec& spec : meta->inputs) {
+    const TensorPtr input = empty({4}, spec.tensor.type);
+    auto* const bytes = static_cast<unsigned char*>(input->mutable_data_ptr());
+    for (size_t i = 0; i < input->nbytes(); ++i) bytes[i] = static_cast<unsigned char>(i % 2);
+    inputs.emplace_back(*input);
+  }
+  const auto outputs = module.forward(inputs);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 17);
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    const Tensor& output = (*outputs)[i].toTensor();
+    INFO(meta->outputs[i].name());
+    CHECK(output.scalar_type() == meta->inputs[i].tensor.type);
+    CHECK(to_binary(output) == to_binary(inputs[i].toTensor()));
+  }
+}
+
+TEST_CASE("OnnxModule: what goes wrong in a run is an error with the runtime's text") {
+  OnnxModule module(model("pick"));
+  const auto pick = [](int64_t index) { return make_tensor_ptr({1}, {index}); };
+  REQUIRE(module.forward(pick(2)).ok());
+  const auto refused = module.forward(pick(7));
+  CHECK(refused.error() == Error::InvalidArgument);
+  INFO(refused.message());
+  CHECK(contains(refused.message(), "forward: ONNX Runtime: "));
+  CHECK(contains(refused.message(), "idx=7 must be within the inclusive range [-3,2]"));
+  CHECK(module.get_output().error() == Error::InvalidState);
+  CHECK(module.forward(pick(0))->at(0).toTensor().item<float>() == 10.0f);
+
+  OnnxModule two(model("two"));
+  const auto uneven = two.forward({zeros({3, 2}), zeros({2, 2})});
+  CHECK(uneven.error() == Error::NotSupported);
+  CHECK(contains(uneven.message(), "forward: ONNX Runtime: "));
+}
+
+TEST_CASE("OnnxModule: a file that is missing or no model is an error, until it is there") {
+  const tests::TempFolder folder;
+  const std::string path = folder / "late.onnx";
+  OnnxModule module(path);
+  RETURNS(NotFound, "run: " + path + ": cannot open: No such file or directory",
+          module.run("forward", ramp(1)));
+  CHECK(module.method_meta().error() == Error::NotFound);
+  tests::put_file(path, tests::file_bytes(tests::data_path("../models/make_onnx.py")));
+  RETURNS(InvalidArgument, "load_method: " + path + ": ONNX Runtime: ", module.load_method());
+  tests::put_file(path, tests::file_bytes(model("double")));
+  CHECK(module.forward(ramp(1)).ok());
+  OnnxModule is_folder(folder / "");
+  RETURNS(AccessFailed, "not a regular file", is_folder.load_method());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("OnnxModule: bytes that are no model are an error") {
+  const std::vector<uint8_t> whole = tests::file_bytes(model("digits"));
+  OnnxModule garbage(make_tensor_ptr({1, 2, 3, 4, 5, 6, 7, 8}, ScalarType::Byte));
+  CHECK(garbage.load_method() == Error::InvalidArgument);
+  OnnxModule half(
+      make_tensor_ptr(std::vector<uint8_t>(whole.data(), whole.data() + whole.size() / 2)));
+  CHECK(half.load_method() == Error::InvalidArgument);
+  OnnxModule nothing(empty({0}, ScalarType::Byte));
+  CHECK(nothing.load_method() == Error::InvalidArgument);
+  OnnxModule placeholder(from_blob(nullptr, {8}, ScalarType::Byte));
+  RETURNS(InvalidState, "load_method: the tensor is a placeholder", placeholder.load_method());
+  OnnxModule undefined{Tensor()};
+  RETURNS(InvalidState, "load_method: the model is undefined", undefined.load_method());
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others are there") {
+  const TensorPtr x = make_tensor_ptr({2, 2}, {2.0f, 0.0f, 0.0f, 3.0f});
+  OnnxModule zipmap(model("zipmap"));
+  const auto outputs = zipmap.forward(x);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  REQUIRE(outputs->size() == 2);
+  CHECK(tests::values<int64_t>((*outputs)[0].toTensor()) == tests::Longs{0, 1});
+  CHECK((*outputs)[1].isNone());
+  CHECK(zipmap.get_outputs()->at(1).isNone());
+  CHECK(zipmap.get_output(0).ok());
+  const auto map = zipmap.get_output(1);
+  CHECK(map.error() == Error::NotSupported);
+  CHECK(map.message() ==
+        std::string("get_output: output 1 (prob): each element is of ONNX type 3, a map, which an "
+                    "EValue cannot be"));
+  const auto meta = zipmap.method_meta();
+  CHECK(meta->outputs[0].kind == ValueKind::Tensor);
+  CHECK(meta->outputs[1].kind == ValueKind::None);
+  CHECK(meta->outputs[1].name() == std::string("prob"));
+  RETURNS(InvalidType, "output 1 (prob): it is a Tensor, Float {2}, expected None",
+          zipmap.set_output(zeros({2}), 1));
+  const TensorPtr label = zeros({2}, ScalarType::Long);  // and written in place beside it
+  const void* const memory = label->const_data_ptr();
+  REQUIRE(zipmap.set_output(label) == Error::Ok);
+  REQUIRE(zipmap.run("forward", x) == Error::Ok);
+  CHECK(tests::values<int64_t>(*label) == tests::Longs{0, 1});
+  CHECK(label->const_data_ptr() == memory);
+
+  OnnxModule texts(model("text_label"));
+  const auto three = texts.forward(x);
+  REQUIRE(three.ok());
+  REQUIRE(three->size() == 3);
+  CHECK(((*three)[0].isNone() && (*three)[2].isNone()));
+  const auto prob = tests::values<float>((*three)[1].toTensor());
+  REQUIRE(prob.size() == 4);
+  CHECK(std::abs(prob[0] - 1 / (1 + std::exp(-4.0))) < 1e-6);  // of values 2 and -2
+  CHECK(std::abs(prob[3] - 1 / (1 + std::exp(-6.0))) < 1e-6);
+  RETURNS(NotSupported, "output 0 (label): tenon has no dtype for ONNX's element type 8, texts",
+          texts.get_output().error());
+}
+
+TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refused when it runs") {
+  OnnxModule module(model("only_map"));
+  CHECK(module.method_meta()->outputs[0].name() == std::string("prob"));
+  REQUIRE(module.set_input(ones({1, 2})) == Error::Ok);
+  RETURNS(NotSupported, "run: output 0 (prob): each element is of ONNX type 3, a map",
+          module.run());
+  CHECK(module.get_output().error() == Error::InvalidState);
+}
+
+TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked for") {
+  OnnxModule two(model("two"));
+  REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);
+  const auto swapped = two.forward({kA, kB});
+  REQUIRE(swapped.ok());
+  CHECK((*swapped)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  CHECK((*swapped)[1].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  RETURNS(InvalidState, "select_outputs: forward has been used already",
+          two.select_outputs({"total"}));
+
+  OnnxModule label(model("text_label"));
+  RETURNS(InvalidArgument, "select_outputs: no output is named", label.select_outputs({}));
+  REQUIRE(label.select_outputs({"prob_t"}) == Error::Ok);
+  const auto only = label.forward(ones({3, 2}));
+  REQUIRE(only.ok());
+  REQUIRE(only->size() == 1);
+  CHECK((*only)[0].toTensor().sizes() == Dims{3, 2});
+
+  OnnxModule wrong(model("two"));
+  REQUIRE(wrong.select_outputs({"sum"}) == Error::Ok);
+  RETURNS(NotFound,
+          "load_method: there is no output \"sum\"; the model's first output is \"total\"",
+          wrong.load_method());
+  REQUIRE(wrong.select_outputs({"total"}) == Error::Ok);  // nothing is lost
+  CHECK(wrong.forward({kA, kB})->size() == 1);
+
+  REQUIRE(OnnxModule(model("two")).select_outputs({0}) == Error::Ok);
+  OnnxModule second(model("two"));
+  REQUIRE(second.select_outputs({"sum"}) == Error::Ok);
+  REQUIRE(second.select_outputs({1, 2}) == Error::Ok);  // instead
+  RETURNS(OutOfBounds, "load_method: output 2 is out of range, expected below 2",
+          second.load_method());
+  REQUIRE(second.select_outputs({1, 0}) == Error::Ok);
+  const auto by_index = second.forward({kA, kB});
+  REQUIRE(by_index.ok());
+  REQUIRE(by_index->size() == 2);
+  CHECK((*by_index)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  CHECK(second.method_meta()->outputs[0].name() == std::string("difference"));
+
+  OnnxModule map(model("zipmap"));
+  REQUIRE(map.select_outputs({1}) == Error::Ok);
+  RETURNS(NotSupported, "load_method: output 1 (prob): each element is of ONNX", map.load_method());
+  REQUIRE(map.select_outputs({"label", "prob"}) == Error::Ok);
+  RETURNS(NotSupported, "load_method: output 1 (prob): each element is of ONNX", map.load_method());
+}
+
+TEST_CASE("OnnxModule: sequences of tensors are lists of tensors, as inputs and as outputs") {
+  OnnxModule sequence(model("sequence"));
+  const auto images = sequence.forward(make_tensor_ptr({3.0f, 4.0f}));
+  INFO(images.message());
+  REQUIRE(images.ok());
+  REQUIRE((*images)[0].toTensorList().size() == 1);
+  CHECK(tests::values<float>((*images)[0].toTensorList()[0]) == tests::Floats{3, 4});
+
+  OnnxModule pieces(model("pieces"));
+  const auto meta = pieces.method_meta();
+  CHECK(meta->inputs[0].kind == ValueKind::TensorList);
+  CHECK(meta->outputs[1].kind == ValueKind::TensorList);
+  const auto outputs = pieces.forward(EValue(std::vector<Tensor>{*kA, *ones({2, 2})}));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{5, 7, 1, 1, 1, 1});
+  const ArrayRef<Tensor> rows = (*outputs)[1].toTensorList();
+  REQUIRE(rows.size() == 3);
+  CHECK(tests::values<float>(rows[0]) == tests::Floats{5, 7});
+  CHECK((*outputs)[2].toTensorList().empty());
+  const TensorPtr whole = zeros({3, 2});
+  REQUIRE(pieces.set_output(whole) == Error::Ok);
+  REQUIRE(pieces.run("forward", EValue(std::vector<Tensor>{*kA, *kB, *kB})) == Error::Ok);
+  CHECK(tests::values<float>(*whole) == tests::Floats{5, 7, 1, 2, 1, 2});
+  RETURNS(NotSupported, "run: input 0 (pieces): element 1: strides {1, 2}",
+          pieces.run("forward", EValue(std::vector<Tensor>{*kA, transpose(ones({2, 2}), 0, 1)})));
+  RETURNS(InvalidType, "input 0 (pieces): it is a Tensor", pieces.run("forward", kA));
+  RETURNS(NotSupported, "input 0 (pieces): ONNX Runtime takes no empty list of tensors",
+          pieces.run("forward", EValue(std::vector<Tensor>{})));
+}
+
+TEST_CASE("OnnxModule: an optional input may be left out, an optional output is a tensor or None") {
+  OnnxModule module(model("optional"));
+  const auto meta = module.method_meta();
+  CHECK((meta->inputs[1].is_optional && meta->inputs[1].is_described));
+  CHECK((meta->outputs[1].is_optional && !meta->outputs[0].is_optional));
+  const TensorPtr x = make_tensor_ptr({3.0f, 4.0f});
+  const auto outputs = module.forward(x);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK_FALSE((*outputs)[0].toTensor().item<bool>());
+  CHECK(tests::values<float>((*outputs)[1].toTensor()) == tests::Floats{3, 4});
+  CHECK((*outputs)[2].isNone());
+  CHECK(module.get_output(2)->isNone());  // a value, not an error
+  CHECK(module.forward({x, x})->at(0).toTensor().item<bool>());
+  RETURNS(InvalidArgument, "input 1 (mask): dimension 0 is 3",
+          module.run("forward", {x, ones({3})}));
+}
+
+TEST_CASE("OnnxModule: an optional input that no EValue can be may be left out") {
+  OnnxModule module(model("optional_text"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  CHECK((meta->inputs[1].is_optional && meta->inputs[1].kind == ValueKind::None));
+  CHECK(meta->inputs[1].name() == std::string("words"));
+  const auto outputs = module.forward(ones({2}));
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{1, 1});
+  CHECK(module.forward({ones({2}), none}).ok());
+  RETURNS(NotSupported, "input 1 (words): tenon has no dtype for ONNX's element type 8, texts",
+          module.run("forward", {ones({2}), ones({2})}));
+}
+
+TEST_CASE("OnnxModule: an input with a default may be given or left out, and comes after others") {
+  OnnxModule module(model("defaults"));
+  const auto meta = module.method_meta();
+  INFO(meta.message());
+  REQUIRE(meta.ok());
+  REQUIRE(meta->inputs.size() == 4);
+  CHECK(meta->inputs[0].name() == std::string("x"));
+  CHECK_FALSE(meta->inputs[0].is_optional);
+  size_t scale = 0;
+  size_t shift = 0;
+  size_t words = 0;
+  for (size_t i = 1; i < 4; ++i) {
+    CHECK(meta->inputs[i].is_optional);
+    const std::string name = meta->inputs[i].name();
+    (name == "scale" ? scale : name == "shift" ? shift : words) = i;
+  }
+  REQUIRE((scale != 0 && shift != 0 && words != 0));
+  CHECK(meta->inputs[words].kind == ValueKind::None);  // texts: it has its default in every run
+  const TensorPtr x = make_tensor_ptr({1.0f, 2.0f});
+  const auto run = [&] { return tests::values<float>(module.forward(x)->at(0).toTensor()); };
+  CHECK(run() == tests::Floats{3, 5});
+  REQUIRE(module.set_input(make_tensor_ptr({7.0f}), shift) == Error::Ok);
+  CHECK(run() == tests::Floats{9, 11});
+  REQUIRE(module.set_input(scalar_tensor(10), scale) == Error::Ok);
+  CHECK(run() == tests::Floats{17, 27});
+  REQUIRE(module.set_input(none, shift) == Error::Ok);
+  CHECK(run() == tests::Floats{11, 21});
+  REQUIRE(module.set_input("a", words) == Error::Ok);
+  RETURNS(NotSupported, "(words): tenon has no dtype for ONNX's element type 8, texts",
+          module.run("forward", x));
+  REQUIRE(module.set_input(none, words) == Error::Ok);
+  CHECK(run() == tests::Floats{11, 21});  // nothing is lost
+  RETURNS(InvalidState, "run: input 0 (x): it is not given", module.run());
+}
+
+TEST_CASE("OnnxModule: an input that no EValue can be is described, and named when it is missed") {
+  OnnxModule strings(model("strings"));
+  CHECK(strings.method_meta()->inputs[0].name() == std::string("words"));
+  RETURNS(NotSupported, "run: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
+          strings.run());
+}
+
+TEST_CASE("OnnxModule: a model in memory is shared until it is open, options are the caller's") {
+  OrtSessionOptions* options = nullptr;
+  REQUIRE(api().CreateSessionOptions(&options) == nullptr);
+  REQUIRE(api().SetIntraOpNumThreads(options, 1) == nullptr);
+  OnnxModule file(model("double"), options);
+  REQUIRE(file.load_method() == Error::Ok);
+  api().ReleaseSessionOptions(options);
+  CHECK(file.forward(ramp(1)).ok());
+  TensorPtr bytes = make_tensor_ptr(tests::file_bytes(model("double")));
+  const Tensor kept = *bytes;
+  OnnxModule module(bytes);
+  bytes.reset();
+  CHECK(kept.use_count() == 2);
+  CHECK(is_doubled(module.forward(ramp(1))->at(0).toTensor()));
+  CHECK(kept.use_count() == 1);
+}
+
+TEST_CASE("OnnxModule: the digits' network reads 440 of the 450 held-out images") {
+  OnnxModule network(model("digits"));
+  const TensorPtr images = read_npy(digits("images"));
+  const TensorPtr labels = read_npy(digits("labels"));
+  const TensorPtr index = read_npy(digits("test_index"));
+  const auto outputs = network.forward(images);
+  INFO(outputs.message());
+  REQUIRE(outputs.ok());
+  const Tensor& scores = (*outputs)[0].toTensor();
+  REQUIRE(scores.sizes() == Dims{images->size(0), 10});
+  int right = 0;
+  for (int64_t n = 0; n < 450; ++n) {
+    const int32_t image = index->const_data_ptr<int32_t>()[n];
+    const float* const of = scores.const_data_ptr<float>() + 10 * image;
+    const auto answer = std::max_element(of, of + 10) - of;
+    if (answer == labels->const_data_ptr<uint8_t>()[image]) ++right;
+  }
+  CHECK(right == 440);
+}
+
+TEST_CASE("OnnxModule: several at once, each on its thread", "[threads][OnnxModule]") {
+  std::vector<int> right(2);
+  tests::on_threads(2, [&](int i) {
+    OnnxModule module(model("double_batch"));
+    for (int n = 0; n < 20; ++n) {
+      const auto outputs = module.forward(ramp(i + 1));
+      right[static_cast<size_t>(i)] += outputs && is_doubled(outputs->at(0).toTensor());
+    }
+  });
+  CHECK(right == std::vector<int>{20, 20});
+}
+
+}  // namespace onnxruntime_test
