@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures how much of include/tenon the tests run, and writes docs/coverage.md and its pictures.
+"""Measures how much of include/tenon the tests run, and writes docs/reports/coverage.md and its pictures.
 
 usage: coverage.py [--build FOLDER] [--jobs N] [--report-only]
   --build        where the instrumented tests are built (build/coverage)
@@ -341,8 +341,8 @@ def main(arguments):
         run_tests(build, arguments.jobs)
     measured = measure(build)
     rules = read_reviewed(REVIEWED.read_text(encoding="utf-8"))
-    (ROOT / "docs" / "coverage.md").write_text(report(measured, rules), encoding="utf-8")
-    (ROOT / "docs" / "coverage.svg").write_text(picture(measured), encoding="utf-8")
+    (ROOT / "docs" / "reports" / "coverage.md").write_text(report(measured, rules), encoding="utf-8")
+    (ROOT / "docs" / "reports" / "coverage.svg").write_text(picture(measured), encoding="utf-8")
     run_lines, lines, taken, branches = totals(measured.values())
     print(f"lines: {run_lines} of {lines}, {percent(run_lines, lines):.1f} %; "
           f"branches: {taken} of {branches}, {percent(taken, branches):.1f} %")

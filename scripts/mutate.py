@@ -6,7 +6,7 @@ usage: mutate.py [--count N] [--seed TEXT] [--jobs N] [--only TEXT] [--build FOL
   --count   how many mutants that compile (215), spread over the headers by their lines of code
   --seed    which (1)
   --jobs    how many at once (1)
-  --only    of headers whose path contains TEXT; without it, docs/mutation.md and its picture are written
+  --only    of headers whose path contains TEXT; without it, docs/reports/mutation.md and its picture are written
   --build   where the tests are configured (build/mutants); results.json there keeps the results, and
             a mutant whose header and tests are as they were is not run again
   --fresh   forgets them
@@ -592,8 +592,8 @@ def main(arguments):
     print(f"{len(tried)} mutants, of which {len(tried) - len(found)} do not compile; {dict(totals)}: "
           f"{score(totals):.1f} % caught; {sum(result['seconds'] for result in tried) / 60:.0f} minutes")
     if not arguments.only:
-        (ROOT / "docs" / "mutation.md").write_text(report(found, arguments.seed), encoding="utf-8")
-        (ROOT / "docs" / "mutation.svg").write_text(picture(found), encoding="utf-8")
+        (ROOT / "docs" / "reports" / "mutation.md").write_text(report(found, arguments.seed), encoding="utf-8")
+        (ROOT / "docs" / "reports" / "mutation.svg").write_text(picture(found), encoding="utf-8")
     return 0 if score(totals) >= GOAL else 1
 
 

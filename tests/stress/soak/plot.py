@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints docs/soak.svg: what tenon_soak wrote to a CSV file, over the time.
+"""Prints docs/reports/soak.svg: what tenon_soak wrote to a CSV file, over the time.
 
-    tests/stress/soak/plot.py soak.csv > docs/soak.svg
+    tests/stress/soak/plot.py soak.csv > docs/reports/soak.svg
 """
 
 import csv
