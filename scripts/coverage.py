@@ -297,16 +297,16 @@ include/tenon are run. The goals are {GOALS["lines"]} % and {GOALS["branches"]} 
 ## What is counted
 
 - A line counts if it has code of a function. Functions that no test calls count as not run;
-  templates count once something instantiates them. What only the compiler evaluates, such as the
-  body of a `constexpr` function in a `static_assert`, is not run.
+  templates count once something instantiates them. Code that only the compiler evaluates, such as
+  the body of a `constexpr` function in a `static_assert`, does not run.
 - A branch is one outcome, true or false, of one condition at one place of a header. `a || b` has
   two conditions, and a macro's conditions count where it is used: each `TENON_TRY` has a branch for
   the error. All instantiations of a template are one. Conditions that the compiler decides
-  (`if constexpr`, constants) have none, and ways out by an exception are none.
+  (`if constexpr`, constants) have none, and an exception is not a branch.
 - The programs are those of the folders of tests/ that the script lists, in their plain build, with
   every partner that was fetched. CUDA runs on the simulated runtime, kernels included.
-- A program that ends by a signal or `_Exit()` leaves no profile: what runs only right before that
-  is missing here.
+- A program that ends by a signal or `_Exit()` leaves no profile: code that runs only right
+  before that counts as not run.
 
 ## By folder
 

@@ -529,10 +529,11 @@ def report(found, seed):
     text = f"""# Mutation testing
 
 `scripts/mutate.py` makes small faults in the headers, compiles the tests that match the header with
-each of them, and counts how many the tests find. It writes this page and its picture.
+each of them, and counts how many the tests find. It writes this page and its picture. The figure
+is that of a sample: it says nothing of other kinds of faults, nor of the headers that are left out.
 
 **{score(totals):.1f} % caught**: {sum(totals.values())} mutants, {totals["caught"]} caught, {totals["survived"]} survived,
-{totals["equivalent"]} that behave as before. The goal is 90 %; the script fails below it.
+{totals["equivalent"]} that behave as before, which do not count. The goal is 90 %; the script fails below it.
 
 ![Mutants by folder and by kind](mutation.svg)
 
@@ -540,7 +541,7 @@ each of them, and counts how many the tests find. It writes this page and its pi
   proportion to its lines of code. Kinds: a comparison, an arithmetic, bit or logical operator is
   another one; a condition is negated; a number is one more; true is false; an error is another one; a
   call or an assignment is deleted. Comments, texts, preprocessor lines and `static_assert`s are
-  not changed. What does not compile is no mutant.
+  not changed. A fault that does not compile is not counted.
 - The matching tests are the file at the header's path, those named after it, a short list in the
   script, and last those of tests/stress/allocation that call every function. They are compiled without
   optimisation and stop at the first failure. A mutant is caught when one of them fails ({how["fails"]}), crashes ({how["crashes"]}) or does not end ({how["does not end"]}).
